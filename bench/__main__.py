@@ -1,0 +1,21 @@
+"""Run every benchmark: `python -m bench [NAME ...]`."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+from bench.measure import describe_machine
+
+BENCHMARKS = ("help", "overhead", "noop")
+
+
+def main() -> None:
+    """Run the benchmarks that are named, or all."""
+    print(describe_machine())
+    for name in sys.argv[1:] or BENCHMARKS:
+        importlib.import_module(f"bench.{name}").main()
+
+
+if __name__ == "__main__":
+    main()

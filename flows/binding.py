@@ -1,0 +1,213 @@
+"""Calls a stage's function: arguments from the graph and params.yaml, artifacts from what it returns.
+
+An argument is the artifact of that name (the stem of a dependency's file, dots read as
+underscores): rows where it is annotated `list[Row]`, its path where it is annotated `Path`. Beside
+these a stage may ask for `params`, `ask`, `database`, `limit`, for `settings` (the parameters that
+dvc.yaml declares for it, by dotted name), and for `out` where it writes its artifact by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import importlib
+import inspect
+import shutil
+from collections import Counter
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any, get_args, get_origin, get_type_hints
+
+from flows.recorder import Node
+from flows.settings import get_section, parse_section
+from tasks.artifacts.parquet import read_rows, write_rows
+from tasks.artifacts.rows import Counts, Drafts, Dropped
+from tasks.databases.entry import DatabaseEntry, read_entry
+from tasks.errors import BadInput, StageFailed
+
+CODE = "tasks/"
+"""Dependencies that are code, prompts or pages: they make a stage stale and are no arguments."""
+
+MakeAsk = Callable[[str, Path], Any]
+"""(stage name, prompts folder) -> the object that is handed to the stage as `ask`."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a stage did: counts for the table in Prefect's UI, the status page and the log line."""
+
+    rows_in: int | None = None
+    rows_out: int | None = None
+    dropped: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where a stage reads and writes; another folder for outputs makes a preview."""
+
+    root: Path
+    outs_root: Path
+    limit: int | None = None
+
+    def find(self, path: str) -> Path:
+        """Find a dependency: the preview's own where there is one."""
+        preview = self.place(path)
+        return preview if preview.exists() else self.root / path
+
+    def place(self, path: str) -> Path:
+        """Name the file that an output goes to."""
+        return self.outs_root / (path if self.outs_root == self.root else path.removeprefix("data/"))
+
+
+@dataclass
+class Bound:
+    """A stage's function with its arguments, ready to be called."""
+
+    node: Node
+    places: Places
+    function: Callable[..., Any]
+    arguments: dict[str, Any]
+    ask: Any
+    rows_in: int | None
+
+    def call(self, run_coroutine: Callable[[Coroutine[Any, Any, Any]], Any] = asyncio.run) -> Work:
+        """Run the stage and write its artifacts. Raises what the stage raises."""
+        result = self.function(**self.arguments)
+        if inspect.iscoroutine(result):
+            result = run_coroutine(result)
+        return self._write(result)
+
+    def _write(self, result: object) -> Work:
+        rows = self.rows_in
+        if isinstance(result, Drafts):
+            dropped = Counter(each.reason for each in result.dropped)
+            written = self._write_rows(result)
+            return Work(rows, written, dict(sorted(dropped.items())))
+        missing = [path for path in self.node.outs if not self.places.place(path).exists()]
+        if missing:
+            raise StageFailed(f"{self.node.name}: did not write {missing[0]}")
+        if isinstance(result, Counts):
+            return Work(result.rows_in, result.rows_out, dict(result.dropped))
+        return Work(rows)
+
+    def _write_rows(self, drafts: Drafts[Any]) -> int:
+        written = 0
+        for path in self.node.outs:
+            place = self.places.place(path)
+            if path.endswith(".dropped.parquet"):
+                write_rows(place, Dropped, drafts.dropped)
+            elif path.endswith(".calls.parquet"):
+                calls = self.ask.call_rows()
+                write_rows(place, self.ask.row_type, calls)
+            else:
+                written = write_rows(place, row_type_of(self.function), drafts.rows)
+        return written
+
+
+def bind(node: Node, params: Mapping[str, Any], places: Places, make_ask: MakeAsk) -> Bound:
+    """Find a stage's function and its arguments.
+
+    Raises BadInput where dvc.yaml, params.yaml and the function's signature do not agree.
+    """
+    module, function = find_function(node)
+    hints = get_type_hints(function)
+    files = {argument_name(dep): dep for dep in node.deps if not dep.startswith(CODE)}
+    arguments: dict[str, Any] = {}
+    ask, rows_in = None, None
+    for name in inspect.signature(function).parameters:
+        hint = hints[name]
+        if name == "params":
+            arguments[name] = parse_section(params, node.stage, hint)
+        elif name == "ask":
+            ask = arguments[name] = make_ask(node.name, prompts_folder(module))
+        elif name == "database":
+            arguments[name] = load_entry(node, params, places.root)
+        elif name == "settings":
+            arguments[name] = collect_settings(node, params)
+        elif name == "limit":
+            arguments[name] = places.limit
+        elif name == "out":
+            arguments[name] = prepare_out(node, places)
+        elif name not in files:
+            raise BadInput(
+                "dvc.yaml", f"{node.name} has no dependency for the argument {name!r} of {node.stage}"
+            )
+        elif hint is Path:
+            arguments[name] = places.find(files[name])
+        else:
+            rows = read_rows(places.find(files[name]), get_args(hint)[0])
+            arguments[name] = cut_rows(rows, get_args(hint)[0], places.limit)
+            rows_in = len(arguments[name]) if rows_in is None else rows_in
+    return Bound(node, places, function, arguments, ask, rows_in)
+
+
+def find_function(node: Node) -> tuple[ModuleType, Callable[..., Any]]:
+    """Import a stage: `grammar.schema` is the function of that name in tasks/grammar/schema.py."""
+    name = node.stage.rpartition(".")[2]
+    try:
+        module = importlib.import_module(f"tasks.{node.stage}")
+    except ModuleNotFoundError as error:
+        raise BadInput("dvc.yaml", f"{node.name}: no module {error.name}") from error
+    function = getattr(module, name, None)
+    if not callable(function):
+        raise BadInput(f"tasks/{node.stage.replace('.', '/')}.py", f"has no function {name!r}")
+    return module, function
+
+
+def argument_name(path: str) -> str:
+    """Turn a dependency's path into an argument's name: `a/b.calls.parquet` is `b_calls`."""
+    first, *rest = Path(path).name.split(".")
+    return "_".join([first, *rest[:-1]]) if rest[-1:] == ["parquet"] else first
+
+
+def prompts_folder(module: ModuleType) -> Path:
+    """Name the folder that a stage's prompts lie in: beside its module."""
+    return Path(module.__file__ or "").parent / "prompts"
+
+
+def load_entry(node: Node, params: Mapping[str, Any], root: Path) -> DatabaseEntry:
+    """Validate the database entry that a stage is fanned out over."""
+    entry = read_entry(node.key, get_section(params, "databases").get(node.key) or {})
+    return entry if entry.file is None else entry.model_copy(update={"file": root / entry.file})
+
+
+def collect_settings(node: Node, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Flatten the parameters that dvc.yaml declares for a stage: dotted name -> value."""
+    flat: dict[str, Any] = {}
+    todo = [(key, get_section(params, key)) for key in reversed(node.params)]
+    while todo:
+        key, value = todo.pop()
+        if isinstance(value, dict) and value:
+            todo += [(f"{key}.{name}", value[name]) for name in sorted(value, reverse=True)]
+        else:
+            flat[key] = value
+    return flat
+
+
+def prepare_out(node: Node, places: Places) -> Path:
+    """Name the one file or folder that a stage writes by itself, and clear its place."""
+    if len(node.outs) != 1:
+        raise BadInput("dvc.yaml", f"{node.name} writes `out` by itself, so it must have one output")
+    out = places.place(node.outs[0])
+    out.parent.mkdir(parents=True, exist_ok=True)
+    if out.is_dir():
+        shutil.rmtree(out)
+    else:
+        out.unlink(missing_ok=True)
+    return out
+
+
+def cut_rows(rows: list[Any], row: type, limit: int | None) -> list[Any]:
+    """Keep the first rows in a preview. A schema's columns are no items and stay whole."""
+    items = any(each.name == "origin" for each in dataclasses.fields(row))
+    return rows[:limit] if items and limit is not None else rows
+
+
+def row_type_of(function: Callable[..., Any]) -> type:
+    """Read the row type from a stage's return annotation, `Drafts[Row]`."""
+    hint = get_type_hints(function)["return"]
+    if get_origin(hint) is not Drafts:
+        raise TypeError(f"{function.__qualname__} must return Drafts[Row]")
+    return get_args(hint)[0]  # type: ignore[no-any-return]

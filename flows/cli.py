@@ -1,0 +1,171 @@
+"""The `benchloom` command. Nothing heavy is imported until a command needs it."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from flows.commands.ledger import app as ledger_app
+from flows.commands.model import app as model_app
+from tasks.errors import BenchloomError
+
+app = typer.Typer(
+    name="benchloom",
+    help="Build question-answering benchmarks from databases, and re-evaluate systems on them.\n\n"
+    "Example: benchloom run grammar",
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+Targets = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[FLOW|STAGE]...", help="Flows or stages; everything where none is named."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, on stdout.")]
+
+
+@app.command()
+def run(
+    targets: Targets = None,
+    replay: Annotated[
+        bool, typer.Option("--replay", help="Ask no model: every call must be in a ledger.")
+    ] = False,
+    plain: Annotated[bool, typer.Option("--plain", help="Without Prefect.")] = False,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Edit params.yaml first; repeatable."),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, help="Only the first N items, into data/.preview/; dvc.lock stays as it is."),
+    ] = None,
+    budget_usd: Annotated[
+        float | None, typer.Option(min=0, help="Stop before this run has paid more.")
+    ] = None,
+    budget_tokens: Annotated[
+        int | None, typer.Option(min=0, help="Stop before this run has used more.")
+    ] = None,
+) -> None:
+    """Bring artifacts up to date: stale stages run, fresh ones are left alone.
+
+    Example: benchloom run grammar --set roles.generator.temperature=0.7
+    """
+    from flows.commands.run import run_command
+
+    raise typer.Exit(
+        run_command(
+            targets or [],
+            replay=replay,
+            plain=plain,
+            assignments=assignments or [],
+            limit=limit,
+            budget_usd=budget_usd,
+            budget_tokens=budget_tokens,
+        )
+    )
+
+
+@app.command()
+def stage(
+    name: Annotated[str, typer.Argument(help="Its name, as in dvc.yaml: grammar.fill_in")],
+    key: Annotated[str, typer.Argument(help="What it is fanned out over: a database's name.")] = "",
+    replay: Annotated[
+        bool, typer.Option("--replay", help="Ask no model: every call must be in a ledger.")
+    ] = False,
+) -> None:
+    """Run one stage and write its outputs, as `dvc repro` does; nothing is recorded.
+
+    Example: benchloom stage grammar.fill_in films
+    """
+    from flows.commands.stage import stage_command
+
+    raise typer.Exit(stage_command(name, key, replay=replay))
+
+
+@app.command()
+def plan(targets: Targets = None, as_json: Json = False) -> None:
+    """Say what would run and why, and what it would ask and cost. Touches nothing.
+
+    Example: benchloom plan grammar --json
+    """
+    from flows.commands.plan import plan_command
+
+    raise typer.Exit(plan_command(targets or [], as_json=as_json))
+
+
+@app.command()
+def status(as_json: Json = False) -> None:
+    """Show each artifact: fresh, stale (why), missing or failed; its rows and its last run.
+
+    Example: benchloom status --json
+    """
+    from flows.commands.status import status_command
+
+    raise typer.Exit(status_command(as_json=as_json))
+
+
+@app.command()
+def lineage(
+    target: Annotated[str, typer.Argument(help="An artifact's path.")],
+    row: Annotated[str | None, typer.Option(help="The id of one of its rows.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Trace an artifact, or one of its rows, back to the sources.
+
+    Example: benchloom lineage data/grammar/films/balanced.parquet --row 0f3a5c
+    """
+    from flows.commands.lineage import lineage as trace
+    from flows.settings import find_project
+
+    print(trace(target, row, as_json, find_project()))
+
+
+@app.command()
+def report(
+    open_it: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
+) -> None:
+    """Build the front page over the reports.
+
+    Example: benchloom report --open
+    """
+    from flows.commands.report import report_command
+
+    raise typer.Exit(report_command(open_it=open_it))
+
+
+@app.command()
+def stop() -> None:
+    """End the background servers of this project (Prefect, and the embedded model).
+
+    Example: benchloom stop
+    """
+    from flows.commands.stop import stop_command
+
+    raise typer.Exit(stop_command())
+
+
+app.add_typer(ledger_app, name="ledger")
+app.add_typer(model_app, name="model")
+
+
+def main() -> None:
+    """Run the command line; every error of ours is one line on stderr and an exit code."""
+    try:
+        code = app(standalone_mode=False)
+    except (typer.Abort, KeyboardInterrupt):
+        code = 130
+    except typer.TyperException as error:
+        print(f"benchloom: {error}", file=sys.stderr)
+        code = 2
+    except BenchloomError as error:
+        print(f"benchloom: {error}", file=sys.stderr)
+        code = error.exit_code
+    sys.exit(code or 0)
+
+
+if __name__ == "__main__":
+    main()

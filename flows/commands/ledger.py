@@ -1,0 +1,219 @@
+"""`benchloom ledger`: look into the ledger, ship it, check it, serve it."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from tasks.models.ledger import Ledger
+    from tasks.models.settings import EmbeddedModel, ModelRun
+
+app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Every model call ever made, by content.")
+
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
+DAY_S = 86_400
+
+
+@app.command()
+def stats(as_json: AsJson = False) -> None:
+    """Count calls, tokens and possibly paid calls.
+
+    Example: benchloom ledger stats --json
+    """
+    with open_ledger() as ledger:
+        facts = asdict(ledger.stats())
+    if as_json:
+        typer.echo(json.dumps(facts))
+        return
+    for name, value in facts.items():
+        typer.echo(f"{name.replace('_', ' '):18} {value}")
+
+
+@app.command()
+def export(
+    flow: Annotated[str, typer.Argument(help="The flow whose calls are shipped.")],
+    out: Annotated[Path | None, typer.Option(help="Default: data/ledger/FLOW.jsonl.gz")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the calls that a flow's artifacts used as the ledger that ships with the project.
+
+    Example: benchloom ledger export grammar
+    """
+    from tasks.errors import BadInput
+    from tasks.models.shipped import write_shipped
+    from tasks.models.verifying import find_calls
+
+    root = find_root()
+    calls = find_calls(root / "data" / flow)
+    if not calls:
+        raise BadInput(
+            f"data/{flow}", "has no calls artifact (*.calls.parquet)", hint=f"benchloom run {flow}"
+        )
+    place = out or root / "data" / "ledger" / f"{flow}.jsonl.gz"
+    with open_ledger() as ledger:
+        found = {call.id: ledger.get(call.id) for call in calls}
+    missing = [call for call in calls if found[call.id] is None]
+    if missing:
+        first = missing[0]
+        raise BadInput(
+            f"data/{flow}",
+            f"{len(missing)} of {len(calls)} calls are in no ledger, first {first.id[:12]} of {first.stage}",
+            hint="run the flow live, or import the ledger they were recorded in",
+        )
+    count = write_shipped(place, [entry for entry in found.values() if entry is not None])
+    tell(as_json, {"path": str(place), "calls": count, "bytes": place.stat().st_size})
+
+
+@app.command(name="import")
+def import_(
+    path: Annotated[Path, typer.Argument(help="A shipped ledger (.jsonl.gz).")], as_json: AsJson = False
+) -> None:
+    """Copy a shipped ledger's calls into the live one; a call that is there already stays as it is.
+
+    Example: benchloom ledger import colleague.jsonl.gz
+    """
+    from tasks.errors import BadInput
+    from tasks.models.shipped import read_shipped
+
+    if not path.is_file():
+        raise BadInput(path, "does not exist")
+    entries = read_shipped(path)
+    with open_ledger() as ledger:
+        before = ledger.stats().live_calls
+        ledger.put_many(entries.values())
+        added = ledger.stats().live_calls - before
+    tell(as_json, {"path": str(path), "calls": len(entries), "added": added})
+
+
+@app.command()
+def verify(
+    flow: Annotated[str | None, typer.Argument(help="Default: every flow.")] = None,
+    sample: Annotated[
+        int | None, typer.Option(min=1, help="How many calls, drawn by seed; default: all.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Draws the sample.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Ask recorded calls again, live and past the ledger, and compare the texts; exit 1 if any differs.
+
+    Example: benchloom ledger verify --sample 30
+    """
+    import asyncio
+
+    from tasks.errors import BadInput
+    from tasks.models.budget import Budget
+    from tasks.models.opening import open_client
+    from tasks.models.verifying import Comparison, ask_again, draw_sample, find_calls
+
+    folder = find_root() / "data" / (flow or "")
+    calls = draw_sample(find_calls(folder), sample, seed)
+    if not calls:
+        raise BadInput(folder, "has no calls artifact (*.calls.parquet)", hint="benchloom run")
+    run, models = load_models()
+    done: list[Comparison] = []
+
+    def show(comparison: Comparison) -> None:
+        done.append(comparison)
+        verdict = "same" if comparison.same else "DIFFERENT"
+        typer.echo(
+            f"{len(done)}/{len(calls)} {comparison.call.id[:12]} {comparison.call.stage}: {verdict}", err=True
+        )
+
+    results = asyncio.run(ask_again(calls, open_client(run, models, Budget(run.budget)), show))
+    different = [each for each in results if not each.same]
+    facts: dict[str, Any] = {
+        "asked": len(results),
+        "same": len(results) - len(different),
+        "different": len(different),
+    }
+    if as_json:
+        facts["differing"] = [
+            {"call": each.call.id, "stage": each.call.stage, "recorded": each.call.text, "live": each.text}
+            for each in different
+        ]
+    tell(as_json, facts)
+    raise typer.Exit(1 if different else 0)
+
+
+@app.command()
+def prune(
+    older_than_days: Annotated[float, typer.Option(min=0, help="Delete live calls recorded before that.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Delete old calls from the live ledger; shipped ledgers are never touched.
+
+    Example: benchloom ledger prune --older-than-days 365 --dry-run
+    """
+    with open_ledger() as ledger:
+        count = ledger.prune(time.time() - older_than_days * DAY_S, dry_run=dry_run)
+    tell(as_json, {"would_delete" if dry_run else "deleted": count})
+
+
+@app.command()
+def serve(
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="0: any free one.")] = 8093,
+    latency: Annotated[float, typer.Option(min=0, help="Seconds a reply takes.")] = 0.0,
+    faults: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of calls that fail when first asked.")
+    ] = 0.0,
+    seed: Annotated[int, typer.Option(help="Draws the faults.")] = 0,
+) -> None:
+    """Answer the OpenAI protocol on loopback from the ledger, until Ctrl-C.
+
+    Example: benchloom ledger serve --port 8093 --latency 0.05 --faults 0.3 --seed 7
+    """
+    from tasks.errors import BadInput
+    from tasks.models.ledger_server import LedgerServer, serve_ledger
+
+    _, models = load_models()
+    identities = {name: model.sha256 for name, model in models.items()}
+    with open_ledger() as ledger:
+        server = LedgerServer(ledger, latency_s=latency, faults=faults, seed=seed, identities=identities)
+        try:
+            serve_ledger(server, port, lambda url: typer.echo(f"answering at {url} from {ledger.path}"))
+        except KeyboardInterrupt:
+            typer.echo(json.dumps(server.counts.report()), err=True)
+        except OSError as error:
+            raise BadInput(
+                f"--port {port}", f"cannot be used: {error.strerror}", hint="--port 0 takes a free one"
+            ) from error
+
+
+def find_root() -> Path:
+    """Find the project's folder."""
+    from flows.settings import find_project
+
+    return find_project()
+
+
+def load_models() -> tuple[ModelRun, dict[str, EmbeddedModel]]:
+    """Read what the model layer needs from params.yaml."""
+    from flows.settings import load_params
+    from tasks.models.settings import read_settings
+
+    return read_settings(load_params(find_root()))
+
+
+def open_ledger() -> Ledger:
+    """Open the live ledger under the project's shipped ones."""
+    from tasks.models.ledger import Ledger, find_ledger
+
+    run, _ = load_models()
+    return Ledger(find_ledger(run.ledger), sorted((find_root() / "data" / "ledger").glob("*.jsonl.gz")))
+
+
+def tell(as_json: bool, facts: dict[str, Any]) -> None:
+    """Print facts as one JSON object, or as one line for people."""
+    if as_json:
+        typer.echo(json.dumps(facts, ensure_ascii=False))
+    else:
+        typer.echo(", ".join(f"{name.replace('_', ' ')}: {value}" for name, value in facts.items()))
+    sys.stdout.flush()

@@ -1,0 +1,103 @@
+"""`benchloom model`: the models that run on this machine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from flows.commands.ledger import AsJson, load_models
+
+if TYPE_CHECKING:
+    from tasks.models.settings import EmbeddedModel
+
+app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="The embedded models: files and servers.")
+
+Name = Annotated[
+    str | None, typer.Argument(help="A name under `models:` in params.yaml; default: the only or first.")
+]
+
+
+@app.command()
+def pull(
+    name: Name = None,
+    file: Annotated[Path | None, typer.Option(help="A copy of yours, instead of a download.")] = None,
+) -> None:
+    """Bring a model's file into the user's cache folder, held to its checksum.
+
+    Example: benchloom model pull
+    """
+    from tasks.models.fetching import pull_model
+
+    name, model = choose_model(name)
+    place = pull_model(name, model, own=file, say=lambda line: typer.echo(line, err=True))
+    typer.echo(f"{name}: {place}")
+
+
+@app.command()
+def serve(
+    name: Name = None,
+    idle: Annotated[float, typer.Option(min=0, help="Seconds without a call until it ends; 0: never.")] = 0,
+) -> None:
+    """Start a model's server on loopback, where none runs, and print its address.
+
+    Runs and colleagues' processes find it; `benchloom model stop` ends it.
+
+    Example: benchloom model serve
+    """
+    from tasks.models.embedded import ensure_server
+
+    name, model = choose_model(name)
+    typer.echo(ensure_server(name, model, idle))
+
+
+@app.command(name="list")
+def list_(as_json: AsJson = False) -> None:
+    """List the embedded models: file, checksum, server.
+
+    Example: benchloom model list --json
+    """
+    from tasks.models.embedded import list_servers
+    from tasks.models.fetching import find_file
+
+    _, models = load_models()
+    servers = {running.name: running for running in list_servers()}
+    rows: list[dict[str, Any]] = []
+    for name, model in sorted(models.items()):
+        path = find_file(model)
+        here = path.is_file() and path.stat().st_size == model.bytes
+        url = servers[name].url if name in servers else None
+        rows.append({"name": name, "file": str(path), "here": here, "sha256": model.sha256, "server": url})
+    if as_json:
+        typer.echo(json.dumps(rows))
+        return
+    for row in rows:
+        state = "here" if row["here"] else "not pulled"
+        typer.echo(f"{row['name']}  {state}  {row['server'] or 'no server'}  {row['file']}")
+
+
+@app.command()
+def stop(name: Name = None) -> None:
+    """End a model's server, or all of them.
+
+    Example: benchloom model stop
+    """
+    from tasks.models.embedded import stop_server, stop_servers
+
+    stopped = stop_servers() if name is None else [name] * stop_server(name)
+    typer.echo(f"stopped: {', '.join(stopped)}" if stopped else "no server was running")
+
+
+def choose_model(name: str | None) -> tuple[str, EmbeddedModel]:
+    """Find a model of params.yaml by name. Raises BadInput that names those there are."""
+    from tasks.errors import BadInput
+
+    _, models = load_models()
+    if not models:
+        raise BadInput("params.yaml: models", "names no embedded model", hint="see docs/models.md")
+    name = name or next(iter(models))
+    if name not in models:
+        raise BadInput(f"model {name}", f"is not in params.yaml (there: {', '.join(models)})")
+    return name, models[name]

@@ -1,0 +1,97 @@
+"""`benchloom plan`: what would run and why, what it would ask and cost."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import reduce
+from operator import add
+from typing import Any
+
+from flows.planner import NOTHING, Range, StagePlan, plan_stages
+from flows.recorder import Recorder
+from flows.selection import select_nodes
+from flows.session import open_session
+from flows.settings import find_project, load_params
+
+
+def plan_command(targets: Sequence[str], *, as_json: bool) -> int:
+    """Carry out `benchloom plan`; returns the exit code."""
+    root = find_project()
+    os.chdir(root)
+    recorder = Recorder(root)
+    params = load_params(root)
+    session = open_session(root, params, replay=True)
+    try:
+        plans = plan_stages(recorder, select_nodes(recorder.nodes, targets), params, session)
+    finally:
+        session.close()
+        recorder.close()
+    if as_json:
+        print(json.dumps(to_document(plans), indent=1))
+    else:
+        print_plan(plans)
+    return 0
+
+
+def to_document(plans: Sequence[StagePlan]) -> dict[str, Any]:
+    """Lay a plan out for machines: stages, and totals with their exact part."""
+    timed = [plan.seconds for plan in plans if plan.seconds is not None]
+    return {
+        "stages": [asdict(plan) for plan in plans],
+        "exact_calls": sum(plan.exact_calls or 0 for plan in plans),
+        "recorded": sum(plan.recorded for plan in plans),
+        "calls": asdict(total([plan.calls for plan in plans])),
+        "tokens": asdict(total([plan.tokens for plan in plans])),
+        "usd": asdict(total([plan.usd for plan in plans])),
+        "seconds": asdict(total(timed)) if len(timed) == len(plans) else None,
+    }
+
+
+def print_plan(plans: Sequence[StagePlan]) -> None:
+    """Print a plan for people: a table, the reasons, the totals."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    if not plans:
+        console.print("Nothing would run: all artifacts are up to date.")
+        return
+    table = Table("stage", "new calls", "in the ledger", "tokens", "dollars", "why")
+    for plan in plans:
+        table.add_row(
+            plan.stage,
+            show(plan.calls),
+            str(plan.recorded),
+            show(plan.tokens),
+            show(plan.usd, 4),
+            "; ".join(plan.why),
+        )
+    console.print(table)
+    document = to_document(plans)
+    calls = total([plan.calls for plan in plans])
+    console.print(f"{len(plans)} stages would run. New calls: {show(calls)}, of which first attempts known "
+                  f"exactly: {document['exact_calls']}. In the ledger: {document['recorded']}.")  # fmt: skip
+    seconds = document["seconds"]
+    console.print(
+        f"Dollars: {show(total([plan.usd for plan in plans]), 4)}. Seconds: "
+        + (
+            "not known, for some of it has never run here."
+            if seconds is None
+            else f"{show(Range(**seconds))}."
+        )
+    )
+
+
+def total(ranges: Sequence[Range]) -> Range:
+    """Add ranges up."""
+    return reduce(add, ranges, NOTHING)
+
+
+def show(span: Range, digits: int = 0) -> str:
+    """Write a range: one figure where both ends agree, `~` where it rests on an earlier run."""
+    low, high = f"{span.low:.{digits}f}", f"{span.high:.{digits}f}"
+    mark = "" if span.exact else "~"
+    return mark + (low if low == high else f"{low} to {high}")

@@ -1,0 +1,103 @@
+"""`benchloom run`: bring artifacts up to date."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from flows.recorder import Recorder
+from flows.runner import Interrupted, Run, run_plain
+from flows.selection import select_nodes
+from flows.settings import find_project, get_section, load_params, set_params
+from tasks.errors import BadInput, BenchloomError, BudgetSpent, CallMissing, LockHeld
+
+PRECEDENCE: tuple[type[BenchloomError], ...] = (Interrupted, BudgetSpent, CallMissing, LockHeld, BadInput)
+"""Which of several errors decides the exit code."""
+
+
+def run_command(
+    targets: Sequence[str],
+    *,
+    replay: bool = False,
+    plain: bool = False,
+    assignments: Sequence[str] = (),
+    limit: int | None = None,
+    budget_usd: float | None = None,
+    budget_tokens: int | None = None,
+) -> int:
+    """Carry out `benchloom run`; returns the exit code."""
+    root = find_project()
+    os.chdir(root)
+    if assignments:
+        set_params(root, list(assignments))
+    recorder = Recorder(root)
+    names = select_nodes(recorder.nodes, targets)
+    params = load_params(root)
+    run = make_run(root, recorder, params, replay=replay, budget_usd=budget_usd, budget_tokens=budget_tokens)
+    if limit is not None:
+        from flows.preview import run_preview
+
+        return run_preview(run, names, limit)
+    workers = int(get_section(params, "run").get("workers", 4))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        if plain:
+            run_plain(run, names, workers)
+        else:
+            run_with_prefect(run, names, workers, " ".join(targets) or "everything")
+    finally:
+        run.finish()
+    return conclude(run, names)
+
+
+def make_run(
+    root: Path,
+    recorder: Recorder,
+    params: Mapping[str, Any],
+    *,
+    replay: bool = False,
+    budget_usd: float | None = None,
+    budget_tokens: int | None = None,
+) -> Run:
+    """Make a run whose model session opens when the first stage asks."""
+
+    def open_session() -> Any:
+        from flows.session import open_session as open_models
+
+        return open_models(root, params, replay=replay, budget_usd=budget_usd, budget_tokens=budget_tokens)
+
+    return Run(root, recorder, params, open_session, replay)
+
+
+def run_with_prefect(run: Run, names: Sequence[str], workers: int, title: str) -> None:
+    """Run under the project's Prefect server, or the one that PREFECT_API_URL names."""
+    from flows.prefect_server import use_prefect
+
+    with use_prefect(run.root, run.say):
+        from flows.reproduce import run_flow
+
+        run_flow(run, names, workers, title)
+
+
+def conclude(run: Run, names: Sequence[str]) -> int:
+    """Say what the run came to, and give its exit code."""
+    states = [run.outcomes[name].state for name in names if name in run.outcomes]
+    words = {
+        "ran": "ran",
+        "restored": "from the run cache",
+        "fresh": "up to date",
+        "failed": "failed",
+        "skipped": "not run",
+    }
+    counts = [f"{states.count(state)} {word}" for state, word in words.items() if state in states]
+    run.say(f"{len(names)} stages: {', '.join(counts) or 'none'}")
+    if run.stopping.is_set():
+        return Interrupted.exit_code
+    for kind in PRECEDENCE:
+        if any(isinstance(error, kind) for error in run.errors.values()):
+            return kind.exit_code
+    return 1 if run.errors else 0

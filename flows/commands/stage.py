@@ -1,0 +1,36 @@
+"""`benchloom stage`: what dvc.yaml calls."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from flows.binding import Places, bind
+from flows.commands.run import make_run
+from flows.recorder import Recorder
+from flows.settings import find_project, load_params
+from tasks.errors import BadInput
+
+
+def stage_command(stage: str, key: str, *, replay: bool) -> int:
+    """Carry out `benchloom stage`; returns the exit code."""
+    root = find_project()
+    os.chdir(root)
+    recorder = Recorder(root)
+    node = next((node for node in recorder.nodes.values() if (node.stage, node.key) == (stage, key)), None)
+    if node is None:
+        known = sorted(f"{each.stage} {each.key}".strip() for each in recorder.nodes.values())
+        raise BadInput(f"{stage} {key}".strip(), "is no stage of dvc.yaml", hint="; ".join(known))
+    params = load_params(root)
+    run = make_run(root, recorder, params, replay=replay)
+
+    bound = bind(node, params, Places(root, root), run.make_ask)
+    for out in node.outs:
+        (root / out).parent.mkdir(parents=True, exist_ok=True)
+    try:
+        work = bound.call(run.run_coroutine)
+    finally:
+        if run.session is not None:
+            run.session.close()
+    print(f"{node.name}: {work.rows_out if work.rows_out is not None else 'done'}", file=sys.stderr)
+    return 0

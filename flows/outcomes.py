@@ -1,0 +1,69 @@
+"""What each stage's last run came to, kept beside the run and never part of an artifact.
+
+One small JSON file a stage in `.benchloom/stages/`: `status` and `plan` read it, nothing else does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from tasks.files import write_text
+
+State = Literal["ran", "restored", "fresh", "failed", "skipped"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a stage ended, and what it did on the way. Dollars are what this run paid."""
+
+    stage: str
+    state: State
+    rows_in: int | None = None
+    rows_out: int | None = None
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    calls: int = 0
+    calls_live: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    paid_usd: float = 0.0
+    seconds: float = 0.0
+    error: str = ""
+
+
+def save_outcome(root: Path, outcome: Outcome) -> None:
+    """Keep an outcome for `status` and `plan`."""
+    write_text(_place(root, outcome.stage), json.dumps(asdict(outcome), indent=1, ensure_ascii=False))
+
+
+def load_outcome(root: Path, stage: str) -> Outcome | None:
+    """Read a stage's last outcome; None where there is none that can be read."""
+    try:
+        return Outcome(**json.loads(_place(root, stage).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def describe_outcome(outcome: Outcome) -> str:
+    """Write an outcome as one line for people."""
+    parts = []
+    if outcome.rows_out is not None:
+        parts.append(f"{outcome.rows_out} rows")
+    if outcome.dropped:
+        parts.append("dropped " + ", ".join(f"{count} {reason}" for reason, count in outcome.dropped.items()))
+    if outcome.calls:
+        parts.append(f"{outcome.calls} calls ({outcome.calls_live} asked now)")
+    if outcome.paid_usd:
+        parts.append(f"${outcome.paid_usd:.4f}")
+    if outcome.state in ("ran", "failed"):
+        parts.append(f"{outcome.seconds:.1f} s")
+    if outcome.error:
+        parts.append(outcome.error)
+    return f"{outcome.stage:<36} {outcome.state:<9} {'; '.join(parts)}".rstrip()
+
+
+def _place(root: Path, stage: str) -> Path:
+    return root / ".benchloom" / "stages" / f"{stage}.json"

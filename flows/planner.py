@@ -1,0 +1,147 @@
+"""What a run would do and cost, found out without touching anything.
+
+Where all of a stage's inputs are at hand, its function is run with an `ask` that only counts, and
+the calls it would make first are exact. Where they are not, there is a range from the last run.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flows.binding import Bound, Places, bind
+from flows.outcomes import load_outcome
+from flows.recorder import Node, Recorder
+from flows.session import Session
+from tasks.artifacts.parquet import count_rows
+from tasks.models.planning import Plan
+
+GROWTH = 2.0
+"""Inputs that are not there yet may ask for so many times the last run's calls."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """From at least to at most; `exact` where the inputs are at hand and only re-asking can add."""
+
+    low: float = 0
+    high: float = 0
+    exact: bool = True
+
+    def __add__(self, other: Range) -> Range:
+        return Range(self.low + other.low, self.high + other.high, self.exact and other.exact)
+
+
+NOTHING = Range()
+
+
+@dataclass(frozen=True)
+class StagePlan:
+    """What one stage would do. calls: new ones; recorded: calls that a ledger answers."""
+
+    stage: str
+    why: tuple[str, ...]
+    exact_calls: int | None = None
+    """First attempts that no ledger answers; None where the inputs are not at hand."""
+    recorded: int = 0
+    calls: Range = NOTHING
+    tokens: Range = NOTHING
+    usd: Range = NOTHING
+    seconds: Range | None = None
+    """None where no earlier run tells how long a call takes."""
+
+
+def plan_stages(
+    recorder: Recorder, names: Sequence[str], params: Mapping[str, Any], session: Session
+) -> list[StagePlan]:
+    """Plan the stages that a run of `names` (in order, with their upstream) would run."""
+    plans: dict[str, StagePlan] = {}
+    for name in names:
+        node = recorder.nodes[name]
+        waiting = [upstream for upstream in node.upstream if upstream in plans]
+        if waiting:
+            plans[name] = _plan_from_last(recorder.root, node, (f"after {', '.join(waiting)}",))
+        elif why := tuple(recorder.explain(name)):
+            plans[name] = _plan_at_hand(recorder.root, node, why, params, session)
+    return list(plans.values())
+
+
+def _plan_at_hand(
+    root: Path, node: Node, why: tuple[str, ...], params: Mapping[str, Any], session: Session
+) -> StagePlan:
+    """Count what a stage whose inputs are all there would ask."""
+    if not _asks(node):
+        return StagePlan(node.name, why, exact_calls=0, seconds=_last_seconds(root, node))
+    with tempfile.TemporaryDirectory() as nowhere:
+        bound = bind(node, params, Places(root, Path(nowhere)), session.make_plan)
+        bound.call()
+        plan: Plan = bound.ask.count()
+        retries = _retry_factor(bound, session)
+    low = plan.new_calls if plan.is_exact else plan.sure_calls
+    calls = Range(low, plan.new_calls * retries, plan.is_exact)
+    per_call = plan.prompt_tokens / plan.new_calls if plan.new_calls else 0
+    most = plan.max_completion_tokens * retries
+    return StagePlan(
+        node.name,
+        why,
+        exact_calls=plan.new_calls if plan.is_exact else None,
+        recorded=plan.ledger_calls,
+        calls=calls,
+        tokens=Range(round(low * per_call), round(plan.prompt_tokens * retries + most), plan.is_exact),
+        usd=Range(plan.min_usd * low / max(plan.new_calls, 1), plan.max_usd * retries, plan.is_exact),
+        seconds=_scale_seconds(root, node, calls),
+    )
+
+
+def _plan_from_last(root: Path, node: Node, why: tuple[str, ...]) -> StagePlan:
+    """Give a range for a stage whose inputs another stage will only make."""
+    if not _asks(node):
+        return StagePlan(node.name, why, exact_calls=0, seconds=_last_seconds(root, node))
+    last = load_outcome(root, node.name)
+    calls = _count_last_calls(root, node) or (last.calls if last else 0)
+    spent = (last.prompt_tokens + last.completion_tokens) if last else 0
+    price = last.paid_usd / last.calls_live if last and last.calls_live else 0.0
+    many = Range(0, math.ceil(calls * GROWTH), exact=False)
+    return StagePlan(
+        node.name,
+        why,
+        calls=many,
+        tokens=Range(0, math.ceil(spent * GROWTH), exact=False),
+        usd=Range(0, price * many.high, exact=False),
+        seconds=_scale_seconds(root, node, many),
+    )
+
+
+def _asks(node: Node) -> bool:
+    return any(out.endswith(".calls.parquet") for out in node.outs)
+
+
+def _retry_factor(bound: Bound, session: Session) -> int:
+    """How often an answer may be asked at most: by the most patient role of the stage's parameters."""
+    named = [key.removeprefix("roles.") for key in bound.node.params if key.startswith("roles.")]
+    roles = [session.roles[name] for name in named if name in session.roles] or list(session.roles.values())
+    return max((role.attempts for role in roles), default=1)
+
+
+def _count_last_calls(root: Path, node: Node) -> int:
+    for out in node.outs:
+        if out.endswith(".calls.parquet") and (root / out).is_file():
+            return count_rows(root / out)
+    return 0
+
+
+def _last_seconds(root: Path, node: Node) -> Range | None:
+    last = load_outcome(root, node.name)
+    return Range(0, last.seconds, exact=False) if last is not None and last.state == "ran" else None
+
+
+def _scale_seconds(root: Path, node: Node, calls: Range) -> Range | None:
+    last = load_outcome(root, node.name)
+    if last is None or not last.calls_live:
+        return NOTHING if calls.high == 0 else None
+    each = last.seconds / last.calls_live
+    return Range(round(calls.low * each, 1), round(calls.high * each, 1), exact=False)

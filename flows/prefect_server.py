@@ -1,0 +1,57 @@
+"""Which Prefect server a run reports to: PREFECT_API_URL where it is set, else one of the project's own."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from flows.servers import ensure_server, find_server, keep_server
+
+SERVER = "prefect"
+QUIET = {
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "PREFECT_SERVER_UI_API_URL": "/api",
+    "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
+    "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",
+    "DO_NOT_TRACK": "1",
+}
+"""Nothing is told to anybody outside, and the console is left to our own lines."""
+
+
+@contextmanager
+def use_prefect(root: Path, say: Callable[[str], None]) -> Iterator[str]:
+    """Point this process at a Prefect server, starting the project's own if there is none.
+
+    Must come before Prefect is imported: it reads its settings then.
+    """
+    folder = server_folder(root)
+    environment = {"PREFECT_HOME": str(folder / "prefect"), **QUIET}
+    for name, value in environment.items():
+        os.environ.setdefault(name, value)
+    if url := os.environ.get("PREFECT_API_URL"):
+        yield url
+        return
+    if find_server(folder, SERVER) is None:
+        say(
+            "starting a Prefect server in the background; it ends after ten idle minutes, "
+            "or by `benchloom stop`"
+        )
+    server = ensure_server(
+        folder,
+        SERVER,
+        [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", "{port}"],
+        "/api/health",
+        environment,
+    )
+    os.environ["PREFECT_API_URL"] = f"{server.url}/api"
+    say(f"Prefect's pages: {server.url}")
+    with keep_server(folder, SERVER):
+        yield server.url
+
+
+def server_folder(root: Path) -> Path:
+    """Name the folder for the state of a project's background servers."""
+    return root / ".benchloom" / "servers"

@@ -1,0 +1,308 @@
+"""DVC's half of a run: which stages are stale, and the record of those that ran.
+
+A stage runs in this process instead of under `dvc repro`, so what DVC's own runner does around a
+command is done here: locks per path, the run cache first, outputs removed, dependencies hashed
+before and after. `dvc status` and `dvc repro` cannot tell the difference.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dvc.exceptions import DvcException
+from dvc.lock import LockError
+from dvc.repo import Repo
+from dvc.stage.cache import RunCacheNotFoundError
+from dvc.utils.serialize import dump_yaml, load_yaml
+
+from flows import STARTED
+from flows.path_locks import PathLocks
+from tasks.errors import BadInput, ChangedWhileRunning, LockHeld, StageFailed
+from tasks.files import write_beside
+
+FLUSH_EVERY_S = 30.0
+LOCK_PATIENCE_S = 30.0
+
+
+@dataclass(frozen=True)
+class Node:
+    """One stage of the graph, as dvc.yaml resolves it. Paths are relative to the project."""
+
+    name: str
+    """DVC's name: `grammar-schema@films`."""
+    stage: str
+    """Ours: `grammar.schema`, the module below tasks/ and the section of params.yaml."""
+    key: str
+    """What the stage is fanned out over (a database's name), or nothing."""
+    deps: tuple[str, ...]
+    outs: tuple[str, ...]
+    upstream: tuple[str, ...]
+    command: str = ""
+    params: tuple[str, ...] = ()
+    """Sections of params.yaml that the stage depends on."""
+
+
+@dataclass(frozen=True)
+class Begun:
+    """What was known of a stage when it began.
+
+    hashes: of its dependencies. expected: the hashes that dvc.lock holds for its outputs, where
+    that entry was made from the very same dependencies; otherwise nothing is expected.
+    """
+
+    hashes: dict[str, str]
+    expected: dict[str, str]
+
+
+class Recorder:
+    """Open a project's graph, and record what runs in it.
+
+    Thread-safe: every touch of DVC goes through one mutex; the stages' own work does not.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.mutex = threading.RLock()
+        logging.getLogger("dvc").setLevel(logging.WARNING)
+        try:
+            self.repo = Repo(str(root))
+            graph = self.repo.index.graph
+            stages = [stage for stage in self.repo.index.stages if getattr(stage, "cmd", None)]
+        except DvcException as error:
+            raise BadInput(
+                root / "dvc.yaml", str(error), hint="dvc.yaml and params.yaml must agree"
+            ) from error
+        self.stages: dict[str, Any] = {stage.addressing: stage for stage in stages}
+        self.nodes: dict[str, Node] = {}
+        for stage in stages:
+            upstream = sorted(
+                each.addressing for each in graph.successors(stage) if each.addressing in self.stages
+            )
+            self.nodes[stage.addressing] = self._describe(stage, tuple(upstream))
+        self.locks = PathLocks(self.repo)
+        self.code = self._hash_code()
+        self.locked = {name: self._read_locked(stage) for name, stage in self.stages.items()}
+        self.pending: list[Any] = []
+        self.flushed = time.monotonic()
+
+    def _describe(self, stage: Any, upstream: tuple[str, ...]) -> Node:
+        words = str(stage.cmd).split()
+        ours = words[:2] == ["benchloom", "stage"] and len(words) in (3, 4)
+        return Node(
+            name=stage.addressing,
+            stage=words[2] if ours else "",
+            key=words[3] if ours and len(words) == 4 else "",
+            deps=tuple(dep.def_path for dep in stage.deps if dep not in stage.params),
+            outs=tuple(out.def_path for out in stage.outs),
+            upstream=upstream,
+            command=str(stage.cmd),
+            params=tuple(key for dep in stage.params if dep.def_path == "params.yaml" for key in dep.params),
+        )
+
+    # What is stale
+
+    def explain(self, name: str) -> list[str]:
+        """Say why a stage is stale (dependencies, parameters, command, outputs); nothing where it is fresh.
+
+        The question that `dvc status` asks: `stage.changed` would take DVC's locks thrice as often.
+        """
+        with self.mutex, self._repo_lock():
+            report = self.stages[name].status().get(name, [])
+        reasons = []
+        for entry in report:
+            if isinstance(entry, str):
+                reasons.append("its command or paths changed" if entry == "changed checksum" else entry)
+                continue
+            for group in entry.values():
+                for path, state in group.items():
+                    if isinstance(state, dict):
+                        reasons += [f"{key} in {path} {what}" for key, what in state.items()]
+                    else:
+                        reasons.append(f"{path} {state}")
+        return reasons
+
+    # Running one stage
+
+    @contextmanager
+    def hold(self, name: str) -> Iterator[None]:
+        """Hold DVC's read locks on a stage's dependencies and its write locks on its outputs."""
+        stage = self.stages[name]
+        reads = [dep.fs_path for dep in stage.deps]
+        writes = [out.fs_path for out in stage.outs]
+        with ExitStack() as stack:
+            with self.mutex:
+                stack.enter_context(self.locks.hold(reads, writes))
+            yield
+
+    def restore(self, name: str) -> bool:
+        """Bring a stage's outputs back from the run cache, if it ran with these inputs before.
+
+        Must come before `begin`: hashes saved first would make DVC take the old outputs for right.
+        """
+        with self.mutex, self._repo_lock():
+            stage = self.stages[name]
+            stage.remove_outs(ignore_remove=False, force=False)
+            try:
+                self.repo.stage_cache.restore(stage)
+            except RunCacheNotFoundError:
+                return False
+            return True
+
+    def begin(self, name: str) -> Begun:
+        """Hash a stage's dependencies and make room for its outputs, which `restore` has removed.
+
+        What is handed back goes to `finish`.
+        """
+        stage = self.stages[name]
+        self._check_code(name)
+        with self.mutex, self._repo_lock():
+            locked = self.locked.get(name)
+            try:
+                stage.save_deps()
+            except DvcException as error:
+                raise StageFailed(f"{name}: {error}") from error
+            for out in stage.outs:
+                Path(out.fs_path).parent.mkdir(parents=True, exist_ok=True)
+            hashes = self._dep_hashes(stage)
+            same = locked is not None and locked.hashes == hashes
+            return Begun(hashes, locked.expected if locked and same else {})
+
+    def finish(self, name: str, begun: Begun, *, must_match: bool = False) -> None:
+        """Record a stage that ran: fails, and records nothing, if a dependency changed meanwhile.
+
+        must_match: the outputs must have the bytes that dvc.lock holds for the same dependencies.
+        """
+        stage = self.stages[name]
+        self._check_code(name)
+        with self.mutex, self._repo_lock():
+            try:
+                stage.save(run_cache=False)
+                for path, value in self._dep_hashes(stage).items():
+                    if begun.hashes.get(path) != value:
+                        raise ChangedWhileRunning(name, path)
+                for out in stage.outs if must_match else ():
+                    if begun.expected.get(out.def_path, out.hash_info.value) != out.hash_info.value:
+                        raise StageFailed(f"{name}: {out.def_path} has other bytes than dvc.lock holds")
+                self.repo.stage_cache.save(stage)
+                stage.commit()
+            except DvcException as error:
+                raise StageFailed(f"{name}: {error}") from error
+        self._enqueue(stage)
+
+    def adopt(self, name: str) -> None:
+        """Record a stage whose outputs came back from the run cache."""
+        stage = self.stages[name]
+        with self.mutex, self._repo_lock():
+            stage.save()
+            stage.commit()
+        self._enqueue(stage)
+
+    def _enqueue(self, stage: Any) -> None:
+        with self.mutex:
+            self.pending.append(stage)
+            if time.monotonic() - self.flushed > FLUSH_EVERY_S:
+                self.flush()
+
+    def flush(self) -> None:
+        """Write all pending stages into dvc.lock at once, sorted by name.
+
+        `stage.dump` rewrites the whole file each time: with many stages that costs more than the work.
+        """
+        with self.mutex:
+            self.flushed = time.monotonic()
+            if not self.pending:
+                return
+            with self._repo_lock():
+                dvcfile = self.pending[0].dvcfile
+                dvcfile.dump_stages(
+                    sorted(self.pending, key=lambda stage: stage.addressing), update_pipeline=False
+                )
+                sort_lock(self.root / "dvc.lock")
+            self.pending.clear()
+
+    def close(self) -> None:
+        """Let go of the repository's handles."""
+        self.repo.close()
+
+    # Guards
+
+    @contextmanager
+    def _repo_lock(self) -> Iterator[None]:
+        """Take DVC's repository lock, waiting a while for another process to be done with it."""
+        if self.repo.lock.is_locked:
+            yield
+            return
+        deadline = time.monotonic() + LOCK_PATIENCE_S
+        while True:
+            try:
+                self.repo.lock.lock()
+                break
+            except LockError as error:
+                if time.monotonic() > deadline:
+                    raise LockHeld(
+                        f"{self.root}: another DVC process holds the repository lock; try again"
+                    ) from error
+        try:
+            yield
+        finally:
+            self.repo.lock.unlock()
+
+    def _read_locked(self, stage: Any) -> Begun | None:
+        """Read what dvc.lock holds of a stage; None where the entry is missing or for another command."""
+        if stage.changed_stage() or not all(out.hash_info for out in stage.outs):
+            return None
+        return Begun(self._dep_hashes(stage), {out.def_path: out.hash_info.value for out in stage.outs})
+
+    def _dep_hashes(self, stage: Any) -> dict[str, str]:
+        return {str(dep): str(dep.hash_info.value) for dep in stage.deps}
+
+    def _hash_code(self) -> dict[str, str]:
+        """Hash every module that a stage depends on, before the stages import it.
+
+        A module that was imported even earlier must not have changed since this process started.
+        """
+        paths = {dep for node in self.nodes.values() for dep in node.deps if dep.endswith(".py")}
+        loaded = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
+        hashes = {}
+        for path in sorted(paths):
+            file = self.root / path
+            if not file.is_file():
+                continue
+            if str(file) in loaded and file.stat().st_mtime > STARTED:
+                raise ChangedWhileRunning("this run", path)
+            hashes[path] = hash_file(file)
+        return hashes
+
+    def _check_code(self, name: str) -> None:
+        """Fail where a module that this process has imported is no longer the file on disk."""
+        for path in self.nodes[name].deps:
+            if path in self.code and hash_file(self.root / path) != self.code[path]:
+                raise ChangedWhileRunning(name, path)
+
+
+def hash_file(path: Path) -> str:
+    """SHA-256 of a file's bytes; a missing file has the hash `missing`."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return "missing"
+
+
+def sort_lock(path: Path) -> None:
+    """Put dvc.lock's stages in the order of their names, so that a run's timing leaves no trace."""
+    data = load_yaml(str(path))
+    stages = data["stages"]
+    if list(stages) == sorted(stages):
+        return
+    data["stages"] = {name: stages[name] for name in sorted(stages)}
+    with write_beside(path) as draft:
+        dump_yaml(str(draft), data)

@@ -1,0 +1,100 @@
+"""Runs the graph of dvc.yaml as a Prefect flow: a task a stage, fresh ones end as `Cached`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from prefect import flow, get_run_logger, task
+from prefect.artifacts import create_table_artifact
+from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.objects import State
+from prefect.futures import wait as wait_for_futures
+from prefect.states import Completed, Failed
+from prefect.task_runners import ThreadPoolTaskRunner
+
+from flows.outcomes import Outcome, describe_outcome
+from flows.papers import find_step
+from flows.runner import Run
+from tasks.errors import ModelFailed
+
+STATE_NAMES = {"fresh": "Cached", "restored": "Restored", "ran": "Completed"}
+
+
+def run_flow(run: Run, names: Sequence[str], workers: int, title: str) -> None:
+    """Bring stages up to date under Prefect. Outcomes and errors are left in `run`."""
+    runner: Any = ThreadPoolTaskRunner(max_workers=workers)
+
+    @flow(name=title, task_runner=runner, persist_result=False, validate_parameters=False)
+    def reproduce(stages: list[str]) -> State[Any]:
+        futures: dict[str, Any] = {}
+        for name in stages:
+            waits = [futures[up] for up in run.recorder.nodes[name].upstream if up in futures]
+            futures[name] = make_task(run, name).submit(wait_for=waits)
+        wait_for_futures(list(futures.values()))
+        failed = sorted(run.errors)
+        if failed:
+            return Failed(message=f"{len(failed)} of {len(stages)} stages failed: {', '.join(failed)}")
+        return Completed(message=f"{len(stages)} stages up to date")
+
+    try:
+        reproduce(list(names), return_state=True)
+    except KeyboardInterrupt:
+        run.stopping.set()
+        run.say("stopping: stages that run now are ended, what has finished is kept")
+    for name in names:
+        if name not in run.outcomes:
+            run.outcomes[name] = Outcome(name, "skipped", error="waits for a stage that failed")
+
+
+def make_task(run: Run, name: str) -> Any:
+    """Make the Prefect task of one stage."""
+    step = find_step(run.recorder.nodes[name].stage)
+
+    @task(
+        name=name,
+        task_run_name=name,
+        tags=set(step.tags),
+        retries=step.retries,
+        retry_delay_seconds=step.retry_delay_s,
+        retry_condition_fn=failed_for_the_model,
+        persist_result=False,
+        cache_policy=NO_CACHE,
+    )
+    def bring_up() -> State[Any]:
+        outcome = run.bring_up(name)
+        if outcome.state != "fresh":
+            get_run_logger().info(describe_outcome(outcome))
+            create_table_artifact(
+                table=tabulate(outcome), key=artifact_key(name), description=f"What `{name}` did"
+            )
+        return Completed(name=STATE_NAMES[outcome.state], message=describe_outcome(outcome))
+
+    return bring_up
+
+
+def failed_for_the_model(_task: Any, _run: Any, state: State[Any]) -> bool:
+    """Tell whether a stage failed for want of a model's reply, which another try may bring."""
+    return isinstance(state.result(raise_on_failure=False), ModelFailed)
+
+
+def artifact_key(name: str) -> str:
+    """Turn a stage's name into an artifact key: lower case, digits and dashes."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+def tabulate(outcome: Outcome) -> list[dict[str, Any]]:
+    """Lay an outcome out as the table that Prefect's UI shows."""
+    rows = [
+        ("rows in", outcome.rows_in),
+        ("rows out", outcome.rows_out),
+        *((f"dropped: {reason}", count) for reason, count in outcome.dropped.items()),
+        ("model calls", outcome.calls),
+        ("of these asked now", outcome.calls_live),
+        ("prompt tokens", outcome.prompt_tokens),
+        ("completion tokens", outcome.completion_tokens),
+        ("paid by this run, dollars", round(outcome.paid_usd, 6)),
+        ("seconds", outcome.seconds),
+    ]
+    return [{"what": what, "figure": figure} for what, figure in rows if figure is not None]

@@ -1,0 +1,195 @@
+"""One run: takes each stage through DVC's record and its function, in the order of the graph."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from graphlib import TopologicalSorter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flows.outcomes import Outcome, describe_outcome, save_outcome
+from flows.recorder import Node, Recorder
+from tasks.errors import BenchloomError, StageFailed
+
+if TYPE_CHECKING:
+    from flows.session import Session
+    from tasks.models.asker import StageAsk
+
+STOP_POLL_S = 0.2
+
+
+class Interrupted(BenchloomError):
+    """The run was stopped by the user; what had finished is recorded."""
+
+    exit_code = 130
+
+
+@dataclass
+class Run:
+    """What the stages of one run share.
+
+    open_session: opens the models' session when the first stage needs it, so that a run with
+    nothing to do imports none of it.
+    """
+
+    root: Path
+    recorder: Recorder
+    params: Mapping[str, Any]
+    open_session: Callable[[], Session]
+    replay: bool = False
+    say: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True)
+    stopping: threading.Event = field(default_factory=threading.Event)
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    errors: dict[str, BaseException] = field(default_factory=dict)
+    mutex: threading.Lock = field(default_factory=threading.Lock)
+    session: Session | None = None
+
+    def bring_up(self, name: str) -> Outcome:
+        """Bring one stage up to date; its upstream stages must be. Raises what the stage raises."""
+        if self.stopping.is_set():
+            raise Interrupted(f"{name}: not run, the run was stopped")
+        started = time.monotonic()
+        node = self.recorder.nodes[name]
+        try:
+            outcome = self._bring_up(node)
+        except (Exception, KeyboardInterrupt, asyncio.CancelledError) as error:
+            seconds = round(time.monotonic() - started, 3)
+            self._keep(Outcome(name, "failed", error=describe_error(error), seconds=seconds))
+            with self.mutex:
+                self.errors[name] = error
+            raise
+        self._keep(outcome)
+        return outcome
+
+    def _bring_up(self, node: Node) -> Outcome:
+        if not self.recorder.explain(node.name):
+            return Outcome(node.name, "fresh")
+        with self.recorder.hold(node.name):
+            if self.recorder.restore(node.name):
+                self.recorder.adopt(node.name)
+                return Outcome(node.name, "restored")
+            started = time.monotonic()
+            begun = self.recorder.begin(node.name)
+            outcome = self._execute(node)
+            self.recorder.finish(node.name, begun, must_match=self.replay)
+        return Outcome(**{**outcome, "seconds": round(time.monotonic() - started, 3)})
+
+    def _execute(self, node: Node) -> dict[str, Any]:
+        if not node.stage:
+            return self._execute_command(node)
+        from flows.binding import Places, bind
+
+        bound = bind(node, self.params, Places(self.root, self.root), self.make_ask)
+        work = bound.call(self.run_coroutine)
+        counts = count_calls(bound.ask) if bound.ask is not None else {}
+        return {
+            "stage": node.name,
+            "state": "ran",
+            "rows_in": work.rows_in,
+            "rows_out": work.rows_out,
+            "dropped": work.dropped,
+            **counts,
+        }
+
+    def _execute_command(self, node: Node) -> dict[str, Any]:
+        """Run a stage that is not ours the way DVC does: its command in a shell."""
+        done = subprocess.run(node.command, shell=True, cwd=self.root, check=False)  # noqa: S602 - the user's own dvc.yaml
+        if done.returncode:
+            raise StageFailed(f"{node.name}: `{node.command}` ended with {done.returncode}")
+        return {"stage": node.name, "state": "ran"}
+
+    def make_ask(self, stage: str, prompts: Path) -> Any:
+        """Make the object that a stage asks models through."""
+        with self.mutex:
+            if self.session is None:
+                self.session = self.open_session()
+        return self.session.make_ask(stage, prompts)
+
+    def run_coroutine(self, work: Coroutine[Any, Any, Any]) -> Any:
+        """Run a stage's coroutine; it is cancelled when the run is stopped."""
+        return asyncio.run(end_when(work, self.stopping))
+
+    def finish(self) -> None:
+        """Write dvc.lock and close what was opened, however the run ended."""
+        self.recorder.flush()
+        if self.session is not None:
+            self.session.close()
+
+    def _keep(self, outcome: Outcome) -> None:
+        with self.mutex:
+            self.outcomes[outcome.stage] = outcome
+        if outcome.state != "fresh":
+            save_outcome(self.root, outcome)
+            self.say(describe_outcome(outcome))
+
+
+async def end_when(work: Coroutine[Any, Any, Any], stopping: threading.Event) -> Any:
+    """Await a coroutine, or cancel it once `stopping` is set. Raises CancelledError then."""
+    task = asyncio.ensure_future(work)
+    while not task.done():
+        await asyncio.wait([task], timeout=STOP_POLL_S)
+        if stopping.is_set():
+            task.cancel()
+    return await task
+
+
+def describe_error(error: BaseException) -> str:
+    """Say what went wrong in one line; an error that is not ours with its kind, for it is a bug."""
+    text = " ".join(str(error).split())
+    return text if isinstance(error, BenchloomError) else f"{type(error).__name__}: {text}"
+
+
+def count_calls(ask: StageAsk) -> dict[str, Any]:
+    """Sum up what a stage asked, for its outcome."""
+    usage = ask.usage()
+    return {
+        "calls": usage.live_calls + usage.ledger_calls,
+        "calls_live": usage.live_calls,
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "paid_usd": usage.paid.usd,
+    }
+
+
+def run_plain(run: Run, names: Sequence[str], workers: int) -> None:
+    """Bring stages up to date in this process, without Prefect: as many at once as the graph allows.
+
+    A failed stage stops what depends on it and nothing else. Outcomes and errors are left in `run`.
+    """
+    wanted = set(names)
+    sorter: TopologicalSorter[str] = TopologicalSorter(
+        {name: [up for up in run.recorder.nodes[name].upstream if up in wanted] for name in names}
+    )
+    sorter.prepare()
+    running: dict[Future[Outcome], str] = {}
+    with ThreadPoolExecutor(max_workers=workers) as pool:
+        try:
+            while sorter.is_active():
+                for name in sorted(sorter.get_ready()):
+                    if blocker := find_blocker(run, name):
+                        run._keep(Outcome(name, "skipped", error=f"waits for {blocker}"))
+                        sorter.done(name)
+                    else:
+                        running[pool.submit(run.bring_up, name)] = name
+                finished, _ = wait(running, timeout=0.5, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    sorter.done(running.pop(future))
+        except KeyboardInterrupt:
+            run.stopping.set()
+            run.say("stopping: stages that run now are ended, what has finished is kept")
+
+
+def find_blocker(run: Run, name: str) -> str | None:
+    """Name an upstream stage that failed or was skipped in this run."""
+    for upstream in run.recorder.nodes[name].upstream:
+        outcome = run.outcomes.get(upstream)
+        if outcome is not None and outcome.state in ("failed", "skipped"):
+            return upstream
+    return None

@@ -1,0 +1,80 @@
+"""params.yaml: read with a clear line for what is wrong, changed in place with its comments kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import reduce
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from tasks.errors import BadInput
+from tasks.files import write_beside
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def find_project(start: Path | None = None) -> Path:
+    """Find the project's folder: the nearest one upwards with dvc.yaml and params.yaml."""
+    here = (start or Path.cwd()).resolve()
+    for folder in (here, *here.parents):
+        if (folder / "dvc.yaml").is_file() and (folder / "params.yaml").is_file():
+            return folder
+    raise BadInput(here, "no Benchloom project here (dvc.yaml and params.yaml)", hint="cd into one")
+
+
+def load_params(root: Path) -> dict[str, Any]:
+    """Read params.yaml. Raises BadInput with the line where it is no YAML mapping."""
+    path = root / "params.yaml"
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else None
+        raise BadInput(path, f"is not valid YAML: {error.problem}", line=line) from error
+    if not isinstance(data, dict):
+        raise BadInput(path, "holds no mapping", hint="see params.yaml in the project this one was made from")
+    return data
+
+
+def get_section(params: Mapping[str, Any], key: str) -> Any:
+    """Get `a.b.c` of nested parameters; {} where a part is missing."""
+    return reduce(lambda part, name: (part or {}).get(name, {}), key.split("."), params)
+
+
+def parse_section(params: Mapping[str, Any], key: str, model: type[Model]) -> Model:
+    """Validate one section of params.yaml. Raises BadInput that names the parameter."""
+    try:
+        return model.model_validate(get_section(params, key))
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join([key, *map(str, first["loc"])])
+        raise BadInput(f"params.yaml: {place}", first["msg"].lower()) from error
+
+
+def set_params(root: Path, assignments: list[str]) -> None:
+    """Carry out `KEY=VALUE` edits in params.yaml, as `dvc exp run -S` does. Values are YAML."""
+    from ruamel.yaml import YAML
+
+    path = root / "params.yaml"
+    editor = YAML()
+    editor.preserve_quotes = True
+    editor.width = 120
+    data = editor.load(path.read_text(encoding="utf-8"))
+    for assignment in assignments:
+        key, equals, value = assignment.partition("=")
+        if not equals:
+            raise BadInput(f"--set {assignment}", "is not KEY=VALUE")
+        *parents, last = key.strip().split(".")
+        section = data
+        for name in parents:
+            if not isinstance(section, dict) or name not in section:
+                raise BadInput(f"--set {key}", f"params.yaml has no section {name!r}")
+            section = section[name]
+        if not isinstance(section, dict) or last not in section:
+            known = ", ".join(map(str, section)) if isinstance(section, dict) else "no keys"
+            raise BadInput(f"--set {key}", f"params.yaml has no such parameter (there: {known})")
+        section[last] = yaml.safe_load(value)
+    with write_beside(path) as draft:
+        editor.dump(data, draft)

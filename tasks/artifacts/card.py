@@ -1,0 +1,240 @@
+"""The dataset card: facts in, Markdown with the YAML head that dataset hubs read out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from tasks.artifacts.facts import ArtifactFacts, group_by_prompt, list_models, tally_calls
+from tasks.artifacts.markdown import draw_list, draw_table, escape
+
+HUB_LICENCES = frozenset(
+    {
+        "apache-2.0",
+        "bsd-2-clause",
+        "bsd-3-clause",
+        "cc-by-3.0",
+        "cc-by-4.0",
+        "cc-by-nc-4.0",
+        "cc-by-sa-3.0",
+        "cc-by-sa-4.0",
+        "cc0-1.0",
+        "cdla-permissive-2.0",
+        "gpl-3.0",
+        "mit",
+        "odbl",
+        "pddl",
+        "unlicense",
+    }
+)
+"""The licences that hubs know by name; any other is `other` with its own name."""
+SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a dataset was made from."""
+
+    title: str
+    licence: str
+    url: str = ""
+    attribution: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """One set (a hub's `config`) of a dataset: its file in the folder, rows and what it holds."""
+
+    name: str
+    file: str
+    rows: int
+    description: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """A table under its own heading."""
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Card:
+    """All that a card tells. sets: the default first.
+
+    dollars: what the calls cost at the prices of whoever publishes; None where no price is known.
+    """
+
+    title: str
+    summary: str
+    language: str
+    tasks: Sequence[str]
+    tags: Sequence[str]
+    sources: Sequence[Source]
+    sets: Sequence[DataSet]
+    artifacts: Sequence[ArtifactFacts]
+    columns: Mapping[str, str]
+    made: Sequence[str]
+    rebuild: Sequence[str]
+    limits: Sequence[str]
+    sections: Sequence[Section] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    dollars: float | None = None
+
+
+def write_card(card: Card) -> str:
+    """Write the card. The same facts give the same text: there is no clock in it."""
+    parts = [
+        "---\n" + yaml.safe_dump(_head(card), sort_keys=False, allow_unicode=True, width=1_000) + "---",
+        f"# {escape(card.title)}",
+        card.summary,
+        *_write_sets(card),
+        *_write_sources(card),
+        "## How it was made",
+        "\n".join(f"{number}. {step}" for number, step in enumerate(card.made, start=1)),
+        *_write_stages(card),
+        *(part for section in card.sections for part in _write_section(section)),
+        *_write_models(card),
+        *_write_parameters(card),
+        "## How to rebuild it",
+        "```sh\n" + "\n".join(card.rebuild) + "\n```",
+        "## Limits",
+        draw_list(card.limits),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _head(card: Card) -> dict[str, Any]:
+    names = list(dict.fromkeys(each.licence for each in card.sources))
+    known = len(names) == 1 and names[0].lower() in HUB_LICENCES
+    head: dict[str, Any] = {"license": names[0].lower() if known else "other"}
+    if not known:
+        head["license_name"] = " and ".join(names) or "unknown"
+    return head | {
+        "language": [card.language],
+        "pretty_name": card.title,
+        "size_categories": [_size_of(card.sets[0].rows)],
+        "task_categories": list(card.tasks),
+        "tags": list(card.tags),
+        "configs": [
+            {
+                "config_name": each.name,
+                **({"default": True} if each is card.sets[0] else {}),
+                "data_files": [{"split": "test", "path": each.file}],
+            }
+            for each in card.sets
+        ],
+    }
+
+
+def _write_sets(card: Card) -> Iterable[str]:
+    yield "## What is in it"
+    yield draw_table(
+        ("set", "rows", "file", "holds"),
+        [(f"`{each.name}`", each.rows, f"`{each.file}`", each.description) for each in card.sets],
+    )
+    yield f"Columns of `{card.sets[0].name}`:"
+    yield draw_list(f"`{name}`: {meaning}" for name, meaning in card.columns.items())
+
+
+def _write_sources(card: Card) -> Iterable[str]:
+    yield "## Sources and licence"
+    for each in card.sources:
+        title = f"[{escape(each.title)}]({each.url})" if each.url else f"**{escape(each.title)}**"
+        told = [
+            f"{title}, licence {escape(each.licence)}.",
+            escape(each.description),
+            escape(each.attribution),
+        ]
+        yield " ".join(part for part in told if part)
+
+
+def _write_stages(card: Card) -> Iterable[str]:
+    yield "## Rows, drops and calls by stage"
+    rows = []
+    for each in card.artifacts:
+        tally = tally_calls(each.calls)
+        came = ", ".join(f"{name} {count}" for name, count in each.sources.items())
+        drops = sum(each.dropped.values())
+        rows.append(
+            (
+                each.name,
+                came or "-",
+                each.rows,
+                drops,
+                tally.calls,
+                tally.prompt_tokens,
+                tally.completion_tokens,
+            )
+        )
+    yield draw_table(
+        ("artifact", "made from (rows)", "kept", "dropped", "calls", "tokens in", "tokens out"), rows
+    )
+    drops_by_reason = [
+        (each.name, f"`{reason}`", count) for each in card.artifacts for reason, count in each.dropped.items()
+    ]
+    if drops_by_reason:
+        yield "### Drops by reason"
+        yield draw_table(("artifact", "reason", "rows"), drops_by_reason)
+
+
+def _write_models(card: Card) -> Iterable[str]:
+    groups = group_by_prompt(card.artifacts)
+    if not groups:
+        return
+    yield "## Models and prompts"
+    yield draw_list(
+        f"`{model}` as {' and '.join(roles)}" + (f", SHA-256 `{checksum}`" if checksum else "")
+        for model, checksum, roles in list_models(card.artifacts)
+    )
+    yield draw_table(
+        ("stage", "prompt", "digest", "role", "calls", "not parsed"),
+        [
+            (
+                stage,
+                f"`{call.prompt}`",
+                f"`{call.prompt_digest[:16]}`",
+                call.role,
+                tally.calls,
+                tally.unparsed,
+            )
+            for stage, call, tally in groups
+        ],
+    )
+    tally = tally_calls(call for each in card.artifacts for call in each.calls)
+    marked = f" ({tally.estimated} calls by estimate)" if tally.estimated else ""
+    price = f", {card.dollars:.2f} US dollars" if card.dollars is not None else ""
+    yield (
+        f"Paid for the artifact in all: {tally.calls:,} calls, {tally.prompt_tokens:,} tokens in, "
+        f"{tally.completion_tokens:,} tokens out{marked}{price}."
+    )
+
+
+def _write_parameters(card: Card) -> Iterable[str]:
+    if card.parameters:
+        yield "## Parameters"
+        text = yaml.safe_dump(dict(card.parameters), sort_keys=True, allow_unicode=True, width=100)
+        yield f"```yaml\n{text}```"
+
+
+def _write_section(section: Section) -> Iterable[str]:
+    yield f"## {section.title}"
+    yield section.note
+    yield draw_table(section.header, section.rows)
+
+
+def _size_of(rows: int) -> str:
+    if rows < SIZES[0]:
+        return "n<1K"
+    names = ("1K", "10K", "100K", "1M", "10M")
+    for low, high, size in zip(names, names[1:], SIZES[1:], strict=False):
+        if rows < size:
+            return f"{low}<n<{high}"
+    return "10M<n<100M"

@@ -1,0 +1,37 @@
+"""Write datasets for others: JSON Lines, and a folder that appears whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+
+def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
+    """Write one JSON object a line in UTF-8, columns in the rows' order; return how many."""
+    count = 0
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for row in rows:
+            file.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
+            count += 1
+    return count
+
+
+@contextmanager
+def draft_folder(out: Path) -> Iterator[Path]:
+    """Hand over an empty folder beside `out`, and put it in its place when all went well."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    draft = out.with_name(f".{out.name}.{os.getpid()}")
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir()
+    try:
+        yield draft
+        if out.is_dir():
+            shutil.rmtree(out)
+        draft.replace(out)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)

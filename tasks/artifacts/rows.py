@@ -1,0 +1,96 @@
+"""The shape of a dataset row: dataclasses whose annotations are the artifact's schema."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
+from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints
+
+import pyarrow as pa
+
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a row comes from: kind is `row`, `call`, `evidence` or `file`.
+
+    reference: `<artifact path>#<row id>` for a row, a ledger key for a call, a path for a file.
+    """
+
+    kind: str
+    reference: str
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A row that a stage did not keep, and why. `reason` is one of a stage's few fixed words."""
+
+    id: str
+    reason: str
+    detail: str
+    origin: tuple[Origin, ...] = ()
+
+
+@dataclass(frozen=True)
+class Drafts(Generic[Row]):
+    """What a stage hands back: the rows it keeps and the rows it drops."""
+
+    rows: Sequence[Row]
+    dropped: Sequence[Dropped] = ()
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What a stage hands back that writes a file itself: rows read, rows written, and drops by reason."""
+
+    rows_in: int
+    rows_out: int
+    dropped: Mapping[str, int]
+
+
+def make_id(*parts: object) -> str:
+    """Hash what determines a row into its id (16 hex digits of SHA-256)."""
+    text = json.dumps(parts, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+SCALARS: dict[type, pa.DataType] = {
+    str: pa.string(),
+    int: pa.int64(),
+    float: pa.float64(),
+    bool: pa.bool_(),
+}
+
+
+@cache
+def schema_of(row: type) -> pa.Schema:
+    """Build the pyarrow schema of a row dataclass.
+
+    str, int, float, bool, tuples of them, nested dataclasses, and `X | None` for nullable columns.
+    """
+    return pa.schema(list(_fields_of(row)))
+
+
+def _fields_of(row: type) -> list[pa.Field]:
+    hints = get_type_hints(row)
+    return [_field_of(field.name, hints[field.name]) for field in fields(row)]
+
+
+def _field_of(name: str, hint: Any) -> pa.Field:
+    options = [option for option in get_args(hint) if option is not type(None)]
+    nullable = type(None) in get_args(hint) and get_origin(hint) is not tuple
+    return pa.field(name, _type_of(options[0] if nullable else hint), nullable=nullable)
+
+
+def _type_of(hint: Any) -> pa.DataType:
+    if hint in SCALARS:
+        return SCALARS[hint]
+    if get_origin(hint) is tuple:
+        return pa.list_(pa.field("item", _type_of(get_args(hint)[0]), nullable=False))
+    if is_dataclass(hint) and isinstance(hint, type):
+        return pa.struct(_fields_of(hint))
+    raise TypeError(f"no column type for {hint!r} (one of {', '.join(t.__name__ for t in SCALARS)})")

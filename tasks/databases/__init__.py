@@ -1,0 +1,1 @@
+"""Databases: reflection, and the safe execution of SQL that a model wrote."""

@@ -1,0 +1,118 @@
+"""A database as params.yaml names it: `databases: {<name>: {file | url, title, licence, ...}}`."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Self
+from urllib.parse import quote
+
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+from sqlalchemy import URL, Engine, create_engine, make_url
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+from sqlalchemy.pool import NullPool
+
+from tasks.errors import BadInput
+
+
+class DatabaseEntry(BaseModel):
+    """One database: a SQLite file, or a SQLAlchemy URL whose password stands in the environment."""
+
+    # A URL that is refused may hold a password, so that no error repeats what it was given.
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    name: str = ""
+    file: Path | None = None
+    """A SQLite file: what DVC hashes."""
+    url: str | None = None
+    password_env: str | None = None
+    """The environment variable that holds the URL's password."""
+    title: str = ""
+    licence: str = ""
+    source: str = ""
+    attribution: str = ""
+    description: str = ""
+
+    @field_validator("url")
+    @classmethod
+    def _check_url(cls, text: str | None) -> str | None:
+        if text is None:
+            return None
+        try:
+            url = make_url(text)
+        except (ArgumentError, ValueError):
+            raise PydanticCustomError("url", "is no SQLAlchemy URL (dialect://user@host/database)") from None
+        if url.password is not None or {"password", "passwd"} & set(url.query):
+            raise PydanticCustomError(
+                "password", "holds a password (put it into the environment and name it by password_env)"
+            )
+        if url.get_backend_name() == "sqlite":
+            raise PydanticCustomError("sqlite", "is a SQLite file (name it by file, which DVC can hash)")
+        return text
+
+    @model_validator(mode="after")
+    def _check_place(self) -> Self:
+        if (self.file is None) == (self.url is None):
+            raise PydanticCustomError("place", "needs either file (SQLite) or url (SQLAlchemy), and not both")
+        return self
+
+    def placed(self, root: Path) -> DatabaseEntry:
+        """Give the entry with its file under a project's root."""
+        return self if self.file is None else self.model_copy(update={"file": root / self.file})
+
+    def locate_file(self) -> Path:
+        """Give the SQLite file. Raises BadInput where there is none."""
+        if self.file is None:
+            raise BadInput(self.label, "has no file", hint="queries run on SQLite files only")
+        if not self.file.is_file():
+            raise BadInput(self.file, "no such database file", hint=f"named by {self.label}")
+        return self.file
+
+    def connect(self) -> Engine:
+        """Make an engine that reads: a SQLite file is opened read-only, and no connection is kept.
+
+        Raises BadInput where the file, the driver or the password is missing.
+        """
+        if self.url is None:
+            return _open_file(self.locate_file())
+        try:
+            return create_engine(self._complete_url(make_url(self.url)), poolclass=NullPool)
+        except (NoSuchModuleError, ImportError) as error:
+            raise BadInput(
+                f"{self.label}.url", f"has no driver here: {error}", hint="install its extra"
+            ) from error
+
+    @property
+    def label(self) -> str:
+        """How errors call the entry."""
+        return f"databases.{self.name}" if self.name else f"database {self.title or self.file or 'by url'}"
+
+    def _complete_url(self, url: URL) -> URL:
+        if self.password_env is None:
+            return url
+        password = os.environ.get(self.password_env)
+        if password is None:
+            raise BadInput(self.label, f"the environment has no {self.password_env}")
+        return url.set(password=password)
+
+
+def read_entry(name: str, fields: Mapping[str, object]) -> DatabaseEntry:
+    """Read one entry of `databases:`. Raises BadInput naming the entry and the field."""
+    try:
+        return DatabaseEntry.model_validate({**fields, "name": name})
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(["databases", name, *map(str, first["loc"])])
+        raise BadInput(where, first["msg"]) from None
+
+
+def _open_file(path: Path) -> Engine:
+    uri = f"file:{quote(str(path.resolve()))}?mode=ro"
+    return create_engine(
+        "sqlite://",
+        creator=lambda: sqlite3.connect(uri, uri=True, check_same_thread=False),
+        poolclass=NullPool,
+    )

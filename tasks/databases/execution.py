@@ -1,0 +1,143 @@
+"""Run model-written SQL on a snapshot: one SELECT, in a process of its own, within limits."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tasks.databases.checking import check_select
+from tasks.databases.child import Child
+from tasks.databases.entry import DatabaseEntry
+from tasks.databases.snapshot import Snapshot
+from tasks.errors import SqlError, SqlTimeout, SqlTooLarge
+
+Value = str | int | float | None
+
+
+class Limits(BaseModel):
+    """What one statement may take."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    timeout_s: float = Field(default=5.0, gt=0)
+    rows: int = Field(default=10_000, gt=0)
+    """Rows of a query's result; a stream has no such end."""
+    bytes: int = Field(default=10_000_000, gt=0)
+    """Size of a query's result, of a batch of a stream, and of any single value on the way."""
+    memory_mb: int = Field(default=256, ge=64)
+    """The whole process, in MiB."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """A result table. Blobs are given as hex digits, infinite numbers as text."""
+
+    columns: tuple[str, ...]
+    rows: list[tuple[Value, ...]]
+
+
+class SafeDatabase:
+    """A SQLite database that any text may be thrown at; a context manager.
+
+    Threads may share it: each statement has one of `children` processes for itself, which are started
+    when first needed, used again, and replaced after a kill.
+    """
+
+    def __init__(
+        self, database: DatabaseEntry | Path, limits: Limits | None = None, *, children: int = 2
+    ) -> None:
+        path = database.locate_file() if isinstance(database, DatabaseEntry) else database
+        self.limits = limits or Limits()
+        self._snapshot = Snapshot(path)
+        self._idle: queue.LifoQueue[Child] = queue.LifoQueue()
+        self._seats = threading.BoundedSemaphore(children)
+        self._closed = False
+
+    def query(self, sql: str, parameters: Sequence[Value] = ()) -> Result:
+        """Run one SELECT and give its whole result.
+
+        Raises SqlRefused, SqlTimeout, SqlTooLarge or SqlFailed, each with one line, within the time
+        limit plus one second; BadInput where the file changed under the queries.
+        """
+        check_select(sql)
+        request = {"sql": sql, "parameters": list(parameters), "rows": self.limits.rows + 1}
+        with self._borrow() as child:
+            reply = child.ask(request, self.limits.timeout_s)
+        if len(reply["rows"]) > self.limits.rows:
+            raise SqlTooLarge(f"the result has more than {self.limits.rows:,} rows")
+        return Result(tuple(reply["columns"]), [tuple(row) for row in reply["rows"]])
+
+    def stream(
+        self, sql: str, batch: int = 4096, parameters: Sequence[Value] = ()
+    ) -> Iterator[list[tuple[Value, ...]]]:
+        """Run one SELECT and give its rows in batches: memory is bounded by a batch, on both sides.
+
+        The time limit counts the engine's work over all batches, not what the caller does between them.
+        Raises as `query` does. A caller that queries between batches needs a second child.
+        """
+        check_select(sql)
+        request: dict[str, Any] = {"sql": sql, "parameters": list(parameters), "rows": batch}
+        left = self.limits.timeout_s
+        with self._borrow() as child:
+            more = True
+            while more:
+                began = time.monotonic()
+                reply = child.ask(request, left)
+                left -= time.monotonic() - began
+                more, request = reply["more"], {"rows": batch}
+                if more and left <= 0:
+                    raise SqlTimeout(f"the stream did not end within {self.limits.timeout_s:.3g} s of work")
+                if reply["rows"]:
+                    yield [tuple(row) for row in reply["rows"]]
+
+    def close(self) -> None:
+        """End the processes; one that is at work ends when its statement does."""
+        self._closed = True
+        while not self._idle.empty():
+            self._idle.get_nowait().kill()
+        self._snapshot.close()
+
+    def __enter__(self) -> SafeDatabase:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def _borrow(self) -> Iterator[Child]:
+        with self._seats:
+            self._snapshot.check()
+            try:
+                child = self._idle.get_nowait()
+            except queue.Empty:
+                limits = self.limits
+                child = Child(self._snapshot.uri, memory=limits.memory_mb << 20, max_bytes=limits.bytes)
+            try:
+                yield child
+            except (SqlError, GeneratorExit):
+                # A stream that is left halfway still has a statement open; the next request closes it.
+                self._give_back(child)
+                raise
+            except BaseException:
+                # Interrupted between request and reply: the next reply would be the wrong one.
+                child.kill()
+                raise
+            self._snapshot.check()
+            self._give_back(child)
+
+    def _give_back(self, child: Child) -> None:
+        if self._closed:
+            child.kill()
+        elif child.usable:
+            self._idle.put(child)

@@ -1,0 +1,118 @@
+"""Read a database's schema, and nothing but its schema."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine, inspect, types
+from sqlalchemy.exc import SAWarning, SQLAlchemyError
+
+from tasks.databases.columns import Column
+from tasks.databases.entry import DatabaseEntry
+from tasks.errors import BadInput
+
+IDENTIFIER = re.compile(r"(^|[_ ])(id|qid|uuid|guid)$|[a-z](Id|ID)$", re.ASCII)
+GENERIC: tuple[tuple[type[types.TypeEngine[Any]], str], ...] = (
+    (types.Boolean, "boolean"),
+    (types.Integer, "integer"),
+    (types.Numeric, "real"),
+    (types.Date, "date"),
+    (types.DateTime, "date"),
+    (types.Time, "date"),
+    (types.String, "text"),
+)
+
+
+def reflect(database: DatabaseEntry | Path) -> list[Column]:
+    """Read tables, columns, types, keys and nullability, sorted by table and column.
+
+    Only the catalogue is asked: no cell of a user's table is read. Views are left out.
+    Raises BadInput where the database cannot be opened.
+    """
+    entry = (
+        database if isinstance(database, DatabaseEntry) else DatabaseEntry(name=database.stem, file=database)
+    )
+    engine = entry.connect()
+    try:
+        return _reflect(engine)
+    except SQLAlchemyError as error:
+        # An engine's message may repeat its URL or a row: the first line of its own cause is enough.
+        cause = str(getattr(error, "orig", None) or error).splitlines()[0]
+        raise BadInput(entry.file or entry.label, f"its schema cannot be read: {cause}") from None
+    finally:
+        engine.dispose()
+
+
+def _reflect(engine: Engine) -> list[Column]:
+    with engine.connect() as connection, warnings.catch_warnings():
+        # SQLite lets any word stand for a type; what SQLAlchemy cannot name becomes `other` here.
+        warnings.simplefilter("ignore", SAWarning)
+        inspector = inspect(connection)
+        shapes = {name: inspector.get_columns(name) for name in sorted(inspector.get_table_names())}
+        keys = {name: list(inspector.get_pk_constraint(name)["constrained_columns"]) for name in shapes}
+        foreign = {name: inspector.get_foreign_keys(name) for name in shapes}
+    columns: list[Column] = []
+    for table, shape in shapes.items():
+        references = _resolve_references(foreign[table], shapes)
+        columns.extend(
+            _describe(table, column, keys[table], references.get(column["name"]))
+            for column in sorted(shape, key=lambda each: each["name"])
+        )
+    return columns
+
+
+def _resolve_references(
+    constraints: Iterable[Mapping[str, Any]], shapes: Mapping[str, Iterable[Mapping[str, Any]]]
+) -> dict[str, str]:
+    """Map each foreign-key column to the `table.column` it points at, in the catalogue's own spelling.
+
+    SQLite accepts keys in another case, and keys that point at nothing: the latter are no keys.
+    """
+    tables = {name.lower(): name for name in shapes}
+    found: dict[str, str] = {}
+    for constraint in sorted(constraints, key=repr):
+        table = tables.get(str(constraint["referred_table"]).lower())
+        if table is None:
+            continue
+        spelling = {str(column["name"]).lower(): str(column["name"]) for column in shapes[table]}
+        for own, theirs in zip(
+            constraint["constrained_columns"], constraint["referred_columns"], strict=False
+        ):
+            if str(theirs).lower() in spelling:
+                found.setdefault(own, f"{table}.{spelling[str(theirs).lower()]}")
+    return found
+
+
+def _describe(table: str, column: Mapping[str, Any], key: list[str], references: str | None) -> Column:
+    name, kind = str(column["name"]), column["type"]
+    generic = _name_type(kind)
+    surrogate = key == [name] and generic == "integer"
+    hidden = surrogate or references is not None or isinstance(kind, types.LargeBinary)
+    return Column(
+        id=f"{table}.{name}",
+        table=table,
+        name=name,
+        type=generic,
+        nullable=bool(column["nullable"]) and name not in key,
+        primary_key=name in key,
+        references=references,
+        descriptive=not hidden and not _is_identifier(name),
+    )
+
+
+def _is_identifier(name: str) -> bool:
+    return (
+        bool(IDENTIFIER.search(name))
+        or name.upper() in {"ID", "QID", "UUID", "GUID"}
+        or (name.isupper() and name.endswith("_ID"))
+    )
+
+
+def _name_type(kind: types.TypeEngine[Any]) -> str:
+    if isinstance(kind, types.Numeric) and kind.scale == 0 and kind.precision is not None:
+        return "integer"
+    return next((name for generic, name in GENERIC if isinstance(kind, generic)), "other")

@@ -1,0 +1,83 @@
+"""Which bytes of a SQLite file a reader may take for granted."""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+from contextlib import closing
+from pathlib import Path
+from types import TracebackType
+from urllib.parse import quote
+
+from tasks.errors import BadInput
+
+Stamp = tuple[int, int, int]
+
+
+class Snapshot:
+    """A SQLite file that nobody writes while it is read.
+
+    A file at rest is read where it lies, without locks (`immutable`), and `check` tells if it was touched
+    after all. A file with a write-ahead log is copied first: a reader without locks would not see the log.
+    """
+
+    def __init__(self, path: Path) -> None:
+        if not path.is_file():
+            raise BadInput(path, "no such database file")
+        self.source = path
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        if _holds_data(path, "-journal"):
+            raise BadInput(
+                path, "has an unfinished transaction beside it", hint="close the program that writes it"
+            )
+        self._file = self._copy() if _holds_data(path, "-wal") else path
+        self._stamp = _stamp(self._file)
+
+    @property
+    def uri(self) -> str:
+        """The address that opens it without the right or the need to write."""
+        return f"file:{quote(str(self._file.resolve()))}?mode=ro&immutable=1"
+
+    def check(self) -> None:
+        """Raise BadInput where the file is no longer what was opened."""
+        if _stamp(self._file) != self._stamp:
+            raise BadInput(self.source, "changed while it was queried", hint="run the stage again")
+
+    def close(self) -> None:
+        """Remove the copy, if there is one."""
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def __enter__(self) -> Snapshot:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _copy(self) -> Path:
+        self._folder = tempfile.TemporaryDirectory(prefix="benchloom-snapshot-")
+        copy = Path(self._folder.name) / "snapshot.sqlite"
+        address = f"file:{quote(str(self.source.resolve()))}?mode=ro"
+        try:
+            with closing(sqlite3.connect(address, uri=True)) as old, closing(sqlite3.connect(copy)) as new:
+                old.backup(new)
+                new.execute("PRAGMA journal_mode = DELETE")
+        except sqlite3.Error as error:
+            self.close()
+            raise BadInput(self.source, f"cannot be copied: {error}") from error
+        return copy
+
+
+def _holds_data(path: Path, suffix: str) -> bool:
+    beside = path.with_name(path.name + suffix)
+    return beside.is_file() and beside.stat().st_size > 0
+
+
+def _stamp(path: Path) -> Stamp:
+    try:
+        status = path.stat()
+    except OSError:
+        return (0, 0, 0)
+    return (status.st_mtime_ns, status.st_size, status.st_ino)

@@ -1,0 +1,102 @@
+"""Everything that can go wrong in Benchloom, in one tree.
+
+BenchloomError
+├── BadInput            a file, parameter or argument is not as it must be      exit 2
+├── BudgetSpent         the run stopped before it would pass its budget         exit 3
+├── CallMissing         `--replay` met a call that no ledger holds              exit 4
+├── Alarm               a nightly comparison found a real drop                  exit 5
+├── LockHeld            another run holds the lock                              exit 6
+├── ModelFailed         an endpoint gave no usable reply within its deadline    exit 1
+├── StageFailed         a stage did not finish                                  exit 1
+│   └── ChangedWhileRunning   a dependency was edited while its stage ran
+└── SqlError            model-written SQL did not run
+    ├── SqlRefused      it is not one SELECT over the snapshot
+    ├── SqlTimeout      it did not end within its time
+    ├── SqlTooLarge     its result or its memory passed the cap
+    └── SqlFailed       the engine reported an error
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class BenchloomError(Exception):
+    """Base of the tree; `exit_code` is what the command line ends with."""
+
+    exit_code = 1
+
+
+class BadInput(BenchloomError):
+    """One clear line: where, what, what to do."""
+
+    exit_code = 2
+
+    def __init__(self, where: str | Path, what: str, *, line: int | None = None, hint: str = "") -> None:
+        place = f"{where}, line {line}" if line is not None else str(where)
+        super().__init__(f"{place}: {what}" + (f" ({hint})" if hint else ""))
+
+
+class BudgetSpent(BenchloomError):
+    """The next call would pass the run's budget."""
+
+    exit_code = 3
+
+
+class CallMissing(BenchloomError):
+    """A replayed stage needs a call that no ledger holds."""
+
+    exit_code = 4
+
+    def __init__(self, stage: str, row: str, prompt: str, key: str) -> None:
+        super().__init__(
+            f"{stage}: row {row}: no recorded answer to prompt {prompt!r} (call {key[:12]}); "
+            "run without --replay to ask the model"
+        )
+
+
+class Alarm(BenchloomError):
+    """A nightly comparison found a real drop."""
+
+    exit_code = 5
+
+
+class LockHeld(BenchloomError):
+    """Another run works on the same artifacts."""
+
+    exit_code = 6
+
+
+class ModelFailed(BenchloomError):
+    """An endpoint gave no usable reply within its deadline."""
+
+
+class StageFailed(BenchloomError):
+    """A stage did not finish."""
+
+
+class ChangedWhileRunning(StageFailed):
+    """A dependency was edited while its stage ran, so its result proves nothing."""
+
+    def __init__(self, stage: str, path: str) -> None:
+        super().__init__(f"{stage}: {path} changed while running; run it again")
+
+
+class SqlError(BenchloomError):
+    """Model-written SQL did not run."""
+
+
+class SqlRefused(SqlError):
+    """The statement is not one SELECT over the snapshot."""
+
+
+class SqlTimeout(SqlError):
+    """The statement did not end within its time."""
+
+
+class SqlTooLarge(SqlError):
+    """The statement's result or memory passed its cap."""
+
+
+class SqlFailed(SqlError):
+    """The engine reported an error."""

@@ -1,0 +1,1 @@
+"""GRAMMAR: grounded question generation from a database (paper 003)."""

@@ -1,0 +1,155 @@
+"""Stage: values from the database into the placeholders, each combination with its answer (section 4.2)."""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
+from tasks.databases.columns import Column
+from tasks.databases.entry import DatabaseEntry
+from tasks.databases.execution import Limits, SafeDatabase, Value
+from tasks.errors import SqlError
+from tasks.grammar.queries import Query, write_combinations, write_filled
+from tasks.grammar.rows import Filling, Group, SqlTemplate
+from tasks.grammar.sql_rules import read_template
+
+
+class FillIn(BaseModel):
+    """`grammar.fill_in` in params.yaml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    cap: int | None = Field(default=None, ge=1)
+    """Most groups per SQL template: a sample that the seed draws; null = all."""
+    single_answer: bool = True
+    """Only combinations with one distinct answer row."""
+    seed: int = 0
+    limits: Limits = Limits()
+    """For the one query of each template."""
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Values for a query's placeholders, in their order, with the distinct rows that answer it, sorted."""
+
+    values: tuple[Value, ...]
+    rows: tuple[tuple[Value, ...], ...]
+
+
+def fill_in(
+    sql_templates: list[SqlTemplate], schema: list[Column], database: DatabaseEntry, params: FillIn
+) -> Drafts[Group]:
+    """Fill every SQL template with every combination of values that has an answer (GRAMMAR, section 4.2).
+
+    One query per template yields the same as the Cartesian product of each placeholder's distinct
+    values, filtered for non-empty answers. What is left out is counted per template and reason.
+    """
+    rows: list[Group] = []
+    dropped: list[Dropped] = []
+    with SafeDatabase(database, params.limits) as safe:
+        for template in sql_templates:
+            drafts = fill_template(template, read_template(template.sql, schema), safe, params)
+            rows += drafts.rows
+            dropped += drafts.dropped
+    return Drafts(rows, dropped)
+
+
+def fill_template(
+    template: SqlTemplate, query: Query, database: SafeDatabase, params: FillIn
+) -> Drafts[Group]:
+    """Fill one SQL template. Memory is bounded by the cap, not by the number of combinations."""
+    left_out: Counter[str] = Counter()
+    usable = _sift(read_combinations(query, database), params, left_out)
+    try:
+        chosen = _choose(usable, template, params, left_out)
+    except SqlError as error:
+        left_out.clear()
+        detail = f"{type(error).__name__}: {error}"
+        return Drafts((), [_drop(template, "sql_failed", detail)])
+    groups = [make_group(template, query, each) for each in chosen]
+    if not groups and not left_out:
+        return Drafts(
+            (), [_drop(template, "no_rows", "the joined tables have no row with these columns set")]
+        )
+    seen = len(groups) + left_out.total()
+    drops = [_drop(template, reason, f"{n} of {seen} combinations") for reason, n in sorted(left_out.items())]
+    return Drafts(groups, drops)
+
+
+def read_combinations(query: Query, database: SafeDatabase) -> Iterator[Combination]:
+    """Stream every combination of values with its answer; raises SqlError."""
+    count = len(query.placeholders)
+    stream = (row for batch in database.stream(write_combinations(query)) for row in batch)
+    # The type is part of what is grouped by: 1 and 1.0 and '1' are written as different literals.
+    for _, rows in groupby(stream, key=lambda row: [(type(each), each) for each in row[:count]]):
+        found = list(rows)
+        yield Combination(found[0][:count], tuple(row[count:] for row in found))
+
+
+def make_group(template: SqlTemplate, query: Query, combination: Combination) -> Group:
+    """Write a combination down as a semantic group: its filled SQL, its answer, its id."""
+    values = dict(zip(query.placeholders, combination.values, strict=True))
+    sql = write_filled(query, {name: value for name, value in values.items() if value is not None})
+    return Group(
+        id=make_id("group", sql),
+        sql_template=template.id,
+        sql=sql,
+        fillings=tuple(Filling(name, say_value(value)) for name, value in values.items()),
+        answer="; ".join(", ".join(say_value(cell) for cell in row) for row in combination.rows),
+        answer_rows=json.dumps(combination.rows, ensure_ascii=False),
+        origin=(Origin("row", f"sql_templates#{template.id}"),),
+    )
+
+
+def say_value(value: Value) -> str:
+    """Write a value as people read it: 2.0 is 2, other fractions have at most ten digits."""
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
+
+
+def _sift(
+    combinations: Iterable[Combination], params: FillIn, left_out: Counter[str]
+) -> Iterator[Combination]:
+    for each in combinations:
+        if not all(fits_text(value) for value in each.values):
+            left_out["unfit_value"] += 1
+        elif any(cell is None or cell == "" for row in each.rows for cell in row):
+            left_out["empty_answer"] += 1
+        elif params.single_answer and len(each.rows) > 1:
+            left_out["several_answers"] += 1
+        else:
+            yield each
+
+
+def fits_text(value: Value) -> bool:
+    """Tell whether a value can stand in a sentence: not empty, printable, and without brackets."""
+    text = "" if value is None else str(value)
+    return bool(text.strip()) and text.isprintable() and not set(text) & set("[]")
+
+
+def _choose(
+    usable: Iterator[Combination], template: SqlTemplate, params: FillIn, left_out: Counter[str]
+) -> Sequence[Combination]:
+    """Take all, or under a cap those whose values hash lowest: no matter in which order they come."""
+    if params.cap is None:
+        return list(usable)
+    kept: list[tuple[int, int, Combination]] = []
+    for number, each in enumerate(usable):
+        rank = -int(make_id(params.seed, template.id, each.values), 16)
+        if len(kept) < params.cap:
+            heapq.heappush(kept, (rank, number, each))
+        else:
+            heapq.heappushpop(kept, (rank, number, each))
+            left_out["over_cap"] += 1
+    return [each for _, _, each in sorted(kept, key=lambda entry: (-entry[0], entry[1]))]
+
+
+def _drop(template: SqlTemplate, reason: str, detail: str) -> Dropped:
+    origin = (Origin("row", f"sql_templates#{template.id}"),)
+    return Dropped(make_id("fill_in", template.id, reason), reason, f"{detail}: {template.sql}", origin)

@@ -1,0 +1,73 @@
+"""Words for tables and columns, made from their names by code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tasks.databases.columns import Column
+
+SINGULARS = {"people": "person", "children": "child", "men": "man", "women": "woman", "series": "series",
+             "news": "news", "species": "species", "movies": "movie"}  # fmt: skip
+KEY_WORDS = frozenset(["id", "code", "key", "fk", "no", "number", "qid"])
+
+UNITS = frozenset(
+    ["usd", "eur", "dollars", "minutes", "hours", "seconds", "feet", "miles", "meters", "km", "kg",
+     "percent", "degrees", "fahrenheit", "celsius", "mph", "inches", "millibars"]
+)  # fmt: skip
+NAMES = frozenset(["name", "title", "label"])
+LOOSE = frozenset(["number", "date", "year", "time", "count"])
+WEAK = LOOSE | {"type", "code", "day", "month", "model"}
+"""Words that say little without the thing they belong to."""
+
+
+def split_words(name: str) -> list[str]:
+    """Split an identifier into lower-case words: `BirthDate` and `birth_date` are both birth, date."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[^A-Za-z0-9]+", " ", name).lower().split()
+
+
+def name_column(column: str) -> str:
+    """Say a `table.column` in words, without the table's own name: airlines.airline_name is name."""
+    table, _, name = column.rpartition(".")
+    words, own = split_words(name), name_table(table).split()
+    return " ".join(words[len(own) :] if words[: len(own)] == own and len(words) > len(own) else words)
+
+
+def say_column(column: str) -> str:
+    """Say a `table.column` in a sentence: altitude_feet is altitude in feet."""
+    words = name_column(column).split()
+    return " ".join([*words[:-1], "in", words[-1]] if len(words) > 1 and words[-1] in UNITS else words)
+
+
+def name_table(table: str) -> str:
+    """Say what one row of a table is."""
+    words = split_words(table)
+    return " ".join([*words[:-1], make_singular(words[-1])]) if words else table
+
+
+def make_singular(word: str) -> str:
+    """Give the singular of an English word, as names of tables have it."""
+    if word in SINGULARS:
+        return SINGULARS[word]
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "xes", "ches", "shes")):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
+
+
+def name_relation(keys: Sequence[Column]) -> list[str]:
+    """Give the words by which a relation differs from another one between the same tables.
+
+    keys: the foreign key that holds two tables together, or the two keys of a link table.
+    `flights.origin_airport` -> airports gives origin; films - film_directors - people gives director.
+    """
+    if len(keys) == 1:
+        words = split_words(keys[0].name)
+    else:
+        words = [make_singular(each) for each in split_words(keys[0].table)]
+    ends = {
+        make_singular(each) for key in keys for each in split_words((key.references or "").rpartition(".")[0])
+    }
+    ends |= {word for key in keys for word in split_words((key.references or "").rpartition(".")[2])}
+    return [word for word in words if make_singular(word) not in ends | KEY_WORDS]

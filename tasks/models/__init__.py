@@ -1,0 +1,1 @@
+"""Asking models: requests, the ledger, the client, the budget and the embedded model."""

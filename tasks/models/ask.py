@@ -1,0 +1,168 @@
+"""What a stage sees of a model: it hands over a prompt and a parser, and gets an answer back.
+
+Everything in this module shapes bytes (it decides what is sent and under which key), so every
+stage that asks depends on it. How a request travels (queue, retries, ledger file) does not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Generic, Literal, Protocol, TypeVar
+
+from jinja2 import Environment, StrictUndefined, Template
+from pydantic import BaseModel, ConfigDict, Field
+
+Value = TypeVar("Value")
+
+
+class Role(BaseModel):
+    """What a model is used as: `roles.<name>` in params.yaml. Changing one makes its stages stale."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: str
+    temperature: float = Field(ge=0, le=2)
+    top_p: float = Field(gt=0, le=1)
+    max_tokens: int = Field(gt=0)
+    seed: int | None = 0
+    attempts: int = Field(default=3, ge=1)
+    """How often an answer that does not parse is asked, the first time included."""
+    constrain: Literal["grammar", "json_schema", "none"] = "none"
+    """What the endpoint can decode by. `none`: the parser alone decides."""
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A prompt file rendered with its fields. `name` is the file's stem, `digest` its content's."""
+
+    name: str
+    digest: str
+    messages: tuple[Mapping[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Request:
+    """One call, as it is sent and as it is keyed."""
+
+    model: str
+    messages: tuple[Mapping[str, str], ...]
+    decoding: Mapping[str, Any] = field(default_factory=dict)
+    """temperature, top_p, max_tokens, seed, logprobs ..., by their names in the OpenAI protocol."""
+    constraint: Mapping[str, Any] = field(default_factory=dict)
+    """{"grammar": text} or {"json_schema": schema}, or nothing."""
+    sample: int = 0
+    attempt: int = 0
+    epoch: str = ""
+    identity: str = ""
+    """The model's checksum where it is embedded: another file is another model."""
+
+    def key(self) -> str:
+        """SHA-256 of the canonical request: the ledger's key."""
+        parts = {
+            "model": self.model, "identity": self.identity, "messages": [dict(m) for m in self.messages],
+            "decoding": dict(self.decoding), "constraint": dict(self.constraint),
+            "sample": self.sample, "attempt": self.attempt, "epoch": self.epoch,
+        }  # fmt: skip
+        text = json.dumps(parts, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Answer(Generic[Value]):
+    """What came back. `value` is None where no attempt parsed; then `text` is the last attempt's."""
+
+    value: Value | None
+    text: str
+    call: str
+    """Ledger key of the attempt that `text` comes from."""
+    attempts: int
+    problem: str = ""
+    """Why the last attempt did not parse."""
+
+
+class Unparsed(ValueError):
+    """A parser's word that a text is not an answer; its message says why."""
+
+
+class Ask(Protocol):
+    """What a stage asks a model by."""
+
+    async def __call__(
+        self,
+        prompt: str,
+        fields: Mapping[str, object],
+        *,
+        role: str,
+        row: str,
+        parse: Callable[[str], Value],
+        grammar: str | None = None,
+        schema: Mapping[str, Any] | None = None,
+        sample: int = 0,
+        max_tokens: int | None = None,
+    ) -> Answer[Value]:
+        """Ask a role one question.
+
+        prompt: a file's stem in the stage's `prompts/` folder; fields: what its Jinja2 fields hold.
+        parse: text -> value, raising Unparsed; asked again with a raised attempt until the role's
+        attempts are spent. grammar / schema: handed on where the role's endpoint decodes by them.
+        sample: raised to ask the same thing anew. row: the id named in errors and in the calls artifact.
+
+        Raises ModelFailed, BudgetSpent, CallMissing. An answer that never parses is returned, not raised.
+        """
+        ...
+
+
+# A prompt is no web page: escaping would change what the model reads.
+PROMPTS = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)  # noqa: S701
+
+
+@lru_cache(maxsize=256)
+def _compile(template: str) -> Template:
+    return PROMPTS.from_string(template)
+
+
+def render_prompt(path: Path, fields: Mapping[str, object]) -> Prompt:
+    """Render a prompt file: Markdown with Jinja2 fields, `# system` and `# user` as its headings.
+
+    Raises jinja2.UndefinedError where a field is missing.
+    """
+    source = path.read_text(encoding="utf-8")
+    messages = []
+    for part in ("\n" + source).split("\n# ")[1:]:
+        heading, _, body = part.partition("\n")
+        text = _compile(body.strip()).render(fields)
+        messages.append({"role": heading.strip(), "content": text.strip()})
+    return Prompt(path.stem, hashlib.sha256(source.encode()).hexdigest(), tuple(messages))
+
+
+def make_request(
+    prompt: Prompt,
+    role: Role,
+    *,
+    identity: str = "",
+    grammar: str | None = None,
+    schema: Mapping[str, Any] | None = None,
+    sample: int = 0,
+    attempt: int = 0,
+    epoch: str = "",
+    max_tokens: int | None = None,
+) -> Request:
+    """Turn a rendered prompt into the request that is sent and keyed."""
+    decoding: dict[str, Any] = {
+        "temperature": role.temperature,
+        "top_p": role.top_p,
+        "max_tokens": min(max_tokens or role.max_tokens, role.max_tokens),
+    }
+    if role.seed is not None:
+        decoding["seed"] = role.seed + 1_000 * attempt + sample
+    constraint: dict[str, Any] = {}
+    if role.constrain == "grammar" and grammar is not None:
+        constraint = {"grammar": grammar}
+    elif role.constrain == "json_schema" and schema is not None:
+        constraint = {"json_schema": schema}
+    return Request(role.model, prompt.messages, decoding, constraint, sample, attempt, epoch, identity)

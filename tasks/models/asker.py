@@ -1,0 +1,104 @@
+"""What stands behind a stage's `ask`: the ledger, then the endpoint, then the parser; every call is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from tasks.errors import CallMissing
+from tasks.models.ask import Answer, Prompt, Request
+from tasks.models.budget import NOTHING, Amount
+from tasks.models.caller import Caller
+from tasks.models.calls import Call, make_call
+from tasks.models.desk import Desk, try_parse
+from tasks.models.entries import Entry
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a stage's calls were and cost. Tokens and dollars are the artifact's in all; `paid` this run's."""
+
+    live_calls: int = 0
+    ledger_calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    estimated_calls: int = 0
+    usd: float = 0.0
+    paid: Amount = NOTHING
+
+
+class StageAsk:
+    """A stage's `ask` (see `tasks.models.ask.Ask`) that answers from the ledger, else live."""
+
+    row_type = Call
+
+    def __init__(self, desk: Desk, caller: Caller) -> None:
+        self._desk, self._caller = desk, caller
+        self._calls: dict[str, Call] = {}
+        self._live: set[str] = set()
+        self._paid = Amount()
+
+    async def __call__(
+        self,
+        prompt: str,
+        fields: Mapping[str, object],
+        *,
+        role: str,
+        row: str,
+        parse: Callable[[str], Value],
+        grammar: str | None = None,
+        schema: Mapping[str, Any] | None = None,
+        sample: int = 0,
+        max_tokens: int | None = None,
+    ) -> Answer[Value]:
+        """Ask until an answer parses or the role's attempts are spent."""
+        part, rendered = self._desk.role(role), self._desk.render(prompt, fields)
+        attempt, problem, entry = 0, None, None
+        while True:
+            request = self._desk.request(
+                rendered, part, attempt, grammar=grammar, schema=schema, sample=sample, max_tokens=max_tokens
+            )
+            entry = await self._get(request, row, rendered)
+            value, problem = try_parse(parse, entry.text)
+            self._keep(make_call(self._desk.stage, row, role, rendered, request, entry, problem))
+            attempt += 1
+            if problem is None or attempt == part.attempts:
+                return Answer(value, entry.text, entry.key, attempt, problem or "")
+
+    def call_rows(self) -> list[Call]:
+        """Give the calls artifact's rows, one a key."""
+        return sorted(self._calls.values(), key=lambda call: call.id)
+
+    def usage(self) -> Usage:
+        """Sum the calls up: in all, and what this run has paid."""
+        calls = self._calls.values()
+        price = self._caller.budget.price
+        return Usage(
+            live_calls=len(self._live),
+            ledger_calls=len(self._calls) - len(self._live),
+            prompt_tokens=sum(call.prompt_tokens for call in calls),
+            completion_tokens=sum(call.completion_tokens for call in calls),
+            estimated_calls=sum(call.estimated for call in calls),
+            usd=sum(price(call.model, call.prompt_tokens, call.completion_tokens).usd for call in calls),
+            paid=self._paid,
+        )
+
+    async def _get(self, request: Request, row: str, prompt: Prompt) -> Entry:
+        key = request.key()
+        if (entry := self._caller.recall(key)) is not None:
+            return entry
+        if self._caller.replay:
+            raise CallMissing(self._desk.stage, row, prompt.name, key)
+        sent = await self._caller.ask(request)
+        if sent.live:
+            self._live.add(key)
+            self._paid += sent.cost
+        return sent.entry
+
+    def _keep(self, call: Call) -> None:
+        known = self._calls.get(call.id)
+        if known is None or (call.row, call.problem) < (known.row, known.problem):
+            self._calls[call.id] = call

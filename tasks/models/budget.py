@@ -1,0 +1,133 @@
+"""What a run may spend, held by reservation: spent plus reserved never passes the limit."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+
+from tasks.errors import BadInput, BudgetSpent
+from tasks.models.settings import Limits, Price
+
+SLACK_USD = 1e-12
+"""Sums of floats are compared with this much room; a token costs more."""
+
+
+@dataclass(frozen=True)
+class Amount:
+    """Dollars and tokens."""
+
+    usd: float = 0.0
+    tokens: int = 0
+
+    def __add__(self, other: Amount) -> Amount:
+        return Amount(self.usd + other.usd, self.tokens + other.tokens)
+
+    def __sub__(self, other: Amount) -> Amount:
+        return Amount(self.usd - other.usd, self.tokens - other.tokens)
+
+
+NOTHING = Amount()
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """The most that one sending may cost."""
+
+    model: str
+    prompt_tokens: int
+    max_tokens: int
+    amount: Amount
+
+
+class Budget:
+    """Reserve before a sending, then settle, release, or book it as possibly paid. Safe for threads."""
+
+    def __init__(self, limits: Limits | None = None, prices: Mapping[str, Price] | None = None) -> None:
+        self.limits = limits or Limits()
+        self._prices = prices or {}
+        self._lock = threading.Lock()
+        self._waiting: list[Future[None]] = []
+        self.spent = Amount()
+        self.reserved = Amount()
+        self.possibly_paid = Amount()
+        """Part of `spent`: sent, but without a usable reply."""
+
+    def price(self, model: str, prompt_tokens: int, completion_tokens: int) -> Amount:
+        """Price a call. Raises BadInput where dollars are limited and the model has no price."""
+        price = self._prices.get(model)
+        if price is None:
+            if self.limits.usd is not None:
+                raise BadInput(f"params.yaml: run.prices.{model}", "is missing, and run.budget.usd is set")
+            return Amount(0.0, prompt_tokens + completion_tokens)
+        micros = (
+            prompt_tokens * price.input_usd_per_million + completion_tokens * price.output_usd_per_million
+        )
+        return Amount(micros / 1e6, prompt_tokens + completion_tokens)
+
+    async def reserve(self, model: str, prompt_tokens: int, max_tokens: int) -> Reservation:
+        """Hold what a sending may cost at most; waits while only calls in flight stand in the way.
+
+        Raises BudgetSpent where it would not fit even if all calls in flight turned out free.
+        """
+        wanted = Reservation(model, prompt_tokens, max_tokens, self.price(model, prompt_tokens, max_tokens))
+        while (turn := self._try(wanted)) is not None:
+            await asyncio.wrap_future(turn)
+        return wanted
+
+    def settle(self, reservation: Reservation, prompt_tokens: int, completion_tokens: int) -> Amount:
+        """Replace a reservation by what the call cost; return that."""
+        cost = self.price(reservation.model, prompt_tokens, completion_tokens)
+        self._finish(reservation, cost)
+        return cost
+
+    def release(self, reservation: Reservation) -> None:
+        """Give a reservation back: the endpoint refused, so nothing was charged."""
+        self._finish(reservation, Amount())
+
+    def book_doubt(self, reservation: Reservation) -> None:
+        """Count a reservation as spent: the reply was lost, and the provider may have charged for it."""
+        with self._lock:
+            self.possibly_paid += reservation.amount
+        self._finish(reservation, reservation.amount)
+
+    def _try(self, wanted: Reservation) -> Future[None] | None:
+        with self._lock:
+            if self._fits(self.spent + self.reserved + wanted.amount):
+                self.reserved += wanted.amount
+                return None
+            if self.reserved == Amount() or not self._fits(self.spent + wanted.amount):
+                raise BudgetSpent(self._describe(wanted))
+            turn: Future[None] = Future()
+            self._waiting.append(turn)
+            return turn
+
+    def _finish(self, reservation: Reservation, cost: Amount) -> None:
+        with self._lock:
+            self.reserved -= reservation.amount
+            if self.reserved.tokens == 0:
+                self.reserved = Amount()  # what rounding left of the dollars is no reservation
+            self.spent += cost
+            waiting, self._waiting = self._waiting, []
+        for turn in waiting:
+            if turn.set_running_or_notify_cancel():
+                turn.set_result(None)
+
+    def _fits(self, amount: Amount) -> bool:
+        usd, tokens = self.limits.usd, self.limits.tokens
+        return (usd is None or amount.usd <= usd + SLACK_USD) and (tokens is None or amount.tokens <= tokens)
+
+    def _describe(self, wanted: Reservation) -> str:
+        usd, tokens = self.limits.usd, self.limits.tokens
+        if tokens is not None and self.spent.tokens + wanted.amount.tokens > tokens:
+            spent, need, limit = f"{self.spent.tokens} tokens", f"{wanted.amount.tokens}", f"{tokens} tokens"
+            knob = "run.budget.tokens"
+        else:
+            spent, need, limit = f"${self.spent.usd:.6f}", f"${wanted.amount.usd:.6f}", f"${usd:.6f}"
+            knob = "run.budget.usd"
+        return (
+            f"budget: {spent} spent, the next call to {wanted.model} may need {need}, the limit is {limit}; "
+            f"raise {knob} and run the same command again"
+        )

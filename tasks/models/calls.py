@@ -1,0 +1,75 @@
+"""The calls artifact: every model call that a stage used, without anything that differs between runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tasks.models.ask import Prompt, Request
+from tasks.models.entries import Entry
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call. `id` is its ledger key; a call that several rows share names the smallest of them."""
+
+    id: str
+    stage: str
+    row: str
+    role: str
+    model: str
+    identity: str
+    """The checksum of an embedded model's file, else empty."""
+    prompt: str
+    """The prompt file's stem."""
+    prompt_digest: str
+    sample: int
+    attempt: int
+    epoch: str
+    messages: str
+    """JSON, as are `decoding` and `constraint`."""
+    decoding: str
+    constraint: str
+    text: str
+    finish_reason: str
+    prompt_tokens: int
+    completion_tokens: int
+    estimated: bool
+    parsed: bool
+    problem: str
+    """Why the text did not parse."""
+
+    def to_request(self) -> Request:
+        """Build the request again that this call was."""
+        return Request(
+            self.model,
+            tuple(json.loads(self.messages)),
+            json.loads(self.decoding),
+            json.loads(self.constraint),
+            self.sample,
+            self.attempt,
+            self.epoch,
+            self.identity,
+        )
+
+
+def make_call(
+    stage: str, row: str, role: str, prompt: Prompt, request: Request, entry: Entry, problem: str | None
+) -> Call:
+    """Write down a call; `problem` is None where its text parsed."""
+    return Call(
+        id=entry.key, stage=stage, row=row, role=role, model=request.model, identity=request.identity,
+        prompt=prompt.name, prompt_digest=prompt.digest, sample=request.sample, attempt=request.attempt,
+        epoch=request.epoch, messages=_dump([dict(message) for message in request.messages]),
+        decoding=_dump(request.decoding), constraint=_dump(request.constraint), text=entry.text,
+        finish_reason=entry.finish_reason, prompt_tokens=entry.prompt_tokens,
+        completion_tokens=entry.completion_tokens, estimated=entry.estimated,
+        parsed=problem is None, problem=problem or "",
+    )  # fmt: skip
+
+
+def _dump(value: Mapping[str, Any] | list[dict[str, str]]) -> str:
+    plain = dict(value) if isinstance(value, Mapping) else value
+    return json.dumps(plain, ensure_ascii=False, sort_keys=True, separators=(",", ":"))

@@ -1,0 +1,162 @@
+"""Finds, starts and stops the servers of embedded models; processes find each other's by a state file."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+import portalocker
+import psutil
+
+from tasks.errors import BadInput, ModelFailed
+from tasks.models.fetching import find_file, is_sound
+from tasks.models.settings import EmbeddedModel
+
+START_S = 180.0
+STOP_S = 10.0
+
+
+@dataclass(frozen=True)
+class Running:
+    """A server that answers on loopback."""
+
+    pid: int
+    started: float
+    name: str
+    sha256: str
+    context: int
+    threads: int
+    url: str
+
+    def is_alive(self) -> bool:
+        """Whether that very process still runs: a process id alone may have been given to another."""
+        try:
+            process = psutil.Process(self.pid)
+            same = abs(process.create_time() - self.started) < 1.0
+            return same and process.status() != psutil.STATUS_ZOMBIE
+        except psutil.NoSuchProcess:
+            return False
+
+    def serves(self, model: EmbeddedModel) -> bool:
+        """Whether it serves that file with those settings."""
+        return (self.sha256, self.context, self.threads) == (model.sha256, model.context, model.threads)
+
+
+def state_folder() -> Path:
+    """Name the folder of state files, logs and locks, one set a user; made where it is missing."""
+    folder = Path(platformdirs.user_state_dir("benchloom", appauthor=False)) / "servers"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return folder
+
+
+def ensure_server(name: str, model: EmbeddedModel, idle_s: float) -> str:
+    """Give the base URL of a model's server; start it where none runs, and mark it as used.
+
+    Raises BadInput where the model's file is not here, ModelFailed where the server does not start.
+    """
+    running = find_server(name)
+    if running is not None and running.serves(model):
+        return running.url
+    with portalocker.Lock(state_folder() / f"{name}.lock", timeout=START_S):
+        running = find_server(name)
+        if running is not None and not running.serves(model):
+            stop_server(name)
+            running = None
+        return (running or start_server(name, model, idle_s)).url
+
+
+def find_server(name: str) -> Running | None:
+    """Find a model's running server and mark it as used, which keeps it from ending as idle."""
+    state = state_folder() / f"{name}.json"
+    running = read_state(state)
+    if running is None or not running.is_alive():
+        return None
+    with contextlib.suppress(FileNotFoundError):
+        os.utime(state)
+    return running
+
+
+def list_servers() -> list[Running]:
+    """List the running servers of this user by name."""
+    found = [read_state(path) for path in sorted(state_folder().glob("*.json"))]
+    return [running for running in found if running is not None and running.is_alive()]
+
+
+def read_state(path: Path) -> Running | None:
+    """Read a state file; None where it is missing or no longer readable."""
+    try:
+        return Running(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def start_server(name: str, model: EmbeddedModel, idle_s: float) -> Running:
+    """Start a model's server in a process of its own, which outlives this one.
+
+    Raises BadInput where the model's file is not here, ModelFailed where the server does not start.
+    """
+    path = find_file(model)
+    if not is_sound(path, model):
+        raise BadInput(path, f"is not the file of {name}", hint=f"benchloom model pull {name}")
+    state = state_folder() / f"{name}.json"
+    state.unlink(missing_ok=True)
+    log = state.with_suffix(".log")
+    command = [
+        sys.executable, "-m", "tasks.models.embedded_server", "--state", str(state), "--model", str(path),
+        "--name", name, "--sha256", model.sha256, "--context", str(model.context),
+        "--threads", str(model.threads), "--idle", str(idle_s),
+    ]  # fmt: skip
+    code = Path(__file__).parents[2]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(code), os.environ.get("PYTHONPATH")])),
+    }
+    with log.open("wb") as output:
+        process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env=environment,
+            start_new_session=True,
+        )
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline:
+        running = read_state(state)
+        if running is not None and running.pid == process.pid:
+            return running
+        if process.poll() is not None:
+            break
+        time.sleep(0.1)
+    else:
+        process.kill()
+    last = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
+    raise ModelFailed(f"{name}: its server did not start ({' '.join(last) or 'no word'}); see {log}")
+
+
+def stop_server(name: str) -> bool:
+    """End a model's server; return whether one ran."""
+    running = read_state(state_folder() / f"{name}.json")
+    if running is None or not running.is_alive():
+        return False
+    process = psutil.Process(running.pid)
+    with contextlib.suppress(psutil.NoSuchProcess):
+        process.terminate()
+        try:
+            process.wait(STOP_S)
+        except psutil.TimeoutExpired:
+            process.kill()
+    (state_folder() / f"{name}.json").unlink(missing_ok=True)
+    return True
+
+
+def stop_servers() -> list[str]:
+    """End all of this user's servers; return their names."""
+    return [running.name for running in list_servers() if stop_server(running.name)]

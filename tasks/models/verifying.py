@@ -1,0 +1,64 @@
+"""Asks recorded calls again, past the ledger, and compares the texts."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tasks.artifacts.parquet import read_rows
+from tasks.errors import BadInput
+from tasks.models.calls import Call
+from tasks.models.client import Client
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One call asked again."""
+
+    call: Call
+    text: str
+
+    @property
+    def same(self) -> bool:
+        """Whether the text is the recorded one, to the byte."""
+        return self.text == self.call.text
+
+
+def find_calls(folder: Path) -> list[Call]:
+    """Read all calls artifacts under a folder; one call a key, sorted by key."""
+    paths = sorted(path for path in folder.rglob("*.calls.parquet") if ".preview" not in path.parts)
+    calls = {call.id: call for path in paths for call in read_rows(path, Call)}
+    return [calls[key] for key in sorted(calls)]
+
+
+def draw_sample(calls: Sequence[Call], size: int | None, seed: int) -> list[Call]:
+    """Draw calls by seed; all of them where `size` is None or more than there are. Sorted by key."""
+    if size is None or size >= len(calls):
+        return list(calls)
+    dice = random.Random(seed)  # noqa: S311 - the same sample for the same seed
+    return sorted(dice.sample(list(calls), size), key=lambda call: call.id)
+
+
+async def ask_again(
+    calls: Iterable[Call], client: Client, tell: Callable[[Comparison], None] = lambda _: None
+) -> list[Comparison]:
+    """Ask every call again; in the order given, as fast as the endpoints' queues allow.
+
+    Raises BadInput where a call's columns do not give its key, and what `Client.send` raises.
+    """
+
+    async def compare(call: Call) -> Comparison:
+        request = call.to_request()
+        if request.key() != call.id:
+            raise BadInput(f"call {call.id[:12]}", "was recorded with other columns than its artifact holds")
+        comparison = Comparison(call, (await client.send(request)).entry.text)
+        tell(comparison)
+        return comparison
+
+    try:
+        return list(await asyncio.gather(*(compare(call) for call in calls)))
+    finally:
+        await client.close()

@@ -1,0 +1,106 @@
+"""Place a graph of artifacts on a page: layers from left to right, few crossings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+WIDTH, HEIGHT = 158, 74
+"""A node's box, in SVG units."""
+ACROSS, DOWN = 46, 26
+"""Free space between boxes."""
+MARGIN = 8
+SWEEPS = 4
+
+
+@dataclass(frozen=True)
+class Place:
+    """A node's box by its upper left corner."""
+
+    name: str
+    x: float
+    y: float
+    width: float = WIDTH
+    height: float = HEIGHT
+
+
+@dataclass(frozen=True)
+class Line:
+    """An edge. path: the `d` of an SVG path."""
+
+    source: str
+    target: str
+    path: str
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where everything goes, in SVG units."""
+
+    width: float
+    height: float
+    places: tuple[Place, ...]
+    lines: tuple[Line, ...]
+
+
+def lay_out(names: Sequence[str], edges: Iterable[tuple[str, str]]) -> Layout:
+    """Lay a directed graph out. Edges to unknown names are left out.
+
+    Raises ValueError where the graph has a cycle.
+    """
+    known = sorted({edge for edge in edges if edge[0] in names and edge[1] in names})
+    parents = {name: [source for source, target in known if target == name] for name in names}
+    children = {name: [target for source, target in known if source == name] for name in names}
+    depth = _measure_depths(names, parents)
+    layers = [
+        [name for name in names if depth[name] == level]
+        for level in range(max(depth.values(), default=-1) + 1)
+    ]
+    for _ in range(SWEEPS):
+        _sort_layers(layers, parents)
+        _sort_layers(layers[::-1], children)
+    tallest = max((len(layer) for layer in layers), default=0)
+    height = 2 * MARGIN + max(tallest * (HEIGHT + DOWN) - DOWN, 0)
+    places = {
+        name: Place(name, MARGIN + level * (WIDTH + ACROSS), _start(height, layer) + row * (HEIGHT + DOWN))
+        for level, layer in enumerate(layers)
+        for row, name in enumerate(layer)
+    }
+    width = 2 * MARGIN + max(len(layers) * (WIDTH + ACROSS) - ACROSS, 0)
+    lines = tuple(Line(source, target, _draw(places[source], places[target])) for source, target in known)
+    return Layout(width, height, tuple(places[name] for name in names), lines)
+
+
+def _measure_depths(names: Sequence[str], parents: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    depth: dict[str, int] = {}
+    while len(depth) < len(names):
+        ready = [name for name in names if name not in depth and all(each in depth for each in parents[name])]
+        if not ready:
+            raise ValueError("the graph has a cycle")
+        for name in ready:
+            depth[name] = 1 + max((depth[each] for each in parents[name]), default=-1)
+    return depth
+
+
+def _sort_layers(layers: list[list[str]], neighbours: Mapping[str, Sequence[str]]) -> None:
+    row = {name: place - len(layer) / 2 for layer in layers for place, name in enumerate(layer)}
+    for layer in layers:
+        layer.sort(key=lambda name: _mean([row[each] for each in neighbours[name]], row[name]))
+        row |= {name: place - len(layer) / 2 for place, name in enumerate(layer)}
+
+
+def _mean(numbers: Sequence[float], otherwise: float) -> float:
+    return sum(numbers) / len(numbers) if numbers else otherwise
+
+
+def _start(height: float, layer: Sequence[str]) -> float:
+    return (height - (len(layer) * (HEIGHT + DOWN) - DOWN)) / 2
+
+
+def _draw(source: Place, target: Place) -> str:
+    x, y = source.x + source.width, source.y + source.height / 2
+    end, low = target.x, target.y + target.height / 2
+    # The turn is made right behind the source: a long edge then runs straight, under the boxes it passes.
+    turned = min(x + ACROSS, end)
+    turn = f"C{x + 0.6 * ACROSS:g} {y:g} {x + 0.3 * ACROSS:g} {low:g} {turned:g} {low:g}"
+    return f"M{x:g} {y:g} {turn} L{end:g} {low:g}"

@@ -1,0 +1,42 @@
+"""The front page over all reports: one file, since the reports beside it belong to other stages."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tasks.errors import BadInput
+from tasks.files import write_text
+from tasks.reports.page import PAGES, SUMMARY
+
+STYLE = Path(__file__).parent / "pages" / "report.css"
+
+
+def write_index(reports: Sequence[Path], out: Path) -> None:
+    """Write the front page `out` over report folders, flows and titles in order.
+
+    Raises BadInput where a folder holds no report.
+    """
+    entries = [
+        {**_read_summary(folder), "link": Path(os.path.relpath(folder / "index.html", out.parent)).as_posix()}
+        for folder in reports
+    ]
+    entries.sort(key=lambda each: (each["flow"], each["title"], each["link"]))
+    style = STYLE.read_text(encoding="utf-8")
+    seal = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    page = PAGES.get_template("index.html").render(entries=entries, style=style, seal=seal)
+    write_text(out, page)
+
+
+def _read_summary(folder: Path) -> dict[str, Any]:
+    path = folder / SUMMARY
+    try:
+        summary: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BadInput(path, "is no report's summary", hint="run the report's stage") from error
+    return summary

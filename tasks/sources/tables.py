@@ -1,0 +1,54 @@
+"""Write a SQLite file whose bytes follow from its rows alone."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+Cell = str | int | float | None
+
+
+def write_database(path: Path, schema: Sequence[str], tables: Mapping[str, Iterable[Sequence[Cell]]]) -> int:
+    """Run the CREATE statements, insert each table's rows in sorted order, rename the file into place.
+
+    Returns the number of rows. The same rows give the same bytes on the same version of SQLite.
+    Raises sqlite3.IntegrityError where a key is broken.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.unlink(missing_ok=True)
+    connection = sqlite3.connect(draft, isolation_level=None)
+    try:
+        connection.execute("PRAGMA page_size = 4096")
+        # No journal file beside the draft: a draft that was cut short is thrown away, never repaired.
+        connection.execute("PRAGMA journal_mode = MEMORY")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("BEGIN")
+        for statement in schema:
+            connection.execute(statement)
+        count = sum(_insert(connection, table, rows) for table, rows in tables.items())
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.close()
+        draft.unlink(missing_ok=True)
+        raise
+    connection.close()
+    draft.replace(path)
+    return count
+
+
+def rank(seed: int, key: str) -> str:
+    """Give an item its place in a seeded draw: by hash, so that it does not hang on the order of rows."""
+    return hashlib.sha256(f"{seed}:{key}".encode()).hexdigest()
+
+
+def _insert(connection: sqlite3.Connection, table: str, rows: Iterable[Sequence[Cell]]) -> int:
+    # NULLs compare with nothing, so they sort before everything by a flag of their own.
+    ordered = sorted(rows, key=lambda row: [(cell is not None, cell) for cell in row])
+    if ordered:
+        marks = ", ".join("?" * len(ordered[0]))
+        connection.executemany(f'INSERT INTO "{table}" VALUES ({marks})', ordered)  # noqa: S608 (own table names)
+    return len(ordered)

@@ -1,0 +1,61 @@
+"""Chromium with an eye on it: what a page complains of, and what it asks for outside."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tasks.errors import BadInput
+
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+MISSING_ICONS = ("/favicon", "/ico/")
+"""Prefect 3.8's pages ask their own server for icons under these, which it does not have."""
+
+
+@dataclass
+class Complaints:
+    """Console errors, uncaught errors and requests to anywhere but `home`, as lines."""
+
+    home: str
+    lines: list[str] = field(default_factory=list)
+
+    def hear(self, page: Page) -> None:
+        """Listen to a page from now on."""
+        page.on("console", self._hear_console)
+        page.on("pageerror", lambda error: self.lines.append(f"uncaught: {error}"))
+        page.on("request", lambda request: self._hear_request(request.url))
+        page.on("websocket", lambda socket: self._hear_request(socket.url.replace("ws", "http", 1)))
+
+    def _hear_console(self, message) -> None:  # type: ignore[no-untyped-def]
+        where = message.location.get("url", "")
+        known = where.startswith("http") and urlsplit(where).path.startswith(MISSING_ICONS)
+        if message.type == "error" and not (known and "404" in message.text):
+            self.lines.append(f"console error: {message.text} ({where})")
+
+    def _hear_request(self, url: str) -> None:
+        if not url.startswith((self.home, "data:", "blob:")):
+            self.lines.append(f"asks outside: {url}")
+
+
+@contextmanager
+def open_chromium() -> Iterator[Browser]:
+    """Start the machine's own Chromium. Raises BadInput where there is none."""
+    path = find_chromium()
+    if path is None:
+        raise BadInput("chromium", "is not on this machine", hint="apt-get install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+def find_chromium() -> str | None:
+    """Find Chromium, or Chrome, on the PATH."""
+    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

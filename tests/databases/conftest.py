@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+LIBRARY = """
+CREATE TABLE authors (author_id INTEGER PRIMARY KEY, full_name TEXT NOT NULL, born DATE);
+CREATE TABLE books (
+    book_id INTEGER PRIMARY KEY, isbn TEXT UNIQUE, title TEXT NOT NULL, price NUMERIC(8, 2), pages INTEGER,
+    cover BLOB,
+    editor INTEGER REFERENCES authors (author_id), translator INTEGER REFERENCES authors (author_id));
+CREATE TABLE subjects (subject_code TEXT PRIMARY KEY NOT NULL, subject TEXT, in_print BOOLEAN);
+CREATE TABLE book_subjects (
+    book_id INTEGER REFERENCES books (book_id), subject_code TEXT REFERENCES subjects (subject_code),
+    PRIMARY KEY (book_id, subject_code));
+CREATE TABLE notes (word, "odd type" POINT(3), memo LONG RAW, lost INTEGER REFERENCES nowhere (id));
+CREATE VIEW titles AS SELECT title FROM books;
+"""
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    """A database of 1,000 books in a folder of its own."""
+    path = tmp_path / "library" / "library.sqlite"
+    path.parent.mkdir()
+    connection = sqlite3.connect(path)
+    connection.executescript(LIBRARY)
+    connection.executemany(
+        "INSERT INTO authors VALUES (?, ?, ?)", [(n, f"Author {n}", "1900-01-01") for n in range(50)]
+    )
+    connection.executemany(
+        "INSERT INTO books VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [(n, f"i{n}", f"Book {n}", n / 4, n, b"\x00\xff", n % 50, (n + 1) % 50) for n in range(1000)],
+    )
+    connection.commit()
+    connection.close()
+    return path

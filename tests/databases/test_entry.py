@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from tasks.databases.entry import DatabaseEntry, read_entry
+from tasks.errors import BadInput
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql+psycopg://ann:s3cret@host/shop",
+        "mysql+pymysql://host/shop?password=s3cret",
+        "no url with s3cret",
+    ],
+)
+def test_a_password_is_refused_and_never_repeated(url: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        read_entry("shop", {"url": url})
+    assert str(caught.value).startswith("databases.shop.url: ")
+    assert "s3cret" not in str(caught.value)
+    with pytest.raises(ValidationError) as raw:
+        DatabaseEntry.model_validate({"url": url})
+    assert "s3cret" not in str(raw.value)
+
+
+def test_the_password_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = read_entry("shop", {"url": "postgresql+psycopg://ann@host/shop", "password_env": "SHOP_PASSWORD"})
+    pytest.importorskip("psycopg", reason="the PostgreSQL driver is an extra")
+    monkeypatch.delenv("SHOP_PASSWORD", raising=False)
+    with pytest.raises(BadInput, match=r"databases\.shop: the environment has no SHOP_PASSWORD"):
+        entry.connect()
+    monkeypatch.setenv("SHOP_PASSWORD", "s3cret")
+    engine = entry.connect()
+    assert engine.url.password == "s3cret"
+    assert "s3cret" not in repr(engine)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({}, "needs either file"),
+        ({"file": "a.db", "url": "postgresql://h/d"}, "needs either file"),
+        ({"url": "sqlite:///a.db"}, "name it by file"),
+        ({"file": "a.db", "licens": "CC0"}, "licens"),
+    ],
+)
+def test_a_wrong_entry_is_named(fields: dict[str, object], message: str) -> None:
+    with pytest.raises(BadInput, match=r"databases\.shop.*" + message):
+        read_entry("shop", fields)
+
+
+def test_a_file_is_placed_under_the_project(tmp_path: Path) -> None:
+    entry = read_entry("shop", {"file": "data/shop.db"}).placed(tmp_path)
+    assert entry.file == tmp_path / "data/shop.db"
+    with pytest.raises(BadInput, match="no such database file"):
+        entry.locate_file()

@@ -1,0 +1,113 @@
+import json
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from flows.commands.ledger import app
+from tasks.artifacts.parquet import write_rows
+from tasks.errors import BadInput
+from tasks.models.ask import Prompt
+from tasks.models.calls import Call, make_call
+from tasks.models.ledger import Ledger
+from tasks.models.shipped import read_shipped
+from tests.models.scenes import MODEL, LedgerServer, answering, make_entry, make_request, say, serving
+
+PROMPT = Prompt("ask", "digest", ())
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A project with six calls in its artifacts and in the live ledger."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BENCHLOOM_LEDGER", str(tmp_path / "live.sqlite"))
+    (tmp_path / "dvc.yaml").write_text("stages: {}\n")
+    point_at(tmp_path, "http://127.0.0.1:9/v1")
+    requests = [make_request(number) for number in range(6)]
+    entries = [make_entry(request, f"answer {number}", at=1.0) for number, request in enumerate(requests)]
+    calls = [
+        make_call("grammar.ask", "row", "role", PROMPT, request, entry, None)
+        for request, entry in zip(requests, entries, strict=True)
+    ]
+    write_rows(tmp_path / "data/grammar/films/ask.calls.parquet", Call, calls[:4])
+    write_rows(tmp_path / "data/grammar/flights/ask.calls.parquet", Call, calls[3:])
+    with Ledger(tmp_path / "live.sqlite") as ledger:
+        ledger.put_many(entries)
+    return tmp_path
+
+
+def point_at(root, url):
+    endpoint = {"url": url, "timeout_s": 5, "deadline_s": 10, "retries": 1}
+    (root / "params.yaml").write_text(yaml.safe_dump({"run": {"endpoints": {MODEL: endpoint}}}))
+
+
+def invoke(*arguments):
+    result = CliRunner().invoke(app, arguments)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def test_stats_are_one_json_object(project):
+    facts = json.loads(invoke("stats", "--json").stdout)
+    assert (facts["live_calls"], facts["shipped_calls"], facts["prompt_tokens"]) == (6, 0, 42)
+
+
+def test_what_is_exported_is_imported_elsewhere(project, monkeypatch):
+    facts = json.loads(invoke("export", "grammar", "--json").stdout)
+    shipped = project / "data/ledger/grammar.jsonl.gz"
+    assert facts["calls"] == len(read_shipped(shipped)) == 6
+    first = shipped.read_bytes()
+    invoke("export", "grammar")
+    assert shipped.read_bytes() == first
+    monkeypatch.setenv("BENCHLOOM_LEDGER", str(project / "other.sqlite"))
+    assert json.loads(invoke("import", str(shipped), "--json").stdout)["added"] == 6
+    assert json.loads(invoke("import", str(shipped), "--json").stdout)["added"] == 0
+
+
+def test_an_export_with_a_call_missing_writes_nothing(project, monkeypatch):
+    monkeypatch.setenv("BENCHLOOM_LEDGER", str(project / "empty.sqlite"))
+    with pytest.raises(BadInput, match=r"6 of 6 calls are in no ledger.*grammar\.ask"):
+        invoke("export", "grammar")
+    assert not (project / "data/ledger").exists()
+
+
+def test_verify_asks_past_the_ledger_and_compares(project):
+    asked = []
+
+    async def answer(request):
+        question = (await request.json())["messages"][0]["content"]
+        asked.append(question)
+        return say("another text" if question == "question 2" else question.replace("question", "answer"))
+
+    with answering(answer) as url:
+        point_at(project, url)
+        result = invoke("verify", "--json")
+    facts = json.loads(result.stdout)
+    assert (facts["asked"], facts["same"], facts["different"], result.exit_code) == (6, 5, 1, 1)
+    assert facts["differing"][0]["live"] == "another text"
+    assert len(asked) == 6
+
+
+def test_verify_of_a_sample_asks_no_more_than_that(project):
+    with Ledger(project / "live.sqlite") as ledger:
+        server = LedgerServer(ledger)
+        with serving(server.application()) as url:
+            point_at(project, url)
+            result = invoke("verify", "grammar", "--sample", "3", "--seed", "5", "--json")
+    assert json.loads(result.stdout) == {"asked": 3, "same": 3, "different": 0, "differing": []}
+    assert result.exit_code == 0
+    assert server.counts.requests == 3
+
+
+def test_prune_deletes_only_when_meant(project):
+    assert json.loads(invoke("prune", "--older-than-days", "1", "--dry-run", "--json").stdout) == {
+        "would_delete": 6
+    }
+    assert json.loads(invoke("prune", "--older-than-days", "1", "--json").stdout) == {"deleted": 6}
+    assert json.loads(invoke("stats", "--json").stdout)["live_calls"] == 0
+
+
+@pytest.mark.parametrize("command", ["stats", "export", "import", "verify", "prune", "serve"])
+def test_every_help_has_an_example(command):
+    assert "Example: benchloom ledger" in invoke(command, "--help").stdout

@@ -1,0 +1,55 @@
+"""The command line as a stranger meets it."""
+
+import subprocess
+import sys
+
+import pytest
+
+CLI = [sys.executable, "-m", "flows.cli"]
+COMMANDS = ("run", "stage", "plan", "status", "lineage", "report", "stop", "ledger", "model")
+
+
+def call(*words, cwd=None):
+    return subprocess.run([*CLI, *words], cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def test_help_names_every_command_and_imports_nothing_heavy():
+    code = (
+        "import sys; sys.argv = ['benchloom', '--help']\n"
+        "from flows.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as done: assert not done.code\n"
+        "heavy = {'prefect', 'dvc', 'great_expectations', 'pandas', 'pyarrow', 'openai', 'sqlglot'}\n"
+        "heavy &= set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for command in COMMANDS:
+        assert f"\n  {command} " in done.stdout
+
+
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c not in ("ledger", "model")])
+def test_every_command_has_help_with_an_example(command):
+    assert f"Example: benchloom {command}" in call(command, "--help").stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "--nope"), ("nope",), ("run", "no-such-stage"), ("run", "--set", "nonsense"),
+        ("stage", "no.such"), ("lineage", "no/such.parquet"), ("run", "--limit", "0"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_clear_line_and_exit_2(project, words):
+    done = call(*words, cwd=project.root)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("benchloom: ")
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_outside_a_project_it_says_so(tmp_path):
+    done = call("status", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "no Benchloom project here" in done.stderr

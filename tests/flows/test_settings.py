@@ -1,0 +1,76 @@
+import pytest
+from pydantic import BaseModel, ConfigDict
+
+from flows.settings import find_project, get_section, load_params, parse_section, set_params
+from tasks.errors import BadInput
+
+PARAMS = """\
+# the knobs
+roles:
+  generator: {temperature: 1.0, seed: 0} # as in the paper
+run:
+  workers: 4
+"""
+
+
+class Generator(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    temperature: float
+    seed: int
+
+
+@pytest.fixture
+def root(tmp_path):
+    (tmp_path / "params.yaml").write_text(PARAMS)
+    (tmp_path / "dvc.yaml").write_text("stages: {}\n")
+    return tmp_path
+
+
+def test_set_edits_in_place_and_keeps_comments(root):
+    set_params(root, ["roles.generator.temperature=0.5", "run.workers=2"])
+    text = (root / "params.yaml").read_text()
+    assert text.splitlines()[0] == "# the knobs"
+    assert "# as in the paper" in text
+    assert load_params(root)["roles"]["generator"] == {"temperature": 0.5, "seed": 0}
+    assert load_params(root)["run"]["workers"] == 2
+
+
+@pytest.mark.parametrize(
+    ("assignment", "message"),
+    [
+        ("roles.generator", "is not KEY=VALUE"),
+        ("roles.judge.seed=1", "has no section 'judge'"),
+        ("roles.generator.temprature=1", "no such parameter .there: temperature, seed"),
+    ],
+)
+def test_a_wrong_assignment_is_named_and_changes_nothing(root, assignment, message):
+    with pytest.raises(BadInput, match=message):
+        set_params(root, [assignment])
+    assert (root / "params.yaml").read_text() == PARAMS
+
+
+def test_broken_yaml_is_named_with_its_line(root):
+    (root / "params.yaml").write_text("run:\n  workers: [4\n")
+    with pytest.raises(BadInput, match=r"params.yaml, line 3: is not valid YAML"):
+        load_params(root)
+
+
+def test_an_unknown_parameter_is_refused_by_name(root):
+    with pytest.raises(BadInput, match=r"params.yaml: roles.generator.sed: extra inputs"):
+        parse_section(
+            {"roles": {"generator": {"temperature": 1, "seed": 1, "sed": 2}}}, "roles.generator", Generator
+        )
+
+
+def test_a_missing_section_is_empty():
+    assert get_section({"a": {"b": 1}}, "a.c.d") == {}
+
+
+def test_the_project_is_found_from_below(root):
+    (root / "data" / "deep").mkdir(parents=True)
+    assert find_project(root / "data" / "deep") == root
+
+
+def test_outside_a_project_there_is_one_clear_line(tmp_path):
+    with pytest.raises(BadInput, match="no Benchloom project here"):
+        find_project(tmp_path)

@@ -1,0 +1,52 @@
+"""What goes to a model before the fill-in holds names of tables and columns, and nothing out of a row."""
+
+import asyncio
+import hashlib
+import json
+import re
+import sqlite3
+
+from tasks.databases.reflection import reflect
+from tasks.grammar.sql_templates import SqlTemplates, sql_templates
+from tasks.grammar.text_templates import TextTemplates, text_templates
+from tests.grammar.scripted import ScriptedAsk, make_database
+from tests.grammar.test_sql_templates import EXAMPLE, make_kind
+
+
+def pick(asked):
+    offered = [json.loads(text) for text in re.findall(r'"(?:\\.|[^"\\])*"', asked.grammar)]
+    return offered[int(hashlib.sha256(asked.row.encode()).hexdigest(), 16) % len(offered)]
+
+
+def test_no_request_of_the_template_steps_holds_a_cell_value(tmp_path):
+    path = make_database(tmp_path / "clinic.sqlite")
+    schema = reflect(path)
+    kinds = {
+        "all": make_kind(templates=30, requests=40),
+        "two": make_kind(templates=30, requests=40, placeholders=2),
+    }
+    params = SqlTemplates(kinds=kinds, criteria={"one_placeholder": "One."}, example=EXAMPLE)
+    first = ScriptedAsk(pick)
+    templates = asyncio.run(sql_templates(schema, params, first)).rows
+    second = ScriptedAsk(lambda _: "no text")
+    criteria = {
+        "short": {"prompt": "text_short", "samples": 1},
+        "long": {"prompt": "text_long", "samples": 1},
+    }
+    asyncio.run(text_templates(templates, schema, TextTemplates(criteria=criteria), second))
+    sent = "\n".join(each.text + each.grammar for each in (*first.asked, *second.asked)).lower()
+    values = read_values(path)
+    assert len(first.asked) > 10
+    assert len(values) > 20
+    assert [value for value in values if value.lower() in sent] == []
+
+
+def read_values(path):
+    """All distinct values that are no schema's words and too long to stand in a text by chance."""
+    connection = sqlite3.connect(path)
+    tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    cells = {
+        str(cell) for table in tables for row in connection.execute(f"SELECT * FROM {table}") for cell in row
+    }
+    connection.close()
+    return {cell for cell in cells if len(cell) > 2 and cell != "None"}

@@ -1,0 +1,227 @@
+import asyncio
+import logging
+import time
+
+import pytest
+from aiohttp import web
+
+from tasks.errors import BadInput, BudgetSpent, ModelFailed
+from tasks.models.budget import Budget
+from tasks.models.client import Client
+from tasks.models.ledger_server import FAULTS
+from tasks.models.settings import Endpoint, Limits
+from tests.models.scenes import (
+    MODEL,
+    LedgerServer,
+    answering,
+    make_endpoint,
+    make_entry,
+    make_request,
+    record,
+    say,
+    serving,
+)
+
+
+def send(url, *requests, budget=None, find=lambda: None, doubts=None, **settings):
+    """Send requests at once through a client of their own."""
+
+    async def run():
+        book = doubts.append if doubts is not None else lambda _: None
+        client = Client({MODEL: make_endpoint(url, **settings)}, budget or Budget(), book_doubt=book)
+        try:
+            return await asyncio.gather(*(client.send(request, find) for request in requests))
+        finally:
+            await client.close()
+
+    return asyncio.run(run())
+
+
+def test_a_reply_is_recorded_as_the_provider_counted_it():
+    async def answer(request):
+        return say("hello", prompt_tokens=11, completion_tokens=2)
+
+    with answering(answer) as url:
+        (sent,) = send(url, make_request())
+    entry = sent.entry
+    assert (entry.text, entry.prompt_tokens, entry.completion_tokens, entry.estimated) == (
+        "hello",
+        11,
+        2,
+        False,
+    )
+    assert entry.key == make_request().key()
+    assert sent.live
+    assert entry.attempts == 1
+
+
+def test_tokens_that_nobody_counted_are_marked_as_estimated():
+    async def answer(request):
+        return say("x" * 40)
+
+    with answering(answer) as url:
+        (sent,) = send(url, make_request())
+    assert (sent.entry.completion_tokens, sent.entry.estimated) == (10, True)
+
+
+def test_constraints_travel_in_the_protocols_own_fields():
+    bodies = []
+
+    async def answer(request):
+        bodies.append(await request.json())
+        return say("ok")
+
+    schema = {"type": "object"}
+    with answering(answer) as url:
+        send(url, make_request(constraint={"grammar": "root ::= [a-z]"}), served_model="other-name")
+        send(url, make_request(constraint={"json_schema": schema}))
+    assert bodies[0]["grammar"] == "root ::= [a-z]"
+    assert bodies[0]["model"] == "other-name"
+    assert bodies[1]["response_format"]["json_schema"]["schema"] == schema
+    assert bodies[1]["model"] == MODEL
+
+
+def test_every_kind_of_fault_is_overcome_and_booked(tmp_path):
+    requests = [make_request(number) for number in range(60)]
+    doubts, budget = [], Budget()
+    with record(tmp_path / "l.sqlite", requests) as ledger:
+        server = LedgerServer(ledger, faults=1.0, seed=3)
+        with serving(server.application()) as url:
+            sent = send(url, *requests, doubts=doubts, budget=budget, timeout_s=1.0, in_flight=60)
+    assert [each.entry.text for each in sent] == [f"answer to question {number}" for number in range(60)]
+    assert {each.entry.attempts for each in sent} == {2}
+    assert set(server.counts.faults) == set(FAULTS)
+    assert (server.counts.requests, server.counts.paid_twice) == (120, 0)
+    lost = sum(server.counts.faults[kind] for kind in ("drop", "cut", "notjson", "hang"))
+    assert len(doubts) == lost
+    assert budget.reserved.tokens == 0
+
+
+def test_a_refused_request_fails_at_once_in_one_line():
+    asked = []
+
+    async def answer(request):
+        asked.append(1)
+        return web.json_response({"error": {"message": "max_tokens\nis too large"}}, status=400)
+
+    with answering(answer) as url, pytest.raises(ModelFailed) as caught:
+        send(url, make_request())
+    assert str(caught.value) == "tester: the endpoint answered 400: max_tokens is too large"
+    assert len(asked) == 1
+
+
+def test_the_endpoints_wish_to_wait_is_honoured():
+    times = []
+
+    async def answer(request):
+        times.append(time.monotonic())
+        if len(times) == 1:
+            return web.json_response({"error": {"message": "slow"}}, status=429, headers={"Retry-After": "1"})
+        return say("ok")
+
+    with answering(answer) as url:
+        send(url, make_request())
+    assert times[1] - times[0] >= 1.0
+
+
+def test_a_wait_beyond_the_deadline_is_not_waited_for():
+    async def answer(request):
+        return web.json_response({"error": {"message": "later"}}, status=503, headers={"Retry-After": "3600"})
+
+    with (
+        answering(answer) as url,
+        pytest.raises(ModelFailed, match=r"no usable reply after 1 tries.*503: later"),
+    ):
+        send(url, make_request())
+
+
+def test_the_last_retry_is_the_last():
+    asked = []
+
+    async def answer(request):
+        asked.append(1)
+        return web.Response(text="<html>", content_type="application/json")
+
+    with answering(answer) as url, pytest.raises(ModelFailed, match=r"after 2 tries.*no chat completion"):
+        send(url, make_request(), retries=1)
+    assert len(asked) == 2
+
+
+def test_the_queue_is_bounded(tmp_path):
+    requests = [make_request(number) for number in range(30)]
+    with record(tmp_path / "l.sqlite", requests) as ledger:
+        server = LedgerServer(ledger, latency_s=0.01)
+        with serving(server.application()) as url:
+            send(url, *requests, in_flight=3)
+    assert server.counts.peak_concurrency == 3
+
+
+def test_an_entry_found_at_the_last_moment_is_not_asked_for():
+    async def answer(request):
+        raise AssertionError("was asked")
+
+    budget = Budget()
+    with answering(answer) as url:
+        (sent,) = send(url, make_request(), find=lambda: make_entry(make_request(), "known"), budget=budget)
+    assert (sent.entry.text, sent.live) == ("known", False)
+    assert budget.reserved.tokens == budget.spent.tokens == 0
+
+
+def test_the_budget_is_never_passed_and_what_fits_is_answered():
+    async def answer(request):
+        return say("ok", prompt_tokens=10, completion_tokens=10)
+
+    budget = Budget(Limits(tokens=100))
+
+    async def run(url):
+        client = Client({MODEL: make_endpoint(url)}, budget)
+        results = await asyncio.gather(
+            *(client.send(make_request(n)) for n in range(20)), return_exceptions=True
+        )
+        await client.close()
+        return results
+
+    with answering(answer) as url:
+        results = asyncio.run(run(url))
+    assert {type(each) for each in results if isinstance(each, Exception)} == {BudgetSpent}
+    assert sum(not isinstance(each, Exception) for each in results) == 4  # a fifth may need 23 of 20 left
+    assert budget.spent.tokens == 80
+
+
+def test_the_key_is_sent_and_shown_nowhere(monkeypatch, caplog):
+    secret = "sk-very-secret-1234"
+    monkeypatch.setenv("TESTER_KEY", secret)
+    caplog.set_level(logging.DEBUG)
+    seen = []
+
+    async def answer(request):
+        seen.append(request.headers["Authorization"])
+        status = 500 if len(seen) == 1 else 401
+        return web.json_response({"error": {"message": f"bad key {secret}"}}, status=status)
+
+    doubts = []
+    with answering(answer) as url, pytest.raises(ModelFailed) as caught:
+        send(url, make_request(), key_env="TESTER_KEY", doubts=doubts)
+    assert seen == [f"Bearer {secret}"] * 2
+    assert str(caught.value) == "tester: the endpoint answered 401: bad key ***"
+    assert secret not in caplog.text
+    assert secret not in repr(doubts)
+
+
+def test_a_missing_key_names_its_variable(monkeypatch):
+    monkeypatch.delenv("TESTER_KEY", raising=False)
+    with pytest.raises(BadInput, match="the environment variable TESTER_KEY is not set"):
+        send("http://127.0.0.1:9/v1", make_request(), key_env="TESTER_KEY")
+
+
+def test_an_unknown_model_names_those_there_are():
+    with pytest.raises(BadInput, match=r"run\.endpoints\.tester: is missing \(there: other\)"):
+        asyncio.run(Client({"other": Endpoint(url="http://127.0.0.1:9/v1")}, Budget()).send(make_request()))
+
+
+def test_nobody_listening_costs_nothing():
+    doubts, budget = [], Budget()
+    with pytest.raises(ModelFailed, match="cannot be connected to"):
+        send("http://127.0.0.1:9/v1", make_request(), retries=1, doubts=doubts, budget=budget)
+    assert doubts == []
+    assert budget.spent.tokens == 0

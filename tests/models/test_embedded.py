@@ -1,0 +1,93 @@
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import psutil
+import pytest
+
+from tasks.errors import BadInput
+from tasks.models import embedded
+from tasks.models.embedded_server import wait_until_idle
+from tasks.models.settings import EmbeddedModel
+
+MODEL = EmbeddedModel(file="nothing.gguf", bytes=1, sha256="0" * 64, licence="MIT")
+
+
+@pytest.fixture(autouse=True)
+def _own_folders(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("BENCHLOOM_MODELS", str(tmp_path / "models"))
+
+
+@pytest.fixture
+def sleeper():
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    yield psutil.Process(process.pid)
+    process.kill()
+    process.wait()
+
+
+def leave_state(pid, started, name="m"):
+    state = embedded.state_folder() / f"{name}.json"
+    facts = {"pid": pid, "started": started, "name": name, "sha256": MODEL.sha256, "context": MODEL.context,
+             "threads": MODEL.threads, "url": "http://127.0.0.1:1/v1"}  # fmt: skip
+    state.write_text(json.dumps(facts))
+    return state
+
+
+def test_a_running_server_is_found_and_marked_as_used(sleeper):
+    state = leave_state(sleeper.pid, sleeper.create_time())
+    os.utime(state, (0, 0))
+    assert embedded.ensure_server("m", MODEL, 600) == "http://127.0.0.1:1/v1"
+    assert time.time() - state.stat().st_mtime < 60
+    assert [running.name for running in embedded.list_servers()] == ["m"]
+
+
+def test_a_server_is_stopped(sleeper):
+    leave_state(sleeper.pid, sleeper.create_time())
+    assert embedded.stop_servers() == ["m"]
+    assert not sleeper.is_running() or sleeper.status() == psutil.STATUS_ZOMBIE
+    assert embedded.list_servers() == []
+
+
+def test_a_process_that_only_has_the_same_id_is_left_alone(sleeper):
+    leave_state(sleeper.pid, sleeper.create_time() - 1_000)
+    assert embedded.find_server("m") is None
+    assert not embedded.stop_server("m")
+    assert sleeper.is_running()
+
+
+def test_a_broken_state_file_is_no_server():
+    (embedded.state_folder() / "m.json").write_text('{"pid": 1')
+    assert embedded.list_servers() == []
+
+
+def test_a_model_that_is_not_here_says_how_to_get_it():
+    with pytest.raises(BadInput, match="benchloom model pull m"):
+        embedded.ensure_server("m", MODEL, 600)
+
+
+def test_an_unused_server_ends_and_a_used_one_does_not(tmp_path):
+    state = tmp_path / "m.json"
+    state.write_text("{}")
+    ended = threading.Event()
+
+    def watch():
+        wait_until_idle(state, 0.6, threading.Event(), poll_s=0.05)
+        ended.set()
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    for _ in range(10):
+        time.sleep(0.1)
+        os.utime(state)
+    assert not ended.is_set()
+    assert ended.wait(20)
+    thread.join()
+
+
+def test_a_server_whose_state_file_is_gone_ends(tmp_path):
+    wait_until_idle(tmp_path / "gone.json", 0, threading.Event(), poll_s=0.01)

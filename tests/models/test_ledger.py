@@ -1,0 +1,123 @@
+import multiprocessing
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+from tasks.errors import BadInput
+from tasks.models.ledger import Doubt, Ledger, find_ledger
+from tasks.models.shipped import write_shipped
+from tests.models.scenes import make_entry, make_request
+
+
+def test_a_recorded_call_is_found_again_by_another_opening(tmp_path):
+    entry = make_entry(make_request(), extra={"logprobs": [0.5]}, latency_s=1.5, attempts=2, at=12.0)
+    with Ledger(tmp_path / "l.sqlite") as ledger:
+        ledger.put(entry)
+    with Ledger(tmp_path / "l.sqlite") as ledger:
+        assert ledger.get(entry.key) == entry
+        assert ledger.get("no such key") is None
+
+
+def test_the_first_answer_stays(tmp_path):
+    with Ledger(tmp_path / "l.sqlite") as ledger:
+        ledger.put(make_entry(make_request(), "first"))
+        ledger.put(make_entry(make_request(), "second"))
+        assert ledger.get(make_request().key()).text == "first"
+
+
+def test_a_shipped_answer_comes_before_a_live_one(tmp_path):
+    request = make_request()
+    write_shipped(tmp_path / "s.jsonl.gz", [make_entry(request, "shipped")])
+    with Ledger(tmp_path / "l.sqlite", [tmp_path / "s.jsonl.gz"]) as ledger:
+        ledger.put(make_entry(request, "live"))
+        assert ledger.get(request.key()).text == "shipped"
+
+
+def test_every_part_of_a_request_makes_another_key():
+    base = make_request()
+    others = [
+        make_request(1), make_request(sample=1), make_request(attempt=1), make_request(epoch="2026-01-01"),
+        make_request(identity="ab"), make_request(constraint={"grammar": "root ::= [a-z]"}),
+    ]  # fmt: skip
+    assert len({request.key() for request in [base, *others]}) == 7
+
+
+def write_many(path, worker, count):
+    with Ledger(path) as ledger:
+        for number in range(count):
+            # Half of the keys are everybody's, half this worker's own.
+            request = make_request(number if number % 2 else 1_000 * (worker + 1) + number)
+            ledger.put(make_entry(request, f"answer {request.messages[0]['content']}"))
+
+
+def test_four_processes_share_one_file(tmp_path):
+    path, count = tmp_path / "l.sqlite", 60
+    workers = [
+        multiprocessing.get_context("spawn").Process(target=write_many, args=(path, worker, count))
+        for worker in range(4)
+    ]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert [worker.exitcode for worker in workers] == [0, 0, 0, 0]
+    with Ledger(path) as ledger:
+        assert ledger.stats().live_calls == 30 + 4 * 30
+        assert all(entry.text.startswith("answer question") for entry in ledger.iterate())
+    assert sqlite3.connect(path).execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_a_killed_process_loses_no_finished_call(tmp_path):
+    code = (
+        "import os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from tasks.models.ledger import Ledger\n"
+        "from tests.models.scenes import make_entry, make_request\n"
+        "ledger = Ledger(Path(sys.argv[1]))\n"
+        "for number in range(20):\n"
+        "    ledger.put(make_entry(make_request(number)))\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    path = tmp_path / "l.sqlite"
+    result = subprocess.run(
+        [sys.executable, "-c", code, str(path)], check=False, env={**os.environ, "PYTHONPATH": "."}
+    )
+    assert result.returncode == -signal.SIGKILL
+    with Ledger(path) as ledger:
+        assert all(ledger.get(make_request(number).key()) for number in range(20))
+
+
+def test_a_file_that_is_no_ledger_is_bad_input(tmp_path):
+    path = tmp_path / "l.sqlite"
+    path.write_bytes(b"this is no database, but it is long enough to be taken for one by its name alone" * 20)
+    with pytest.raises(BadInput, match=r"l\.sqlite: cannot be used as the ledger"):
+        Ledger(path)
+
+
+def test_possibly_paid_calls_are_booked(tmp_path):
+    doubt = Doubt("k", "m", "no reply in time", 10, 20, 5.0)
+    with Ledger(tmp_path / "l.sqlite") as ledger:
+        ledger.book_doubt(doubt)
+        assert ledger.list_doubts() == [doubt]
+        assert ledger.stats().possibly_paid == 1
+
+
+def test_pruning_deletes_what_is_old_and_nothing_else(tmp_path):
+    with Ledger(tmp_path / "l.sqlite") as ledger:
+        ledger.put_many(make_entry(make_request(number), at=float(number)) for number in range(10))
+        assert ledger.prune(4.0, dry_run=True) == 4
+        assert ledger.stats().live_calls == 10
+        assert ledger.prune(4.0) == 4
+        assert [entry.at for entry in sorted(ledger.iterate(), key=lambda e: e.at)] == [4, 5, 6, 7, 8, 9]
+
+
+def test_the_environment_names_the_ledger_first(tmp_path, monkeypatch):
+    monkeypatch.setenv("BENCHLOOM_LEDGER", str(tmp_path / "mine.sqlite"))
+    assert find_ledger(tmp_path / "other.sqlite") == tmp_path / "mine.sqlite"
+    monkeypatch.delenv("BENCHLOOM_LEDGER")
+    assert find_ledger(tmp_path / "other.sqlite") == tmp_path / "other.sqlite"
+    assert find_ledger().name == "ledger.sqlite"

