@@ -84,10 +84,18 @@ async def back_check(
 
 
 def find_rivals(name: str, queries: Mapping[str, Query], count: int) -> list[str]:
-    """Find the templates most like one: by shared columns and joins, ties by id."""
-    own = _features(queries[name])
-    others = [each for each in queries if each != name]
-    return sorted(others, key=lambda each: (-_overlap(own, _features(queries[each])), each))[:count]
+    """Find the templates most like one: by shared columns and joins, ties by id.
+
+    Those with the same placeholders come first: from the others, the text's placeholders tell it already.
+    """
+    own = queries[name]
+    features = _features(own)
+
+    def rank(other: str) -> tuple[bool, float, str]:
+        query = queries[other]
+        return (query.placeholders != own.placeholders, -_overlap(features, _features(query)), other)
+
+    return sorted((each for each in queries if each != name), key=rank)[:count]
 
 
 def show_choices(

@@ -29,6 +29,7 @@ def write_text_grammar(ways: Sequence[Sequence[str]], minimum: int, maximum: int
     the reason first, a small model fills the rest with other questions. Else a fragment without a full
     stop. A phrase counts as one word. No digit, bracket, quote or underscore can be written elsewhere.
     """
+    longest = maximum
     maximum -= max(len(way.split()) - 1 for phrases in ways for way in phrases) * len(ways)
     marks = [f"m{index}" for index in range(len(ways))]
     rules = [WORD, 'gap ::= ","? " "']
@@ -38,7 +39,8 @@ def write_text_grammar(ways: Sequence[Sequence[str]], minimum: int, maximum: int
         opened = [f'"{each} " word s0x{len(each.split()) + 1}' for each in OPENINGS]
         rules.append(f"root ::= {' | '.join(opened)}")
         rules += _write_states(marks, 6, minimum + len(marks), '"? I " word r')
-        rules += [f"r{count} ::= {_write_reason(count, minimum, maximum)}" for count in range(1, maximum + 1)]
+        # Held to fewer words, a reason would be cut off in the middle and pass; so it is too long instead.
+        rules += [f"r{count} ::= {_write_reason(count, minimum, longest)}" for count in range(1, longest + 1)]
     else:
         rules.append(f"root ::= {_write_step(0, 0, '', marks, maximum)}")
         rules += [*_write_states(marks, minimum, maximum, "end"), 'end ::= ("." | "?")?']

@@ -8,17 +8,20 @@ given_missing       it never says what kind of thing a placeholder is
 relation_missing    another relation between the same tables would fit it as well
 asks_twice          more than one question, or one that does not hold every placeholder
 says_or             it leaves open which of two things it means
-names_other         it speaks of a column or relation that is neither asked for nor given
+says_again          its question repeats a word of what is asked for or given: padding, not meaning
+speaks_of_you       its question is about whoever is asked: your flight, the film you mentioned
+names_other         it speaks of a column, relation or table that is neither asked for nor given
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from tasks.databases.columns import Column
 from tasks.grammar.gloss import Gloss
-from tasks.grammar.names import LOOSE, NAMES, UNITS, WEAK, make_singular, name_column, split_words
+from tasks.grammar.names import LOOSE, NAMES, UNITS, WEAK, make_singular, name_column, name_table, split_words
 from tasks.grammar.queries import Query, table_of
 from tasks.models.ask import Unparsed
 
@@ -27,6 +30,8 @@ CODE_WORDS = frozenset(
     ["select", "distinct", "join", "sql", "query", "queries", "table", "tables", "column", "columns",
      "database", "placeholder", "placeholders", "bracket", "brackets", "template"]
 )  # fmt: skip
+LINKS = frozenset(["of", "the", "in", "with", "and"])
+SECOND_QUESTION = re.compile(r"\band (\w+ )?(what|which|who|whom|whose|when|where|why|how)\b")
 GENERIC = NAMES | LOOSE | {"type", "code", "model"}
 
 
@@ -52,8 +57,31 @@ def parse_text(
         raise Unparsed("says_or: or")
     if len(questions) > 1 or any(each.count("[]") < len(found) for each in questions):
         raise Unparsed(f"asks_twice: {len(questions)} questions")
+    if second := SECOND_QUESTION.search(" ".join(asking).lower()):
+        raise Unparsed(f"asks_twice: {second[0]}")
+    asked = re.findall(r"[a-z]+", " ".join(asking).lower())
+    _check_question(asked, query, gloss, columns)
     _check_meaning(words, query, gloss, columns)
     return text
+
+
+def _check_question(asked: Sequence[str], query: Query, gloss: Gloss, columns: Sequence[Column]) -> None:
+    addressed = asked[:2] in (["could", "you"], ["can", "you"])
+    if "your" in asked or asked.count("you") > addressed:
+        raise Unparsed("speaks_of_you: you")
+    said = Counter(
+        re.findall(r"[a-z]+", PLACEHOLDER.sub(" ", " ".join((*gloss.wanted, *gloss.given))).lower())
+    )
+    again = [word for word in said if word not in LINKS and asked.count(word) > said[word]]
+    if again:
+        raise Unparsed(f"says_again: {again[0]}")
+    own = {word for each in query.tables for word in name_table(each).split()}
+    own |= {word for each in (*query.projection, *query.placeholders) for word in split_words(each)}
+    own |= {word for relation in gloss.relations for word in relation.words}
+    for table in sorted({each.table for each in columns if each.descriptive} - set(query.tables)):
+        thing = name_table(table)
+        if thing not in own and thing in {make_singular(word) for word in asked}:
+            raise Unparsed(f"names_other: {thing}")
 
 
 def _check_meaning(words: Sequence[str], query: Query, gloss: Gloss, columns: Sequence[Column]) -> None:
@@ -76,7 +104,7 @@ def _check_meaning(words: Sequence[str], query: Query, gloss: Gloss, columns: Se
     rivals = [word for relation in gloss.relations for word in relation.rivals]
     others = [split_words(c.name) for c in columns if c.table in query.tables and c.id not in spoken]
     for phrase in [[word] for word in rivals] + others:
-        telling = [word for word in phrase if not mentions(sorted(allowed), word)]
+        telling = [word for word in phrase if word not in LINKS and not mentions(sorted(allowed), word)]
         if telling and all(mentions(words, word) for word in phrase if word not in UNITS):
             raise Unparsed(f"names_other: {' '.join(phrase)}")
 
@@ -104,7 +132,7 @@ def _find_missing(words: Sequence[str], wanted: str, gloss: Gloss, columns: Sequ
 
 
 def _telling_words(column: str) -> set[str]:
-    return set(name_column(column).split()) - UNITS - {"of", "the", "in"}
+    return set(name_column(column).split()) - UNITS - LINKS
 
 
 def mentions(words: Iterable[str], word: str) -> bool:
