@@ -30,8 +30,8 @@ def test_no_request_of_the_template_steps_holds_a_cell_value(tmp_path):
     templates = asyncio.run(sql_templates(schema, params, first)).rows
     second = ScriptedAsk(lambda _: "no text")
     criteria = {
-        "short": {"prompt": "text_short", "samples": 1},
-        "long": {"prompt": "text_long", "samples": 1},
+        "short": {"prompt": "texts/short", "samples": 1},
+        "long": {"prompt": "texts/long", "samples": 1},
     }
     asyncio.run(text_templates(templates, schema, TextTemplates(criteria=criteria), second))
     sent = "\n".join(each.text + each.grammar for each in (*first.asked, *second.asked)).lower()

@@ -19,9 +19,9 @@ LONG = (
 
 def make_params(**samples):
     criteria = {
-        "short": {"prompt": "text_short", "minimum_words": 3, "maximum_words": 10, "samples": 2},
+        "short": {"prompt": "texts/short", "minimum_words": 3, "maximum_words": 10, "samples": 2},
         "long": {
-            "prompt": "text_long",
+            "prompt": "texts/long",
             "minimum_words": 30,
             "maximum_words": 45,
             "sentences": True,
@@ -39,10 +39,10 @@ def run(reply, params, attempts=1):
 def test_each_criterion_is_asked_with_its_own_prompt_and_bounds():
     short = iter(["town of the clinic [clinics.name]", "the town that has the clinic [clinics.name]"])
     drafts, ask = run(
-        lambda a: LONG if a.prompt.name == "text_long" else next(short), make_params(short=2, long=1)
+        lambda a: LONG if a.prompt.name == "long" else next(short), make_params(short=2, long=1)
     )
     assert sorted(row.criterion for row in drafts.rows) == ["long", "short", "short"]
-    assert [a.prompt.name for a in ask.asked] == ["text_short", "text_short", "text_long"]
+    assert [a.prompt.name for a in ask.asked] == ["short", "short", "long"]
     assert [a.sample for a in ask.asked] == [0, 1, 0]
     assert "30 to 45 words" in ask.asked[2].text
     assert all(row.origin[1].reference == f"sql_templates#{TEMPLATE.id}" for row in drafts.rows)
