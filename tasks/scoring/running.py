@@ -5,9 +5,10 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import orjson
@@ -178,7 +179,7 @@ def write_items(path: Path, ids: Sequence[str | int], columns: Sequence[Column],
     """Write a line per item: its id, its own scores, and its outcome where the metric names one."""
     lines = [describe_items(column) for column in columns]
     try:
-        with write_beside(path) as draft, draft.open("wb") as stream:
+        with open_output(path) as stream:
             for key, *parts in zip(ids, *lines, strict=True):
                 if nested and columns[0].rule:
                     own = {column.rule: part for column, part in zip(columns, parts, strict=True)}
@@ -187,6 +188,17 @@ def write_items(path: Path, ids: Sequence[str | int], columns: Sequence[Column],
                 stream.write(orjson.dumps({"id": key, **own}) + b"\n")
     except OSError as error:
         raise BadInput(path, f"cannot be written ({error.strerror})") from error
+
+
+@contextmanager
+def open_output(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that takes its place when it is whole; a link, a pipe or a device is written to as it is."""
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        with path.open("wb") as stream:
+            yield stream
+        return
+    with write_beside(path) as draft, draft.open("wb") as stream:
+        yield stream
 
 
 def describe_items(column: Column) -> Iterator[Report]:
