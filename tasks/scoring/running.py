@@ -192,7 +192,7 @@ def write_items(path: Path, ids: Sequence[str | int], columns: Sequence[Column],
 
 @contextmanager
 def open_output(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that takes its place when it is whole; a link, a pipe or a device is written to as it is."""
+    """Open a file that takes its place when it is whole; a link, pipe or device is written to as it is."""
     if path.is_symlink() or (path.exists() and not path.is_file()):
         with path.open("wb") as stream:
             yield stream
