@@ -12,6 +12,7 @@ from tasks.scoring.metric import Metric
 
 METRICS = {
     "rms": "rms:Rms",
+    "execution": "execution:Execution",
     "grammar": "grammar:Grammar",
     "toolbench": "toolbench:ToolBench",
     "hotpotqa": "hotpotqa:HotpotQA",
