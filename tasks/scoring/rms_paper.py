@@ -9,7 +9,7 @@ import numpy as np
 
 from tasks.scoring.metric import FloatArray, IntArray
 from tasks.scoring.rms_released import Rms, score_empty, score_sum
-from tasks.scoring.similarity import compare_pairs
+from tasks.scoring.similarity import compare_all, compare_pairs
 from tasks.scoring.tables import Cell, Table, spell_cell
 
 
@@ -19,6 +19,13 @@ class Triplet(NamedTuple):
     entity: str
     relation: str
     value: str
+
+
+class Coded(NamedTuple):
+    """A column of triplets: its distinct texts, and each triplet's number among them."""
+
+    texts: list[str]
+    codes: IntArray
 
 
 def compute_paper(gold: Table, prediction: Table) -> Rms:
@@ -59,24 +66,35 @@ def split_cell(cell: Cell, whole: frozenset[str]) -> list[str]:
 def compare_triplets(
     targets: Sequence[Triplet], predictions: Sequence[Triplet]
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Give all pairs that are at all alike: index of the target, of the prediction, and similarity."""
-    rows, columns = np.divmod(np.arange(len(targets) * len(predictions)), len(predictions))
+    """Give all pairs that are at all alike: index of the target, of the prediction, and similarity.
+
+    Entities and relations are few, so all of them are compared; values only where these two are alike.
+    """
+    golds = [encode(column) for column in zip(*targets, strict=True)]
+    guesses = [encode(column) for column in zip(*predictions, strict=True)]
+    matrices = [compare_all(golds[n].texts, guesses[n].texts) for n in range(2)]
+    alike = [(matrices[n] > 0)[np.ix_(golds[n].codes, guesses[n].codes)] for n in range(2)]
+    rows, columns = np.nonzero(alike[0] & alike[1])
     likeness = np.ones(len(rows))
-    for field in range(3):
-        golds, gold_codes = encode([triplet[field] for triplet in targets])
-        guesses, guess_codes = encode([triplet[field] for triplet in predictions])
-        codes, places = np.unique(gold_codes[rows] * len(guesses) + guess_codes[columns], return_inverse=True)
-        pairs = [divmod(int(code), len(guesses)) for code in codes]
-        likeness *= compare_pairs([golds[a] for a, _ in pairs], [guesses[b] for _, b in pairs])[places]
-        alike = likeness > 0
-        rows, columns, likeness = rows[alike], columns[alike], likeness[alike]
-    return rows, columns, likeness
+    for n in range(2):
+        likeness *= matrices[n][golds[n].codes[rows], guesses[n].codes[columns]]
+    likeness *= compare_value_columns(golds[2], guesses[2], rows, columns)
+    kept = likeness > 0
+    return rows[kept], columns[kept], likeness[kept]
 
 
-def encode(texts: Sequence[str]) -> tuple[list[str], IntArray]:
-    """Give the distinct texts, and each text's number among them."""
+def compare_value_columns(golds: Coded, guesses: Coded, rows: IntArray, columns: IntArray) -> FloatArray:
+    """Compare the values of the named pairs, equal pairs once."""
+    width = len(guesses.texts)
+    codes, places = np.unique(golds.codes[rows] * width + guesses.codes[columns], return_inverse=True)
+    pairs = [divmod(code, width) for code in codes.tolist()]
+    return compare_pairs([golds.texts[a] for a, _ in pairs], [guesses.texts[b] for _, b in pairs])[places]
+
+
+def encode(texts: Sequence[str]) -> Coded:
+    """Give each text the number of its first appearance among the distinct ones."""
     places = {text: n for n, text in enumerate(dict.fromkeys(texts))}
-    return list(places), np.array([places[text] for text in texts], dtype=np.int64)
+    return Coded(list(places), np.array([places[text] for text in texts], dtype=np.int64))
 
 
 def match_greedily(rows: IntArray, columns: IntArray, likeness: FloatArray) -> float:

@@ -64,20 +64,32 @@ def score_datapoints(target: Datapoints, predicted: Datapoints, at_least: float 
     """Score predicted datapoints; where F1 is certain to be under `at_least`, 0 is given for it at once."""
     if not target or not predicted:
         return score_empty(len(target), len(predicted))
-    keys, predicted_keys = list(target), list(predicted)
-    wanted = at_least * (len(keys) + len(predicted_keys)) / 2
-    costs = compute_costs(keys, predicted_keys, wanted)
-    if costs is None:
-        return ZERO
+    shared = [(key, key) for key in target if key in predicted]
+    if len(shared) == min(len(target), len(predicted)):
+        pairs = shared  # costs nothing, and every other assignment costs something
+    else:
+        wanted = at_least * (len(target) + len(predicted)) / 2
+        found = assign_keys(list(target), list(predicted), wanted)
+        if found is None:
+            return ZERO
+        pairs = found
+    likenesses = (
+        likeness * compare_values(target[key], predicted[predicted_key])
+        for key, predicted_key in pairs
+        if (likeness := compare_texts(key, predicted_key))
+    )
+    return score_sum(sum(likenesses), len(target), len(predicted))
+
+
+def assign_keys(keys: list[str], predicted: list[str], wanted: float) -> list[tuple[str, str]] | None:
+    """Pair keys at the least sum of distances; None if their similarities cannot sum up to `wanted`."""
     from scipy.optimize import linear_sum_assignment
 
-    total = 0.0
-    for row, column in zip(*linear_sum_assignment(costs), strict=True):
-        key, predicted_key = keys[row], predicted_keys[column]
-        likeness = compare_texts(key, predicted_key)
-        if likeness:
-            total += likeness * compare_values(target[key], predicted[predicted_key])
-    return score_sum(total, len(keys), len(predicted_keys))
+    costs = compute_costs(keys, predicted, wanted)
+    if costs is None:
+        return None
+    rows, columns = linear_sum_assignment(costs)
+    return [(keys[row], predicted[column]) for row, column in zip(rows, columns, strict=True)]
 
 
 def compute_costs(keys: Sequence[str], predicted: Sequence[str], wanted: float) -> FloatArray | None:

@@ -17,6 +17,7 @@ from tasks.scoring.metric import FloatArray
 
 TEXT_CUT = 0.5
 NUMBER_CUT = 0.1
+CELLS_FOR_ONE_THREAD = 200_000
 
 
 def parse_number(text: str) -> float | None:
@@ -52,10 +53,26 @@ def compare_values(gold: str, prediction: str) -> float:
 
 def compare_all_texts(golds: Sequence[str], predictions: Sequence[str]) -> FloatArray:
     """Compare every gold text with every predicted one; shape (golds, predictions)."""
-    similarities: FloatArray = cdist(
-        golds, predictions, scorer=Levenshtein.normalized_distance, dtype=np.float64
+    many = len(golds) * len(predictions) > CELLS_FOR_ONE_THREAD
+    distances: FloatArray = cdist(
+        golds,
+        predictions,
+        scorer=Levenshtein.normalized_distance,
+        dtype=np.float64,
+        workers=-1 if many else 1,
     )
-    return cut_distances(similarities)
+    return cut_distances(distances)
+
+
+def compare_all(golds: Sequence[str], predictions: Sequence[str]) -> FloatArray:
+    """Compare every gold cell with every predicted one as `compare_values` does; shape as above."""
+    similarities = compare_all_texts(golds, predictions)
+    targets = {n: number for n, text in enumerate(golds) if (number := parse_number(text))}
+    values = {n: number for n, text in enumerate(predictions) if (number := parse_number(text)) is not None}
+    for row, target in targets.items():
+        for column, value in values.items():
+            similarities[row, column] = compare_numbers(target, value)
+    return similarities
 
 
 def compare_pairs(golds: Sequence[str], predictions: Sequence[str]) -> FloatArray:
