@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import re
 import sys
 import zlib
@@ -28,7 +29,7 @@ GZIP_MAGIC = b"\x1f\x8b"
 UTF8_BOM = b"\xef\xbb\xbf"
 UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 NOT_JSON = re.compile(rb"(?<![\w\"])-?(NaN|Infinity)\b")
-NOT_UTF8 = re.compile(r"utf-8|surrogate", re.IGNORECASE)
+LONG_NUMBER = re.compile(rb"\d{19}")
 
 
 class BadItem(BenchloomError):
@@ -139,14 +140,22 @@ def split_lines(stream: BinaryIO) -> Iterator[bytes | str]:
 def parse_record(raw: bytes) -> Record:
     """Parse a line as one JSON object. Raises BadItem."""
     try:
-        record = orjson.loads(raw)
+        record = load_json(raw)
     except orjson.JSONDecodeError as error:
         raise BadItem(explain(raw, error)) from error
+    except ValueError as error:
+        raise BadItem(f"is not readable: {error}") from error
     if not isinstance(record, dict):
         raise BadItem(f"is no JSON object but {name_type(record)}")
     if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and is_deeper(record, MAX_DEPTH):
         raise BadItem(f"is nested deeper than {MAX_DEPTH}")
     return record
+
+
+def load_json(raw: bytes) -> Any:
+    """Parse strict JSON: orjson refuses NaN and lone surrogates, but rounds whole numbers over 64 bits."""
+    value = orjson.loads(raw)
+    return json.loads(raw) if LONG_NUMBER.search(raw) else value
 
 
 def explain(raw: bytes, error: orjson.JSONDecodeError) -> str:
@@ -155,7 +164,7 @@ def explain(raw: bytes, error: orjson.JSONDecodeError) -> str:
         return "holds NaN or Infinity, which are no JSON"
     if "depth" in error.msg:
         return "is nested too deep"
-    if NOT_UTF8.search(error.msg):
+    if "UTF-8" in error.msg:
         return "is not valid UTF-8"
     return f"is no JSON: {error.msg} (column {error.colno})"
 

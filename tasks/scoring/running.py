@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,7 +12,6 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-import orjson
 
 from tasks.errors import BadInput
 from tasks.files import write_beside
@@ -185,7 +185,7 @@ def write_items(path: Path, ids: Sequence[str | int], columns: Sequence[Column],
                     own = {column.rule: part for column, part in zip(columns, parts, strict=True)}
                 else:
                     own = parts[0]
-                stream.write(orjson.dumps({"id": key, **own}) + b"\n")
+                stream.write(json.dumps({"id": key, **own}, ensure_ascii=False).encode() + b"\n")
     except OSError as error:
         raise BadInput(path, f"cannot be written ({error.strerror})") from error
 

@@ -6,9 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import orjson
-
-from tasks.scoring.items import MAX_DEPTH, BadItem, Record, get_optional_text, get_text, is_deeper, name_type
+from tasks.scoring.items import (
+    MAX_DEPTH,
+    BadItem,
+    Record,
+    get_optional_text,
+    get_text,
+    is_deeper,
+    load_json,
+    name_type,
+)
 from tasks.scoring.metric import FAILED, MeanTally, Metric, Score
 
 WITHOUT_JUDGE = frozenset(
@@ -139,8 +146,8 @@ def read_arguments(record: Record, field: str) -> Arguments | None:
     value = record.get(field)
     if isinstance(value, str):
         try:
-            value = orjson.loads(value)
-        except orjson.JSONDecodeError:
+            value = load_json(value.encode())
+        except ValueError:
             return None
         return value if isinstance(value, dict) and not is_deeper(value, MAX_DEPTH) else None
     if value is not None and not isinstance(value, dict):

@@ -1,6 +1,7 @@
 """Scoring a list of rows the way the command does, through a file."""
 
-import orjson
+import json
+
 import pytest
 
 from tasks.scoring.registry import make_metric
@@ -13,7 +14,7 @@ def score(tmp_path):
 
     def run(name, rows, *, rule=None, intervals=None, items=None, **options):
         path = tmp_path / "items.jsonl"
-        path.write_bytes(b"\n".join(orjson.dumps(row) for row in rows))
+        path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
         metric = make_metric(name, options)
         return score_file(metric, str(path), rule=rule, intervals=intervals, items=items)
 
@@ -27,6 +28,6 @@ def score_items(score, tmp_path):
     def run(name, rows, **options):
         path = tmp_path / "scored.jsonl"
         score(name, rows, items=path, **options)
-        return [orjson.loads(line) for line in path.read_bytes().splitlines()]
+        return [json.loads(line) for line in path.read_bytes().splitlines()]
 
     return run

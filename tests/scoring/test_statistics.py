@@ -67,7 +67,7 @@ def test_equal_systems_do_not_differ_and_clear_ones_do():
 
 
 def test_groups_are_drawn_whole():
-    # One group of 50 in which a is better, one of 50 in which b is: of two groups drawn, both are the same one
+    # One group of 50 in which a is better, one of 50 in which b is: of two groups, both are the same one
     # in half of the draws, so the interval reaches from -1 to 1. Items drawn one by one would stay near 0.
     a, b = [1] * 50 + [0] * 50, [0] * 50 + [1] * 50
     grouped = compare_paired(a, b, groups=["x"] * 50 + ["y"] * 50)

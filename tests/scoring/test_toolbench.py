@@ -41,6 +41,8 @@ def call(predicted=ADD, *, gold=ADD, api="add_date", predicted_api="add_date", w
         (call(gold={"a": None}, predicted={}), 0),  # there, even if null
         (call(gold={"A": 1}, predicted={"a": 1}), 0),  # names count as they are
         (call(gold={}, predicted={}), 1),
+        (call(gold={"a": 123456789012345678901}, predicted={"a": "123456789012345678901"}), 1),
+        (call(gold={"a": "123456789012345678901"}, predicted='{"a": 123456789012345678901}'), 1),
         (call("{date: 2024"), 0),  # unparsable: wrong, not failed
         (call("[1]"), 0),  # JSON, but no object
         (call(well_formed=False), 0),
