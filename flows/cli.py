@@ -219,7 +219,7 @@ def main() -> None:
     except (typer.Abort, KeyboardInterrupt):
         code = 130
     except typer.TyperException as error:
-        print(f"benchloom: {error}", file=sys.stderr)
+        print(f"benchloom: {error.format_message()}", file=sys.stderr)
         code = 2
     except BenchloomError as error:
         print(f"benchloom: {error}", file=sys.stderr)
