@@ -13,6 +13,7 @@ from tasks.scoring.metric import Metric
 METRICS = {
     "rms": "rms:Rms",
     "execution": "execution:Execution",
+    "ds1000": "ds1000:DS1000",
     "grammar": "grammar:Grammar",
     "toolbench": "toolbench:ToolBench",
     "hotpotqa": "hotpotqa:HotpotQA",
