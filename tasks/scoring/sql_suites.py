@@ -16,20 +16,22 @@ class Suites:
         if not folder.is_dir():
             raise BadInput(folder, "is no folder", hint="--databases DIR: DIR/<db_id>/<db_id>.sqlite")
         self._folder = folder
-        self._snapshots: dict[str, list[Snapshot]] = {}
+        self._snapshots: list[Snapshot] = []
+        self._addresses: dict[str, tuple[str, ...]] = {}
 
     def locate(self, name: str) -> tuple[str, ...]:
         """Give the addresses of a database, its own file first. Raises BadItem where it is missing."""
-        if name not in self._snapshots:
-            self._snapshots[name] = self._open(name)
-        return tuple(snapshot.uri for snapshot in self._snapshots[name])
+        if name not in self._addresses:
+            snapshots = self._open(name)
+            self._snapshots += snapshots
+            self._addresses[name] = tuple(snapshot.uri for snapshot in snapshots)
+        return self._addresses[name]
 
     def close(self) -> None:
         """Remove copies. Raises BadInput where a file changed meanwhile."""
-        for snapshots in self._snapshots.values():
-            for snapshot in snapshots:
-                snapshot.check()
-                snapshot.close()
+        for snapshot in self._snapshots:
+            snapshot.check()
+            snapshot.close()
 
     def _open(self, name: str) -> list[Snapshot]:
         if name != Path(name).name or name == "..":

@@ -34,6 +34,7 @@ KEPT_CONNECTIONS = 24
 KEPT_CELLS = 1_000_000
 SLOW_SECONDS = 0.1
 """A pair that took longer ends its batch, so that others can take what is left of it."""
+UNDECODABLE = "Could not decode to UTF-8"
 DENIED_FUNCTIONS = frozenset({"load_extension", "fts3_tokenizer", "writefile", "readfile", "edit"})
 ALLOWED = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE, sqlite3.SQLITE_READ})
 
@@ -125,7 +126,7 @@ class Worker:
         """Run a query within its time."""
         self.deadline = time.monotonic() + self.seconds
         try:
-            return Outcome(self.connect(uri).execute(sql).fetchall())
+            return Outcome(self.fetch(self.connect(uri), sql))
         except MemoryError:
             return Outcome((), "error", "the query needs more memory than it may have", lost=True)
         except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
@@ -133,6 +134,16 @@ class Worker:
             if "interrupted" in text and time.monotonic() > self.deadline:
                 return Outcome((), "timeout", f"no end within {self.seconds:g} s")
             return Outcome((), "error", text[:300])
+
+    def fetch(self, connection: sqlite3.Connection, sql: str) -> Rows:
+        """Fetch all rows; text that is no UTF-8 makes the connection read text slowly from then on."""
+        try:
+            return connection.execute(sql).fetchall()
+        except sqlite3.OperationalError as error:
+            if not str(error).startswith(UNDECODABLE) or connection.text_factory is not str:
+                raise
+        connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
+        return connection.execute(sql).fetchall()
 
     def keep(self, key: tuple[str, str], outcome: Outcome) -> None:
         """Keep a result, and give up the oldest where all are too many."""
@@ -158,7 +169,6 @@ class Worker:
     def open(self, uri: str) -> sqlite3.Connection:
         """Open a database that can only be read. Raises sqlite3.Error."""
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, cached_statements=16)
-        connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
         for pragma in (
             "trusted_schema = OFF",
             "query_only = ON",

@@ -62,10 +62,17 @@ def judge(pool: SqlPool, uri: str, gold: str, predicted: str, rule: str = "bird"
         ("SELECT load_extension('x')", "error"),
         (ENDLESS, "timeout"),
         (DEAF, "timeout"),
+        ("SELECT CAST(x'ff' AS TEXT)", "wrong"),
     ],
 )
 def test_a_prediction_gets_its_outcome(pool: SqlPool, uri: str, predicted: str, outcome: str) -> None:
     assert judge(pool, uri, "SELECT 0 UNION SELECT 1", predicted) == outcome
+
+
+def test_text_that_is_no_utf8_is_compared_by_its_bytes(pool: SqlPool, uri: str) -> None:
+    assert judge(pool, uri, "SELECT CAST(x'ff' AS TEXT)", "SELECT CAST(x'ff' AS TEXT) AS t") == "correct"
+    assert judge(pool, uri, "SELECT CAST(x'ff' AS TEXT)", "SELECT CAST(x'fe' AS TEXT)") == "wrong"
+    assert judge(pool, uri, "SELECT 'é'", "SELECT CAST(x'c3a9' AS TEXT)") == "correct"
 
 
 def test_a_gold_query_that_fails_is_not_the_predictions_fault(pool: SqlPool, uri: str) -> None:
