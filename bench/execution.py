@@ -103,7 +103,7 @@ def run_loop(databases: Path, triples: Sequence[Triple]) -> int:
 
 def run_pool(databases: Path, triples: Sequence[Triple], timeout: float = 30.0) -> int:
     """Score as `benchloom score execution` does."""
-    metric, suites = Execution(databases, timeout), Suites(databases)
+    metric, suites = Execution(databases, timeout=timeout), Suites(databases)
     items = (Queries(gold, predicted, suites.locate(name)) for name, gold, predicted in triples)
     return sum(scores[0].outcome == "correct" for _, scores in metric.score(items, ("streambench",)))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from tasks.errors import BadInput
 from tasks.scoring.items import Record, get_optional_text, get_text
@@ -18,6 +18,9 @@ from tasks.scoring.sql_pool import Pair, SqlPool
 from tasks.scoring.sql_suites import Suites
 from tasks.scoring.sql_text import drop_distinct, has_order, prepare_prediction
 from tasks.scoring.sql_worker import Verdict
+
+if TYPE_CHECKING:
+    from tasks.scoring.sql_servers import SqlServers
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,32 +43,38 @@ class Execution(Metric[Queries]):
       has ORDER BY, DISTINCT taken out of both, on every `*.sqlite` of the folder (Zhong et al. 2020).
 
     Under every rule NULL equals NULL, 1 equals 1.0, text is no number, an error or a query that does not
-    end in `timeout` seconds is wrong, and a gold query that does not run makes the item failed.
+    end in `timeout` seconds is wrong, and a gold query that does not run makes the item failed. A `url` is
+    one of SqlServers; its databases have no suite.
     """
 
     name: ClassVar[str] = "execution"
     rules: ClassVar[tuple[str, ...]] = ("streambench", "bird", "test-suite")
 
     databases: Path | None = None
+    url: str | None = None
     timeout: float = 30.0
     keep_distinct: bool = False
 
     def __post_init__(self) -> None:
         if not self.timeout > 0:
             raise BadInput("--timeout", "must be more than 0 seconds")
-        _ = self.suites
+        if self.databases is not None and self.url is not None:
+            raise BadInput("score execution", "takes --databases or --url, and not both")
+        if self.url is None:
+            _ = self.suites
 
     @cached_property
     def suites(self) -> Suites:
         """The databases, as they are asked for."""
         if self.databases is None:
-            raise BadInput("score execution", "needs --databases", hint="DIR/<db_id>/<db_id>.sqlite")
+            raise BadInput("score execution", "needs --databases or --url", hint="DIR/<db_id>/<db_id>.sqlite")
         return Suites(self.databases)
 
     def read(self, record: Record) -> Queries:
         """Take the queries, and the databases that db_id names."""
         gold, prediction = get_text(record, "gold"), get_optional_text(record, "prediction")
-        return Queries(gold, prediction, self.suites.locate(get_text(record, "db_id")))
+        name = get_text(record, "db_id")
+        return Queries(gold, prediction, (name,) if self.url is not None else self.suites.locate(name))
 
     def tally(self, rule: str) -> MeanTally:
         """Make an empty tally."""
@@ -74,15 +83,24 @@ class Execution(Metric[Queries]):
     def score(
         self, items: Iterable[Queries], rules: Sequence[str]
     ) -> Iterator[tuple[Queries, tuple[Score, ...]]]:
-        """Score a stream in worker processes."""
+        """Score a stream, several items at a time."""
         waiting: deque[Queries] = deque()
-        with SqlPool(workers=os.cpu_count() or 1, seconds=self.timeout) as pool:
+        with self.open_judges() as pool:
             verdicts = pool.judge(self.pair(items, rules, waiting))
             while judged := tuple(islice(verdicts, len(rules))):
                 yield from _pop_missing(waiting, len(rules))
                 yield waiting.popleft(), tuple(map(score_verdict, judged))
             yield from _pop_missing(waiting, len(rules))
-        self.suites.close()
+        if self.url is None:
+            self.suites.close()
+
+    def open_judges(self) -> SqlPool | SqlServers:
+        """Open what runs the queries: worker processes for files, connections to a server."""
+        if self.url is None:
+            return SqlPool(workers=os.cpu_count() or 1, seconds=self.timeout)
+        from tasks.scoring.sql_servers import SqlServers
+
+        return SqlServers(self.url, seconds=self.timeout)
 
     def pair(self, items: Iterable[Queries], rules: Sequence[str], waiting: deque[Queries]) -> Iterator[Pair]:
         """Give what is to be run for each item and rule; the items themselves wait in `waiting`."""
