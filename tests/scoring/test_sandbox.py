@@ -42,8 +42,18 @@ def abstract() -> Iterator[socket.socket]:
         yield server
 
 
+SLOW = {name for name, (_, expected) in PROGRAMS.items() if expected & {"timeout", "memory"}}
+IN_EVERY_RUN = {"fork bomb", "endless loop", "shared memory"}
+
+
 @needs_bwrap
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.drill] if name in SLOW - IN_EVERY_RUN else [])
+        for name in PROGRAMS
+    ],
+)
 def test_a_hostile_program_reaches_nothing_and_ends(
     name: str,
     sandbox: Sandbox,
