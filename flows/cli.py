@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -109,6 +110,65 @@ def status(as_json: Json = False) -> None:
 
 
 @app.command()
+def score(
+    metric: Annotated[str, typer.Argument(help="Its name: rms, grammar, hotpotqa, ... (docs/scoring.md)")],
+    file: Annotated[str, typer.Argument(help="JSON Lines, plain or gzipped; - is stdin.")],
+    rule: Annotated[
+        str | None, typer.Option(help="Where a metric has several; all nests the figures by rule.")
+    ] = None,
+    items: Annotated[
+        Path | None, typer.Option(metavar="OUT.jsonl", help="Write every item's own scores there.")
+    ] = None,
+    ci: Annotated[bool, typer.Option("--ci", help="Add 95% bootstrap intervals.")] = False,
+    draws: Annotated[int, typer.Option(min=1, help="How many draws --ci takes.")] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of --ci.")] = 0,
+    databases: Annotated[Path | None, typer.Option(help="execution: DIR/<db_id>/<db_id>.sqlite")] = None,
+    url: Annotated[str | None, typer.Option(help="execution: a database's SQLAlchemy URL.")] = None,
+    timeout: Annotated[float | None, typer.Option(help="execution: seconds for a query; 30.")] = None,
+    keep_distinct: Annotated[
+        bool, typer.Option("--keep-distinct", help="execution, test-suite: leave DISTINCT in.")
+    ] = False,
+    closed: Annotated[
+        bool, typer.Option("--closed", help="grammar: an answer without a true document is incorrect.")
+    ] = False,
+    turns: Annotated[int | None, typer.Option(help="multiturn: the most turns; 5.")] = None,
+    drop_zero: Annotated[
+        bool, typer.Option("--drop-zero", help="correlation: leave out items with a 0.")
+    ] = False,
+    level: Annotated[str | None, typer.Option(help="agreement: nominal, ordinal or interval.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Score predictions of your own; no project, server or model is needed.
+
+    Example: benchloom score hotpotqa answers.jsonl --rule all --ci --json
+    """
+    from flows.commands.score import score_command
+    from tasks.scoring.running import Bootstrap
+
+    given = {
+        "databases": databases,
+        "url": url,
+        "timeout": timeout,
+        "keep_distinct": keep_distinct or None,
+        "closed": closed or None,
+        "turns": turns,
+        "drop_zero": drop_zero or None,
+        "level": level,
+    }
+    raise typer.Exit(
+        score_command(
+            metric,
+            file,
+            options={name: value for name, value in given.items() if value is not None},
+            rule=rule,
+            items=items,
+            ci=Bootstrap(draws, seed) if ci else None,
+            as_json=as_json,
+        )
+    )
+
+
+@app.command()
 def lineage(
     target: Annotated[str, typer.Argument(help="An artifact's path.")],
     row: Annotated[str | None, typer.Option(help="The id of one of its rows.")] = None,
@@ -159,7 +219,7 @@ def main() -> None:
     except (typer.Abort, KeyboardInterrupt):
         code = 130
     except typer.TyperException as error:
-        print(f"benchloom: {error}", file=sys.stderr)
+        print(f"benchloom: {error.format_message()}", file=sys.stderr)
         code = 2
     except BenchloomError as error:
         print(f"benchloom: {error}", file=sys.stderr)

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 CLI = [sys.executable, "-m", "flows.cli"]
-COMMANDS = ("run", "stage", "plan", "status", "lineage", "report", "stop", "ledger", "model")
+COMMANDS = ("run", "stage", "plan", "status", "score", "lineage", "report", "stop", "ledger", "model")
 
 
 def call(*words, cwd=None):

@@ -1,0 +1,144 @@
+"""Scoring SQL by execution, against a loop that opens the database for each pair.
+
+The loop is the plain reading of the rule: open, run both queries, compare their sets of rows, close. It has
+no limit on time or memory. Pairs are distinct queries over made-up databases, or Spider's development set
+where BENCHLOOM_SPIDER names a copy of it; predictions are worded otherwise than the gold queries, so that
+no result is used twice on that account.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import sqlite3
+import statistics
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from tasks.scoring.execution import Execution, Queries
+from tasks.scoring.sql_suites import Suites
+
+ENDLESS = "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT count(*) FROM r"
+ROUNDS = 3
+TIMEOUT = 1.0
+Triple = tuple[str, str, str]
+"""Database, gold query, prediction."""
+
+
+def main() -> None:
+    """Measure at three sizes, then what queries that never end cost the others."""
+    with tempfile.TemporaryDirectory() as folder:
+        databases = Path(folder)
+        make_databases(databases)
+        for size in (1_000, 4_000, 16_000):
+            compare(f"{size:,} pairs over 20 databases", databases, make_pairs(size))
+        endure(databases, make_pairs(1_000))
+    if spider := os.environ.get("BENCHLOOM_SPIDER"):
+        records = json.loads(Path(spider, "dev.json").read_text())
+        gold = [(each["db_id"], each["query"]) for each in records]
+        compare("Spider dev, gold against itself", Path(spider, "database"), [(*g, g[1]) for g in gold])
+        compare("Spider dev, worded otherwise", Path(spider, "database"), [(*g, reword(g[1])) for g in gold])
+
+
+def reword(sql: str) -> str:
+    """Change a query's text and not its result."""
+    return f"SELECT * FROM ({sql.rstrip().rstrip(';')})"
+
+
+def make_databases(folder: Path) -> None:
+    """Make 20 databases of 12 tables with 8 columns and 50 rows."""
+    chance = random.Random(0)
+    for number in range(20):
+        place = folder / f"d{number}" / f"d{number}.sqlite"
+        place.parent.mkdir()
+        with closing(sqlite3.connect(place)) as connection:
+            for table in range(12):
+                connection.execute(f"CREATE TABLE t{table} ({', '.join(f'c{c} INTEGER' for c in range(8))})")
+                rows = [[chance.randrange(100) for _ in range(8)] for _ in range(50)]
+                connection.executemany(f"INSERT INTO t{table} VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            connection.commit()
+
+
+def make_pairs(size: int) -> list[Triple]:
+    """Make distinct queries, each with the same one in other words."""
+    chance = random.Random(size)
+    pairs = []
+    for number in range(size):
+        table, a, b, c = chance.randrange(12), *chance.sample(range(8), 3)
+        rest = f"c{a}, c{b} FROM t{table} WHERE c{c} < {chance.randrange(100)} AND {number} = {number}"
+        pairs.append((f"d{number * 20 // size}", f"SELECT {rest}", f"SELECT DISTINCT {rest}"))
+    return pairs
+
+
+def compare(title: str, databases: Path, triples: Sequence[Triple]) -> None:
+    """Time both in turn, and print the medians and their ratios: by the clock, and by processor time."""
+    runs = (run_loop, run_pool)
+    times: dict[str, list[tuple[float, float]]] = {run.__name__: [] for run in runs}
+    for _ in range(ROUNDS):
+        for run in runs:
+            began, used = time.perf_counter(), count_processor_seconds()
+            correct = run(databases, triples)
+            passed = time.perf_counter() - began, count_processor_seconds() - used
+            times[run.__name__].append(passed)
+            assert correct > len(triples) / 2
+    (loop, loop_used), (pool, pool_used) = (
+        map(statistics.median, zip(*times[run.__name__], strict=True)) for run in runs
+    )
+    print(
+        f"execution: {title}: {pool:.3f} s ({len(triples) / pool:,.0f} pairs/s, processes' start included); "
+        f"a loop that opens the database for each pair: {loop:.3f} s; {loop / pool:.1f} times; "
+        f"processor time {pool_used:.3f} s, the loop's {loop_used:.3f} s"
+    )
+
+
+def count_processor_seconds() -> float:
+    """Count what this process and those that it ended have computed."""
+    own, ended = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return own.ru_utime + own.ru_stime + ended.ru_utime + ended.ru_stime
+
+
+def run_loop(databases: Path, triples: Sequence[Triple]) -> int:
+    """Score as plainly as it can be written."""
+    correct = 0
+    for name, gold, predicted in triples:
+        with closing(sqlite3.connect(databases / name / f"{name}.sqlite")) as connection:
+            given = connection.execute(predicted).fetchall()
+            right = connection.execute(gold).fetchall()
+        correct += bool(given) and bool(right) and set(given) == set(right)
+    return correct
+
+
+def run_pool(databases: Path, triples: Sequence[Triple], timeout: float = 30.0) -> int:
+    """Score as `benchloom score execution` does."""
+    metric, suites = Execution(databases, timeout=timeout), Suites(databases)
+    items = (Queries(gold, predicted, suites.locate(name)) for name, gold, predicted in triples)
+    return sum(scores[0].outcome == "correct" for _, scores in metric.score(items, ("streambench",)))
+
+
+def endure(databases: Path, triples: list[Triple]) -> None:
+    """Put 20 endless predictions among the others, at once and spread out."""
+    began = time.perf_counter()
+    run_pool(databases, triples, TIMEOUT)
+    without = time.perf_counter() - began
+    workers = os.cpu_count() or 1
+    for title, places in (("in a row", range(100, 120)), ("spread", range(0, 1_000, 50))):
+        spoilt = [
+            (name, gold, f"{ENDLESS} WHERE i <> {-place}" if place in places else predicted)
+            for place, (name, gold, predicted) in enumerate(triples)
+        ]
+        began = time.perf_counter()
+        run_pool(databases, spoilt, TIMEOUT)
+        taken = time.perf_counter() - began
+        print(
+            f"execution: 20 endless among 1,000, {title}: {taken:.2f} s, without them {without:.2f} s; "
+            f"their own timeouts over {workers} workers: {20 * TIMEOUT / workers:.2f} s"
+        )
+
+
+if __name__ == "__main__":
+    main()

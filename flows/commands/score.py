@@ -1,0 +1,120 @@
+"""`benchloom score`: figures for predictions of your own. It needs no project, no server and no model."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from tasks.scoring.items import Unreadable, name_source
+from tasks.scoring.metric import Metric
+from tasks.scoring.registry import make_metric
+from tasks.scoring.running import Bootstrap, Report, score_file
+
+NAMED_LINES = 50
+HEAD = ("metric", "rule", "n", "n_scored", "n_failed", "n_skipped", "n_unreadable")
+COUNTS = ("_groups", "not_in_label_set")
+
+
+@dataclass
+class Complaints:
+    """Names unreadable lines on stderr: the first ones with their reason, the others by number at the end."""
+
+    source: str
+    said: int = 0
+    rest: list[int] = field(default_factory=list)
+
+    def say(self, line: Unreadable) -> None:
+        """Name one line."""
+        self.said += 1
+        if self.said > NAMED_LINES:
+            self.rest.append(line.number)
+            return
+        print(f"benchloom: {self.source}, line {line.number}: {line.why}", file=sys.stderr)
+
+    def close(self) -> None:
+        """Name the lines that are left."""
+        if self.rest:
+            numbers = ", ".join(spell_ranges(self.rest))
+            print(f"benchloom: {self.source}: unreadable too: lines {numbers}", file=sys.stderr)
+
+
+def score_command(
+    metric: str,
+    file: str,
+    *,
+    options: Mapping[str, Any],
+    rule: str | None,
+    items: Path | None,
+    ci: Bootstrap | None,
+    as_json: bool,
+) -> int:
+    """Carry out `benchloom score`; returns the exit code."""
+    chosen = make_metric(metric, options)
+    complaints = Complaints(name_source(file))
+    try:
+        report = score_file(chosen, file, rule=rule, intervals=ci, items=items, report=complaints.say)
+    finally:
+        complaints.close()
+    if as_json:
+        print(orjson.dumps(report).decode())
+    else:
+        print_report(chosen, report)
+    return 1 if report["n_failed"] or report["n_unreadable"] else 0
+
+
+def spell_ranges(numbers: Iterable[int]) -> Iterator[str]:
+    """Write rising numbers shortly: 3, 5-9."""
+    for _, run in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]):
+        block = [number for _, number in run]
+        yield str(block[0]) if len(block) == 1 else f"{block[0]}-{block[-1]}"
+
+
+def print_report(metric: Metric[Any], report: Report) -> None:
+    """Print the table for people: fractions x100, counts and figures of another scale as they are."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    rule = f" ({report['rule']})" if report["rule"] else ""
+    counts = ", ".join(f"{report[name]} {name[2:]}" for name in HEAD[3:])
+    console.print(f"{metric.name}{rule}: {report['n']} items: {counts}", highlight=False)
+    body = {name: value for name, value in report.items() if name not in HEAD}
+    rows = list(list_rows(metric, body))
+    table = Table("figure", "value", *(["95% interval"] if any(row[2] for row in rows) else []))
+    for name, value, interval in rows:
+        table.add_row(name, value, *([interval] if len(table.columns) == 3 else []))
+    console.print(table)
+
+
+def list_rows(
+    metric: Metric[Any], figures: Mapping[str, Any], prefix: str = ""
+) -> Iterator[tuple[str, str, str]]:
+    """Give name, value and interval of every figure, nested ones by their whole name."""
+    intervals = figures.get("ci") or {}
+    for name, value in figures.items():
+        if name == "ci":
+            continue
+        interval = intervals.get(name)
+        if isinstance(value, dict):
+            inner = {**value, "ci": interval} if isinstance(interval, dict) else value
+            yield from list_rows(metric, inner, f"{prefix}{name}.")
+            continue
+        low_high = (
+            f"{spell(metric, name, interval[0])} to {spell(metric, name, interval[1])}" if interval else ""
+        )
+        yield prefix + name, spell(metric, name, value), low_high
+
+
+def spell(metric: Metric[Any], name: str, value: float | None) -> str:
+    """Write a figure for people."""
+    if value is None:
+        return "-"
+    if name.startswith("n_") or name.endswith(COUNTS):
+        return f"{value:g}"
+    return f"{value:.4f}" if name in metric.own_scale else f"{100 * value:.2f}"

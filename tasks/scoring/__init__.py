@@ -1,0 +1,1 @@
+"""Metrics that need no model: one file a metric. Nothing here knows stages, flows or models."""

@@ -1,0 +1,179 @@
+"""Correlation of a judge's scores with people's (RAG correctness, section 2.3)."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tasks.scoring.items import BadItem, Record, is_number, name_type
+from tasks.scoring.metric import (
+    FAILED,
+    SKIPPED,
+    FloatArray,
+    IntArray,
+    Metric,
+    Score,
+    Tally,
+    count_kinds,
+    divide,
+    round_whole,
+)
+
+SCORED = Score({})
+CELLS_AT_ONCE = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One item's scores. human: one or several raters'."""
+
+    human: tuple[float, ...]
+    judge: float | None
+
+
+@dataclass(frozen=True)
+class Correlation(Metric[Pair]):
+    """pearson, spearman (pearson of mid-ranks), kendall (tau-b), mean_human and mean_judge.
+
+    Several people's scores of an item are averaged. A figure that is not defined, as with fewer than two
+    items or without any variation, is null. drop_zero: an item with a 0 ("not sure"), on either side and by
+    any rater, is skipped.
+    """
+
+    name: ClassVar[str] = "correlation"
+    own_scale: ClassVar[frozenset[str]] = frozenset(
+        {"pearson", "spearman", "kendall", "mean_human", "mean_judge"}
+    )
+
+    drop_zero: bool = False
+
+    def read(self, record: Record) -> Pair:
+        """Take human, a number or a list of them, and judge, a number."""
+        human, judge = record.get("human"), record.get("judge")
+        ratings: list[Any] = human if isinstance(human, list) else [human]
+        for rating in ratings:
+            if not is_number(rating):
+                raise BadItem(f"human holds {name_type(rating)}; a number or a list of numbers is wanted")
+        if not ratings:
+            raise BadItem("human is an empty list")
+        if judge is not None and not is_number(judge):
+            raise BadItem(f"judge is {name_type(judge)}; a number is wanted")
+        return Pair(tuple(ratings), judge)
+
+    def tally(self, rule: str) -> PairTally:
+        """Make an empty tally."""
+        return PairTally()
+
+    def score_item(self, item: Pair, rule: str) -> Score:
+        """Tell whether a pair is scored."""
+        if item.judge is None:
+            return FAILED
+        return SKIPPED if self.drop_zero and 0 in (*item.human, item.judge) else SCORED
+
+
+class PairTally(Tally[Pair]):
+    """Both sides as columns, NaN where an item is not scored."""
+
+    def __init__(self) -> None:
+        self.human = array("d")
+        self.judge = array("d")
+
+    def add(self, item: Pair, score: Score) -> None:
+        """Keep one pair."""
+        scored = score.state == "scored" and item.judge is not None
+        self.human.append(sum(item.human) / len(item.human) if scored else np.nan)
+        self.judge.append(item.judge if scored and item.judge is not None else np.nan)
+
+    def sample(self) -> PairSample:
+        """Give the scored pairs; alike ones are put together."""
+        rows = np.column_stack([self.human, self.judge])
+        kinds, counts = count_kinds(rows[~np.isnan(rows[:, 0])])
+        return PairSample(kinds[:, 0], kinds[:, 1], counts)
+
+    def item_values(self) -> Iterator[dict[str, Any]]:
+        """Give each pair as it counts."""
+        for human, judge in zip(self.human, self.judge, strict=True):
+            scored = human == human
+            yield {
+                "mean_human": round_whole(human) if scored else None,
+                "mean_judge": round_whole(judge) if scored else None,
+            }
+
+
+@dataclass(frozen=True)
+class PairSample:
+    """Distinct pairs."""
+
+    human: FloatArray
+    judge: FloatArray
+    counts: IntArray
+
+    def figures(self, weights: FloatArray) -> dict[str, FloatArray]:
+        """Compute the coefficients for weighted pairs."""
+        sizes = weights.sum(axis=1)
+        human_ranks, judge_ranks = rank(self.human, weights), rank(self.judge, weights)
+        return {
+            "pearson": correlate(self.human, self.judge, weights),
+            "spearman": correlate(human_ranks, judge_ranks, weights),
+            "kendall": compute_tau_b(self.human, self.judge, weights),
+            "mean_human": divide(weights @ self.human, sizes),
+            "mean_judge": divide(weights @ self.judge, sizes),
+        }
+
+
+def correlate(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
+    """Give Pearson's coefficient, shape (draws,); x and y are of shape (kinds,) or (draws, kinds)."""
+    sizes = weights.sum(axis=1, keepdims=True)
+    dx = x - divide((weights * x).sum(axis=1, keepdims=True), sizes)
+    dy = y - divide((weights * y).sum(axis=1, keepdims=True), sizes)
+    products = (weights * dx * dy).sum(axis=1)
+    # A constant side leaves rounding errors, not zeros.
+    varies = spread(x, weights) & spread(y, weights)
+    norms = np.sqrt((weights * dx**2).sum(axis=1) * (weights * dy**2).sum(axis=1))
+    return np.clip(divide(products, np.where(varies, norms, 0.0)), -1.0, 1.0)
+
+
+def spread(x: FloatArray, weights: FloatArray) -> npt.NDArray[np.bool_]:
+    """Tell, for each draw, whether values with weight differ; shape (draws,)."""
+    shape = weights.shape
+    high = np.max(np.broadcast_to(x, shape), axis=1, where=weights > 0, initial=-np.inf)
+    low = np.min(np.broadcast_to(x, shape), axis=1, where=weights > 0, initial=np.inf)
+    differs: npt.NDArray[np.bool_] = high > low
+    return differs
+
+
+def rank(x: FloatArray, weights: FloatArray) -> FloatArray:
+    """Give mid-ranks of weighted values; shape (draws, kinds)."""
+    _, places = np.unique(x, return_inverse=True)
+    order = np.argsort(places, kind="stable")
+    starts = np.searchsorted(places[order], np.arange(places.max(initial=-1) + 1))
+    if not len(starts):
+        return np.zeros_like(weights)
+    totals = np.add.reduceat(weights[:, order], starts, axis=1)
+    middle: FloatArray = np.cumsum(totals, axis=1) - totals / 2 + 0.5
+    return middle[:, places]
+
+
+def compute_tau_b(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
+    """Give Kendall's tau-b, shape (draws,).
+
+    With s(a, b) = sign(x_a - x_b) and t likewise for y, over pairs of units: sum s t / sqrt(sum s^2 sum t^2).
+    """
+    concordant, x_untied, y_untied = (np.zeros(len(weights)) for _ in range(3))
+    step = max(1, CELLS_AT_ONCE // max(1, len(x)))
+    for start in range(0, len(x), step):
+        block = slice(start, start + step)
+        signs_x = np.sign(x[block, np.newaxis] - x)
+        signs_y = np.sign(y[block, np.newaxis] - y)
+        for total, signs in (
+            (concordant, signs_x * signs_y),
+            (x_untied, signs_x**2),
+            (y_untied, signs_y**2),
+        ):
+            total += ((weights[:, block] @ signs) * weights).sum(axis=1)
+    return divide(concordant, np.sqrt(x_untied * y_untied))

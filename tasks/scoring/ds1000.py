@@ -1,0 +1,135 @@
+"""DS-1000: pass@1 of Python code by the problem's own test program."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import ClassVar
+
+from tasks.errors import BadInput
+from tasks.scoring.ds1000_environment import find_interpreter
+from tasks.scoring.items import Record, get_optional_text, get_text
+from tasks.scoring.metric import FAILED, MeanTally, Metric, Score
+from tasks.scoring.sandbox import Ending, Sandbox, SandboxLimits
+
+FENCE = re.compile(r"```[ \t]*(\w*)[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
+MAX_PARSED = 1_000_000
+"""Characters: a tree takes a hundred times the memory of its text."""
+PYTHON = {"", "python", "python3", "py"}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A test program, and the code that it is to test."""
+
+    code_context: str
+    prediction: str | None
+
+
+@dataclass(frozen=True)
+class DS1000(Metric[Problem]):
+    """Share of problems whose code passes the test program (STREAMBENCH, appendix F.2.4; Lai et al. 2023).
+
+    The program is `code_context`, then `test_execution(code)` and, where the context defines it,
+    `test_string(code)`; the code is the first fenced Python block, else the raw text. It passes when
+    nothing is raised within `timeout` seconds, counted from when the context's own libraries are loaded.
+    Items whose libraries the environment lacks are failed (outcome `not-run`), and no score of 0.
+    """
+
+    name: ClassVar[str] = "ds1000"
+    timeout: float = 3.0
+
+    def __post_init__(self) -> None:
+        if not self.timeout > 0:
+            raise BadInput("--timeout", "must be more than 0 seconds")
+        self.sandbox.run("")
+
+    @cached_property
+    def sandbox(self) -> Sandbox:
+        """Where the programs run."""
+        return Sandbox(find_interpreter(), SandboxLimits(seconds=self.timeout))
+
+    def read(self, record: Record) -> Problem:
+        """Take code_context and prediction, both text."""
+        return Problem(get_text(record, "code_context"), get_optional_text(record, "prediction"))
+
+    def tally(self, rule: str) -> MeanTally:
+        """Make an empty tally."""
+        return MeanTally(("accuracy",))
+
+    def score_item(self, item: Problem, rule: str) -> Score:
+        """Run one problem's test program."""
+        if item.prediction is None:
+            return FAILED
+        return score_ending(self.sandbox.run(make_program(item), list_libraries(item.code_context)))
+
+    def score(
+        self, items: Iterable[Problem], rules: Sequence[str]
+    ) -> Iterator[tuple[Problem, tuple[Score, ...]]]:
+        """Score a stream, as many programs at a time as there are processors."""
+        workers = os.cpu_count() or 1
+        source = iter(items)
+        under_way: deque[tuple[Problem, Future[Score]]] = deque()
+        threads = ThreadPoolExecutor(workers)
+        try:
+            while True:
+                for item in islice(source, 4 * workers - len(under_way)):
+                    under_way.append((item, threads.submit(self.score_item, item, "")))
+                if not under_way:
+                    return
+                item, score = under_way.popleft()
+                yield item, (score.result(),) * len(rules)
+        finally:
+            threads.shutdown(cancel_futures=True)
+
+
+def score_ending(ending: Ending) -> Score:
+    """Turn a program's end into a score."""
+    if ending.kind == "not-run":
+        return Score({}, "failed", ending.kind)
+    return Score({"accuracy": float(ending.kind == "correct")}, outcome=ending.kind)
+
+
+def extract_code(text: str) -> str:
+    """Give the first fenced block of Python, else the text as it is."""
+    blocks = (match for match in FENCE.finditer(text) if match.group(1).lower() in PYTHON)
+    first = next(blocks, None)
+    return text if first is None else first.group(2)
+
+
+def make_program(item: Problem) -> str:
+    """Put the test program together with the code that it tests, which stands there as a literal."""
+    calls = ["test_execution"]
+    if "test_string(" in item.code_context:
+        calls.append("test_string")
+    lines = [item.code_context, f"code = {extract_code(item.prediction or '')!r}"]
+    return "\n".join([*lines, *(f"{call}(code)" for call in calls)]) + "\n"
+
+
+def list_libraries(code_context: str) -> list[str]:
+    """List the modules that a test program imports, those of its `exec_context` among them."""
+    names: dict[str, None] = {}
+    for node in _walk(code_context):
+        if isinstance(node, ast.Import):
+            names.update(dict.fromkeys(alias.name for alias in node.names))
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names[node.module] = None
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "[insert]" in node.value:
+            names.update(dict.fromkeys(list_libraries(node.value.replace("[insert]", "pass"))))
+    return list(names)
+
+
+def _walk(code: str) -> Iterator[ast.AST]:
+    if len(code) > MAX_PARSED:
+        return
+    try:
+        yield from ast.walk(ast.parse(code))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return

@@ -1,0 +1,210 @@
+"""GRAMMAR-Eval: accuracy and robustness over semantic groups (GRAMMAR, section 4.3)."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tasks.scoring.items import BadItem, Record, name_type
+from tasks.scoring.metric import SKIPPED, FloatArray, IntArray, Metric, Score, Tally, count_kinds, divide
+
+JUDGEMENTS = {"Correct": True, "Incorrect": False}
+SCORED = Score({})
+DIGEST_BYTES = 16
+
+BoolArray = npt.NDArray[np.bool_]
+Ids = frozenset[str | int]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One text query: is it judged correct, and which documents were retrieved and true.
+
+    correct: None where it was not judged. retrieved: a digest of the set of ids. matches: whether retrieved
+    and true ids are the same set; None where the true ones are not known.
+    """
+
+    group: str | int
+    correct: bool | None
+    retrieved: bytes
+    matches: bool | None
+
+
+@dataclass(frozen=True)
+class Grammar(Metric[Row]):
+    """Rates over semantic groups; a group is a gap (no row correct), robust (all) or non-robust (some).
+
+    Over scored rows; a group without any is left out.
+    accuracy = correct / rows. robustness R = correct / (rows - rows in gap groups) (Eq. 2).
+    retrieval_db_accuracy = 1 - gap groups / groups (Eq. 1). lambda = rows in gap groups / rows (Eq. 3), so
+    that accuracy = R (1 - lambda). The counts of groups by tag end in `_groups`.
+
+    context.gold and context.siblings: accuracy and R with "retrieval sufficient" in place of "correct"; gap
+    groups still come from the judgement, and R is the share of sufficient rows outside of them:
+
+    - gold: the retrieved ids equal the true ones, as sets; null if a scored row has null true ids;
+    - siblings: a correct row is sufficient, a wrong one in a gap group is not, a wrong one in a non-robust
+      group is if its retrieved ids equal, as a set, those of a correct row of its group.
+
+    closed: first, a row whose retrieval brought no true document becomes Incorrect: a closed-domain answer
+    without its document is none. Rows with null true ids stay as they are judged.
+    """
+
+    name: ClassVar[str] = "grammar"
+
+    closed: bool = False
+
+    def read(self, record: Record) -> Row:
+        """Take group, judgement and both lists of ids."""
+        group, judgement = record.get("group"), record.get("judgement")
+        if isinstance(group, bool) or not isinstance(group, str | int):
+            raise BadItem(f"group is {name_type(group)}; text or a whole number is wanted")
+        if judgement is not None and (not isinstance(judgement, str) or judgement not in JUDGEMENTS):
+            raise BadItem(f"judgement is {judgement!r:.40}; Correct, Incorrect or null is wanted")
+        retrieved = read_ids(record, "retrieved_document_ids")
+        true = None if record.get("true_document_ids") is None else read_ids(record, "true_document_ids")
+        correct = None if judgement is None else JUDGEMENTS[judgement]
+        if correct and self.closed and true is not None and retrieved.isdisjoint(true):
+            correct = False
+        return Row(group, correct, digest_ids(retrieved), None if true is None else retrieved == true)
+
+    def tally(self, rule: str) -> GrammarTally:
+        """Make an empty tally."""
+        return GrammarTally()
+
+    def score_item(self, item: Row, rule: str) -> Score:
+        """Tell whether a row is scored: what it comes to depends on its group."""
+        return SKIPPED if item.correct is None else SCORED
+
+
+def read_ids(record: Record, field: str) -> Ids:
+    """Give a list of document ids as a set. Raises BadItem."""
+    ids = record.get(field)
+    if not isinstance(ids, list):
+        raise BadItem(f"{field} is {name_type(ids)}; a list of document ids is wanted")
+    for each in ids:
+        if isinstance(each, bool) or not isinstance(each, str | int):
+            raise BadItem(f"{field} holds {name_type(each)}; ids are text or whole numbers")
+    return frozenset(ids)
+
+
+def digest_ids(ids: Ids) -> bytes:
+    """Give a digest of a set of ids, so that a million rows fit into memory."""
+    return blake2b(repr(sorted(map(repr, ids))).encode(), digest_size=DIGEST_BYTES).digest()
+
+
+class GrammarTally(Tally[Row]):
+    """Rows as columns: a few bytes a row."""
+
+    def __init__(self) -> None:
+        self.groups: dict[str | int, int] = {}
+        self.group = array("q")
+        self.correct = array("b")
+        self.matches = array("b")
+        self.retrieved = bytearray()
+
+    def add(self, item: Row, score: Score) -> None:
+        """Keep one row; -1 stands for None."""
+        self.group.append(self.groups.setdefault(item.group, len(self.groups)))
+        self.correct.append(-1 if item.correct is None else item.correct)
+        self.matches.append(-1 if item.matches is None else item.matches)
+        self.retrieved += item.retrieved
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The scored rows, tagged."""
+        scored = np.asarray(self.correct) >= 0
+        retrieved = np.frombuffer(self.retrieved, dtype=f"V{DIGEST_BYTES}")[scored]
+        return Rows(
+            scored=scored,
+            group=np.asarray(self.group)[scored],
+            correct=np.asarray(self.correct)[scored] == 1,
+            matches=np.asarray(self.matches)[scored],
+            retrieved=np.unique(retrieved, return_inverse=True)[1]
+            if len(retrieved)
+            else np.zeros(0, np.int64),
+        )
+
+    def sample(self) -> GroupSample:
+        """Give the groups."""
+        return self.rows.gather()
+
+    def item_values(self) -> Iterator[dict[str, Any]]:
+        """Give each row's correctness, and whether its retrieval is sufficient under either rule."""
+        rows = self.rows
+        scored = zip(rows.correct, rows.matches, rows.siblings, strict=True)
+        for is_scored in rows.scored:
+            if not is_scored:
+                yield {"accuracy": None, "context": {"gold": None, "siblings": None}}
+                continue
+            correct, match, sibling = (int(each) for each in next(scored))
+            gold = None if match < 0 else {"accuracy": match}
+            yield {"accuracy": correct, "context": {"gold": gold, "siblings": {"accuracy": sibling}}}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Scored rows as columns of equal length; `scored` alone speaks of all rows.
+
+    group: its number. matches: 1, 0, or -1 where not known. retrieved: a number for each set of ids.
+    """
+
+    scored: BoolArray
+    group: IntArray
+    correct: BoolArray
+    matches: npt.NDArray[np.int8]
+    retrieved: IntArray
+
+    @cached_property
+    def siblings(self) -> BoolArray:
+        """Whether a row's retrieval is sufficient by the siblings rule."""
+        pairs = self.group * (int(self.retrieved.max(initial=0)) + 1) + self.retrieved
+        return self.correct | np.isin(pairs, pairs[self.correct])
+
+    def gather(self) -> GroupSample:
+        """Add rows up by group; alike groups are put together."""
+        marks = (np.ones(len(self.group)), self.correct, self.matches == 1, self.siblings)
+        sums = np.column_stack([np.bincount(self.group, weights=each).astype(np.float64) for each in marks])
+        kinds, counts = count_kinds(sums[sums[:, 0] > 0])
+        return GroupSample(kinds, counts, gold=not (self.matches < 0).any())
+
+
+@dataclass(frozen=True)
+class GroupSample:
+    """Groups by kind: rows, correct rows, rows that match gold ids, rows sufficient by siblings."""
+
+    kinds: FloatArray
+    counts: IntArray
+    gold: bool
+
+    def figures(self, weights: FloatArray) -> dict[str, FloatArray]:
+        """Compute all rates; whole groups are what is weighted."""
+        sizes, correct = self.kinds[:, 0], self.kinds[:, 1]
+        gap, robust = correct == 0, correct == sizes
+        groups, gaps = weights.sum(axis=1), weights @ gap
+        rows, right, match, sibling = (weights @ self.kinds).T
+        kept, _, kept_match, kept_sibling = (weights @ (self.kinds * ~gap[:, np.newaxis])).T
+        figures = {
+            "accuracy": divide(right, rows),
+            "robustness": divide(right, kept),
+            "retrieval_db_accuracy": divide(groups - gaps, groups),
+            "gap_groups": gaps,
+            "robust_groups": weights @ robust,
+            "non_robust_groups": weights @ ~(gap | robust),
+            "lambda": divide(rows - kept, rows),
+        }
+        if self.gold:
+            figures["context.gold.accuracy"] = divide(match, rows)
+            figures["context.gold.robustness"] = divide(kept_match, kept)
+        else:
+            figures["context.gold"] = np.full(len(weights), np.nan)
+        figures["context.siblings.accuracy"] = divide(sibling, rows)
+        figures["context.siblings.robustness"] = divide(kept_sibling, kept)
+        return figures

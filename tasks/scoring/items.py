@@ -1,0 +1,225 @@
+"""Reading items: JSON Lines, plain or gzipped, from a file or from stdin, however broken.
+
+A line that cannot be read is a value (`Unreadable`), not an error, so that the rest can be scored.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import re
+import sys
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import orjson
+
+from tasks.errors import BadInput, BenchloomError
+
+Record = dict[str, Any]
+
+MAX_LINE_BYTES = 16 * 2**20
+MAX_DEPTH = 100
+GZIP_MAGIC = b"\x1f\x8b"
+UTF8_BOM = b"\xef\xbb\xbf"
+UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+NOT_JSON = re.compile(rb"(?<![\w\"])-?(NaN|Infinity)\b")
+LONG_NUMBER = re.compile(rb"\d{19}")
+
+
+class BadItem(BenchloomError):
+    """A record that the metric cannot take: what is wrong, in one clause."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A readable line. number: from 1."""
+
+    number: int
+    record: Record
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A line that is no item, and why."""
+
+    number: int
+    why: str
+
+
+@contextmanager
+def open_items(path: str) -> Iterator[BinaryIO]:
+    """Open a file of items for reading bytes; `-` is stdin, gzip is told by its first bytes.
+
+    Raises:
+        BadInput: it is missing, a folder, not allowed, binary, or in another encoding.
+
+    """
+    with open_bytes(path) as raw:
+        head = raw.peek(2)[:2]
+        stream = io.BufferedReader(gzip.GzipFile(fileobj=raw)) if head == GZIP_MAGIC else raw
+        try:
+            start = stream.peek(4096)[:4096]
+        except (EOFError, OSError, zlib.error):
+            start = b""  # read_lines meets the same error and names the line
+        if start.startswith(UTF16_BOMS):
+            raise BadInput(name_source(path), "is UTF-16", hint="save it as UTF-8")
+        if b"\0" in start:
+            raise BadInput(name_source(path), "is binary", hint="JSON Lines are wanted: one object a line")
+        yield stream
+
+
+@contextmanager
+def open_bytes(path: str) -> Iterator[io.BufferedReader]:
+    """Open a path, or stdin for `-`. Raises BadInput."""
+    if path == "-":
+        yield io.BufferedReader(sys.stdin.buffer)  # type: ignore[arg-type]
+        return
+    try:
+        stream = Path(path).open("rb")  # noqa: SIM115 - what fails while it is read is no error of opening it
+    except OSError as error:
+        what = "is a folder" if Path(path).is_dir() else (error.strerror or "cannot be opened").lower()
+        raise BadInput(path, what, hint="a .jsonl or .jsonl.gz file, or - for stdin") from error
+    with stream:
+        yield stream
+
+
+def name_source(path: str) -> str:
+    """Say where items come from, for people."""
+    return "stdin" if path == "-" else path
+
+
+def read_lines(stream: BinaryIO) -> Iterator[Line | Unreadable]:
+    """Read objects with unique ids; blank lines are passed over, a repeated id is unreadable."""
+    seen: dict[str | int, int] = {}  # id -> line
+    for number, raw in enumerate(split_lines(stream), 1):
+        if isinstance(raw, str):
+            yield Unreadable(number, raw)
+            continue
+        if not raw or raw.isspace():
+            continue
+        try:
+            record = parse_record(raw)
+            key = get_id(record)
+        except BadItem as error:
+            yield Unreadable(number, str(error))
+            continue
+        if seen.setdefault(key, number) != number:
+            yield Unreadable(number, f"repeats the id of line {seen[key]}")
+            continue
+        yield Line(number, record)
+
+
+def split_lines(stream: BinaryIO) -> Iterator[bytes | str]:
+    """Split a stream into lines; a line that is too long or cut off is given as what is wrong with it."""
+    first = True
+    while True:
+        try:
+            line = stream.readline(MAX_LINE_BYTES + 1)
+            whole = len(line) <= MAX_LINE_BYTES
+            while not whole and line and not line.endswith(b"\n"):
+                line = stream.readline(MAX_LINE_BYTES)
+        except EOFError:
+            yield "the gzip stream ends here, before its end"
+            return
+        except (OSError, zlib.error) as error:
+            yield f"cannot be read on from here ({error})"
+            return
+        if whole and not line:
+            return
+        if first:
+            line, first = line.removeprefix(UTF8_BOM), False
+        yield line if whole else f"is longer than {MAX_LINE_BYTES // 2**20} MiB"
+
+
+def parse_record(raw: bytes) -> Record:
+    """Parse a line as one JSON object. Raises BadItem."""
+    try:
+        record = load_json(raw)
+    except orjson.JSONDecodeError as error:
+        raise BadItem(explain(raw, error)) from error
+    except ValueError as error:
+        raise BadItem(f"is not readable: {error}") from error
+    if not isinstance(record, dict):
+        raise BadItem(f"is no JSON object but {name_type(record)}")
+    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and is_deeper(record, MAX_DEPTH):
+        raise BadItem(f"is nested deeper than {MAX_DEPTH}")
+    return record
+
+
+def load_json(raw: bytes) -> Any:
+    """Parse strict JSON: orjson refuses NaN and lone surrogates, but rounds whole numbers over 64 bits."""
+    value = orjson.loads(raw)
+    return json.loads(raw) if LONG_NUMBER.search(raw) else value
+
+
+def explain(raw: bytes, error: orjson.JSONDecodeError) -> str:
+    """Say in one clause why a line is no JSON."""
+    if NOT_JSON.search(raw):
+        return "holds NaN or Infinity, which are no JSON"
+    if "depth" in error.msg:
+        return "is nested too deep"
+    if "UTF-8" in error.msg:
+        return "is not valid UTF-8"
+    return f"is no JSON: {error.msg} (column {error.colno})"
+
+
+def is_deeper(value: object, depth: int) -> bool:
+    """Tell whether lists and objects are nested deeper than that."""
+    layer: list[object] = [value]
+    for _ in range(depth + 1):
+        layer = [child for each in layer for child in get_children(each)]
+    return bool(layer)
+
+
+def get_children(value: object) -> Iterable[object]:
+    """Give what a list or an object holds."""
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def get_id(record: Record) -> str | int:
+    """Give a record's id. Raises BadItem if it is missing, empty, or neither text nor a whole number."""
+    key = record.get("id")
+    if key is None or key == "":
+        raise BadItem("has no id")
+    if isinstance(key, bool) or not isinstance(key, str | int):
+        raise BadItem(f"id is {name_type(key)}; text or a whole number is wanted")
+    return key
+
+
+def name_type(value: object) -> str:
+    """Name a JSON value's type, for people."""
+    names = {
+        bool: "true or false",
+        int: "a number",
+        float: "a number",
+        str: "text",
+        list: "a list",
+        dict: "an object",
+    }
+    return "null" if value is None else names.get(type(value), type(value).__name__)
+
+
+def get_text(record: Record, field: str) -> str:
+    """Give a field that must be text. Raises BadItem."""
+    value = record.get(field)
+    if not isinstance(value, str):
+        raise BadItem(f"{field} is {name_type(value)}; text is wanted")
+    return value
+
+
+def get_optional_text(record: Record, field: str) -> str | None:
+    """Give a field that is text, null or missing. Raises BadItem."""
+    return None if record.get(field) is None else get_text(record, field)
+
+
+def is_number(value: object) -> bool:
+    """Tell a JSON number from everything else."""
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,48 @@
+"""Relative mapping similarity of tables (TANQ, section 5.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tasks.scoring.items import Record
+from tasks.scoring.metric import FAILED, MeanTally, Metric, Score
+from tasks.scoring.rms_paper import compute_paper
+from tasks.scoring.rms_released import compute_released
+from tasks.scoring.tables import Table, get_table
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """A gold table and what was predicted."""
+
+    gold: Table
+    prediction: Table | None
+
+
+@dataclass(frozen=True)
+class Rms(Metric[Tables]):
+    """Precision, recall and F1 of a predicted table; the corpus' figures are unweighted means.
+
+    - released: `rms_released.compute_released`, one to one on the optimal assignment of keys;
+    - paper: `rms_paper.compute_paper`, greedy over triplets.
+    """
+
+    name: ClassVar[str] = "rms"
+    rules: ClassVar[tuple[str, ...]] = ("released", "paper")
+
+    def read(self, record: Record) -> Tables:
+        """Take gold and prediction, each a table's text or a list of rows."""
+        missing = record.get("prediction") is None
+        return Tables(get_table(record, "gold"), None if missing else get_table(record, "prediction"))
+
+    def tally(self, rule: str) -> MeanTally:
+        """Make an empty tally."""
+        return MeanTally(("precision", "recall", "f1"))
+
+    def score_item(self, item: Tables, rule: str) -> Score:
+        """Score one table."""
+        if item.prediction is None:
+            return FAILED
+        compute = compute_released if rule == "released" else compute_paper
+        return Score(compute(item.gold, item.prediction)._asdict())

@@ -1,0 +1,207 @@
+"""A metric over a stream of items: read, score, add up, report."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from tasks.errors import BadInput
+from tasks.files import write_beside
+from tasks.scoring.items import BadItem, Unreadable, name_source, open_items, read_lines
+from tasks.scoring.metric import Metric, Sample, Tally, round_whole
+from tasks.scoring.statistics import bootstrap
+
+STATES = ("scored", "failed", "skipped")
+ALL = "all"
+
+Report = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """How intervals are drawn."""
+
+    draws: int = 10_000
+    seed: int = 0
+
+
+@dataclass
+class Column:
+    """One rule's scores, in the order of the items."""
+
+    rule: str
+    tally: Tally[Any]
+    states: array[int] = field(default_factory=lambda: array("b"))
+    outcomes: list[str | None] = field(default_factory=list)
+
+    def count(self) -> dict[str, int]:
+        """Count items by state."""
+        counts = Counter(self.states)
+        return {f"n_{name}": counts[number] for number, name in enumerate(STATES)}
+
+
+@dataclass
+class Reader:
+    """Reads a file's items for a metric, and keeps what was not readable and, on request, the ids."""
+
+    path: str
+    metric: Metric[Any]
+    report: Callable[[Unreadable], None]
+    keep_ids: bool = False
+    n: int = 0
+    n_unreadable: int = 0
+    ids: list[str | int] = field(default_factory=list)
+
+    def read(self) -> Iterator[Any]:
+        """Give the items of readable lines."""
+        with open_items(self.path) as stream:
+            for line in read_lines(stream):
+                if isinstance(line, Unreadable):
+                    self.refuse(line)
+                    continue
+                try:
+                    item = self.metric.read(line.record)
+                except BadItem as error:
+                    self.refuse(Unreadable(line.number, str(error)))
+                    continue
+                self.n += 1
+                if self.keep_ids:
+                    self.ids.append(line.record["id"])
+                yield item
+
+    def refuse(self, line: Unreadable) -> None:
+        """Count a line that is no item, and say so."""
+        self.n_unreadable += 1
+        self.report(line)
+
+
+def choose_rules(metric: Metric[Any], rule: str | None) -> tuple[str, ...]:
+    """Give the rules to score by: the default, the one that is named, or all. Raises BadInput."""
+    if rule is None or (rule == ALL and not metric.rules):
+        return metric.rules[:1] or ("",)
+    if rule == ALL:
+        return metric.rules
+    if rule not in metric.rules:
+        hint = f"there are {', '.join((*metric.rules, ALL))}" if metric.rules else "it has only one"
+        raise BadInput(f"score {metric.name}", f"has no rule {rule}", hint=hint)
+    return (rule,)
+
+
+def score_file(
+    metric: Metric[Any],
+    path: str,
+    *,
+    rule: str | None = None,
+    intervals: Bootstrap | None = None,
+    items: Path | None = None,
+    report: Callable[[Unreadable], None] = lambda line: None,
+) -> Report:
+    """Score a file of items; `report` hears of every unreadable line as it is met.
+
+    Returns the object that `--json` prints: metric, rule, n, n_scored, n_failed, n_skipped, n_unreadable, and
+    the figures, by rule where `rule` is `all`; a rule whose counts differ from the first one's has its own.
+    With `items`, every item's own scores are written there. Raises BadInput if nothing was readable.
+    """
+    rules = choose_rules(metric, rule)
+    reader = Reader(path, metric, report, keep_ids=items is not None)
+    columns = [Column(each, metric.tally(each)) for each in rules]
+    for item, scores in metric.score(reader.read(), rules):
+        for column, score in zip(columns, scores, strict=True):
+            column.states.append(STATES.index(score.state))
+            column.tally.add(item, score)
+            if items is not None:
+                column.outcomes.append(score.outcome)
+    if not reader.n:
+        lines = f"{reader.n_unreadable} unreadable" if reader.n_unreadable else "it is empty"
+        raise BadInput(name_source(path), f"has no readable line ({lines})", hint="see docs/scoring.md")
+    if items is not None:
+        write_items(items, reader.ids, columns, nested=rule == ALL)
+    return compose(metric, reader, columns, rule, intervals)
+
+
+def compose(
+    metric: Metric[Any],
+    reader: Reader,
+    columns: Sequence[Column],
+    rule: str | None,
+    intervals: Bootstrap | None,
+) -> Report:
+    """Put the report together."""
+    counts = columns[0].count()
+    named = ALL if rule == ALL else columns[0].rule or None
+    report: Report = {"metric": metric.name, "rule": named, "n": reader.n, **counts}
+    report["n_unreadable"] = reader.n_unreadable
+    for column in columns:
+        figures = compute_figures(column.tally.sample(), intervals)
+        if rule == ALL and column.rule:
+            own = column.count()
+            report[column.rule] = figures if own == counts else {**own, **figures}
+        else:
+            report.update(figures)
+    return report
+
+
+def compute_figures(sample: Sample, intervals: Bootstrap | None) -> Report:
+    """Compute the figures over all scored units, and their intervals."""
+    whole = sample.figures(sample.counts[np.newaxis].astype(np.float64))
+    values = {
+        name: None if np.isnan(value[0]) else round_whole(float(value[0])) for name, value in whole.items()
+    }
+    figures = nest(values)
+    if intervals is not None:
+        drawn = bootstrap(sample, intervals.draws, intervals.seed)
+        pairs = {name: drawn.get(name) if values[name] is not None else None for name in values}
+        figures["ci"] = nest({name: list(pair) if pair else None for name, pair in pairs.items()})
+    return figures
+
+
+def nest(flat: Mapping[str, Any]) -> Report:
+    """Nest names with dots: {"a.b": 1} becomes {"a": {"b": 1}}."""
+    nested: Report = {}
+    for name, value in flat.items():
+        *outer, last = name.split(".")
+        place = nested
+        for part in outer:
+            place = place.setdefault(part, {})
+        place[last] = value
+    return nested
+
+
+def write_items(path: Path, ids: Sequence[str | int], columns: Sequence[Column], *, nested: bool) -> None:
+    """Write a line per item: its id, its own scores, and its outcome where the metric names one."""
+    lines = [describe_items(column) for column in columns]
+    try:
+        with open_output(path) as stream:
+            for key, *parts in zip(ids, *lines, strict=True):
+                if nested and columns[0].rule:
+                    own = {column.rule: part for column, part in zip(columns, parts, strict=True)}
+                else:
+                    own = parts[0]
+                stream.write(json.dumps({"id": key, **own}, ensure_ascii=False).encode() + b"\n")
+    except OSError as error:
+        raise BadInput(path, f"cannot be written ({error.strerror})") from error
+
+
+@contextmanager
+def open_output(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that takes its place when it is whole; a link, pipe or device is written to as it is."""
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        with path.open("wb") as stream:
+            yield stream
+        return
+    with write_beside(path) as draft, draft.open("wb") as stream:
+        yield stream
+
+
+def describe_items(column: Column) -> Iterator[Report]:
+    """Give each item's line under one rule, without its id."""
+    for values, outcome in zip(column.tally.item_values(), column.outcomes, strict=True):
+        yield values if outcome is None else {**values, "outcome": outcome}

@@ -1,0 +1,279 @@
+"""Run Python that a model wrote: in bubblewrap's namespaces, within the kernel's limits, or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import secrets
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from tasks.errors import BadInput
+from tasks.scoring.syscalls import make_filter
+
+RUNNER = Path(__file__).with_name("sandbox_runner.py")
+SCRATCH = "/scratch"
+START_SECONDS = 120.0
+"""Until the libraries are loaded, on a busy machine too."""
+WATCH_SECONDS = 0.05
+MOST_REPLY = 10_000
+USERS = range(61184, 65520)
+"""The numbers that systemd, too, lends to services without a user of their own."""
+HINT = "install it: apt install bubblewrap, or dnf install bubblewrap; see docs/execution-scoring.md"
+HELD = re.compile(r"^Rss(?:Anon|Shmem):\s*(\d+) kB", re.MULTILINE)
+DEVICES = ("null", "zero", "full", "random", "urandom")
+ENVIRONMENT = {
+    "PATH": "/usr/bin:/bin",
+    "HOME": SCRATCH,
+    "TMPDIR": SCRATCH,
+    "LANG": "C.UTF-8",
+    "MPLBACKEND": "Agg",
+    "PYTHONHASHSEED": "0",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    # A thread is a process to the kernel's count, and reserves memory.
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+}
+
+
+@dataclass(frozen=True)
+class SandboxLimits:
+    """What one program may take."""
+
+    seconds: float = 3.0
+    """Wall time, from when its libraries are loaded."""
+    memory_mb: int = 2048
+    """In MiB: each process's address space, and the memory of all of them."""
+    processes: int = 24
+    """Processes and threads."""
+    files: int = 64
+    """Open files of a process."""
+    file_mb: int = 16
+    """In MiB: one file."""
+    scratch_mb: int = 64
+    """In MiB: all files."""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a program ended.
+
+    kind: correct, wrong (AssertionError), error, timeout, memory, or not-run (its libraries did not load).
+    """
+
+    kind: str
+    text: str = ""
+
+
+class Sandbox:
+    """A place where a program can reach no network, no home and no file but those of its scratch folder.
+
+    `python`: the interpreter of a virtual environment. Threads may share it: each program has a sandbox of
+    its own. Raises BadInput where bubblewrap is missing or does not work.
+    """
+
+    def __init__(self, python: Path, limits: SandboxLimits | None = None) -> None:
+        self.limits = limits or SandboxLimits()
+        self._python = python
+        bwrap = shutil.which("bwrap")
+        if bwrap is None:
+            raise BadInput("sandbox", "needs bubblewrap to run code that a model wrote", hint=HINT)
+        self._bwrap = bwrap
+
+    def run(self, program: str, libraries: Sequence[str] = ()) -> Ending:
+        """Run a program as a script, after its libraries are loaded; nothing of it is left afterwards.
+
+        Raises BadInput where the sandbox does not even begin.
+        """
+        with tempfile.TemporaryFile() as request, tempfile.TemporaryFile() as complaints:
+            word = secrets.token_hex(16)
+            request.write(self._describe(program, libraries, word))
+            request.seek(0)
+            with self._pass_filter() as seccomp:
+                process = subprocess.Popen(  # noqa: S603 (the command is ours; the program is data)
+                    [*self._command, *seccomp.options, "--", *self._inner_command],
+                    stdin=request,
+                    stdout=subprocess.PIPE,
+                    stderr=complaints,
+                    env={},
+                    pass_fds=seccomp.descriptors,
+                    start_new_session=True,
+                )
+            try:
+                ending = _Watch(process, word, self.limits).wait()
+            finally:
+                process.kill()
+                process.wait()
+                if process.stdout is not None:
+                    process.stdout.close()
+            complaints.seek(0)
+            said = complaints.read(300).decode(errors="replace").strip()
+        if ending is None:
+            raise BadInput("sandbox", f"bubblewrap does not work here: {said or 'it ended'}", hint=HINT)
+        return ending
+
+    def _describe(self, program: str, libraries: Sequence[str], word: str) -> bytes:
+        limits = self.limits
+        request = {
+            "word": word,
+            "program": program,
+            "libraries": list(libraries),
+            "seconds": limits.seconds,
+            "user": secrets.choice(USERS) if os.geteuid() == 0 else None,
+            "limits": {
+                "AS": limits.memory_mb << 20,
+                "NPROC": limits.processes,
+                "FSIZE": limits.file_mb << 20,
+                "NOFILE": limits.files,
+                "CORE": 0,
+            },
+        }
+        return json.dumps(request).encode()
+
+    @cached_property
+    def _inner_command(self) -> list[str]:
+        return [str(self._python), "-I", "-B", "/runner.py"]
+
+    @cached_property
+    def _command(self) -> list[str]:
+        command = [self._bwrap, "--die-with-parent", "--new-session", "--clearenv"]
+        command += [
+            "--unshare-ipc",
+            "--unshare-pid",
+            "--unshare-net",
+            "--unshare-uts",
+            "--unshare-cgroup-try",
+        ]
+        if os.geteuid() == 0:
+            # Kept until the runner has become a nameless user, which takes them away.
+            command += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+        else:
+            command += ["--unshare-user"]
+        for name, value in ENVIRONMENT.items():
+            command += ["--setenv", name, value]
+        for folder in self._list_folders():
+            # Folders on the way are made anew, empty and open: a home may be closed to a nameless user.
+            for above in reversed(folder.parents[:-1]):
+                command += ["--dir", str(above)]
+            command += ["--ro-bind", str(folder), str(folder)]
+        for name in ("bin", "lib", "lib32", "lib64"):
+            place = Path("/", name)
+            if place.is_symlink():
+                command += ["--symlink", str(place.readlink()), str(place)]
+            elif place.is_dir():
+                command += ["--ro-bind", str(place), str(place)]
+        command += ["--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"]
+        command += ["--ro-bind", str(RUNNER), "/runner.py", "--proc", "/proc"]
+        # Not bubblewrap's own /dev: its /dev/shm has no limit.
+        command += ["--size", "65536", "--tmpfs", "/dev"]
+        for name in DEVICES:
+            command += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
+        command += ["--perms", "1777", "--size", str(self.limits.scratch_mb << 20), "--tmpfs", SCRATCH]
+        return [*command, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", SCRATCH]
+
+    def _list_folders(self) -> list[Path]:
+        """List what the interpreter needs: the system's programs, the environment, what it was made from."""
+        environment = self._python.parent.parent
+        base = self._python.resolve().parent.parent
+        folders = [Path("/usr")]
+        for folder in (base, environment):
+            if not any(folder.is_relative_to(each) for each in folders):
+                folders.append(folder)
+        return folders
+
+    @contextlib.contextmanager
+    def _pass_filter(self) -> Iterator[_Seccomp]:
+        content = make_filter()
+        if content is None:
+            yield _Seccomp([], [])
+            return
+        with tempfile.TemporaryFile() as file:
+            file.write(content)
+            file.seek(0)
+            yield _Seccomp(["--seccomp", str(file.fileno())], [file.fileno()])
+
+
+@dataclass(frozen=True)
+class _Seccomp:
+    options: list[str]
+    descriptors: list[int]
+
+
+class _Watch:
+    """Waits for a program's end, its time's end, or its memory's."""
+
+    def __init__(self, process: subprocess.Popen[bytes], word: str, limits: SandboxLimits) -> None:
+        self.process, self.word, self.limits = process, word, limits
+        self.deadline = time.monotonic() + START_SECONDS
+        self.stage = ""
+        self.unread = b""
+        self.size = 0
+
+    def wait(self) -> Ending | None:
+        """Give the ending; None where the sandbox did not even begin."""
+        if self.process.stdout is None:
+            return None
+        descriptor = self.process.stdout.fileno()
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        while time.monotonic() < self.deadline:
+            if not poll.poll(WATCH_SECONDS * 1000):
+                if _measure_memory(self.process.pid) > self.limits.memory_mb << 20:
+                    return self.end("memory", f"more than {self.limits.memory_mb} MiB in all")
+                continue
+            part = os.read(descriptor, 4096)
+            ending = self.receive(part)
+            if ending or not part:
+                return ending
+        return self.end("timeout", f"no end within {self.limits.seconds:g} s")
+
+    def receive(self, part: bytes) -> Ending | None:
+        """Take what came out; give the ending, if that is what it says."""
+        self.size += len(part)
+        *lines, self.unread = (self.unread + part).split(b"\n")
+        for line in lines:
+            with contextlib.suppress(ValueError):
+                word, kind, text = json.loads(line)
+                if word != self.word:
+                    continue
+                if kind not in {"began", "ready"}:
+                    return Ending(kind, text)
+                self.begin(kind)
+        if self.size > MOST_REPLY:
+            return self.end("error", "the program wrote where it must not")
+        return None if part else self.end("error", "the program ended without a result")
+
+    def begin(self, stage: str) -> None:
+        """Note how far the runner is; the program's time begins when it is ready."""
+        self.stage = stage
+        if stage == "ready":
+            self.deadline = time.monotonic() + self.limits.seconds
+
+    def end(self, kind: str, text: str) -> Ending | None:
+        """Give an ending; what happens before the program runs is none of its doing."""
+        if self.stage == "began":
+            return Ending("not-run", "its libraries do not load")
+        return Ending(kind, text) if self.stage else None
+
+
+def _measure_memory(pid: int) -> int:
+    """Add up what a process and all that descend from it hold, files apart, in bytes."""
+    total, waiting = 0, [pid]
+    while waiting:
+        place = Path("/proc", str(waiting.pop()))
+        with contextlib.suppress(OSError):
+            sizes = HELD.findall((place / "status").read_text())
+            total += sum(int(size) << 10 for size in sizes)
+            for children in place.glob("task/*/children"):
+                waiting += [int(child) for child in children.read_text().split()]
+    return total

@@ -1,0 +1,96 @@
+"""How alike two cells are: normalised Levenshtein similarity for text, relative distance for numbers.
+
+sim(a, b) = 1 - d, where d is the edit distance over the longer length, if d < 0.5, else 0 (Biten et al.).
+Two numbers: 1 - min(1, |t - p| / |t|), 0 where that distance is 0.1 or more (Liu et al.).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from rapidfuzz.distance import Levenshtein
+from rapidfuzz.process import cdist, cpdist
+
+from tasks.scoring.metric import FloatArray
+
+TEXT_CUT = 0.5
+NUMBER_CUT = 0.1
+CELLS_FOR_ONE_THREAD = 200_000
+
+
+def parse_number(text: str) -> float | None:
+    """Read a cell as a finite number; percent signs at the end divide by 100. None if it is none."""
+    try:
+        number = float(text.rstrip("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def compare_texts(gold: str, prediction: str) -> float:
+    """Compare two texts, 0..1; two empty ones are equal."""
+    distance = Levenshtein.normalized_distance(gold, prediction)
+    return 1 - distance if distance < TEXT_CUT else 0.0
+
+
+def compare_numbers(gold: float, prediction: float) -> float:
+    """Compare two numbers, 0..1, by their distance relative to the gold one, which is not 0."""
+    distance = min(1.0, abs((gold - prediction) / gold))
+    return 1 - distance if distance < NUMBER_CUT else 0.0
+
+
+def compare_values(gold: str, prediction: str) -> float:
+    """Compare two cells, 0..1: as numbers where both are and gold is not 0, else as texts."""
+    target = parse_number(gold)
+    if target:
+        value = parse_number(prediction)
+        if value is not None:
+            return compare_numbers(target, value)
+    return compare_texts(gold, prediction)
+
+
+def compare_all_texts(golds: Sequence[str], predictions: Sequence[str]) -> FloatArray:
+    """Compare every gold text with every predicted one; shape (golds, predictions)."""
+    many = len(golds) * len(predictions) > CELLS_FOR_ONE_THREAD
+    distances: FloatArray = cdist(
+        golds,
+        predictions,
+        scorer=Levenshtein.normalized_distance,
+        dtype=np.float64,
+        workers=-1 if many else 1,
+    )
+    return cut_distances(distances)
+
+
+def compare_all(golds: Sequence[str], predictions: Sequence[str]) -> FloatArray:
+    """Compare every gold cell with every predicted one as `compare_values` does; shape as above."""
+    similarities = compare_all_texts(golds, predictions)
+    targets = {n: number for n, text in enumerate(golds) if (number := parse_number(text))}
+    values = {n: number for n, text in enumerate(predictions) if (number := parse_number(text)) is not None}
+    for row, target in targets.items():
+        for column, value in values.items():
+            similarities[row, column] = compare_numbers(target, value)
+    return similarities
+
+
+def compare_pairs(golds: Sequence[str], predictions: Sequence[str]) -> FloatArray:
+    """Compare texts or numbers pair by pair, as `compare_values` does; shape (pairs,)."""
+    distances: FloatArray = cpdist(
+        golds, predictions, scorer=Levenshtein.normalized_distance, dtype=np.float64
+    )
+    similarities = cut_distances(distances)
+    known = {text: parse_number(text) for text in {*golds, *predictions}}
+    for n, (gold, prediction) in enumerate(zip(golds, predictions, strict=True)):
+        target, value = known[gold], known[prediction]
+        if target and value is not None:
+            similarities[n] = compare_numbers(target, value)
+    return similarities
+
+
+def cut_distances(distances: FloatArray) -> FloatArray:
+    """Turn distances into similarities in place: 1 - d where d is under the cut, else 0."""
+    np.subtract(1.0, distances, out=distances)
+    distances[distances <= 1 - TEXT_CUT] = 0.0
+    return distances

@@ -1,0 +1,85 @@
+"""When two query results are the same. The standard library alone: a worker process imports this."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+
+Row = tuple[Hashable, ...]
+Rows = Sequence[Row]
+
+
+def judge_streambench(gold: Rows, predicted: Rows, ordered: bool = False) -> str:
+    """Compare sets of rows; an empty result on either side is wrong (STREAMBENCH, appendix F.2.1).
+
+    The order of the rows and their number do not count, the order of the columns does.
+    """
+    if not gold or not predicted:
+        return "empty"
+    return judge_bird(gold, predicted)
+
+
+def judge_bird(gold: Rows, predicted: Rows, ordered: bool = False) -> str:
+    """Compare sets of rows, as BIRD's evaluation does: as `streambench`, but empty equals empty."""
+    # Most right answers come in the same order, too, and equal lists need no hashing.
+    return "correct" if gold == predicted or set(gold) == set(predicted) else "wrong"
+
+
+def judge_test_suite(gold: Rows, predicted: Rows, ordered: bool = False) -> str:
+    """Compare bags of rows under some order of the columns (Zhong et al. 2020, test suite accuracy).
+
+    `ordered`: the rows must come in the same order too. Empty equals empty, whatever its columns.
+    """
+    if not gold and not predicted:
+        return "correct"
+    if len(gold) != len(predicted) or len(gold[0]) != len(predicted[0]):
+        return "wrong"
+    same = match_lists if ordered else match_bags
+    return "correct" if same(gold, predicted) else "wrong"
+
+
+JUDGES: dict[str, Callable[[Rows, Rows, bool], str]] = {
+    "streambench": judge_streambench,
+    "bird": judge_bird,
+    "test-suite": judge_test_suite,
+}
+
+
+def match_lists(gold: Rows, predicted: Rows) -> bool:
+    """Tell whether some order of the columns makes two lists of rows equal: their columns are one bag."""
+    return Counter(zip(*gold, strict=True)) == Counter(zip(*predicted, strict=True))
+
+
+def match_bags(gold: Rows, predicted: Rows) -> bool:
+    """Tell whether some order of the columns makes two bags of rows equal.
+
+    Columns are assigned one by one, and a beginning whose own bags differ is given up: trying every
+    order would take 10! tries for ten columns.
+    """
+    if Counter(gold) == Counter(predicted):
+        return True
+    targets = sorted(zip(*gold, strict=True), key=lambda column: -len(set(column)))
+    none = [0] * len(gold)
+    return _assign(targets, list(zip(*predicted, strict=True)), none, none)
+
+
+def _assign(targets: list[Row], columns: list[Row], gold: list[int], predicted: list[int]) -> bool:
+    """Assign `columns` to `targets`; `gold` and `predicted` number each row's values so far."""
+    if not targets:
+        return True
+    # Equal columns are interchangeable: one of them is enough to try.
+    for column in dict.fromkeys(columns):
+        numbers: dict[tuple[int, Hashable], int] = {}
+        longer = _extend(gold, targets[0], numbers)
+        candidate = _extend(predicted, column, numbers)
+        if Counter(longer) != Counter(candidate):
+            continue
+        rest = columns.copy()
+        rest.remove(column)
+        if _assign(targets[1:], rest, longer, candidate):
+            return True
+    return False
+
+
+def _extend(beginnings: list[int], column: Row, numbers: dict[tuple[int, Hashable], int]) -> list[int]:
+    return [numbers.setdefault(pair, len(numbers)) for pair in zip(beginnings, column, strict=True)]

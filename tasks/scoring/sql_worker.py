@@ -1,0 +1,235 @@
+"""The process that runs pairs of queries on SQLite files and compares their results.
+
+Started by tasks.scoring.sql_pool with the standard library alone. It can read database files and do
+nothing else: it takes a batch of pairs on stdin, answers with their verdicts on stdout, and writes into
+a page of memory which query it is at, so that its parent can tell one that never ends. Connections and
+results are kept, since a dataset asks the same databases, and the same gold queries, again and again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import mmap
+import resource
+import sqlite3
+import struct
+import sys
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+from tasks.databases.sqlite_child import limit_cpu
+from tasks.scoring.sql_rules import JUDGES, Rows
+
+LENGTH = struct.Struct(">I")
+POSITION = struct.Struct("=QII")
+"""How many steps were begun in all; the place of the pair in its batch; the step within the pair."""
+GOLD, PREDICTED, COMPARED = range(3)
+PROGRESS_STEPS = 20_000
+KEPT_CONNECTIONS = 24
+KEPT_CELLS = 1_000_000
+SLOW_SECONDS = 0.1
+"""A pair that took longer ends its batch, so that others can take what is left of it."""
+UNDECODABLE = "Could not decode to UTF-8"
+DENIED_FUNCTIONS = frozenset({"load_extension", "fts3_tokenizer", "writefile", "readfile", "edit"})
+ALLOWED = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE, sqlite3.SQLITE_READ})
+
+
+class Outcome(NamedTuple):
+    """The rows of a query, or why there are none: `timeout` or `error`, with a line."""
+
+    rows: Rows
+    failure: str = ""
+    reason: str = ""
+    lost: bool = False
+    """Memory is gone: the process should be, too."""
+
+
+class Verdict(NamedTuple):
+    """What became of a pair."""
+
+    outcome: str
+    reason: str = ""
+    lost: bool = False
+
+
+class Worker:
+    """The connections, the results that are kept, and the clock."""
+
+    def __init__(self, setup: dict[str, Any], page: mmap.mmap) -> None:
+        self.seconds: float = setup["seconds"]
+        self.heap = setup["memory"] * 3 // 4
+        self.page = page
+        self.deadline = math.inf
+        self.steps = 0
+        self.connections: OrderedDict[str, sqlite3.Connection] = OrderedDict()
+        self.results: OrderedDict[tuple[str, str], Outcome] = OrderedDict()
+        self.cells = 0
+
+    def answer(self, batch: list[tuple[str, list[str], str, str, bool]]) -> Iterator[Verdict]:
+        """Judge pairs one after the other, until one is slow."""
+        limit_cpu(2 * self.seconds + len(batch) * SLOW_SECONDS)
+        for place, (rule, uris, gold, predicted, ordered) in enumerate(batch):
+            began = time.monotonic()
+            verdict = self.judge(place, rule, uris, gold, predicted, ordered)
+            yield verdict
+            if verdict.lost or time.monotonic() - began > SLOW_SECONDS:
+                return
+
+    def judge(
+        self, place: int, rule: str, uris: list[str], gold: str, predicted: str, ordered: bool
+    ) -> Verdict:
+        """Compare on each database; the first that is not right decides."""
+        verdict = Verdict("error", "there is no database")
+        for uri in uris:
+            verdict = self.judge_one(place, rule, uri, gold, predicted, ordered)
+            if verdict.outcome != "correct":
+                break
+        return verdict
+
+    def judge_one(self, place: int, rule: str, uri: str, gold: str, predicted: str, ordered: bool) -> Verdict:
+        """Run both queries on one database and compare."""
+        self.begin(place, GOLD)
+        right = self.run(uri, gold)
+        if right.failure:
+            return Verdict("gold-error", f"the gold query: {right.reason}", right.lost)
+        self.begin(place, PREDICTED)
+        given = self.run(uri, predicted)
+        if given.failure:
+            return Verdict(given.failure, given.reason, given.lost)
+        self.begin(place, COMPARED)
+        try:
+            return Verdict(JUDGES[rule](right.rows, given.rows, ordered))
+        except MemoryError:
+            return Verdict("error", "the comparison needs more memory than it may have", lost=True)
+
+    def begin(self, place: int, step: int) -> None:
+        """Tell the parent what is being done now."""
+        self.steps += 1
+        POSITION.pack_into(self.page, 0, self.steps, place, step)
+
+    def run(self, uri: str, sql: str) -> Outcome:
+        """Give a query's result, from an earlier time where it was kept."""
+        kept = self.results.get((uri, sql))
+        if kept is not None:
+            self.results.move_to_end((uri, sql))
+            return kept
+        outcome = self.execute(uri, sql)
+        self.keep((uri, sql), outcome)
+        return outcome
+
+    def execute(self, uri: str, sql: str) -> Outcome:
+        """Run a query within its time."""
+        self.deadline = time.monotonic() + self.seconds
+        try:
+            return Outcome(self.fetch(self.connect(uri), sql))
+        except MemoryError:
+            return Outcome((), "error", "the query needs more memory than it may have", lost=True)
+        except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
+            text = str(error)
+            if "interrupted" in text and time.monotonic() > self.deadline:
+                return Outcome((), "timeout", f"no end within {self.seconds:g} s")
+            return Outcome((), "error", text[:300])
+
+    def fetch(self, connection: sqlite3.Connection, sql: str) -> Rows:
+        """Fetch all rows; text that is no UTF-8 makes the connection read text slowly from then on."""
+        try:
+            return connection.execute(sql).fetchall()
+        except sqlite3.OperationalError as error:
+            if not str(error).startswith(UNDECODABLE) or connection.text_factory is not str:
+                raise
+        connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
+        return connection.execute(sql).fetchall()
+
+    def keep(self, key: tuple[str, str], outcome: Outcome) -> None:
+        """Keep a result, and give up the oldest where all are too many."""
+        size = _count_cells(outcome)
+        if size > KEPT_CELLS // 8:
+            return
+        self.results[key] = outcome
+        self.cells += size
+        while self.cells > KEPT_CELLS:
+            self.cells -= _count_cells(self.results.popitem(last=False)[1])
+
+    def connect(self, uri: str) -> sqlite3.Connection:
+        """Open a database, or go on with it."""
+        connection = self.connections.get(uri)
+        if connection is None:
+            connection = self.connections[uri] = self.open(uri)
+            if len(self.connections) > KEPT_CONNECTIONS:
+                self.connections.popitem(last=False)[1].close()
+        else:
+            self.connections.move_to_end(uri)
+        return connection
+
+    def open(self, uri: str) -> sqlite3.Connection:
+        """Open a database that can only be read. Raises sqlite3.Error."""
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, cached_statements=16)
+        for pragma in (
+            "trusted_schema = OFF",
+            "query_only = ON",
+            "temp_store = MEMORY",
+            f"hard_heap_limit = {self.heap}",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+        # A table-valued function is built at its first use, by steps that the authorizer would refuse.
+        for name in ("json_each", "json_tree"):
+            connection.execute(f"SELECT 1 FROM {name}('[]')").fetchall()  # noqa: S608 (constants)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_WORKER_THREADS, 0)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(self.heap // 2, 1_000_000_000))
+        connection.setlimit(sqlite3.SQLITE_LIMIT_COLUMN, 500)
+        connection.set_authorizer(_authorize)
+        connection.set_progress_handler(self.is_late, PROGRESS_STEPS)
+        return connection
+
+    def is_late(self) -> bool:
+        """Tell SQLite to stop once the query's time is over."""
+        return time.monotonic() > self.deadline
+
+
+def _count_cells(outcome: Outcome) -> int:
+    return 1 + (len(outcome.rows) * len(outcome.rows[0]) if outcome.rows else 0)
+
+
+def _authorize(action: int, first: str | None, second: str | None, *_: str | None) -> int:
+    """Allow what a query does; every function but those that reach beyond the database."""
+    if action in ALLOWED:
+        return sqlite3.SQLITE_OK
+    if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() not in DENIED_FUNCTIONS:
+        return sqlite3.SQLITE_OK
+    return sqlite3.SQLITE_DENY
+
+
+def _give_up_rights(memory: int) -> None:
+    for what, limit in (
+        (resource.RLIMIT_AS, memory),
+        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_NOFILE, KEPT_CONNECTIONS + 8),
+        (getattr(resource, "RLIMIT_NPROC", resource.RLIMIT_CORE), 0),
+    ):
+        # Where a platform does not know a limit, SQLite's own heap limit and the parent's clock remain.
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(what, (limit, limit))
+
+
+def main() -> None:
+    """Answer batches until stdin ends, or memory did."""
+    setup = json.loads(sys.argv[1])
+    page = mmap.mmap(setup["page"], POSITION.size)
+    worker = Worker(setup, page)
+    _give_up_rights(setup["memory"])
+    requests, replies = sys.stdin.buffer, sys.stdout.buffer
+    while header := requests.read(LENGTH.size):
+        batch = json.loads(requests.read(*LENGTH.unpack(header)))
+        verdicts = list(worker.answer(batch))
+        body = json.dumps(verdicts).encode()
+        replies.write(LENGTH.pack(len(body)) + body)
+        replies.flush()
+        if verdicts[-1].lost:
+            return

@@ -1,0 +1,132 @@
+"""The statistics that every comparison uses: bootstrap intervals, paired differences, McNemar, Holm."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tasks.errors import BadInput
+from tasks.scoring.metric import FloatArray, IntArray, Sample, count_kinds, divide
+
+Interval = tuple[float, float]
+
+CELLS_AT_ONCE = 2_000_000
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A paired difference of means, a - b, with its percentile interval and two-sided p value."""
+
+    difference: float
+    low: float
+    high: float
+    p_value: float
+
+
+@dataclass(frozen=True)
+class McNemar:
+    """A paired comparison of yes/no outcomes. only_a: items that a alone has right."""
+
+    only_a: int
+    only_b: int
+    p_value: float
+
+
+def bootstrap(sample: Sample, draws: int = 10_000, seed: int = 0) -> dict[str, Interval | None]:
+    """Give each figure's 95% percentile interval over resampled units (items, or groups of them).
+
+    Units are drawn with replacement, as many as there are. Draws in which a figure has no value are left out
+    of its interval; a figure that never has one gets None. The same seed gives the same intervals, whatever
+    the order of the lines.
+    """
+    drawn: dict[str, list[FloatArray]] = {}
+    for weights in draw_weights(sample.counts, draws, np.random.default_rng(seed)):
+        for name, values in sample.figures(weights).items():
+            drawn.setdefault(name, []).append(values)
+    return {name: find_interval(np.concatenate(parts)) for name, parts in drawn.items()}
+
+
+def draw_weights(counts: IntArray, draws: int, rng: np.random.Generator) -> Iterator[FloatArray]:
+    """Draw how often each kind of unit is taken, in blocks of shape (some draws, kinds).
+
+    Drawing n units with replacement from kinds with these counts is a multinomial draw, so that alike units
+    need not be drawn one by one.
+    """
+    n, kinds = int(counts.sum()), len(counts)
+    if not n:
+        return
+    block = max(1, CELLS_AT_ONCE // kinds)
+    for start in range(0, draws, block):
+        size = min(block, draws - start)
+        yield rng.multinomial(n, counts / n, size=size).astype(np.float64)
+
+
+def find_interval(values: FloatArray) -> Interval | None:
+    """Give the 95% percentile interval of the draws that have a value."""
+    defined = values[~np.isnan(values)]
+    if not len(defined):
+        return None
+    low, high = np.quantile(defined, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)
+
+
+def compare_paired(
+    a: Sequence[float],
+    b: Sequence[float],
+    groups: Sequence[Hashable] | None = None,
+    draws: int = 10_000,
+    seed: int = 0,
+) -> Difference:
+    """Compare two systems on the same items by a paired bootstrap; groups, where given, are drawn whole.
+
+    Args:
+        a: one score an item.
+        b: the other system's scores of the same items, in the same order.
+        groups: what each item belongs to, where items of a group are no independent draws.
+        draws: how often to resample.
+        seed: of the draws.
+
+    The p value is twice the smaller share of draws on either side of zero, the observed difference counted as
+    one more draw, so that it is never 0. Raises BadInput for no items or unequal lengths.
+
+    """
+    if not len(a) or len(a) != len(b) or (groups is not None and len(groups) != len(a)):
+        raise BadInput("paired bootstrap", "wants the same items on both sides, and at least one")
+    labels = range(len(a)) if groups is None else groups
+    places = {label: n for n, label in enumerate(dict.fromkeys(labels))}
+    index = [places[label] for label in labels]
+    delta = np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
+    sums = np.bincount(index, weights=delta, minlength=len(places))
+    sizes = np.bincount(index, minlength=len(places)).astype(np.float64)
+    kinds, counts = count_kinds(np.column_stack([sums, sizes]))
+    rng = np.random.default_rng(seed)
+    blocks = [weights @ kinds for weights in draw_weights(counts, draws, rng)]
+    drawn = np.concatenate([divide(block[:, 0], block[:, 1]) for block in blocks])
+    low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    beyond = min(np.count_nonzero(drawn <= 0), np.count_nonzero(drawn >= 0))
+    return Difference(float(delta.mean()), float(low), float(high), min(1.0, 2 * (beyond + 1) / (draws + 1)))
+
+
+def compare_outcomes(a: Sequence[bool], b: Sequence[bool]) -> McNemar:
+    """Compare two systems' right and wrong answers to the same items by McNemar's exact test.
+
+    Raises BadInput for unequal lengths.
+    """
+    from statsmodels.stats.contingency_tables import mcnemar
+
+    if len(a) != len(b):
+        raise BadInput("McNemar's test", "wants the same items on both sides")
+    pairs = list(zip(a, b, strict=True))
+    only_a, only_b = pairs.count((True, False)), pairs.count((False, True))
+    table = [[pairs.count((True, True)), only_a], [only_b, pairs.count((False, False))]]
+    return McNemar(only_a, only_b, float(mcnemar(table, exact=True).pvalue))
+
+
+def correct_holm(p_values: Sequence[float]) -> list[float]:
+    """Adjust p values for their number by Holm's step-down method, in the given order."""
+    from statsmodels.stats.multitest import multipletests
+
+    return [float(p) for p in multipletests(p_values, method="holm")[1]] if len(p_values) else []

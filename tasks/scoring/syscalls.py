@@ -1,0 +1,86 @@
+"""A seccomp filter for code that a model wrote: what bubblewrap's namespaces leave open is refused.
+
+Shared memory that no process's size shows, other processes' memory, new namespaces, mounts, keys and the
+kernel's own machines (BPF, io_uring). Everything refused ends in "operation not permitted".
+"""
+
+from __future__ import annotations
+
+import errno
+import platform
+import struct
+
+REFUSED: dict[str, tuple[int, int]] = {
+    "ptrace": (101, 117),
+    "shmget": (29, 194),
+    "shmat": (30, 196),
+    "msgget": (68, 186),
+    "semget": (64, 190),
+    "keyctl": (250, 219),
+    "add_key": (248, 217),
+    "request_key": (249, 218),
+    "mount": (165, 40),
+    "umount2": (166, 39),
+    "pivot_root": (155, 41),
+    "unshare": (272, 97),
+    "setns": (308, 268),
+    "bpf": (321, 280),
+    "perf_event_open": (298, 241),
+    "userfaultfd": (323, 282),
+    "memfd_create": (319, 279),
+    "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
+    "kexec_load": (246, 104),
+    "open_by_handle_at": (304, 265),
+    "init_module": (175, 105),
+    "finit_module": (313, 273),
+    "personality": (135, 92),
+    "io_uring_setup": (425, 425),
+    "open_tree": (428, 428),
+    "move_mount": (429, 429),
+    "fsopen": (430, 430),
+    "fsmount": (432, 432),
+    "mount_setattr": (442, 442),
+    "memfd_secret": (447, 447),
+}
+"""Each call's number on x86-64 and on 64-bit ARM."""
+CLONE3 = 435
+CLONE_NEWUSER = 0x10000000
+
+
+PROCESSORS = {"x86_64": (0xC000003E, 56), "aarch64": (0xC00000B7, 220)}
+"""The kernel's number for each, in the order of REFUSED's numbers, and that of its call `clone`."""
+LOAD, JUMP_EQUAL, JUMP_ABOVE, JUMP_ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+NUMBER, AUDIT, FIRST_ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data
+ALLOW, KILL, REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
+X32 = 0x40000000
+"""The bit of x86-64's second set of numbers, under which the first one's refusals would not hold."""
+
+
+def make_filter() -> bytes | None:
+    """Give the filter as `bwrap --seccomp` reads it; None for a processor whose numbers are not known."""
+    if platform.machine() not in PROCESSORS:
+        return None
+    column = list(PROCESSORS).index(platform.machine())
+    audit, clone = PROCESSORS[platform.machine()]
+    program = [
+        (LOAD, 0, 0, AUDIT),
+        (JUMP_EQUAL, 1, 0, audit),
+        (RETURN, 0, 0, KILL),
+        (LOAD, 0, 0, NUMBER),
+        (JUMP_ABOVE, 0, 1, X32),
+        (RETURN, 0, 0, KILL),
+        # glibc falls back to clone, whose flags can be looked at.
+        (JUMP_EQUAL, 0, 1, CLONE3),
+        (RETURN, 0, 0, REFUSE | errno.ENOSYS),
+    ]
+    for numbers in REFUSED.values():
+        program += [(JUMP_EQUAL, 0, 1, numbers[column]), (RETURN, 0, 0, REFUSE | errno.EPERM)]
+    program += [
+        (JUMP_EQUAL, 0, 3, clone),
+        (LOAD, 0, 0, FIRST_ARGUMENT),
+        (JUMP_ANY_BIT, 0, 1, CLONE_NEWUSER),
+        (RETURN, 0, 0, REFUSE | errno.EPERM),
+        (RETURN, 0, 0, ALLOW),
+    ]
+    return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)

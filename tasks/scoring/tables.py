@@ -1,0 +1,65 @@
+"""Reading a table: TANQ's text (`a|b`, a row a line, the first one the header) or a list of rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from tasks.scoring.items import BadItem, Record, is_number, name_type
+
+TITLE = "title |"
+
+Cell = str | tuple[str, ...]
+"""A cell's text, or its values where the record lists them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A lower-case table. rows: the header first; they need not be equally long."""
+
+    rows: tuple[tuple[Cell, ...], ...]
+    title: str | None = None
+
+    def transpose(self) -> Table:
+        """Turn rows into columns; short rows are filled with empty cells."""
+        return Table(tuple(zip_longest(*self.rows, fillvalue="")), self.title)
+
+
+def get_table(record: Record, field: str) -> Table:
+    """Give a field that must be a table. Raises BadItem."""
+    value = record.get(field)
+    if isinstance(value, str):
+        return parse_table(value)
+    if not isinstance(value, list) or not all(isinstance(row, list) for row in value):
+        raise BadItem(f"{field} is {name_type(value)}; a table's text or a list of rows is wanted")
+    return Table(tuple(tuple(read_cell(cell, field) for cell in row) for row in value))
+
+
+def parse_table(text: str) -> Table:
+    """Parse a text table; a first line `title | x` is its title."""
+    lines = text.lower().split("\n")
+    title = lines.pop(0).removeprefix(TITLE).strip() if lines[0].startswith(TITLE) else None
+    return Table(tuple(tuple(cell.strip() for cell in line.split("|")) for line in lines), title)
+
+
+def read_cell(cell: object, field: str) -> Cell:
+    """Read a cell of a list of rows: text, a number, null, or a list of these. Raises BadItem."""
+    if isinstance(cell, list):
+        return tuple(read_value(value, field) for value in cell)
+    return read_value(cell, field)
+
+
+def read_value(value: object, field: str) -> str:
+    """Read one value of a cell. Raises BadItem."""
+    if value is None:
+        return ""
+    if isinstance(value, str) or is_number(value):
+        return str(value).strip().lower()
+    raise BadItem(
+        f"{field} holds {name_type(value)} as a cell; text, a number, null or a list of them is wanted"
+    )
+
+
+def spell_cell(cell: Cell) -> str:
+    """Give a cell as one text."""
+    return cell if isinstance(cell, str) else ", ".join(cell)

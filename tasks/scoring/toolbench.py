@@ -1,0 +1,155 @@
+"""ToolBench, the subset of StreamBench: the right API with the right arguments (StreamBench, section 4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from tasks.scoring.items import (
+    MAX_DEPTH,
+    BadItem,
+    Record,
+    get_optional_text,
+    get_text,
+    is_deeper,
+    load_json,
+    name_type,
+)
+from tasks.scoring.metric import FAILED, MeanTally, Metric, Score
+
+WITHOUT_JUDGE = frozenset(
+    {
+        "BART%%Advisory information",
+        "Car database%%Makes",
+        "F1 Latest News%%GET recent F1 news from all sources",
+        "Fluximmo%%get_portail_api",
+        "Football Dolphin%%Head to head statistics",
+        "Global Email V4%%Global Email V4",
+        "Handball Data%%Daily Match List-Scheduled",
+        "JAK_API%%Ben 10",
+        "JAK_API%%Brawl Stars",
+        "JAK_API%%Genshin Impact",
+        "JAK_API%%Miraculous",
+        "Marvel Vs Capcom 2%%All Characters",
+        "MikuAPI%%getRandomImage",
+        "Numbers Translator%%Numbers Translator",
+        "Numbers%%Get math fact",
+        "NumbersToLetters%%Convertir cantidad a letra Moneda MXN Español",
+        "NumbersToLetters%%Convertir cantidad a letra Moneda MXN Ingles",
+        "Password Generator API%%Base",
+        "Password Generator API%%Password of length 50",
+        "Places%%Geographic coordinates by placename",
+        "Soccer Data%%Tournament List",
+        "Token API%%generate",
+        "add_date",
+        "colegiosantaana%%Disciplina-1",
+        "colegiosantaana%%Evaluaciones-1",
+        "colegiosantaana%%Mensajes-1",
+        "forecast_weather",
+        "get_today_date",
+        "pizzaallapala%%Get Producto Promo",
+        "siteDomain%%language list",
+        "thailand%%thai4",
+    }
+)
+"""The 31 APIs whose arguments are compared; for the others a judge decides."""
+
+Arguments = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A gold call and the predicted one, whose arguments are None where they are missing or unparsable."""
+
+    api: str
+    arguments: Arguments
+    predicted_api: str | None
+    predicted_arguments: Arguments | None
+    arguments_missing: bool
+    well_formed: bool
+    judged: bool | None
+
+
+@dataclass(frozen=True)
+class ToolBench(Metric[Call]):
+    """well_formed and accuracy over all scored items, api_match over the well-formed ones.
+
+    A call is right if its API is the gold one and its arguments are: for 31 APIs every gold argument is there
+    and equal as stripped lower-case text (others may be there too; what is no text compares by its text, as
+    Python writes it); for the others the judge's word counts. What is not well-formed, or has arguments that
+    cannot be parsed, is wrong; a missing call, or a missing word of the judge where it would decide, is
+    failed.
+    """
+
+    name: ClassVar[str] = "toolbench"
+
+    def read(self, record: Record) -> Call:
+        """Take both calls; arguments are objects or JSON text."""
+        well_formed, judged = record.get("well_formed"), record.get("judged")
+        if not isinstance(well_formed, bool):
+            raise BadItem(f"well_formed is {name_type(well_formed)}; true or false is wanted")
+        if judged is not None and not isinstance(judged, bool):
+            raise BadItem(f"judged is {name_type(judged)}; true, false or null is wanted")
+        arguments = read_arguments(record, "arguments")
+        if arguments is None:
+            raise BadItem("arguments is no object, nor the JSON text of one")
+        return Call(
+            api=get_text(record, "api"),
+            arguments=arguments,
+            predicted_api=get_optional_text(record, "predicted_api"),
+            predicted_arguments=read_arguments(record, "predicted_arguments"),
+            arguments_missing=record.get("predicted_arguments") is None,
+            well_formed=well_formed,
+            judged=judged,
+        )
+
+    def tally(self, rule: str) -> MeanTally:
+        """Make an empty tally."""
+        return MeanTally(("well_formed", "api_match", "accuracy"))
+
+    def score_item(self, item: Call, rule: str) -> Score:
+        """Score one call."""
+        if not item.well_formed:
+            return Score({"well_formed": 0.0, "api_match": None, "accuracy": 0.0})
+        if item.predicted_api is None:
+            return FAILED
+        right: bool | None = False
+        matches = item.predicted_api == item.api
+        if matches:
+            right = judge_arguments(item)
+        if right is None:
+            return FAILED
+        return Score({"well_formed": 1.0, "api_match": float(matches), "accuracy": float(right)})
+
+
+def judge_arguments(call: Call) -> bool | None:
+    """Tell whether the arguments of the right API are right; None where nothing tells."""
+    if call.api not in WITHOUT_JUDGE:
+        return call.judged
+    if call.arguments_missing:
+        return None
+    predicted = call.predicted_arguments
+    return predicted is not None and all(
+        name in predicted and spell_value(predicted[name]) == spell_value(value)
+        for name, value in call.arguments.items()
+    )
+
+
+def spell_value(value: object) -> str:
+    """Give an argument's stripped lower-case text."""
+    return str(value).strip().lower()
+
+
+def read_arguments(record: Record, field: str) -> Arguments | None:
+    """Give arguments; None for null, or for text that is no JSON object. Raises BadItem for another type."""
+    value = record.get(field)
+    if isinstance(value, str):
+        try:
+            value = load_json(value.encode())
+        except ValueError:
+            return None
+        return value if isinstance(value, dict) and not is_deeper(value, MAX_DEPTH) else None
+    if value is not None and not isinstance(value, dict):
+        raise BadItem(f"{field} is {name_type(value)}; an object or its JSON text is wanted")
+    return value

@@ -1,0 +1,33 @@
+"""Scoring a list of rows the way the command does, through a file."""
+
+import json
+
+import pytest
+
+from tasks.scoring.registry import make_metric
+from tasks.scoring.running import score_file
+
+
+@pytest.fixture
+def score(tmp_path):
+    """Give a function: rows -> report; further options are the metric's."""
+
+    def run(name, rows, *, rule=None, intervals=None, items=None, **options):
+        path = tmp_path / "items.jsonl"
+        path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+        metric = make_metric(name, options)
+        return score_file(metric, str(path), rule=rule, intervals=intervals, items=items)
+
+    return run
+
+
+@pytest.fixture
+def score_items(score, tmp_path):
+    """Give a function: rows -> the lines of `--items`."""
+
+    def run(name, rows, **options):
+        path = tmp_path / "scored.jsonl"
+        score(name, rows, items=path, **options)
+        return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+    return run

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from tasks.errors import BadInput
+from tasks.scoring.execution import Execution
+from tasks.scoring.running import score_file
+from tasks.scoring.sql_servers import freeze
+
+URLS = {
+    "postgresql": "postgresql+psycopg://root@127.0.0.1/{db_id}",
+    "mariadb": "mariadb+pymysql://root@127.0.0.1/{db_id}",
+}
+SLOW = {
+    "postgresql": "SELECT pg_sleep(60)",
+    "mariadb": "SELECT count(*) FROM information_schema.columns a, information_schema.columns b, "
+    "information_schema.columns c",
+}
+TABLE = "scored_execution"
+
+
+@pytest.fixture(params=list(URLS))
+def server(request: pytest.FixtureRequest) -> Iterator[str]:
+    engine = create_engine(URLS[request.param].replace("{db_id}", "test"))
+    try:
+        with engine.begin() as connection:
+            connection.execute(text(f"DROP TABLE IF EXISTS {TABLE}"))
+            connection.execute(text(f"CREATE TABLE {TABLE} (n INTEGER, t VARCHAR(9), d NUMERIC(9, 2))"))
+            connection.execute(text(f"INSERT INTO {TABLE} VALUES (1, 'a', 0.5), (2, 'b', 2), (NULL, 'c', 3)"))
+    except SQLAlchemyError:
+        pytest.skip(f"no {request.param} on loopback")
+    yield request.param
+    with engine.begin() as connection:
+        connection.execute(text(f"DROP TABLE {TABLE}"))
+    engine.dispose()
+
+
+def test_each_outcome_on_a_server(server: str, tmp_path: Path) -> None:
+    gold = f"SELECT n, t FROM {TABLE}"
+    expected = [
+        (gold, f"SELECT n, t FROM {TABLE} ORDER BY t DESC", "correct"),
+        (gold, f"n, t FROM {TABLE}", "correct"),
+        (gold, f"SELECT t, n FROM {TABLE}", "wrong"),
+        ("SELECT 2", f"SELECT d FROM {TABLE} WHERE n = 2", "correct"),
+        ("SELECT 0.5", f"SELECT d FROM {TABLE} WHERE n = 1", "correct"),
+        ("SELECT 1", "SELECT '1'", "wrong"),
+        ("SELECT 1", "SELECT 5 % 4", "correct"),
+        ("SELECT t", f"SELECT t FROM {TABLE} WHERE t LIKE 'a%s'", "gold-error"),
+        (gold, f"SELECT n, t FROM {TABLE} WHERE t LIKE '%s'", "empty"),
+        ("SELECT 1", "SELECT missing", "error"),
+        ("SELECT 1", f"SELECT 1; DELETE FROM {TABLE}", "error"),
+        ("SELECT 1", f"WITH x AS (DELETE FROM {TABLE} RETURNING n) SELECT * FROM x", "error"),
+        ("SELECT 1", SLOW[server], "timeout"),
+        ("SELECT 3", f"SELECT count(*) FROM {TABLE}", "correct"),
+    ]
+    if server == "postgresql":
+        # What one query sets must not outlive it, nor open the transaction to writing.
+        expected += [
+            ("SELECT 1", "SELECT set_config('statement_timeout', '0', false)", "wrong"),
+            ("SELECT 1", "SELECT set_config('transaction_read_only', 'off', false)", "error"),
+            ("SELECT 1", SLOW[server], "timeout"),
+            ("SELECT 'NaN'::float", "SELECT 'NaN'::float + 1", "correct"),
+            ("SELECT ARRAY[1, 2]", "SELECT ARRAY[1, 1 + 1]", "correct"),
+        ]
+    file, out = tmp_path / "items.jsonl", tmp_path / "out.jsonl"
+    file.write_text(
+        "\n".join(
+            json.dumps({"id": n, "db_id": "test", "gold": gold, "prediction": prediction})
+            for n, (gold, prediction, _) in enumerate(expected)
+        )
+    )
+    score_file(Execution(url=URLS[server], timeout=1), str(file), items=out)
+    outcomes = [json.loads(line)["outcome"] for line in out.read_text().splitlines()]
+    assert list(zip([each[1] for each in expected], outcomes, strict=True)) == [each[1:] for each in expected]
+
+
+def test_a_url_that_cannot_be_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "items.jsonl"
+    file.write_text(json.dumps({"id": 1, "db_id": "test", "gold": "SELECT 1", "prediction": "SELECT 1"}))
+    for url, line in (
+        ("postgresql://root:secret@127.0.0.1/test", "holds a password"),
+        ("sqlite:///x.sqlite", "is a SQLite file"),
+        ("no url", "is no SQLAlchemy URL"),
+        ("postgresql+psycopg://root@127.0.0.1:1/test", "cannot be reached"),
+    ):
+        with pytest.raises(BadInput, match=line) as caught:
+            score_file(Execution(url=url), str(file))
+        assert "secret" not in str(caught.value)
+    with pytest.raises(BadInput, match="not both"):
+        Execution(tmp_path, url="postgresql://root@127.0.0.1/test")
+
+
+def test_cells_of_every_kind_can_be_compared() -> None:
+    assert freeze(float("nan")) == freeze(Decimal("nan")) == "NaN"
+    assert freeze([1, [2.0]]) == (1, (2,))
+    assert freeze({"b": 1, "a": 2}) == freeze({"a": 2, "b": 1})
+    assert freeze(memoryview(b"x")) == b"x"
+    assert freeze(Decimal("1.0")) == 1

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pytest
+
+from tasks.scoring.sql_text import drop_distinct, has_order, prepare_prediction
+
+
+@pytest.mark.parametrize(
+    ("text", "sql"),
+    [
+        ("SELECT 1", "SELECT 1"),
+        ("  select 1  ", "select 1"),
+        ("count(*) FROM t", "SELECT count(*) FROM t"),
+        ("DISTINCT a FROM t", "SELECT DISTINCT a FROM t"),
+        ("selected FROM t", "SELECT selected FROM t"),
+        ("", "SELECT "),
+        ("WITH x AS (SELECT 1) SELECT * FROM x", "WITH x AS (SELECT 1) SELECT * FROM x"),
+        ("VALUES (1)", "VALUES (1)"),
+        ("-- the query\n/* all */ SELECT 1", "-- the query\n/* all */ SELECT 1"),
+        ("-- the query\n a FROM t", "SELECT -- the query\n a FROM t"),
+        ("```sql\nSELECT 1\n```", "SELECT 1"),
+        ("```\nSELECT 1\n```", "SELECT 1"),
+        ("```sqlite\r\nSELECT 1\r\n```", "SELECT 1"),
+        ("```sql SELECT 1```", "SELECT 1"),
+        ("```SELECT 1```", "SELECT 1"),
+        ("Here it is:\n```SQL\na FROM t\n```\nIt counts.", "SELECT a FROM t"),
+        ("```sql\nSELECT 1\n```\n```sql\nSELECT 2\n```", "SELECT 1"),
+        ("```sql\nSELECT 1", "SELECT 1"),
+        ("DELETE FROM t", "SELECT DELETE FROM t"),
+    ],
+)
+def test_a_prediction_is_prepared(text: str, sql: str) -> None:
+    assert prepare_prediction(text) == sql
+
+
+@pytest.mark.parametrize(
+    ("sql", "plain"),
+    [
+        ("SELECT DISTINCT a FROM t", "SELECT  a FROM t"),
+        (
+            "SELECT count(distinct a) FROM (SELECT Distinct b FROM t)",
+            "SELECT count( a) FROM (SELECT  b FROM t)",
+        ),
+        ("SELECT 'distinct' FROM t -- distinct", "SELECT 'distinct' FROM t -- distinct"),
+        ('SELECT "distinct" FROM t', 'SELECT "distinct" FROM t'),
+        ("SELECT a IS NOT DISTINCT FROM b FROM t", "SELECT a IS NOT DISTINCT FROM b FROM t"),
+        ("SELECT DISTINCT 'open", "SELECT DISTINCT 'open"),
+    ],
+)
+def test_distinct_is_taken_out(sql: str, plain: str) -> None:
+    assert drop_distinct(sql) == plain
+
+
+@pytest.mark.parametrize(
+    ("sql", "ordered"),
+    [
+        ("SELECT a FROM t ORDER BY a", True),
+        ("select a from t order\n  by a", True),
+        ("SELECT a FROM (SELECT a FROM t ORDER BY b LIMIT 1)", True),
+        ("SELECT 'order by' FROM t", False),
+        ("SELECT a FROM orders -- order by", False),
+    ],
+)
+def test_order_by_is_seen(sql: str, ordered: bool) -> None:
+    assert has_order(sql) is ordered

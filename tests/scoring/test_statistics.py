@@ -1,0 +1,100 @@
+"""Intervals, paired differences, McNemar, Holm."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tasks.errors import BadInput
+from tasks.scoring.metric import MeanSample, count_kinds
+from tasks.scoring.statistics import (
+    bootstrap,
+    compare_outcomes,
+    compare_paired,
+    correct_holm,
+    draw_weights,
+)
+
+
+def sample(values):
+    return MeanSample.gather(("mean",), frozenset(), np.array(values, dtype=float).reshape(-1, 1))
+
+
+def test_kinds_are_sorted_counted_and_nan_equals_nan():
+    kinds, counts = count_kinds(np.array([[2, np.nan], [1, 5], [2, np.nan], [1, 4]]))
+    assert kinds.tolist()[:2] == [[1, 4], [1, 5]]
+    assert counts.tolist() == [1, 1, 2]
+
+
+def test_every_draw_takes_as_many_units_as_there_are():
+    blocks = list(draw_weights(np.array([3, 1, 6]), 1000, np.random.default_rng(0)))
+    weights = np.concatenate(blocks)
+    assert weights.shape == (1000, 3)
+    assert (weights.sum(axis=1) == 10).all()
+    assert weights.mean(axis=0) == pytest.approx([3, 1, 6], abs=0.2)
+
+
+def test_the_interval_of_a_mean_is_scipys():
+    values = np.random.default_rng(1).exponential(size=80)
+    theirs = stats.bootstrap(
+        (values,), np.mean, n_resamples=10_000, method="percentile", rng=np.random.default_rng(2)
+    ).confidence_interval
+    assert bootstrap(sample(values))["mean"] == pytest.approx((theirs.low, theirs.high), abs=0.02)
+
+
+def test_the_interval_of_a_share_is_binomial():
+    # 50 of 100: the count of a draw is Binomial(100, 0.5), whose 2.5% and 97.5% points are 40 and 60
+    assert bootstrap(sample([1] * 50 + [0] * 50))["mean"] == (0.4, 0.6)
+
+
+def test_the_same_seed_gives_the_same_interval_and_order_does_not_matter():
+    values = np.random.default_rng(1).random(50)
+    assert bootstrap(sample(values), 500, 7) == bootstrap(sample(values[::-1]), 500, 7)
+    assert bootstrap(sample(values), 500, 7) != bootstrap(sample(values), 500, 8)
+
+
+def test_no_units_have_no_interval():
+    assert bootstrap(sample([])) == {}
+
+
+def test_equal_systems_do_not_differ_and_clear_ones_do():
+    a = [1, 0] * 50
+    equal = compare_paired(a, a)
+    assert (equal.difference, equal.low, equal.high, equal.p_value) == (0, 0, 0, 1)
+    clear = compare_paired([1] * 50 + [0] * 50, [0] * 90 + [1] * 10)
+    assert clear.difference == pytest.approx(0.4)
+    assert clear.low > 0.2
+    assert clear.p_value == pytest.approx(2 / 10_001)  # no draw reached zero
+
+
+def test_groups_are_drawn_whole():
+    # One group of 50 in which a is better, one of 50 in which b is: of two groups, both are the same one
+    # in half of the draws, so the interval reaches from -1 to 1. Items drawn one by one would stay near 0.
+    a, b = [1] * 50 + [0] * 50, [0] * 50 + [1] * 50
+    grouped = compare_paired(a, b, groups=["x"] * 50 + ["y"] * 50)
+    assert (grouped.low, grouped.high) == (-1, 1)
+    single = compare_paired(a, b)
+    assert -0.3 < single.low < single.high < 0.3
+
+
+def test_pairs_must_fit():
+    with pytest.raises(BadInput, match="the same items"):
+        compare_paired([1, 2], [1])
+    with pytest.raises(BadInput, match="the same items"):
+        compare_outcomes([True], [])
+
+
+def test_mcnemar_is_the_sign_test_of_the_items_that_differ():
+    # 6 items for a alone, 1 for b alone: 2 * (C(7,0) + C(7,1)) / 2^7 = 16/128
+    a = [True] * 6 + [False] + [True] * 20 + [False] * 3
+    b = [False] * 6 + [True] + [True] * 20 + [False] * 3
+    found = compare_outcomes(a, b)
+    assert (found.only_a, found.only_b) == (6, 1)
+    assert found.p_value == pytest.approx(16 / 128)
+    assert compare_outcomes([True], [True]).p_value == 1
+
+
+def test_holm_by_hand():
+    # sorted 0.01 0.02 0.04: times 3, 2, 1, never falling: 0.03 0.04 0.04
+    assert correct_holm([0.04, 0.01, 0.02]) == pytest.approx([0.04, 0.03, 0.04])
+    assert correct_holm([0.9, 0.8]) == pytest.approx([1, 1])
+    assert correct_holm([]) == []
