@@ -35,6 +35,9 @@ def run(
         bool, typer.Option("--replay", help="Ask no model: every call must be in a ledger.")
     ] = False,
     plain: Annotated[bool, typer.Option("--plain", help="Without Prefect.")] = False,
+    only_failed: Annotated[
+        bool, typer.Option("--only-failed", help="Only what failed or was stopped in its last run.")
+    ] = False,
     assignments: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Edit params.yaml first; repeatable."),
@@ -61,6 +64,7 @@ def run(
             targets or [],
             replay=replay,
             plain=plain,
+            only_failed=only_failed,
             assignments=assignments or [],
             limit=limit,
             budget_usd=budget_usd,
