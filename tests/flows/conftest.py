@@ -1,5 +1,6 @@
 """Small real DVC projects for the runner's tests: one of shell commands, one of stages that ask a model."""
 
+import asyncio
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -127,6 +128,8 @@ class Trial(Project):
     """The trial flow, and what its endpoint on loopback was asked."""
 
     asked: list[str] = field(default_factory=list)
+    delay_s: float = 0.0
+    """How long its endpoint takes for an answer."""
 
     def open(self, **options) -> Run:
         """Open a run of the project as the command line does."""
@@ -153,6 +156,7 @@ class Trial(Project):
         body = await request.json()
         question = body["messages"][-1]["content"].strip()
         self.asked.append(question)
+        await asyncio.sleep(self.delay_s)
         text = "Nonsense" if "odd" in question else f"It is {question.split()[-1]}"
         choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
         usage = {"prompt_tokens": 20, "completion_tokens": 5, "total_tokens": 25}
