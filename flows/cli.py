@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -26,6 +27,17 @@ Targets = Annotated[
     typer.Argument(metavar="[FLOW|STAGE]...", help="Flows or stages; everything where none is named."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, on stdout.")]
+
+
+@app.command()
+def init(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty folder.")]) -> None:
+    """Make a project of your own from this one: its code, and a database and a model to fill in.
+
+    Example: benchloom init ../my-benchmark
+    """
+    from flows.commands.init import init_command
+
+    raise typer.Exit(init_command(folder))
 
 
 @app.command()
@@ -139,6 +151,17 @@ def report(
     from flows.commands.report import report_command
 
     raise typer.Exit(report_command(open_it=open_it))
+
+
+@app.command()
+def doctor(as_json: Json = False) -> None:
+    """Say what is missing on this machine, and the command that mends it.
+
+    Example: benchloom doctor --json
+    """
+    from flows.commands.doctor import doctor_command
+
+    raise typer.Exit(doctor_command(as_json=as_json))
 
 
 @app.command()
