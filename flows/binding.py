@@ -210,4 +210,5 @@ def row_type_of(function: Callable[..., Any]) -> type:
     hint = get_type_hints(function)["return"]
     if get_origin(hint) is not Drafts:
         raise TypeError(f"{function.__qualname__} must return Drafts[Row]")
-    return get_args(hint)[0]  # type: ignore[no-any-return]
+    row: type = get_args(hint)[0]
+    return row

@@ -30,12 +30,26 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and
 
 
 @app.command()
+def init(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty folder.")]) -> None:
+    """Make a project of your own from this one: its code, and a database and a model to fill in.
+
+    Example: benchloom init ../my-benchmark
+    """
+    from flows.commands.init import init_command
+
+    raise typer.Exit(init_command(folder))
+
+
+@app.command()
 def run(
     targets: Targets = None,
     replay: Annotated[
         bool, typer.Option("--replay", help="Ask no model: every call must be in a ledger.")
     ] = False,
     plain: Annotated[bool, typer.Option("--plain", help="Without Prefect.")] = False,
+    only_failed: Annotated[
+        bool, typer.Option("--only-failed", help="Only what failed or was stopped in its last run.")
+    ] = False,
     assignments: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Edit params.yaml first; repeatable."),
@@ -62,6 +76,7 @@ def run(
             targets or [],
             replay=replay,
             plain=plain,
+            only_failed=only_failed,
             assignments=assignments or [],
             limit=limit,
             budget_usd=budget_usd,
@@ -195,6 +210,17 @@ def report(
     from flows.commands.report import report_command
 
     raise typer.Exit(report_command(open_it=open_it))
+
+
+@app.command()
+def doctor(as_json: Json = False) -> None:
+    """Say what is missing on this machine, and the command that mends it.
+
+    Example: benchloom doctor --json
+    """
+    from flows.commands.doctor import doctor_command
+
+    raise typer.Exit(doctor_command(as_json=as_json))
 
 
 @app.command()

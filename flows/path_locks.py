@@ -6,13 +6,35 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from typing import Any
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
 
 from dvc.lock import LockError
-from dvc.rwlock import rwlock
+from dvc.rwlock import RWLockFileCorruptedError, RWLockFileFormatError, rwlock
 
-from tasks.errors import LockHeld
+from tasks.errors import BadInput, LockHeld
+from tasks.files import write_beside
+
+
+class WholeFiles:
+    """What DVC's lock file is read and written through: never leaves half of one on a full disk.
+
+    DVC writes that file in place, and with half of it refuses every later run.
+    """
+
+    def __init__(self, fs: Any) -> None:
+        self.join = fs.join
+
+    @contextmanager
+    def open(self, path: str, mode: str = "r", encoding: str = "utf-8") -> Iterator[IO[str]]:
+        """Open a text file; one that is written takes its place when the block ends well."""
+        if mode == "r":
+            with Path(path).open(encoding=encoding) as file:
+                yield file
+            return
+        with write_beside(Path(path)) as draft, draft.open(mode, encoding=encoding) as file:
+            yield file
 
 
 class PathLocks:
@@ -25,6 +47,7 @@ class PathLocks:
 
     def __init__(self, repo: Any) -> None:
         self.repo = repo
+        self.files = WholeFiles(repo.fs)
         self.counts: Counter[tuple[str, str]] = Counter()
         self.groups: list[tuple[ExitStack, frozenset[tuple[str, str]]]] = []
         self.mutex = threading.Lock()
@@ -40,7 +63,7 @@ class PathLocks:
                 stack.enter_context(
                     rwlock(
                         self.repo.tmp_dir,
-                        self.repo.fs,
+                        self.files,
                         " ".join(sys.argv),
                         [path for mode, path in new if mode == "read"],
                         [path for mode, path in new if mode == "write"],
@@ -48,7 +71,13 @@ class PathLocks:
                     )
                 )
             except LockError as error:
-                raise LockHeld(f"another run holds {str(error).replace(chr(10), ' ')}") from error
+                raise LockHeld(f"another run holds {name_holder(error)}") from error
+            except (RWLockFileCorruptedError, RWLockFileFormatError) as error:
+                raise BadInput(
+                    Path(self.repo.tmp_dir, "rwlock"),
+                    "was cut short, as on a full disk",
+                    hint="remove it once no other run is going on",
+                ) from error
             self.groups.append((stack, frozenset(new)))
             self.counts.update(wanted)
         try:
@@ -58,5 +87,12 @@ class PathLocks:
                 self.counts.subtract(wanted)
                 for group in list(self.groups):
                     if not any(self.counts[item] for item in group[1]):
-                        group[0].close()
                         self.groups.remove(group)
+                        # A path that cannot be released now is free once this process has ended.
+                        with suppress(OSError, LockError):
+                            group[0].close()
+
+
+def name_holder(error: LockError) -> str:
+    """Say which path is held, by which process and command, out of DVC's message."""
+    return " ".join(str(error).partition("\n\n")[0].split())

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
+
 from flows.binding import Bound, Places, bind
 from flows.outcomes import load_outcome
 from flows.recorder import Node, Recorder
 from flows.session import Session
-from tasks.artifacts.parquet import count_rows
 from tasks.models.planning import Plan
 
 GROWTH = 2.0
@@ -26,7 +27,10 @@ GROWTH = 2.0
 
 @dataclass(frozen=True)
 class Range:
-    """From at least to at most; `exact` where the inputs are at hand and only re-asking can add."""
+    """From at least to at most; `exact` where the inputs are at hand and only re-asking can add.
+
+    high is infinite where nothing tells how much it may be.
+    """
 
     low: float = 0
     high: float = 0
@@ -37,6 +41,7 @@ class Range:
 
 
 NOTHING = Range()
+UNKNOWN = Range(0, math.inf, exact=False)
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,8 @@ def plan_stages(
         node = recorder.nodes[name]
         waiting = [upstream for upstream in node.upstream if upstream in plans]
         if waiting:
-            plans[name] = _plan_from_last(recorder.root, node, (f"after {', '.join(waiting)}",))
+            after = (f"after {', '.join(waiting)}",)
+            plans[name] = _plan_from_last(recorder.root, node, after, session)
         elif why := tuple(recorder.explain(name)):
             plans[name] = _plan_at_hand(recorder.root, node, why, params, session)
     return list(plans.values())
@@ -97,23 +103,29 @@ def _plan_at_hand(
     )
 
 
-def _plan_from_last(root: Path, node: Node, why: tuple[str, ...]) -> StagePlan:
-    """Give a range for a stage whose inputs another stage will only make."""
+def _plan_from_last(root: Path, node: Node, why: tuple[str, ...], session: Session) -> StagePlan:
+    """Give a range for a stage whose inputs another will only make: up to GROWTH times its last calls."""
     if not _asks(node):
         return StagePlan(node.name, why, exact_calls=0, seconds=_last_seconds(root, node))
-    last = load_outcome(root, node.name)
-    calls = _count_last_calls(root, node) or (last.calls if last else 0)
-    spent = (last.prompt_tokens + last.completion_tokens) if last else 0
-    price = last.paid_usd / last.calls_live if last and last.calls_live else 0.0
-    many = Range(0, math.ceil(calls * GROWTH), exact=False)
+    last = _read_last_calls(root, node)
+    if last is None:
+        return StagePlan(node.name, why, calls=UNKNOWN, tokens=UNKNOWN, usd=UNKNOWN)
+    price = session.caller.budget.price
+    calls = _grow(len(last))
     return StagePlan(
         node.name,
         why,
-        calls=many,
-        tokens=Range(0, math.ceil(spent * GROWTH), exact=False),
-        usd=Range(0, price * many.high, exact=False),
-        seconds=_scale_seconds(root, node, many),
+        calls=calls,
+        tokens=_grow(sum(call["prompt_tokens"] + call["completion_tokens"] for call in last)),
+        usd=_grow(
+            sum(price(call["model"], call["prompt_tokens"], call["completion_tokens"]).usd for call in last)
+        ),
+        seconds=_scale_seconds(root, node, calls),
     )
+
+
+def _grow(figure: float) -> Range:
+    return Range(0, figure * GROWTH, exact=False)
 
 
 def _asks(node: Node) -> bool:
@@ -127,11 +139,14 @@ def _retry_factor(bound: Bound, session: Session) -> int:
     return max((role.attempts for role in roles), default=1)
 
 
-def _count_last_calls(root: Path, node: Node) -> int:
+def _read_last_calls(root: Path, node: Node) -> list[dict[str, Any]] | None:
+    """Read model and tokens of the calls that a stage's artifact was made by; None where there is none."""
     for out in node.outs:
         if out.endswith(".calls.parquet") and (root / out).is_file():
-            return count_rows(root / out)
-    return 0
+            columns = ["model", "prompt_tokens", "completion_tokens"]
+            rows: list[dict[str, Any]] = pq.read_table(root / out, columns=columns).to_pylist()
+            return rows
+    return None
 
 
 def _last_seconds(root: Path, node: Node) -> Range | None:

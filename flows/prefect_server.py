@@ -16,9 +16,12 @@ QUIET = {
     "PREFECT_SERVER_UI_API_URL": "/api",
     "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
     "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",
+    "PREFECT_LOGGING_INTERNAL_LEVEL": "CRITICAL",
     "DO_NOT_TRACK": "1",
 }
 """Nothing is told to anybody outside, and the console is left to our own lines."""
+RETRIES = "PREFECT_CLIENT_MAX_RETRIES"
+"""A server of our own, on this machine, that does not answer is gone: five tries would take a minute each."""
 
 
 @contextmanager
@@ -47,6 +50,7 @@ def use_prefect(root: Path, say: Callable[[str], None]) -> Iterator[str]:
         environment,
     )
     os.environ["PREFECT_API_URL"] = f"{server.url}/api"
+    os.environ.setdefault(RETRIES, "2")
     say(f"Prefect's pages: {server.url}")
     with keep_server(folder, SERVER):
         yield server.url

@@ -12,8 +12,8 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,12 @@ from dvc.exceptions import DvcException
 from dvc.lock import LockError
 from dvc.repo import Repo
 from dvc.stage.cache import RunCacheNotFoundError
+from dvc.stage.serialize import to_lockfile
 from dvc.utils.serialize import dump_yaml, load_yaml
 
 from flows import STARTED
 from flows.path_locks import PathLocks
-from tasks.errors import BadInput, ChangedWhileRunning, LockHeld, StageFailed
+from tasks.errors import BadInput, BenchloomError, ChangedWhileRunning, LockHeld, StageFailed
 from tasks.files import write_beside
 
 FLUSH_EVERY_S = 30.0
@@ -92,7 +93,6 @@ class Recorder:
         self.code = self._hash_code()
         self.locked = {name: self._read_locked(stage) for name, stage in self.stages.items()}
         self.pending: list[Any] = []
-        self.flushed = time.monotonic()
 
     def _describe(self, stage: Any, upstream: tuple[str, ...]) -> Node:
         words = str(stage.cmd).split()
@@ -209,25 +209,45 @@ class Recorder:
     def _enqueue(self, stage: Any) -> None:
         with self.mutex:
             self.pending.append(stage)
-            if time.monotonic() - self.flushed > FLUSH_EVERY_S:
-                self.flush()
 
     def flush(self) -> None:
-        """Write all pending stages into dvc.lock at once, sorted by name.
+        """Write all pending stages into dvc.lock at once. Raises StageFailed where that cannot be written.
 
         `stage.dump` rewrites the whole file each time: with many stages that costs more than the work.
         """
         with self.mutex:
-            self.flushed = time.monotonic()
             if not self.pending:
                 return
-            with self._repo_lock():
-                dvcfile = self.pending[0].dvcfile
-                dvcfile.dump_stages(
-                    sorted(self.pending, key=lambda stage: stage.addressing), update_pipeline=False
-                )
-                sort_lock(self.root / "dvc.lock")
+            try:
+                with self._repo_lock():
+                    for place in {Path(stage.path).with_name("dvc.lock") for stage in self.pending}:
+                        here = [stage for stage in self.pending if Path(stage.path).parent == place.parent]
+                        write_lock(place, here)
+                        self.repo.scm_context.track_file(str(place))
+            except OSError as error:
+                raise StageFailed(
+                    f"dvc.lock cannot be written: {error.strerror or error}; run the same command again, "
+                    f"and the {len(self.pending)} stages that it lacks come back from the run cache"
+                ) from error
             self.pending.clear()
+
+    @contextmanager
+    def keep_flushing(self, every_s: float = FLUSH_EVERY_S) -> Iterator[None]:
+        """Write dvc.lock at intervals for as long as the block runs, and once more when it ends."""
+        done = threading.Event()
+
+        def flush() -> None:
+            while not done.wait(every_s):
+                with suppress(BenchloomError):  # the last one, below, says what is wrong
+                    self.flush()
+
+        thread = threading.Thread(target=flush, name="flush", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            self.flush()
 
     def close(self) -> None:
         """Let go of the repository's handles."""
@@ -297,12 +317,14 @@ def hash_file(path: Path) -> str:
         return "missing"
 
 
-def sort_lock(path: Path) -> None:
-    """Put dvc.lock's stages in the order of their names, so that a run's timing leaves no trace."""
-    data = load_yaml(str(path))
-    stages = data["stages"]
-    if list(stages) == sorted(stages):
-        return
-    data["stages"] = {name: stages[name] for name in sorted(stages)}
+def write_lock(path: Path, stages: Iterable[Any]) -> None:
+    """Write stages into a dvc.lock, sorted by name, so that a run's timing leaves no trace.
+
+    DVC would write the file in place: on a full disk, half of it would stay and every record be lost.
+    """
+    data = load_yaml(str(path)) if path.exists() else {}
+    entries = dict(data.get("stages", {}))
+    for stage in stages:
+        entries.update(to_lockfile(stage))
     with write_beside(path) as draft:
-        dump_yaml(str(draft), data)
+        dump_yaml(str(draft), {"schema": "2.0", **data, "stages": dict(sorted(entries.items()))})

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from prefect import flow, get_run_logger, task
@@ -16,22 +18,29 @@ from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows.outcomes import Outcome, describe_outcome
 from flows.papers import find_step
-from flows.runner import Run
+from flows.runner import STOPPING, Run, run_plain
 from tasks.errors import ModelFailed
 
 STATE_NAMES = {"fresh": "Cached", "restored": "Restored", "ran": "Completed"}
 
 
 def run_flow(run: Run, names: Sequence[str], workers: int, title: str) -> None:
-    """Bring stages up to date under Prefect. Outcomes and errors are left in `run`."""
+    """Bring stages up to date under Prefect. Outcomes and errors are left in `run`.
+
+    Where Prefect's server is lost on the way, the run goes on without it.
+    """
     runner: Any = ThreadPoolTaskRunner(max_workers=workers)
+    pages = Pages(run)
+    # A line that cannot be sent to a lost server is said once by us, not each time by its handlers.
+    logging.raiseExceptions = False
 
     @flow(name=title, task_runner=runner, persist_result=False, validate_parameters=False)
     def reproduce(stages: list[str]) -> State[Any]:
+        run.listen()  # Prefect has put a SIGTERM handler of its own before ours, which no stage hears of
         futures: dict[str, Any] = {}
         for name in stages:
             waits = [futures[up] for up in run.recorder.nodes[name].upstream if up in futures]
-            futures[name] = make_task(run, name).submit(wait_for=waits)
+            futures[name] = make_task(run, name, pages).submit(wait_for=waits)
         wait_for_futures(list(futures.values()))
         failed = sorted(run.errors)
         if failed:
@@ -41,14 +50,47 @@ def run_flow(run: Run, names: Sequence[str], workers: int, title: str) -> None:
     try:
         reproduce(list(names), return_state=True)
     except KeyboardInterrupt:
-        run.stopping.set()
-        run.say("stopping: stages that run now are ended, what has finished is kept")
+        run.say(STOPPING)
+    except Exception as error:  # noqa: BLE001 - what a stage raised is in run.errors: this is Prefect's own
+        pages.lose(error)
+        run_plain(run, [name for name in names if name not in run.outcomes], workers)
     for name in names:
-        if name not in run.outcomes:
-            run.outcomes[name] = Outcome(name, "skipped", error="waits for a stage that failed")
+        if name not in run.outcomes and not run.stopping.is_set():
+            run.keep(Outcome(name, "skipped", error="waits for a stage that failed"))
 
 
-def make_task(run: Run, name: str) -> Any:
+@dataclass
+class Pages:
+    """What stages leave on Prefect's server beside their states: a line and a table each."""
+
+    run: Run
+    lost: bool = False
+
+    def report(self, outcome: Outcome) -> None:
+        """Leave a stage's line and table. A stage that is recorded does not fail for want of them."""
+        if self.lost:
+            return
+        try:
+            get_run_logger().info(describe_outcome(outcome))
+            create_table_artifact(
+                table=tabulate(outcome),
+                key=artifact_key(outcome.stage),
+                description=f"What `{outcome.stage}` did",
+            )
+        except Exception as error:  # noqa: BLE001 - whatever the server or the way to it may raise
+            self.lose(error)
+
+    def lose(self, error: Exception) -> None:
+        """Say once that the server is lost, and ask it nothing more."""
+        if not self.lost:
+            self.lost = True
+            self.run.say(
+                "Prefect's server no longer answers, and this run goes on without it "
+                f"({type(error).__name__}: {' '.join(str(error).split())})"
+            )
+
+
+def make_task(run: Run, name: str, pages: Pages) -> Any:
     """Make the Prefect task of one stage."""
     step = find_step(run.recorder.nodes[name].stage)
 
@@ -65,10 +107,7 @@ def make_task(run: Run, name: str) -> Any:
     def bring_up() -> State[Any]:
         outcome = run.bring_up(name)
         if outcome.state != "fresh":
-            get_run_logger().info(describe_outcome(outcome))
-            create_table_artifact(
-                table=tabulate(outcome), key=artifact_key(name), description=f"What `{name}` did"
-            )
+            pages.report(outcome)
         return Completed(name=STATE_NAMES[outcome.state], message=describe_outcome(outcome))
 
     return bring_up

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
+import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flows.outcomes import Outcome, describe_outcome, save_outcome
+from flows.outcomes import Outcome, State, describe_outcome, save_outcome
 from flows.recorder import Node, Recorder
 from tasks.errors import BenchloomError, StageFailed
 
@@ -23,6 +28,8 @@ if TYPE_CHECKING:
     from tasks.models.asker import StageAsk
 
 STOP_POLL_S = 0.2
+COMMAND_PATIENCE_S = 10.0
+STOPPING = "stopping: what has finished is kept, calls in flight are recorded; Ctrl-C again ends at once"
 
 
 class Interrupted(BenchloomError):
@@ -51,24 +58,35 @@ class Run:
     mutex: threading.Lock = field(default_factory=threading.Lock)
     session: Session | None = None
 
+    def listen(self) -> None:
+        """Take Ctrl-C and SIGTERM as the wish to stop. Must be called in the main thread."""
+
+        def stop(number: int, frame: object) -> None:
+            self.stopping.set()
+            raise KeyboardInterrupt
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, stop)
+
     def bring_up(self, name: str) -> Outcome:
         """Bring one stage up to date; its upstream stages must be. Raises what the stage raises."""
-        if self.stopping.is_set():
-            raise Interrupted(f"{name}: not run, the run was stopped")
         started = time.monotonic()
         node = self.recorder.nodes[name]
         try:
             outcome = self._bring_up(node)
         except (Exception, KeyboardInterrupt, asyncio.CancelledError) as error:
-            seconds = round(time.monotonic() - started, 3)
-            self._keep(Outcome(name, "failed", error=describe_error(error), seconds=seconds))
             with self.mutex:
                 self.errors[name] = error
+            seconds = round(time.monotonic() - started, 3)
+            state: State = "skipped" if isinstance(error, Interrupted) else "failed"
+            self.keep(Outcome(name, state, error=describe_error(error), seconds=seconds))
             raise
-        self._keep(outcome)
+        self.keep(outcome)
         return outcome
 
     def _bring_up(self, node: Node) -> Outcome:
+        if self.stopping.is_set():
+            raise Interrupted("the run was stopped")
         if not self.recorder.explain(node.name):
             return Outcome(node.name, "fresh")
         with self.recorder.hold(node.name):
@@ -100,9 +118,17 @@ class Run:
 
     def _execute_command(self, node: Node) -> dict[str, Any]:
         """Run a stage that is not ours the way DVC does: its command in a shell."""
-        done = subprocess.run(node.command, shell=True, cwd=self.root, check=False)  # noqa: S602 - the user's own dvc.yaml
-        if done.returncode:
-            raise StageFailed(f"{node.name}: `{node.command}` ended with {done.returncode}")
+        with subprocess.Popen(  # noqa: S602 - the user's own dvc.yaml
+            node.command, shell=True, cwd=self.root, start_new_session=True
+        ) as process:
+            while process.poll() is None:
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(STOP_POLL_S)
+                if self.stopping.is_set():
+                    end_group(process)
+                    raise Interrupted("the run was stopped")
+        if process.returncode:
+            raise StageFailed(f"{node.name}: `{node.command}` ended with {process.returncode}")
         return {"stage": node.name, "state": "ran"}
 
     def make_ask(self, stage: str, prompts: Path) -> Any:
@@ -113,21 +139,33 @@ class Run:
         return self.session.make_ask(stage, prompts)
 
     def run_coroutine(self, work: Coroutine[Any, Any, Any]) -> Any:
-        """Run a stage's coroutine; it is cancelled when the run is stopped."""
-        return asyncio.run(end_when(work, self.stopping))
+        """Run a stage's coroutine; it is cancelled when the run is stopped. Raises Interrupted then."""
+        try:
+            return asyncio.run(end_when(work, self.stopping))
+        except asyncio.CancelledError as error:
+            if self.stopping.is_set():
+                raise Interrupted("the run was stopped; what it was told is in the ledger") from error
+            raise
 
     def finish(self) -> None:
         """Write dvc.lock and close what was opened, however the run ended."""
-        self.recorder.flush()
-        if self.session is not None:
-            self.session.close()
+        try:
+            self.recorder.flush()
+        finally:
+            if self.session is not None:
+                self.session.close()
 
-    def _keep(self, outcome: Outcome) -> None:
+    def keep(self, outcome: Outcome) -> None:
+        """Keep what a stage came to, and say it."""
         with self.mutex:
             self.outcomes[outcome.stage] = outcome
-        if outcome.state != "fresh":
+        if outcome.state == "fresh":
+            return
+        self.say(describe_outcome(outcome))
+        try:
             save_outcome(self.root, outcome)
-            self.say(describe_outcome(outcome))
+        except OSError as error:
+            self.say(f"{outcome.stage}: its outcome is not kept for `status`: {error.strerror}")
 
 
 async def end_when(work: Coroutine[Any, Any, Any], stopping: threading.Event) -> Any:
@@ -140,10 +178,31 @@ async def end_when(work: Coroutine[Any, Any, Any], stopping: threading.Event) ->
     return await task
 
 
+def end_group(process: subprocess.Popen[bytes]) -> None:
+    """End a command with all that it started: asked first, then killed."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(COMMAND_PATIENCE_S)
+            return
+
+
 def describe_error(error: BaseException) -> str:
     """Say what went wrong in one line; an error that is not ours with its kind, for it is a bug."""
     text = " ".join(str(error).split())
+    if is_disk_full(error):
+        return f"the disk is full; make room and run the same command again ({text})"
     return text if isinstance(error, BenchloomError) else f"{type(error).__name__}: {text}"
+
+
+def is_disk_full(error: BaseException | None) -> bool:
+    """Tell whether an error, or what brought it about, is a disk or quota without room."""
+    if error is None:
+        return False
+    full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+    full = full or (isinstance(error, sqlite3.Error) and error.sqlite_errorcode == sqlite3.SQLITE_FULL)
+    return full or is_disk_full(error.__cause__ or error.__context__)
 
 
 def count_calls(ask: StageAsk) -> dict[str, Any]:
@@ -174,7 +233,7 @@ def run_plain(run: Run, names: Sequence[str], workers: int) -> None:
             while sorter.is_active():
                 for name in sorted(sorter.get_ready()):
                     if blocker := find_blocker(run, name):
-                        run._keep(Outcome(name, "skipped", error=f"waits for {blocker}"))
+                        run.keep(Outcome(name, "skipped", error=f"waits for {blocker}"))
                         sorter.done(name)
                     else:
                         running[pool.submit(run.bring_up, name)] = name
@@ -182,8 +241,7 @@ def run_plain(run: Run, names: Sequence[str], workers: int) -> None:
                 for future in finished:
                     sorter.done(running.pop(future))
         except KeyboardInterrupt:
-            run.stopping.set()
-            run.say("stopping: stages that run now are ended, what has finished is kept")
+            run.say(STOPPING)
 
 
 def find_blocker(run: Run, name: str) -> str | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from graphlib import TopologicalSorter
+from pathlib import Path
 
+from flows.outcomes import load_outcome
 from flows.papers import PAPERS, find_paper
 from flows.recorder import Node
 from tasks.errors import BadInput
@@ -37,6 +39,13 @@ def select_nodes(nodes: Mapping[str, Node], targets: Sequence[str]) -> list[str]
                 chosen.add(upstream)
                 todo.append(upstream)
     return [name for name in order_nodes(nodes) if name in chosen]
+
+
+def select_failed(root: Path, nodes: Mapping[str, Node], names: Sequence[str]) -> list[str]:
+    """Keep of `names` the stages whose last run failed or was stopped, and what these stand on."""
+    last = {name: load_outcome(root, name) for name in names}
+    failed = [name for name, outcome in last.items() if outcome and outcome.state in ("failed", "skipped")]
+    return select_nodes(nodes, failed) if failed else []
 
 
 def _matches(node: Node, target: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -40,14 +41,25 @@ def to_document(plans: Sequence[StagePlan]) -> dict[str, Any]:
     """Lay a plan out for machines: stages, and totals with their exact part."""
     timed = [plan.seconds for plan in plans if plan.seconds is not None]
     return {
-        "stages": [asdict(plan) for plan in plans],
+        "stages": [write_stage(plan) for plan in plans],
         "exact_calls": sum(plan.exact_calls or 0 for plan in plans),
         "recorded": sum(plan.recorded for plan in plans),
-        "calls": asdict(total([plan.calls for plan in plans])),
-        "tokens": asdict(total([plan.tokens for plan in plans])),
-        "usd": asdict(total([plan.usd for plan in plans])),
-        "seconds": asdict(total(timed)) if len(timed) == len(plans) else None,
+        "calls": write_range(total([plan.calls for plan in plans])),
+        "tokens": write_range(total([plan.tokens for plan in plans])),
+        "usd": write_range(total([plan.usd for plan in plans])),
+        "seconds": write_range(total(timed)) if len(timed) == len(plans) else None,
     }
+
+
+def write_stage(plan: StagePlan) -> dict[str, Any]:
+    """Lay one stage's plan out for machines."""
+    ranges = {name: span for name, span in vars(plan).items() if isinstance(span, Range)}
+    return {**asdict(plan), **{name: write_range(span) for name, span in ranges.items()}}
+
+
+def write_range(span: Range) -> dict[str, Any]:
+    """Lay a range out for machines: JSON has no infinity, so an unknown end is null."""
+    return {**asdict(span), "high": span.high if math.isfinite(span.high) else None}
 
 
 def print_plan(plans: Sequence[StagePlan]) -> None:
@@ -74,14 +86,11 @@ def print_plan(plans: Sequence[StagePlan]) -> None:
     calls = total([plan.calls for plan in plans])
     console.print(f"{len(plans)} stages would run. New calls: {show(calls)}, of which first attempts known "
                   f"exactly: {document['exact_calls']}. In the ledger: {document['recorded']}.")  # fmt: skip
-    seconds = document["seconds"]
+    timed = [plan.seconds for plan in plans if plan.seconds is not None]
+    known = len(timed) == len(plans)
     console.print(
         f"Dollars: {show(total([plan.usd for plan in plans]), 4)}. Seconds: "
-        + (
-            "not known, for some of it has never run here."
-            if seconds is None
-            else f"{show(Range(**seconds))}."
-        )
+        + (f"{show(total(timed))}." if known else "not known, for some of it has never run here.")
     )
 
 
@@ -92,6 +101,8 @@ def total(ranges: Sequence[Range]) -> Range:
 
 def show(span: Range, digits: int = 0) -> str:
     """Write a range: one figure where both ends agree, `~` where it rests on an earlier run."""
+    if math.isinf(span.high):
+        return f"at least {span.low:.{digits}f}" if span.low else "not known"
     low, high = f"{span.low:.{digits}f}", f"{span.high:.{digits}f}"
     mark = "" if span.exact else "~"
     return mark + (low if low == high else f"{low} to {high}")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from flows.recorder import Recorder
 from flows.runner import Interrupted, Run, run_plain
-from flows.selection import select_nodes
+from flows.selection import select_failed, select_nodes
 from flows.settings import find_project, get_section, load_params, set_params
 from tasks.errors import BadInput, BenchloomError, BudgetSpent, CallMissing, LockHeld
 
@@ -23,6 +22,7 @@ def run_command(
     *,
     replay: bool = False,
     plain: bool = False,
+    only_failed: bool = False,
     assignments: Sequence[str] = (),
     limit: int | None = None,
     budget_usd: float | None = None,
@@ -35,6 +35,8 @@ def run_command(
         set_params(root, list(assignments))
     recorder = Recorder(root)
     names = select_nodes(recorder.nodes, targets)
+    if only_failed:
+        names = select_failed(root, recorder.nodes, names)
     params = load_params(root)
     run = make_run(root, recorder, params, replay=replay, budget_usd=budget_usd, budget_tokens=budget_tokens)
     if limit is not None:
@@ -42,16 +44,24 @@ def run_command(
 
         return run_preview(run, names, limit)
     workers = int(get_section(params, "run").get("workers", 4))
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    run.listen()
     try:
-        if plain:
-            run_plain(run, names, workers)
-        else:
-            run_with_prefect(run, names, workers, " ".join(targets) or "everything")
+        with recorder.keep_flushing():
+            if plain or not names:
+                run_plain(run, names, workers)
+            else:
+                run_with_prefect(run, names, workers, " ".join(targets) or "everything")
+    except KeyboardInterrupt:
+        end_at_once(run)
     finally:
         run.finish()
     return conclude(run, names)
+
+
+def end_at_once(run: Run) -> None:
+    """End this process without waiting for its stages: a second Ctrl-C. Their paths are free then."""
+    run.say("ended at once; the same command goes on from what is recorded")
+    os._exit(Interrupted.exit_code)
 
 
 def make_run(
@@ -85,7 +95,7 @@ def run_with_prefect(run: Run, names: Sequence[str], workers: int, title: str) -
 
 def conclude(run: Run, names: Sequence[str]) -> int:
     """Say what the run came to, and give its exit code."""
-    states = [run.outcomes[name].state for name in names if name in run.outcomes]
+    states = [run.outcomes[name].state if name in run.outcomes else "skipped" for name in names]
     words = {
         "ran": "ran",
         "restored": "from the run cache",

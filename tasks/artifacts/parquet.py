@@ -54,7 +54,7 @@ def read_rows(path: Path, row: type[Row]) -> list[Row]:
 
     Raises BadInput where the file is missing or its columns are not those of `row`.
     """
-    schema: pa.Schema = schema_of(row)  # type: ignore[arg-type]
+    schema: pa.Schema = schema_of(row)  # type: ignore[arg-type] # mypy: a class is no Hashable
     try:
         table = pq.read_table(path)
     except (OSError, pa.ArrowException) as error:
@@ -73,7 +73,7 @@ def count_rows(path: Path) -> int:
 
 
 def _build(row: type[Row], record: dict[str, Any]) -> Row:
-    hints = _hints_of(row)  # type: ignore[arg-type]
+    hints = _hints_of(row)  # type: ignore[arg-type] # mypy: a class is no Hashable
     return row(**{name: _convert(hints[name], value) for name, value in record.items()})
 
 

@@ -116,14 +116,14 @@ def flights(
     Inputs are the package's CSV files. `NA` becomes NULL. Raises BadInput where a file is another one.
     """
     known = {
-        "airlines": {row["carrier"]: row for row in _read(airlines)},
-        "airports": {row["faa"]: row for row in _read(airports)},
-        "planes": {row["tailnum"]: row for row in _read(planes)},
+        "airlines": {row["carrier"]: row for row in _read(airlines, AIRLINES)},
+        "airports": {row["faa"]: row for row in _read(airports, AIRPORTS)},
+        "planes": {row["tailnum"]: row for row in _read(planes, PLANES)},
     }
-    flown = list(_read(flights))
+    flown = list(_read(flights, FLIGHTS, "year", "month", "day"))
     linked = [row for row in flown if _is_linked(row, known)]
     drawn = _draw(linked, params.flights, params.seed, _name_flight)
-    hours = list(_read(weather))
+    hours = list(_read(weather, WEATHER, "origin", "year", "month", "day", "hour"))
     ports = {row[end] for row in drawn for end in ("origin", "dest")}
     felt = _draw((row for row in hours if row["origin"] in ports), params.weather, params.seed, _name_hour)
     tables = {
@@ -153,13 +153,19 @@ def flights(
     )
 
 
-def _read(path: Path) -> Iterator[Record]:
+def _read(path: Path, columns: Sequence[tuple[str, Convert]], *more: str) -> Iterator[Record]:
+    """Read a CSV file's rows. Raises BadInput where it lacks one of the columns that are needed."""
     try:
         text = _open_text(path)
     except (OSError, zipfile.BadZipFile, KeyError) as error:
         raise BadInput(path, f"cannot be read: {error}", hint="`make setup` copies it") from error
     with text:
-        yield from csv.DictReader(text)
+        rows = csv.DictReader(text)
+        needed = [name for name, _ in columns] + list(more)
+        missing = [name for name in needed if name not in (rows.fieldnames or ())]
+        if missing:
+            raise BadInput(path, f"has no column {', '.join(missing)}", hint="`make setup` copies it")
+        yield from rows
 
 
 def _open_text(path: Path) -> io.TextIOBase:

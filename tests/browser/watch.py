@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
 from tasks.errors import BadInput
 
@@ -31,7 +31,7 @@ class Complaints:
         page.on("request", lambda request: self._hear_request(request.url))
         page.on("websocket", lambda socket: self._hear_request(socket.url.replace("ws", "http", 1)))
 
-    def _hear_console(self, message) -> None:  # type: ignore[no-untyped-def]
+    def _hear_console(self, message: ConsoleMessage) -> None:
         where = message.location.get("url", "")
         known = where.startswith("http") and urlsplit(where).path.startswith(MISSING_ICONS)
         if message.type == "error" and not (known and "404" in message.text):

@@ -114,7 +114,7 @@ def test_a_stream_may_be_left_halfway(library: Path) -> None:
     with SafeDatabase(library, children=1) as database:
         stream = database.stream("SELECT book_id FROM books", batch=10)
         assert len(next(stream)) == 10
-        stream.close()  # type: ignore[attr-defined]
+        stream.close()
         assert database.query("SELECT 1").rows == [(1,)]
 
 

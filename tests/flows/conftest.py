@@ -1,17 +1,25 @@
-"""A small real DVC project for the runner's tests: shell commands as stages, no model."""
+"""Small real DVC projects for the runner's tests: one of shell commands, one of stages that ask a model."""
 
+import asyncio
 import subprocess
 import sys
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+import yaml
+from aiohttp import web
 from dvc.repo import Repo
 
+from flows.commands.run import make_run
 from flows.outcomes import Outcome
 from flows.recorder import Recorder
 from flows.runner import Run, run_plain
 from flows.selection import order_nodes
+from flows.settings import load_params
+from tests.flows.trial import answers, page, words
+from tests.models.scenes import answering
 
 DVC_YAML = """\
 stages:
@@ -68,15 +76,110 @@ class Project:
         (self.root / name).write_text(text)
 
 
+def make_folder(root: Path) -> Path:
+    """Make a folder under git and DVC."""
+    root.mkdir()
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    Repo.init(str(root)).close()
+    return root
+
+
 @pytest.fixture
 def project(tmp_path, monkeypatch) -> Project:
-    root = tmp_path / "project"
-    root.mkdir()
+    root = make_folder(tmp_path / "project")
     monkeypatch.chdir(root)
-    subprocess.run(["git", "init", "-q", "."], check=True)
-    Repo.init(str(root)).close()
     (root / "dvc.yaml").write_text(DVC_YAML)
     (root / "params.yaml").write_text("shout: hey\n")
     (root / "raw.txt").write_text("some rows\n")
     (root / "note.md").write_text("a prompt\n")
     return Project(root)
+
+
+TRIAL_YAML = """\
+stages:
+  trial-words:
+    cmd: benchloom stage trial.words
+    deps: [source.txt]
+    params: [trial.words]
+    outs: [data/trial/words.parquet, data/trial/words.dropped.parquet]
+  trial-answers:
+    cmd: benchloom stage trial.answers
+    deps: [data/trial/words.parquet]
+    params: [roles.generator]
+    outs: [data/trial/answers.parquet, data/trial/answers.dropped.parquet, data/trial/answers.calls.parquet]
+  trial-page:
+    cmd: benchloom stage trial.page
+    deps: [data/trial/answers.parquet]
+    params: [trial.page]
+    outs: [data/trial/page]
+"""
+TRIAL_PARAMS = {
+    "trial": {"words": {"letters": 4}, "page": {"title": "Words", "look": {"wide": True}}},
+    "roles": {
+        "generator": {"model": "tester", "temperature": 0.0, "top_p": 1.0, "max_tokens": 10, "attempts": 2}
+    },
+    "models": {},
+    "databases": {},
+}
+
+
+@dataclass
+class Trial(Project):
+    """The trial flow, and what its endpoint on loopback was asked."""
+
+    asked: list[str] = field(default_factory=list)
+    delay_s: float = 0.0
+    """How long its endpoint takes for an answer."""
+
+    def open(self, **options) -> Run:
+        """Open a run of the project as the command line does."""
+        recorder = Recorder(self.root)
+        run = make_run(self.root, recorder, load_params(self.root), **options)
+        run.say = lambda line: None
+        return run
+
+    def run(self, **options) -> dict[str, Outcome]:
+        run = self.open(**options)
+        try:
+            run_plain(run, order_nodes(run.recorder.nodes), 4)
+        finally:
+            run.finish()
+            run.recorder.close()
+        self.errors = run.errors
+        return run.outcomes
+
+    def set(self, **sections) -> None:
+        params = load_params(self.root)
+        self.write("params.yaml", yaml.safe_dump({**params, **sections}))
+
+    async def answer(self, request: web.Request) -> web.Response:
+        body = await request.json()
+        question = body["messages"][-1]["content"].strip()
+        self.asked.append(question)
+        await asyncio.sleep(self.delay_s)
+        text = "Nonsense" if "odd" in question else f"It is {question.split()[-1]}"
+        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+        usage = {"prompt_tokens": 20, "completion_tokens": 5, "total_tokens": 25}
+        return web.json_response(
+            {"id": "1", "object": "chat.completion", "created": 0, "model": "tester",
+             "choices": [choice], "usage": usage}
+        )  # fmt: skip
+
+
+@pytest.fixture
+def trial(tmp_path, monkeypatch) -> Iterator[Trial]:
+    for module in (words, answers, page):
+        name = module.__name__.rpartition(".")[2]
+        monkeypatch.setitem(sys.modules, f"tasks.trial.{name}", module)
+    root = make_folder(tmp_path / "trial")
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("BENCHLOOM_LEDGER", str(tmp_path / "ledger.sqlite"))
+    trial = Trial(root)
+    trial.write("dvc.yaml", TRIAL_YAML)
+    trial.write("source.txt", "an oddity apple pear plum")
+    with answering(trial.answer) as url:
+        endpoint = {"url": url, "retries": 0}
+        price = {"input_usd_per_million": 100, "output_usd_per_million": 1000}
+        run = {"workers": 2, "endpoints": {"tester": endpoint}, "prices": {"tester": price}}
+        trial.write("params.yaml", yaml.safe_dump({**TRIAL_PARAMS, "run": run}))
+        yield trial

@@ -6,7 +6,9 @@ import sys
 import pytest
 
 CLI = [sys.executable, "-m", "flows.cli"]
-COMMANDS = ("run", "stage", "plan", "status", "score", "lineage", "report", "stop", "ledger", "model")
+COMMANDS = (
+    "init", "run", "stage", "plan", "status", "score", "lineage", "report", "doctor", "stop", "ledger", "model",
+)  # fmt: skip
 
 
 def call(*words, cwd=None):

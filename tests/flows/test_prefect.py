@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import urllib.request
@@ -11,6 +12,7 @@ import yaml
 
 from flows.prefect_server import server_folder
 from flows.servers import find_server, stop_servers
+from tests.flows.sample import interrupt, wait_for
 
 RUN = [sys.executable, "-m", "flows.cli", "run"]
 
@@ -81,3 +83,30 @@ def test_a_run_under_prefect(project, benchloom):
     )
     assert benchloom("--plain").returncode == 0
     assert yaml.safe_load(project.read("dvc.lock")) == theirs
+
+
+@pytest.mark.drill
+@pytest.mark.timeout(280)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_under_prefect_ends_the_stage_that_runs_and_the_next_run_goes_on(project, benchloom, number):
+    slow = "sleep 120 && wc -c < first.txt > third.txt"
+    quick = project.read("dvc.yaml")
+    project.write("dvc.yaml", quick.replace("wc -c < first.txt > third.txt", slow))
+    process = subprocess.Popen(
+        RUN,
+        cwd=project.root,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_for(lambda: (project.root.parent / "second.runs").exists())
+    said = interrupt(process, number)
+    assert process.returncode == 130
+    assert "Traceback" not in said
+    assert "stopping: what has finished is kept" in said
+    assert list(yaml.safe_load(project.read("dvc.lock"))["stages"]) == ["first", "second"]
+
+    project.write("dvc.yaml", quick)
+    again = benchloom()
+    assert again.returncode == 0, again.stderr
+    assert "3 stages: 1 ran, 2 up to date" in again.stderr

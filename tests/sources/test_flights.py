@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sqlite3
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -9,66 +10,154 @@ from tasks.artifacts.rows import Counts
 from tasks.errors import BadInput
 from tasks.sources.flights import Flights, flights
 
+FILES = {
+    "flights.csv": """\
+year,month,day,dep_time,sched_dep_time,dep_delay,arr_time,sched_arr_time,arr_delay,carrier,flight,tailnum,origin,dest,air_time,distance,hour
+2013,1,1,517,515,2,830,819,11,UA,1545,N14228,EWR,IAH,227,1400,5
+2013,1,1,533,529,4,850,830,20,UA,1714,N24211,LGA,IAH,227,1416,5
+2013,1,1,544,545,-1,1004,1022,-18,B6,725,N804JB,JFK,BQN,183,1576,5
+2013,1,2,554,558,-4,740,728,12,UA,1696,N24211,EWR,ORD,150,719,5
+2013,1,2,NA,600,NA,NA,901,NA,UA,1124,N14228,EWR,ORD,NA,719,6
+2013,12,31,2359,2359,0,440,440,0,UA,9,N14228,EWR,IAH,192,1400,23
+2013,1,1,554,600,-6,812,837,-25,DL,461,N00000,LGA,ORD,116,762,6
+""",
+    "airlines.csv": "carrier,name\nUA,United Air Lines Inc.\nB6,JetBlue Airways\nDL,Delta Air Lines Inc.\n",
+    "airports.csv": """\
+faa,name,lat,lon,alt,tz,dst,tzone
+EWR,Newark Liberty Intl,40.6925,-74.168667,18,-5,A,America/New_York
+LGA,La Guardia,40.777245,-73.872608,22,-5,A,America/New_York
+JFK,John F Kennedy Intl,40.639751,-73.778925,13,-5,A,America/New_York
+IAH,George Bush Intercontinental,29.984433,-95.341442,97,-6,A,America/Chicago
+ORD,Chicago Ohare Intl,41.978603,-87.904842,668,-6,A,NA
+SFO,San Francisco Intl,37.618972,-122.374889,13,-8,A,America/Los_Angeles
+""",
+    "planes.csv": """\
+tailnum,year,type,manufacturer,model,engines,seats,speed,engine
+N14228,1999,Fixed wing multi engine,BOEING,737-824,2,149,NA,Turbo-fan
+N24211,NA,Fixed wing multi engine,BOEING,737-824,2,149,NA,Turbo-fan
+N804JB,2012,Fixed wing multi engine,AIRBUS,A320-232,2,200,NA,Turbo-fan
+""",
+    "weather.csv": """\
+origin,year,month,day,hour,temp,dewp,humid,wind_dir,wind_speed,wind_gust,precip,pressure,visib
+EWR,2013,1,1,5,39.02,28.04,64.43,260,12.65858,NA,0,1011.9,10
+EWR,2013,1,1,6,39.02,26.96,61.63,NA,8.05546,NA,0,NA,10
+LGA,2013,1,1,5,39.92,24.98,54.81,250,14.96014,21.86482,0,1011.4,10
+JFK,2013,1,1,5,39.02,26.96,61.63,260,14.96014,NA,0,1012.1,10
+""",
+}
 
-def build(packages: Path, out: Path, params: Flights) -> Counts:
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
+    """The package's five files, cut to a few rows; one flight's plane is unknown, one's airport."""
+    folder = tmp_path / "sources"
+    folder.mkdir()
+    for name, text in FILES.items():
+        (folder / name).write_text(text)
+    with zipfile.ZipFile(folder / "flights.csv.zip", "w") as archive:
+        archive.writestr("flights.csv", FILES["flights.csv"])
+    return folder
+
+
+def build(sources: Path, out: Path, params: Flights) -> Counts:
     names = ("flights.csv.zip", "airlines.csv", "airports.csv", "planes.csv", "weather.csv")
-    return flights(*(packages / name for name in names), params, out)
+    return flights(*(sources / name for name in names), params, out)
 
 
-@pytest.fixture(scope="module")
-def thinned(packages: Path, tmp_path_factory: pytest.TempPathFactory) -> sqlite3.Connection:
-    out = tmp_path_factory.mktemp("flights") / "flights.sqlite"
-    counts = build(packages, out, Flights(flights=150, weather=30))
+@pytest.fixture
+def whole(sources: Path, tmp_path: Path) -> sqlite3.Connection:
+    build(sources, tmp_path / "all.sqlite", Flights(flights=None, weather=None))
+    return sqlite3.connect(tmp_path / "all.sqlite")
+
+
+def test_every_row_in_is_a_row_out_or_dropped_for_a_reason(sources: Path, tmp_path: Path) -> None:
+    counts = build(sources, tmp_path / "out", Flights(flights=3, weather=2))
+    assert counts.rows_in == 7 + 3 + 6 + 3 + 4
     assert counts.rows_in == counts.rows_out + sum(counts.dropped.values())
-    return sqlite3.connect(out)
-
-
-def test_every_key_holds(thinned: sqlite3.Connection) -> None:
+    assert counts.dropped["flight of an unknown plane or airport"] == 2
+    assert counts.dropped["flight not drawn"] == 2
+    thinned = sqlite3.connect(tmp_path / "out")
+    assert thinned.execute("SELECT count(*) FROM flights").fetchone() == (3,)
+    assert thinned.execute("SELECT count(*) FROM weather").fetchone() == (2,)
     assert thinned.execute("PRAGMA foreign_key_check").fetchall() == []
-    assert thinned.execute("SELECT count(*) FROM flights").fetchone() == (150,)
-    assert thinned.execute("SELECT count(*) FROM weather").fetchone() == (30,)
 
 
 @pytest.mark.parametrize(
-    ("table", "used"),
+    ("table", "key", "kept"),
     [
-        ("airlines", "SELECT carrier_code FROM flights"),
-        ("planes", "SELECT tail_number FROM flights"),
-        ("airports", "SELECT origin_airport FROM flights UNION SELECT destination_airport FROM flights"),
+        ("airlines", "carrier_code", ["UA"]),
+        ("planes", "tail_number", ["N14228", "N24211"]),
+        ("airports", "airport_code", ["EWR", "IAH", "LGA", "ORD"]),
     ],
 )
-def test_only_what_the_flights_refer_to_is_kept(thinned: sqlite3.Connection, table: str, used: str) -> None:
-    kept = thinned.execute(f"SELECT count(*) FROM {table}").fetchone()
-    assert kept == thinned.execute(f"SELECT count(*) FROM ({used} GROUP BY 1)").fetchone()
+def test_only_what_the_flights_refer_to_is_kept(
+    whole: sqlite3.Connection, table: str, key: str, kept: list[str]
+) -> None:
+    assert [row[0] for row in whole.execute(f"SELECT {key} FROM {table} ORDER BY 1")] == kept
 
 
-def test_na_is_null(thinned: sqlite3.Connection) -> None:
-    for (table,) in thinned.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
-        assert all("NA" not in row and "" not in row for row in thinned.execute(f"SELECT * FROM {table}"))
-    assert thinned.execute("SELECT count(*) FROM weather WHERE pressure_millibars IS NULL").fetchone()[0] > 0
+def test_na_is_null(whole: sqlite3.Connection) -> None:
+    late = "SELECT departure_time, arrival_delay_minutes FROM flights WHERE flight_number = 1124"
+    assert whole.execute(late).fetchall() == [(None, None)]
+    assert whole.execute("SELECT manufacture_year FROM planes ORDER BY 1").fetchall() == [(None,), (1999,)]
+    assert whole.execute("SELECT time_zone FROM airports WHERE airport_code = 'ORD'").fetchone() == (None,)
 
 
-def test_a_known_flight_reads_as_it_was(packages: Path, tmp_path: Path) -> None:
-    build(packages, tmp_path / "all.sqlite", Flights(flights=None, weather=0))
-    connection = sqlite3.connect(tmp_path / "all.sqlite")
-    row = connection.execute(
+def test_a_flight_reads_as_it_was(whole: sqlite3.Connection) -> None:
+    row = whole.execute(
         "SELECT flight_date, scheduled_departure_time, departure_time, departure_delay_minutes, "
         "destination_airport, airline_name FROM flights JOIN airlines USING (carrier_code) "
-        "WHERE flight_number = 1545 AND tail_number = 'N14228' AND flight_date = '2013-01-01'"
+        "WHERE flight_number = 1545"
     ).fetchone()
     assert row == ("2013-01-01", "05:15", "05:17", 2, "IAH", "United Air Lines Inc.")
-    assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
 
 
-def test_the_same_bytes_twice(packages: Path, tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        build(packages, tmp_path / name, Flights(flights=40, weather=5))
+def test_an_hour_of_weather_reads_as_it_was(whole: sqlite3.Connection) -> None:
+    row = whole.execute(
+        "SELECT temperature_fahrenheit, wind_direction_degrees, pressure_millibars FROM weather "
+        "WHERE airport_code = 'EWR' AND observation_time = '2013-01-01 06:00'"
+    ).fetchone()
+    assert row == (39.02, None, None)
+
+
+def test_the_same_bytes_twice_and_from_rows_in_another_order(sources: Path, tmp_path: Path) -> None:
+    build(sources, tmp_path / "a", Flights(flights=3, weather=2))
+    head, *rows = FILES["airports.csv"].splitlines()
+    (sources / "airports.csv").write_text("\n".join([head, *reversed(rows)]) + "\n")
+    build(sources, tmp_path / "b", Flights(flights=3, weather=2))
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "sources"]
 
 
-def test_a_broken_archive_is_named(packages: Path, tmp_path: Path) -> None:
-    (tmp_path / "flights.csv.zip").write_text("no archive")
-    rest = [packages / name for name in ("airlines.csv", "airports.csv", "planes.csv", "weather.csv")]
+def test_another_seed_draws_other_flights(sources: Path, tmp_path: Path) -> None:
+    drawn = set()
+    for seed in range(6):
+        build(sources, tmp_path / str(seed), Flights(flights=2, weather=0, seed=seed))
+        rows = sqlite3.connect(tmp_path / str(seed)).execute("SELECT flight_number FROM flights")
+        drawn.add(tuple(rows.fetchall()))
+    assert len(drawn) > 1
+
+
+def test_a_broken_archive_is_named(sources: Path, tmp_path: Path) -> None:
+    (sources / "flights.csv.zip").write_text("no archive")
     with pytest.raises(BadInput, match=r"flights\.csv\.zip: cannot be read"):
-        flights(tmp_path / "flights.csv.zip", *rest, Flights(), tmp_path / "out")
+        build(sources, tmp_path / "out", Flights())
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "columns"),
+    [
+        ("airlines.csv", "carrier,title\nUA,United\n", "name"),
+        ("planes.csv", "tail,year\nN1,1999\n", "tailnum, type, manufacturer, model, engines, seats, engine"),
+        ("weather.csv", FILES["weather.csv"].replace(",hour,", ",hr,"), "hour"),
+        ("airports.csv", "", "faa, name, lat, lon, alt, tzone"),
+    ],
+)
+def test_missing_columns_are_named_with_their_file(
+    sources: Path, tmp_path: Path, name: str, text: str, columns: str
+) -> None:
+    (sources / name).write_text(text)
+    with pytest.raises(BadInput) as caught:
+        build(sources, tmp_path / "out", Flights())
+    assert str(caught.value) == f"{sources / name}: has no column {columns} (`make setup` copies it)"
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,213 @@
+"""`benchloom doctor`: what is missing on this machine, and the command that mends it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Literal
+
+from packaging.requirements import Requirement
+
+from flows.settings import find_project, get_section, load_params
+from tasks.errors import BadInput
+from tasks.models.settings import EmbeddedModel, Endpoint, read_settings
+
+MIN_PYTHON = (3, 11)
+ROOM = 1_000_000_000
+"""Bytes that a run of the sample and its caches stay well below."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at. mend: the command that puts it right, where it is not."""
+
+    what: str
+    state: Literal["ok", "missing", "optional"]
+    """missing: a run needs it. optional: only what `detail` names needs it."""
+    detail: str
+    mend: str = ""
+
+
+def doctor_command(*, as_json: bool) -> int:
+    """Carry out `benchloom doctor`; returns 1 where something is missing that a run needs."""
+    root = find_project()
+    findings = list(examine(root))
+    if as_json:
+        print(json.dumps([asdict(finding) for finding in findings], indent=1, ensure_ascii=False))
+    else:
+        print_findings(findings)
+    return int(any(finding.state == "missing" for finding in findings))
+
+
+def examine(root: Path) -> Iterator[Finding]:
+    """Look at everything that a project needs, the needed before the useful."""
+    yield check_python()
+    yield from check_packages(root)
+    yield from check_programs()
+    yield check_folder(root)
+    yield check_room(root)
+    try:
+        params = load_params(root)
+        run, models = read_settings(params)
+    except BadInput as error:
+        yield Finding("params.yaml", "missing", str(error), "edit params.yaml")
+        return
+    yield Finding("params.yaml", "ok", "can be read")
+    yield from check_databases(root, params)
+    for name, endpoint in run.endpoints.items():
+        yield check_endpoint(name, endpoint, models)
+
+
+def check_python() -> Finding:
+    """Look at the interpreter."""
+    found = sys.version.split()[0]
+    if sys.version_info >= MIN_PYTHON:
+        return Finding("Python", "ok", found)
+    return Finding("Python", "missing", f"{found}; 3.11 or later is needed", "make setup PYTHON=python3.11")
+
+
+def check_packages(root: Path) -> Iterator[Finding]:
+    """Hold the installed packages against pyproject.toml: needed ones, extras, those that shape bytes."""
+    path = root / "pyproject.toml"
+    if not path.is_file():
+        return
+    settings = tomllib.loads(path.read_text(encoding="utf-8"))
+    project = settings.get("project", {})
+    if wrong := list_wrong(project.get("dependencies", [])):
+        yield Finding("packages", "missing", ", ".join(wrong), "make setup")
+    else:
+        yield Finding("packages", "ok", f"{len(project.get('dependencies', []))} of pyproject.toml")
+    for extra, needed in project.get("optional-dependencies", {}).items():
+        if wrong := list_wrong(needed):
+            mend = f"{sys.executable} -m pip install -e '.[{extra}]'"
+            yield Finding(f"extra {extra}", "optional", ", ".join(wrong), mend)
+    pins = settings.get("tool", {}).get("benchloom", {}).get("bytes", {})
+    if wrong := list_wrong([f"{name}=={pin}" for name, pin in pins.items()]):
+        detail = f"{', '.join(wrong)}: artifacts would have other bytes than recorded"
+        yield Finding("byte pins", "missing", detail, "make setup")
+
+
+def list_wrong(requirements: list[str]) -> list[str]:
+    """Name the requirements that this environment does not meet, each with what it has."""
+    wrong = []
+    for text in requirements:
+        requirement = Requirement(text)
+        try:
+            found = version(requirement.name)
+        except PackageNotFoundError:
+            wrong.append(f"{text} (not installed)")
+            continue
+        if not requirement.specifier.contains(found, prereleases=True):
+            wrong.append(f"{text} (installed: {found})")
+    return wrong
+
+
+def check_programs() -> Iterator[Finding]:
+    """Look for the programs that are called by name."""
+    benchloom = shutil.which("benchloom")
+    if benchloom is None:
+        folder = Path(sys.executable).parent
+        mend = f'export PATH="{folder}:$PATH"'
+        yield Finding("benchloom on PATH", "optional", "`dvc repro` calls it by name", mend)
+    else:
+        yield Finding("benchloom on PATH", "ok", benchloom)
+    if shutil.which("git") is None:
+        yield Finding("git", "missing", "DVC works in a Git repository", "apt-get install git")
+    if shutil.which("chromium") is None:
+        yield Finding("Chromium", "optional", "`make look` drives it", "apt-get install chromium")
+
+
+def check_folder(root: Path) -> Finding:
+    """Look whether the project is a DVC repository whose lock file is whole."""
+    if not (root / ".dvc").is_dir():
+        return Finding("DVC", "missing", f"{root} is no DVC repository", "git init && dvc init")
+    locks = root / ".dvc" / "tmp" / "rwlock"
+    try:
+        json.loads(locks.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        pass
+    except ValueError:
+        return Finding(
+            "DVC", "missing", f"{locks} was cut short; no other run may be going on", f"rm {locks}"
+        )
+    return Finding("DVC", "ok", str(root))
+
+
+def check_room(root: Path) -> Finding:
+    """Look whether there is room for artifacts and caches."""
+    free = shutil.disk_usage(root).free
+    if free < ROOM:
+        return Finding("disk", "missing", f"{free / 1e6:.0f} MB free, 1 GB is wanted", "dvc gc --workspace")
+    return Finding("disk", "ok", f"{free / 1e9:.0f} GB free")
+
+
+def check_databases(root: Path, params: Mapping[str, Any]) -> Iterator[Finding]:
+    """Look for each database's file, or its password and driver."""
+    databases = get_section(params, "databases") or {}
+    if not databases:
+        yield Finding("databases", "missing", "params.yaml names none", "edit params.yaml: databases")
+    for name, entry in databases.items():
+        yield check_database(root, name, entry or {})
+
+
+def check_database(root: Path, name: str, fields: Mapping[str, Any]) -> Finding:
+    """Look at one entry of `databases:`."""
+    from tasks.databases.entry import read_entry
+
+    what = f"database {name}"
+    try:
+        entry = read_entry(name, fields)
+        if entry.file is None:
+            entry.connect().dispose()
+            return Finding(what, "ok", "its driver and password are here")
+    except BadInput as error:
+        return Finding(what, "missing", str(error), f"edit params.yaml: databases.{name}")
+    if (root / entry.file).is_file():
+        return Finding(what, "ok", str(entry.file))
+    if f"- {entry.file}" not in (root / "dvc.yaml").read_text(encoding="utf-8"):
+        return Finding(what, "missing", f"no file {entry.file}", f"edit params.yaml: databases.{name}.file")
+    if is_copied(root):
+        return Finding(what, "ok", f"{entry.file} will be made by its stage")
+    return Finding(what, "missing", f"the packaged files that {entry.file} is made from", "make setup")
+
+
+def is_copied(root: Path) -> bool:
+    """Tell whether the sample's packaged files lie in the project."""
+    from tasks.sources.packages import FILES, TARGET
+
+    return all((root / TARGET / Path(file.path).name).is_file() for file in FILES)
+
+
+def check_endpoint(name: str, endpoint: Endpoint, models: Mapping[str, EmbeddedModel]) -> Finding:
+    """Look for an endpoint's key, or for the file of an embedded model. A replay needs neither."""
+    from tasks.models.fetching import find_file
+
+    what = f"model {name}"
+    if endpoint.kind != "embedded":
+        if endpoint.key_env is None or os.environ.get(endpoint.key_env):
+            return Finding(what, "ok", str(endpoint.url))
+        detail = f"the environment has no {endpoint.key_env}; only live calls need it"
+        return Finding(what, "optional", detail, f"export {endpoint.key_env}=...")
+    if name not in models:
+        return Finding(what, "missing", f"params.yaml has no models.{name}", "edit params.yaml: models")
+    path = find_file(models[name])
+    if path.is_file() and path.stat().st_size == models[name].bytes:
+        return Finding(what, "ok", str(path))
+    return Finding(what, "optional", "not pulled; only live calls need it", f"benchloom model pull {name}")
+
+
+def print_findings(findings: list[Finding]) -> None:
+    """Print the findings for people: no table, since a command must be whole to be copied."""
+    for finding in findings:
+        print(f"{finding.state:<9} {finding.what}: {finding.detail}")
+        if finding.mend:
+            print(f"          mend: {finding.mend}")
+    missing = [finding.what for finding in findings if finding.state == "missing"]
+    print(f"Missing: {', '.join(missing)}." if missing else "Nothing is missing that a run needs.")

@@ -1,0 +1,109 @@
+"""The whole project in a folder of its own, replayed from its shipped ledger: what the drills work on."""
+
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+from tasks.sources.packages import copy_packaged
+
+ROOT = Path(__file__).parents[2]
+NOWHERE = "run.endpoints.qwen25-coder-1b5={url: 'http://127.0.0.1:9/v1', retries: 0}"
+"""A call that is in no ledger fails at once, instead of starting the embedded model."""
+
+
+@dataclass
+class Sample:
+    root: Path
+    environment: dict[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        programs = [str(Path(sys.executable).parent), os.environ["PATH"]]
+        self.environment = {
+            **os.environ,
+            "PATH": os.pathsep.join(programs),
+            "PYTHONPATH": str(self.root),
+            "BENCHLOOM_LEDGER": str(self.root / ".benchloom" / "drill.sqlite"),
+        }
+
+    def command(self, *words: str) -> list[str]:
+        return [sys.executable, "-m", *words]
+
+    def call(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.command(*words),
+            cwd=self.root, env=self.environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    def run(self, *words: str, code: int = 0) -> str:
+        """Replay; return what it said."""
+        done = self.call("flows.cli", "run", "--replay", "--plain", *words)
+        assert done.returncode == code, done.stderr
+        assert "Traceback" not in done.stderr
+        return done.stderr
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        """Begin a replay in a process group of its own."""
+        return subprocess.Popen(
+            self.command("flows.cli", "run", "--replay", "--plain", *words),
+            cwd=self.root, env=self.environment, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        )  # fmt: skip
+
+    def dvc(self, *words: str) -> str:
+        done = self.call("dvc", *words)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def lock(self) -> object:
+        return yaml.safe_load((self.root / "dvc.lock").read_text())
+
+    def artifacts(self) -> dict[str, str]:
+        """Hash every artifact that the graph makes."""
+        outs = [out["path"] for stage in self.lock()["stages"].values() for out in stage["outs"]]
+        files = [file for out in outs for file in sorted((self.root / out).rglob("*")) or [self.root / out]]
+        return {
+            str(file.relative_to(self.root)): hashlib.sha256(file.read_bytes()).hexdigest()
+            for file in files
+            if file.is_file()
+        }
+
+    def edit(self, path: str, change: Callable[[str], str]) -> None:
+        file = self.root / path
+        before = file.read_text()
+        after = change(before)
+        assert after != before
+        file.write_text(after)
+
+
+def make_sample(root: Path) -> Sample:
+    """Copy what git would commit, and the raw files of the data packages."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    for name in listed.stdout.splitlines():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, root / name)
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    copy_packaged(root / "data/raw/packages")
+    return Sample(root)
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 240) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "did not happen"
+        time.sleep(0.05)
+
+
+def interrupt(process: subprocess.Popen[str], number: signal.Signals = signal.SIGINT) -> str:
+    """Send a signal to a process alone, wait for its end, return what it said."""
+    process.send_signal(number)
+    return process.communicate(timeout=240)[1]
