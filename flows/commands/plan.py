@@ -65,13 +65,13 @@ def write_range(span: Range) -> dict[str, Any]:
 def print_plan(plans: Sequence[StagePlan]) -> None:
     """Print a plan for people: a table, the reasons, the totals."""
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
     console = Console()
     if not plans:
         console.print("Nothing would run: all artifacts are up to date.")
         return
-    table = Table("stage", "new calls", "in the ledger", "tokens", "dollars", "why")
+    table = Table(Column("stage", no_wrap=True), "new calls", "in the ledger", "tokens", "dollars", "why")
     for plan in plans:
         table.add_row(
             plan.stage,
