@@ -77,10 +77,10 @@ def count_artifact_rows(root: Path, node: Node) -> int | None:
 def print_standings(standings: list[Standing]) -> None:
     """Print the table for people."""
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
     console = Console()
-    table = Table("stage", "state", "rows", "dropped", "last run", "why")
+    table = Table(Column("stage", no_wrap=True), "state", "rows", "dropped", "last run", "why")
     for each in standings:
         drops = ", ".join(f"{count} {reason}" for reason, count in each.dropped.items())
         table.add_row(
