@@ -108,7 +108,7 @@ def make_task(run: Run, name: str, pages: Pages) -> Any:
         outcome = run.bring_up(name)
         if outcome.state != "fresh":
             pages.report(outcome)
-        return Completed(name=STATE_NAMES[outcome.state], message=describe_outcome(outcome))
+        return Completed(name=STATE_NAMES[outcome.state], message=" ".join(describe_outcome(outcome).split()))
 
     return bring_up
 
