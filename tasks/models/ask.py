@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -26,14 +26,17 @@ class Role(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: str
-    temperature: float = Field(ge=0, le=2)
-    top_p: float = Field(gt=0, le=1)
-    max_tokens: int = Field(gt=0)
+    temperature: float = Field(default=0, ge=0, le=2)
+    top_p: float = Field(default=1, gt=0, le=1)
+    max_tokens: int = Field(default=2048, gt=0)
+    """These three shape no embedding: an embedder's role needs a model alone."""
     seed: int | None = 0
     attempts: int = Field(default=3, ge=1)
     """How often an answer that does not parse is asked, the first time included."""
     constrain: Literal["grammar", "json_schema", "none"] = "none"
     """What the endpoint can decode by. `none`: the parser alone decides."""
+    logprobs: bool = False
+    """Whether the endpoint gives log probabilities."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,8 @@ class Answer(Generic[Value]):
     attempts: int
     problem: str = ""
     """Why the last attempt did not parse."""
+    logprobs: Sequence[Mapping[str, float]] = ()
+    """For each token of `text` the likeliest ones there with their natural logarithms, where asked for."""
 
 
 class Unparsed(ValueError):
@@ -104,13 +109,17 @@ class Ask(Protocol):
         schema: Mapping[str, Any] | None = None,
         sample: int = 0,
         max_tokens: int | None = None,
+        top_logprobs: int = 0,
     ) -> Answer[Value]:
         """Ask a role one question.
 
         prompt: a file's stem in the stage's `prompts/` folder; fields: what its Jinja2 fields hold.
         parse: text -> value, raising Unparsed; asked again with a raised attempt until the role's
         attempts are spent. grammar / schema: handed on where the role's endpoint decodes by them.
-        sample: raised to ask the same thing anew. row: the id named in errors and in the calls artifact.
+        sample: raised to ask the same thing anew. top_logprobs: how many of the likeliest tokens are
+        wanted at each place, where the role's endpoint gives them (`compare_choices` reads them);
+        where it does not, `logprobs` is empty and the text alone decides. row: the id named in errors
+        and in the calls artifact.
 
         Raises ModelFailed, BudgetSpent, CallMissing. An answer that never parses is returned, not raised.
         """
@@ -151,6 +160,7 @@ def make_request(
     attempt: int = 0,
     epoch: str = "",
     max_tokens: int | None = None,
+    top_logprobs: int = 0,
 ) -> Request:
     """Turn a rendered prompt into the request that is sent and keyed."""
     decoding: dict[str, Any] = {
@@ -160,6 +170,8 @@ def make_request(
     }
     if role.seed is not None:
         decoding["seed"] = role.seed + 1_000 * attempt + sample
+    if role.logprobs and top_logprobs:
+        decoding |= {"logprobs": True, "top_logprobs": top_logprobs}
     constraint: dict[str, Any] = {}
     if role.constrain == "grammar" and grammar is not None:
         constraint = {"grammar": grammar}
