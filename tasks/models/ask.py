@@ -18,6 +18,8 @@ from jinja2 import Environment, StrictUndefined, Template
 from pydantic import BaseModel, ConfigDict, Field
 
 Value = TypeVar("Value")
+CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+"""How requests are written to be keyed and kept. Changing it would lose every recorded call."""
 
 
 class Role(BaseModel):
@@ -71,8 +73,7 @@ class Request:
             "decoding": dict(self.decoding), "constraint": dict(self.constraint),
             "sample": self.sample, "attempt": self.attempt, "epoch": self.epoch,
         }  # fmt: skip
-        text = json.dumps(parts, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
+        return hashlib.sha256(CANONICAL.encode(parts).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -130,9 +131,21 @@ class Ask(Protocol):
 PROMPTS = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)  # noqa: S701
 
 
+@dataclass(frozen=True)
+class _PromptFile:
+    digest: str
+    parts: tuple[tuple[str, Template], ...]
+    """Roles with their templates, in order."""
+
+
 @lru_cache(maxsize=256)
-def _compile(template: str) -> Template:
-    return PROMPTS.from_string(template)
+def _read_prompt(path: Path, _changed_at: int) -> _PromptFile:
+    source = path.read_text(encoding="utf-8")
+    parts = []
+    for part in ("\n" + source).split("\n# ")[1:]:
+        heading, _, body = part.partition("\n")
+        parts.append((heading.strip(), PROMPTS.from_string(body.strip())))
+    return _PromptFile(hashlib.sha256(source.encode()).hexdigest(), tuple(parts))
 
 
 def render_prompt(path: Path, fields: Mapping[str, object]) -> Prompt:
@@ -140,13 +153,9 @@ def render_prompt(path: Path, fields: Mapping[str, object]) -> Prompt:
 
     Raises jinja2.UndefinedError where a field is missing.
     """
-    source = path.read_text(encoding="utf-8")
-    messages = []
-    for part in ("\n" + source).split("\n# ")[1:]:
-        heading, _, body = part.partition("\n")
-        text = _compile(body.strip()).render(fields)
-        messages.append({"role": heading.strip(), "content": text.strip()})
-    return Prompt(path.stem, hashlib.sha256(source.encode()).hexdigest(), tuple(messages))
+    file = _read_prompt(path, path.stat().st_mtime_ns)
+    messages = tuple({"role": role, "content": part.render(fields).strip()} for role, part in file.parts)
+    return Prompt(path.stem, file.digest, messages)
 
 
 def make_request(
