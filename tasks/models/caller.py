@@ -166,10 +166,7 @@ class Caller:
         try:
             if batch:
                 return answers | await self._batcher.send(parcel, admit)
-            sent = await self._client.send(parcel, admit)
-            if sent:
-                await self.ledger.put_soon(each.entry for each in sent.values())
-            return answers | sent
+            return answers | await self._client.send(parcel, admit, self.ledger.put_soon)
         finally:
             for key in claimed:
                 self._claims.release(key)

@@ -24,7 +24,7 @@ from tasks.models.entries import Entry
 from tasks.models.failures import FAILED_SENDING, Failure, choose_wait, judge
 from tasks.models.gate import Gate, Ticket
 from tasks.models.ledger import Doubt
-from tasks.models.replies import Reply, build_post, estimate_prompt, make_entry, read_replies
+from tasks.models.replies import build_post, estimate_prompt, make_entry, read_replies
 from tasks.models.settings import Endpoint
 
 KEY_HEADER = "X-Benchloom-Key"
@@ -34,6 +34,8 @@ LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 Locate = Callable[[str], Awaitable[str]]
 """Model name -> base URL of its running server, started where it is not."""
+Keep = Callable[[Iterable[Entry]], Awaitable[None]]
+"""Records entries; they are on disk when it returns."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,19 @@ class Line:
         self._clients.clear()
 
 
+@dataclass
+class Errand:
+    """One call of `Client.send`: what is to be sent, and what it has taken so far."""
+
+    line: Line
+    parcel: Mapping[str, Request]
+    admit: Callable[[str], bool]
+    keep: Keep | None
+    sendings: int = 0
+    used_s: float = 0.0
+    """The endpoint's time and the waits between sendings."""
+
+
 class Client:
     """All endpoints of a run. Lives in one event loop; see `tasks.models.caller` for threads."""
 
@@ -93,33 +108,34 @@ class Client:
         self._lines: dict[str, Line] = {}
 
     async def send(
-        self, parcel: Mapping[str, Request], admit: Callable[[str], bool] = lambda _: True
+        self,
+        parcel: Mapping[str, Request],
+        admit: Callable[[str], bool] = lambda _: True,
+        keep: Keep | None = None,
     ) -> dict[str, Sent]:
         """Send requests of one model until a usable reply comes: one question, or texts to embed.
 
         parcel: by key. admit: asked for each key right before each sending; what it refuses is left
-        out, and of the answers too. Raises ModelFailed after the last retry or the deadline, or at
-        once where the endpoint refuses the request; BudgetSpent; BadInput where it is not set up.
+        out, and of the answers too. keep: records the answers; until it has, the call is in flight.
+        Raises ModelFailed after the last retry or the deadline, or at once where the endpoint
+        refuses the request; BudgetSpent; BadInput where it is not set up.
         """
         line = self.line(next(iter(parcel.values())).model)
-        limit, used_s, sendings = line.endpoint, 0.0, 0
+        errand, limit = Errand(line, parcel, admit, keep), line.endpoint
         while True:
-            sendings += 1
-            started, result = await self._try(line, parcel, admit, limit.deadline_s - used_s)
-            latency_s = time.monotonic() - started
-            used_s += latency_s
+            result = await self._try(errand)
             if not isinstance(result, Failure):
-                return {key: _stamp(sent, latency_s, sendings) for key, sent in result.items()}
+                return result
             if not result.retry:
                 raise ModelFailed(f"{line.name}: the endpoint {line.scrub(result.problem)}")
-            wait_s = choose_wait(sendings, result)
-            if sendings > limit.retries or used_s + wait_s >= limit.deadline_s:
+            wait_s = choose_wait(errand.sendings, result)
+            if errand.sendings > limit.retries or errand.used_s + wait_s >= limit.deadline_s:
                 raise ModelFailed(
-                    f"{line.name}: no usable reply after {sendings} tries in {used_s:.0f} s; "
+                    f"{line.name}: no usable reply after {errand.sendings} tries in {errand.used_s:.0f} s; "
                     f"the endpoint {line.scrub(result.problem)}"
                 )
             await asyncio.sleep(wait_s)
-            used_s += wait_s
+            errand.used_s += wait_s
 
     async def close(self) -> None:
         """Close all connections."""
@@ -136,40 +152,43 @@ class Client:
             self._lines[model] = Line(model, endpoint)
         return self._lines[model]
 
-    async def _try(
-        self, line: Line, parcel: Mapping[str, Request], admit: Callable[[str], bool], patience_s: float
-    ) -> tuple[float, dict[str, Sent] | Failure]:
-        """Send once, in turn. Gives when it began (the queue is not the endpoint's time) and what came."""
-        most = worst_case(parcel.values())
+    async def _try(self, errand: Errand) -> dict[str, Sent] | Failure:
+        """Send once, in turn."""
+        line, most = errand.line, worst_case(errand.parcel.values())
         ticket = await line.gate.enter(sum(most))
         reservation = None
         try:
             reservation = await self._budget.reserve(line.name, *most)
-            chosen = {key: request for key, request in parcel.items() if admit(key)}
+            url = await self.find_url(line)
+            chosen = {key: request for key, request in errand.parcel.items() if errand.admit(key)}
         except BaseException:
             self._leave_unsent(line, ticket, reservation)
             raise
-        started = time.monotonic()
         if not chosen:
             self._leave_unsent(line, ticket, reservation)
-            return started, {}
-        patience_s = min(patience_s, line.endpoint.timeout_s)
-        return started, await self._exchange(line, ticket, chosen, reservation, patience_s)
+            return {}
+        # The queue is not the endpoint's time: the clock starts behind it.
+        started = time.monotonic()
+        errand.sendings += 1
+        try:
+            return await self._exchange(errand, url, chosen, ticket, reservation)
+        finally:
+            errand.used_s += time.monotonic() - started
 
     async def _exchange(
         self,
-        line: Line,
-        ticket: Ticket,
+        errand: Errand,
+        url: str,
         chosen: Mapping[str, Request],
+        ticket: Ticket,
         reservation: Reservation,
-        patience_s: float,
     ) -> dict[str, Sent] | Failure:
-        requests = list(chosen.values())
+        line, started = errand.line, time.monotonic()
+        patience_s = min(line.endpoint.timeout_s, line.endpoint.deadline_s - errand.used_s)
         try:
-            url = await self.find_url(line)
             async with asyncio.timeout(patience_s):
                 raw = await self._post(line, url, chosen)
-            replies = read_replies(raw, requests)
+            replies = read_replies(raw, list(chosen.values()))
         except FAILED_SENDING as error:
             failure = judge(error)
             self._account(reservation, chosen, line.scrub(failure.problem), paid=failure.paid)
@@ -182,19 +201,26 @@ class Client:
         prompt = sum(reply.prompt_tokens for reply in replies)
         completion = sum(reply.completion_tokens for reply in replies)
         self._budget.settle(reservation, prompt, completion)
-        line.gate.leave_answered(ticket, prompt + completion)
-        return {
-            key: Sent(make_entry(key, reply), live=True, cost=self._price(line, reply))
+        latency_s = round(time.monotonic() - started, 3)
+        entries = [
+            replace(make_entry(key, reply), latency_s=latency_s, attempts=errand.sendings, at=time.time())
             for key, reply in zip(chosen, replies, strict=True)
-        }
+        ]
+        try:
+            # Its place is given away once it is on disk: a kill then loses no more than was in flight.
+            if errand.keep is not None:
+                await errand.keep(entries)
+        finally:
+            line.gate.leave_answered(ticket, prompt + completion)
+        return {entry.key: Sent(entry, live=True, cost=self._price(line, entry)) for entry in entries}
 
     def _leave_unsent(self, line: Line, ticket: Ticket, reservation: Reservation | None) -> None:
         line.gate.leave_unsent(ticket)
         if reservation is not None:
             self._budget.release(reservation)
 
-    def _price(self, line: Line, reply: Reply) -> Amount:
-        return self._budget.price(line.name, reply.prompt_tokens, reply.completion_tokens)
+    def _price(self, line: Line, entry: Entry) -> Amount:
+        return self._budget.price(line.name, entry.prompt_tokens, entry.completion_tokens)
 
     async def find_url(self, line: Line) -> str:
         """Find an endpoint's base URL; an embedded model's server is started for it."""
@@ -247,8 +273,3 @@ def read_key(name: str, endpoint: Endpoint) -> str:
             hint=f"export {endpoint.key_env}=...",
         )
     return secret
-
-
-def _stamp(sent: Sent, latency_s: float, sendings: int) -> Sent:
-    entry = replace(sent.entry, latency_s=round(latency_s, 3), attempts=sendings, at=time.time())
-    return Sent(entry, sent.live, sent.cost)

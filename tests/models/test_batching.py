@@ -14,13 +14,16 @@ from tasks.models.settings import BatchMode, Endpoint, Limits, Price
 from tests.models.scenes import MODEL, LedgerServer, make_endpoint, make_entry, make_request, record, serving
 
 MODE = BatchMode(stages=("*",), gather_s=0.05, poll_s=0.05)
+PATIENT = {"timeout_s": 60.0, "deadline_s": 120.0}
 ROLE = Role(model=MODEL)
 PRICE = {MODEL: Price(input_usd_per_million=1.0, output_usd_per_million=1.0)}
 
 
 def open_caller(url, ledger, budget=None, mode=MODE, **settings):
     budget = budget or Budget()
-    client = Client({MODEL: make_endpoint(url, **settings)}, budget, book_doubt=ledger.book_doubt)
+    client = Client(
+        {MODEL: make_endpoint(url, **{**PATIENT, **settings})}, budget, book_doubt=ledger.book_doubt
+    )
     return Caller(ledger, client, budget, mode)
 
 

@@ -22,6 +22,7 @@ from tasks.models.replies import Unusable, parse_embeddings
 from tests.models.scenes import MODEL, LedgerServer, make_endpoint, make_entry, serving
 
 ROLE = Role(model=MODEL)
+PATIENT = {"timeout_s": 60.0, "deadline_s": 120.0}
 TEXTS = [f"text {number}" for number in range(7)]
 
 
@@ -54,7 +55,7 @@ def embedder():
 
 def open_caller(folder, url):
     budget = Budget()
-    client = Client({MODEL: make_endpoint(url, texts_per_call=3)}, budget) if url else None
+    client = Client({MODEL: make_endpoint(url, texts_per_call=3, **PATIENT)}, budget) if url else None
     return Caller(Ledger(folder / "l.sqlite"), client, budget)
 
 
