@@ -7,7 +7,7 @@ import sys
 
 from bench.measure import describe_machine
 
-BENCHMARKS = ("help", "overhead", "noop", "scoring", "execution")
+BENCHMARKS = ("help", "overhead", "noop", "models", "fill_in", "scoring", "execution")
 
 
 def main() -> None:

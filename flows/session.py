@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from flows.progress import Reporter
 from flows.settings import get_section, parse_section
 from tasks.errors import BadInput
 from tasks.models.ask import Role
@@ -27,6 +28,7 @@ class Session:
 
     def __init__(self, caller: Caller, roles: Mapping[str, Role], identities: Mapping[str, str]) -> None:
         self.caller, self.roles, self.identities = caller, roles, identities
+        self._reporter = None if caller.replay else Reporter(caller.tally.look)
 
     def make_ask(self, stage: str, prompts: Path) -> StageAsk:
         """Make the `ask` of a stage that runs."""
@@ -39,6 +41,8 @@ class Session:
     def close(self) -> None:
         """Let calls in flight be recorded, and close the ledger."""
         self.caller.close()
+        if self._reporter is not None:
+            self._reporter.stop()
         self.caller.ledger.close()
 
     def _desk(self, stage: str, prompts: Path) -> Desk:

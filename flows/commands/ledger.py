@@ -165,8 +165,12 @@ def serve(
         float, typer.Option(min=0, max=1, help="Share of calls that fail when first asked.")
     ] = 0.0,
     seed: Annotated[int, typer.Option(help="Draws the faults.")] = 0,
+    requests_per_minute: Annotated[
+        int | None, typer.Option(min=1, help="More than that are refused with 429.")
+    ] = None,
+    batch_seconds: Annotated[float, typer.Option(min=0, help="Seconds a batch takes.")] = 0.0,
 ) -> None:
-    """Answer the OpenAI protocol on loopback from the ledger, until Ctrl-C.
+    """Answer the OpenAI protocol (chat, embeddings, batches) on loopback from the ledger, until Ctrl-C.
 
     Example: benchloom ledger serve --port 8093 --latency 0.05 --faults 0.3 --seed 7
     """
@@ -176,7 +180,15 @@ def serve(
     _, models = load_models()
     identities = {name: model.sha256 for name, model in models.items()}
     with open_ledger() as ledger:
-        server = LedgerServer(ledger, latency_s=latency, faults=faults, seed=seed, identities=identities)
+        server = LedgerServer(
+            ledger,
+            latency_s=latency,
+            faults=faults,
+            seed=seed,
+            requests_per_minute=requests_per_minute,
+            batch_s=batch_seconds,
+            identities=identities,
+        )
         try:
             serve_ledger(server, port, lambda url: typer.echo(f"answering at {url} from {ledger.path}"))
         except KeyboardInterrupt:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -18,6 +18,8 @@ from jinja2 import Environment, StrictUndefined, Template
 from pydantic import BaseModel, ConfigDict, Field
 
 Value = TypeVar("Value")
+CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+"""How requests are written to be keyed and kept. Changing it would lose every recorded call."""
 
 
 class Role(BaseModel):
@@ -26,14 +28,17 @@ class Role(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: str
-    temperature: float = Field(ge=0, le=2)
-    top_p: float = Field(gt=0, le=1)
-    max_tokens: int = Field(gt=0)
+    temperature: float = Field(default=0, ge=0, le=2)
+    top_p: float = Field(default=1, gt=0, le=1)
+    max_tokens: int = Field(default=2048, gt=0)
+    """These three shape no embedding: an embedder's role needs a model alone."""
     seed: int | None = 0
     attempts: int = Field(default=3, ge=1)
     """How often an answer that does not parse is asked, the first time included."""
     constrain: Literal["grammar", "json_schema", "none"] = "none"
     """What the endpoint can decode by. `none`: the parser alone decides."""
+    logprobs: bool = False
+    """Whether the endpoint gives log probabilities."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +73,7 @@ class Request:
             "decoding": dict(self.decoding), "constraint": dict(self.constraint),
             "sample": self.sample, "attempt": self.attempt, "epoch": self.epoch,
         }  # fmt: skip
-        text = json.dumps(parts, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
+        return hashlib.sha256(CANONICAL.encode(parts).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,8 @@ class Answer(Generic[Value]):
     attempts: int
     problem: str = ""
     """Why the last attempt did not parse."""
+    logprobs: Sequence[Mapping[str, float]] = ()
+    """For each token of `text` the likeliest ones there with their natural logarithms, where asked for."""
 
 
 class Unparsed(ValueError):
@@ -104,13 +110,17 @@ class Ask(Protocol):
         schema: Mapping[str, Any] | None = None,
         sample: int = 0,
         max_tokens: int | None = None,
+        top_logprobs: int = 0,
     ) -> Answer[Value]:
         """Ask a role one question.
 
         prompt: a file's stem in the stage's `prompts/` folder; fields: what its Jinja2 fields hold.
         parse: text -> value, raising Unparsed; asked again with a raised attempt until the role's
         attempts are spent. grammar / schema: handed on where the role's endpoint decodes by them.
-        sample: raised to ask the same thing anew. row: the id named in errors and in the calls artifact.
+        sample: raised to ask the same thing anew. top_logprobs: how many of the likeliest tokens are
+        wanted at each place, where the role's endpoint gives them (`compare_choices` reads them);
+        where it does not, `logprobs` is empty and the text alone decides. row: the id named in errors
+        and in the calls artifact.
 
         Raises ModelFailed, BudgetSpent, CallMissing. An answer that never parses is returned, not raised.
         """
@@ -121,9 +131,21 @@ class Ask(Protocol):
 PROMPTS = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)  # noqa: S701
 
 
+@dataclass(frozen=True)
+class _PromptFile:
+    digest: str
+    parts: tuple[tuple[str, Template], ...]
+    """Roles with their templates, in order."""
+
+
 @lru_cache(maxsize=256)
-def _compile(template: str) -> Template:
-    return PROMPTS.from_string(template)
+def _read_prompt(path: Path, _changed_at: int) -> _PromptFile:
+    source = path.read_text(encoding="utf-8")
+    parts = []
+    for part in ("\n" + source).split("\n# ")[1:]:
+        heading, _, body = part.partition("\n")
+        parts.append((heading.strip(), PROMPTS.from_string(body.strip())))
+    return _PromptFile(hashlib.sha256(source.encode()).hexdigest(), tuple(parts))
 
 
 def render_prompt(path: Path, fields: Mapping[str, object]) -> Prompt:
@@ -131,13 +153,9 @@ def render_prompt(path: Path, fields: Mapping[str, object]) -> Prompt:
 
     Raises jinja2.UndefinedError where a field is missing.
     """
-    source = path.read_text(encoding="utf-8")
-    messages = []
-    for part in ("\n" + source).split("\n# ")[1:]:
-        heading, _, body = part.partition("\n")
-        text = _compile(body.strip()).render(fields)
-        messages.append({"role": heading.strip(), "content": text.strip()})
-    return Prompt(path.stem, hashlib.sha256(source.encode()).hexdigest(), tuple(messages))
+    file = _read_prompt(path, path.stat().st_mtime_ns)
+    messages = tuple({"role": role, "content": part.render(fields).strip()} for role, part in file.parts)
+    return Prompt(path.stem, file.digest, messages)
 
 
 def make_request(
@@ -151,6 +169,7 @@ def make_request(
     attempt: int = 0,
     epoch: str = "",
     max_tokens: int | None = None,
+    top_logprobs: int = 0,
 ) -> Request:
     """Turn a rendered prompt into the request that is sent and keyed."""
     decoding: dict[str, Any] = {
@@ -160,6 +179,8 @@ def make_request(
     }
     if role.seed is not None:
         decoding["seed"] = role.seed + 1_000 * attempt + sample
+    if role.logprobs and top_logprobs:
+        decoding |= {"logprobs": True, "top_logprobs": top_logprobs}
     constraint: dict[str, Any] = {}
     if role.constrain == "grammar" and grammar is not None:
         constraint = {"grammar": grammar}

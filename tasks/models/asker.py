@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -12,9 +13,13 @@ from tasks.models.budget import NOTHING, Amount
 from tasks.models.caller import Caller
 from tasks.models.calls import Call, make_call
 from tasks.models.desk import Desk, try_parse
+from tasks.models.embeddings import read_vector
 from tasks.models.entries import Entry
+from tasks.models.logprobs import read_logprobs
 
 Value = TypeVar("Value")
+EMBEDDED = Prompt("", "", ())
+"""What stands in a call's row for its prompt where a text is embedded as it is."""
 
 
 @dataclass(frozen=True)
@@ -53,20 +58,34 @@ class StageAsk:
         schema: Mapping[str, Any] | None = None,
         sample: int = 0,
         max_tokens: int | None = None,
+        top_logprobs: int = 0,
     ) -> Answer[Value]:
         """Ask until an answer parses or the role's attempts are spent."""
         part, rendered = self._desk.role(role), self._desk.render(prompt, fields)
         attempt, problem, entry = 0, None, None
         while True:
             request = self._desk.request(
-                rendered, part, attempt, grammar=grammar, schema=schema, sample=sample, max_tokens=max_tokens
-            )
-            entry = await self._get(request, row, rendered)
+                rendered, part, attempt, grammar=grammar, schema=schema, sample=sample, max_tokens=max_tokens,
+                top_logprobs=top_logprobs,
+            )  # fmt: skip
+            entry = await self._get(request, row, rendered.name)
             value, problem = try_parse(parse, entry.text)
             self._keep(make_call(self._desk.stage, row, role, rendered, request, entry, problem))
             attempt += 1
             if problem is None or attempt == part.attempts:
-                return Answer(value, entry.text, entry.key, attempt, problem or "")
+                return Answer(
+                    value, entry.text, entry.key, attempt, problem or "", read_logprobs(entry.extra)
+                )
+
+    async def embed(self, texts: Sequence[str], *, role: str, row: str) -> list[list[float]]:
+        """Embed texts (see `tasks.models.embeddings.Embed`), what is not recorded in calls of many."""
+        part = self._desk.role(role)
+        asked = [self._desk.embedding(text, part) for text in texts]
+        requests = {request.key(): request for request in asked}
+        entries = await self._get_all(requests, row, role)
+        for key, request in requests.items():
+            self._keep(make_call(self._desk.stage, row, role, EMBEDDED, request, entries[key], None))
+        return [read_vector(entries[request.key()].extra) for request in asked]
 
     def call_rows(self) -> list[Call]:
         """Give the calls artifact's rows, one a key."""
@@ -86,17 +105,29 @@ class StageAsk:
             paid=self._paid,
         )
 
-    async def _get(self, request: Request, row: str, prompt: Prompt) -> Entry:
+    async def _get(self, request: Request, row: str, prompt: str) -> Entry:
         key = request.key()
-        if (entry := self._caller.recall(key)) is not None:
-            return entry
-        if self._caller.replay:
-            raise CallMissing(self._desk.stage, row, prompt.name, key)
-        sent = await self._caller.ask(request)
-        if sent.live:
-            self._live.add(key)
-            self._paid += sent.cost
-        return sent.entry
+        return (await self._get_all({key: request}, row, prompt))[key]
+
+    async def _get_all(self, requests: Mapping[str, Request], row: str, prompt: str) -> dict[str, Entry]:
+        found = {key: entry for key in requests if (entry := self._caller.recall(key)) is not None}
+        missing = [key for key in requests if key not in found]
+        if missing and self._caller.replay:
+            raise CallMissing(self._desk.stage, row, prompt, missing[0])
+        size = self._caller.texts_per_call(requests[missing[0]].model) if missing else 1
+        parcels = [missing[start : start + size] for start in range(0, len(missing), size)]
+        for sent in await asyncio.gather(*(self._send(requests, parcel) for parcel in parcels)):
+            found |= sent
+        return found
+
+    async def _send(self, requests: Mapping[str, Request], keys: Sequence[str]) -> dict[str, Entry]:
+        batch = self._caller.batch.covers(self._desk.stage)
+        answers = await self._caller.ask_all({key: requests[key] for key in keys}, batch=batch)
+        for key, sent in answers.items():
+            if sent.live:
+                self._live.add(key)
+                self._paid += sent.cost
+        return {key: sent.entry for key, sent in answers.items()}
 
     def _keep(self, call: Call) -> None:
         known = self._calls.get(call.id)

@@ -40,6 +40,8 @@ class Reservation:
     prompt_tokens: int
     max_tokens: int
     amount: Amount
+    batch: bool = False
+    """By the Batch API, at its share of the price."""
 
 
 class Budget:
@@ -55,7 +57,7 @@ class Budget:
         self.possibly_paid = Amount()
         """Part of `spent`: sent, but without a usable reply."""
 
-    def price(self, model: str, prompt_tokens: int, completion_tokens: int) -> Amount:
+    def price(self, model: str, prompt_tokens: int, completion_tokens: int, *, batch: bool = False) -> Amount:
         """Price a call. Raises BadInput where dollars are limited and the model has no price."""
         price = self._prices.get(model)
         if price is None:
@@ -65,21 +67,25 @@ class Budget:
         micros = (
             prompt_tokens * price.input_usd_per_million + completion_tokens * price.output_usd_per_million
         )
-        return Amount(micros / 1e6, prompt_tokens + completion_tokens)
+        share = price.batch_share if batch else 1.0
+        return Amount(share * micros / 1e6, prompt_tokens + completion_tokens)
 
-    async def reserve(self, model: str, prompt_tokens: int, max_tokens: int) -> Reservation:
+    async def reserve(
+        self, model: str, prompt_tokens: int, max_tokens: int, *, batch: bool = False
+    ) -> Reservation:
         """Hold what a sending may cost at most; waits while only calls in flight stand in the way.
 
         Raises BudgetSpent where it would not fit even if all calls in flight turned out free.
         """
-        wanted = Reservation(model, prompt_tokens, max_tokens, self.price(model, prompt_tokens, max_tokens))
+        amount = self.price(model, prompt_tokens, max_tokens, batch=batch)
+        wanted = Reservation(model, prompt_tokens, max_tokens, amount, batch)
         while (turn := self._try(wanted)) is not None:
             await asyncio.wrap_future(turn)
         return wanted
 
     def settle(self, reservation: Reservation, prompt_tokens: int, completion_tokens: int) -> Amount:
         """Replace a reservation by what the call cost; return that."""
-        cost = self.price(reservation.model, prompt_tokens, completion_tokens)
+        cost = self.price(reservation.model, prompt_tokens, completion_tokens, batch=reservation.batch)
         self._finish(reservation, cost)
         return cost
 

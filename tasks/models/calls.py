@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tasks.models.ask import Prompt, Request
+from tasks.models.ask import CANONICAL, Prompt, Request
 from tasks.models.entries import Entry
 
 
@@ -72,4 +72,4 @@ def make_call(
 
 def _dump(value: Mapping[str, Any] | list[dict[str, str]]) -> str:
     plain = dict(value) if isinstance(value, Mapping) else value
-    return json.dumps(plain, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return CANONICAL.encode(plain)

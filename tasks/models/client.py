@@ -1,4 +1,4 @@
-"""Sends one request to its endpoint: a bounded queue, retries, a deadline, and nothing else.
+"""Sends requests to their endpoint: its queue, retries, a deadline, and nothing else.
 
 It speaks through the official `openai` client over its aiohttp transport and takes raw responses:
 building typed ones costs a fifth of the calls per second. Its own retries are off, since they
@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
@@ -22,15 +22,20 @@ from tasks.models.ask import Request
 from tasks.models.budget import NOTHING, Amount, Budget, Reservation
 from tasks.models.entries import Entry
 from tasks.models.failures import FAILED_SENDING, Failure, choose_wait, judge
+from tasks.models.gate import Gate, Ticket
 from tasks.models.ledger import Doubt
-from tasks.models.replies import build_body, estimate_prompt, parse_reply
+from tasks.models.replies import build_post, estimate_prompt, make_entry, read_replies
 from tasks.models.settings import Endpoint
 
 KEY_HEADER = "X-Benchloom-Key"
+MOST_NAMED = 100
+"""Keys that fit into one header line."""
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 Locate = Callable[[str], Awaitable[str]]
 """Model name -> base URL of its running server, started where it is not."""
+Keep = Callable[[Iterable[Entry]], Awaitable[None]]
+"""Records entries; they are on disk when it returns."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,7 @@ class Line:
 
     def __init__(self, name: str, endpoint: Endpoint) -> None:
         self.name, self.endpoint = name, endpoint
-        self.slots = asyncio.Semaphore(endpoint.in_flight)
+        self.gate = Gate(name, endpoint)
         self.secret = read_key(name, endpoint)
         self._clients: dict[str, AsyncOpenAI] = {}
 
@@ -74,6 +79,19 @@ class Line:
         self._clients.clear()
 
 
+@dataclass
+class Errand:
+    """One call of `Client.send`: what is to be sent, and what it has taken so far."""
+
+    line: Line
+    parcel: Mapping[str, Request]
+    admit: Callable[[str], bool]
+    keep: Keep | None
+    sendings: int = 0
+    used_s: float = 0.0
+    """The endpoint's time and the waits between sendings."""
+
+
 class Client:
     """All endpoints of a run. Lives in one event loop; see `tasks.models.caller` for threads."""
 
@@ -89,47 +107,43 @@ class Client:
         self._locate, self._book_doubt = locate, book_doubt
         self._lines: dict[str, Line] = {}
 
-    async def send(self, request: Request, find: Callable[[], Entry | None] = lambda: None) -> Sent:
-        """Send a request until a usable reply comes.
+    async def send(
+        self,
+        parcel: Mapping[str, Request],
+        admit: Callable[[str], bool] = lambda _: True,
+        keep: Keep | None = None,
+    ) -> dict[str, Sent]:
+        """Send requests of one model until a usable reply comes: one question, or texts to embed.
 
-        find: asked right before each sending; an entry that it finds is taken instead.
+        parcel: by key. admit: asked for each key right before each sending; what it refuses is left
+        out, and of the answers too. keep: records the answers; until it has, the call is in flight.
         Raises ModelFailed after the last retry or the deadline, or at once where the endpoint
-        refuses the request; BudgetSpent; BadInput where the endpoint is not set up.
+        refuses the request; BudgetSpent; BadInput where it is not set up.
         """
-        line = self._line(request.model)
-        limit, used_s, sendings = line.endpoint, 0.0, 0
+        line = self.line(next(iter(parcel.values())).model)
+        errand, limit = Errand(line, parcel, admit, keep), line.endpoint
         while True:
-            async with line.slots:
-                # Waiting in the queue is not the endpoint's time: the clock starts behind it.
-                started = time.monotonic()
-                reservation = await self._budget.reserve(request.model, *worst_case(request))
-                if (found := self._find_or_release(find, reservation)) is not None:
-                    return Sent(found, live=False)
-                sendings += 1
-                result = await self._try(
-                    line, request, reservation, min(limit.timeout_s, limit.deadline_s - used_s)
-                )
-                latency_s = time.monotonic() - started
-                used_s += latency_s
-            if isinstance(result, Sent):
-                return _stamp(result, latency_s, sendings)
-            wait_s = choose_wait(sendings, result)
+            result = await self._try(errand)
+            if not isinstance(result, Failure):
+                return result
             if not result.retry:
                 raise ModelFailed(f"{line.name}: the endpoint {line.scrub(result.problem)}")
-            if sendings > limit.retries or used_s + wait_s >= limit.deadline_s:
+            wait_s = choose_wait(errand.sendings, result)
+            if errand.sendings > limit.retries or errand.used_s + wait_s >= limit.deadline_s:
                 raise ModelFailed(
-                    f"{line.name}: no usable reply after {sendings} tries in {used_s:.0f} s; "
+                    f"{line.name}: no usable reply after {errand.sendings} tries in {errand.used_s:.0f} s; "
                     f"the endpoint {line.scrub(result.problem)}"
                 )
             await asyncio.sleep(wait_s)
-            used_s += wait_s
+            errand.used_s += wait_s
 
     async def close(self) -> None:
         """Close all connections."""
         for line in self._lines.values():
             await line.close()
 
-    def _line(self, model: str) -> Line:
+    def line(self, model: str) -> Line:
+        """Give a model's endpoint. Raises BadInput where none is set up."""
         if model not in self._lines:
             endpoint = self._endpoints.get(model)
             if endpoint is None:
@@ -138,75 +152,109 @@ class Client:
             self._lines[model] = Line(model, endpoint)
         return self._lines[model]
 
-    def _find_or_release(self, find: Callable[[], Entry | None], reservation: Reservation) -> Entry | None:
+    async def _try(self, errand: Errand) -> dict[str, Sent] | Failure:
+        """Send once, in turn."""
+        line, most = errand.line, worst_case(errand.parcel.values())
+        ticket = await line.gate.enter(sum(most))
+        reservation = None
         try:
-            found = find()
+            reservation = await self._budget.reserve(line.name, *most)
+            url = await self.find_url(line)
+            chosen = {key: request for key, request in errand.parcel.items() if errand.admit(key)}
         except BaseException:
-            self._budget.release(reservation)
+            self._leave_unsent(line, ticket, reservation)
             raise
-        if found is not None:
-            self._budget.release(reservation)
-        return found
-
-    async def _try(
-        self, line: Line, request: Request, reservation: Reservation, patience_s: float
-    ) -> Sent | Failure:
+        if not chosen:
+            self._leave_unsent(line, ticket, reservation)
+            return {}
+        # The queue is not the endpoint's time: the clock starts behind it.
+        started = time.monotonic()
+        errand.sendings += 1
         try:
-            url = await self._find_url(line)
+            return await self._exchange(errand, url, chosen, ticket, reservation)
+        finally:
+            errand.used_s += time.monotonic() - started
+
+    async def _exchange(
+        self,
+        errand: Errand,
+        url: str,
+        chosen: Mapping[str, Request],
+        ticket: Ticket,
+        reservation: Reservation,
+    ) -> dict[str, Sent] | Failure:
+        line, started = errand.line, time.monotonic()
+        patience_s = min(line.endpoint.timeout_s, line.endpoint.deadline_s - errand.used_s)
+        try:
             async with asyncio.timeout(patience_s):
-                raw = await self._post(line, url, request)
-            reply = parse_reply(raw, request)
+                raw = await self._post(line, url, chosen)
+            replies = read_replies(raw, list(chosen.values()))
         except FAILED_SENDING as error:
             failure = judge(error)
-            self._account(reservation, request, line.scrub(failure.problem), paid=failure.paid)
+            self._account(reservation, chosen, line.scrub(failure.problem), paid=failure.paid)
+            line.gate.leave_failed(ticket, failure, failure.wait_s or 0.0)
             return failure
         except BaseException as error:
-            self._account(reservation, request, f"interrupted ({type(error).__name__})", paid=True)
+            self._account(reservation, chosen, f"interrupted ({type(error).__name__})", paid=True)
+            line.gate.leave_unsent(ticket)
             raise
-        cost = self._budget.settle(reservation, reply.prompt_tokens, reply.completion_tokens)
-        entry = Entry(
-            request.key(), reply.text, reply.finish_reason, reply.prompt_tokens, reply.completion_tokens,
-            reply.estimated, reply.extra,
-        )  # fmt: skip
-        return Sent(entry, live=True, cost=cost)
+        prompt = sum(reply.prompt_tokens for reply in replies)
+        completion = sum(reply.completion_tokens for reply in replies)
+        self._budget.settle(reservation, prompt, completion)
+        latency_s = round(time.monotonic() - started, 3)
+        entries = [
+            replace(make_entry(key, reply), latency_s=latency_s, attempts=errand.sendings, at=time.time())
+            for key, reply in zip(chosen, replies, strict=True)
+        ]
+        try:
+            # Its place is given away once it is on disk: a kill then loses no more than was in flight.
+            if errand.keep is not None:
+                await errand.keep(entries)
+        finally:
+            line.gate.leave_answered(ticket, prompt + completion)
+        return {entry.key: Sent(entry, live=True, cost=self._price(line, entry)) for entry in entries}
 
-    async def _find_url(self, line: Line) -> str:
+    def _leave_unsent(self, line: Line, ticket: Ticket, reservation: Reservation | None) -> None:
+        line.gate.leave_unsent(ticket)
+        if reservation is not None:
+            self._budget.release(reservation)
+
+    def _price(self, line: Line, entry: Entry) -> Amount:
+        return self._budget.price(line.name, entry.prompt_tokens, entry.completion_tokens)
+
+    async def find_url(self, line: Line) -> str:
+        """Find an endpoint's base URL; an embedded model's server is started for it."""
         if line.endpoint.url is not None:
             return line.endpoint.url
         if self._locate is None:
             raise BadInput(f"params.yaml: run.endpoints.{line.name}", "has no url")
         return await self._locate(line.name)
 
-    async def _post(self, line: Line, url: str, request: Request) -> bytes:
-        headers = {KEY_HEADER: request.key()} if is_loopback(url) else {}
+    async def _post(self, line: Line, url: str, chosen: Mapping[str, Request]) -> bytes:
+        named = is_loopback(url) and len(chosen) <= MOST_NAMED
+        headers = {KEY_HEADER: ",".join(chosen)} if named else {}
+        path, body = build_post(list(chosen.values()), line.endpoint.served_model)
         response = await line.open(url).post(
-            "/chat/completions",
-            cast_to=httpx2.Response,
-            body=build_body(request, line.endpoint.served_model),
-            options={"headers": headers},
+            path, cast_to=httpx2.Response, body=body, options={"headers": headers}
         )
         return response.content
 
-    def _account(self, reservation: Reservation, request: Request, problem: str, *, paid: bool) -> None:
+    def _account(
+        self, reservation: Reservation, chosen: Mapping[str, Request], problem: str, *, paid: bool
+    ) -> None:
         if not paid:
             self._budget.release(reservation)
             return
         self._budget.book_doubt(reservation)
-        self._book_doubt(
-            Doubt(
-                request.key(),
-                request.model,
-                problem,
-                reservation.prompt_tokens,
-                reservation.max_tokens,
-                time.time(),
-            )
-        )
+        for key, request in chosen.items():
+            prompt, most = worst_case([request])
+            self._book_doubt(Doubt(key, request.model, problem, prompt, most, time.time()))
 
 
-def worst_case(request: Request) -> tuple[int, int]:
-    """Give the most tokens that a request can cost: of its prompt (estimated) and of its answer."""
-    return estimate_prompt(request), int(request.decoding.get("max_tokens", 0))
+def worst_case(requests: Iterable[Request]) -> tuple[int, int]:
+    """Give the most tokens that requests can cost: of their prompts (estimated) and of their answers."""
+    each = [(estimate_prompt(request), int(request.decoding.get("max_tokens", 0))) for request in requests]
+    return sum(prompt for prompt, _ in each), sum(most for _, most in each)
 
 
 def is_loopback(url: str) -> bool:
@@ -225,8 +273,3 @@ def read_key(name: str, endpoint: Endpoint) -> str:
             hint=f"export {endpoint.key_env}=...",
         )
     return secret
-
-
-def _stamp(sent: Sent, latency_s: float, sendings: int) -> Sent:
-    entry = replace(sent.entry, latency_s=round(latency_s, 3), attempts=sendings, at=time.time())
-    return Sent(entry, sent.live, sent.cost)

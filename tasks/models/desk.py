@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from tasks.errors import BadInput
 from tasks.models.ask import Prompt, Request, Role, Unparsed, make_request, render_prompt
+from tasks.models.embeddings import make_embedding
 
 Value = TypeVar("Value")
 
@@ -44,9 +45,13 @@ class Desk:
             raise BadInput(path, f"is missing; {self.stage} asks by it") from error
 
     def request(self, prompt: Prompt, role: Role, attempt: int, **wishes: Any) -> Request:
-        """Make the request of one attempt. wishes: grammar, schema, sample, max_tokens."""
+        """Make the request of one attempt. wishes: grammar, schema, sample, max_tokens, top_logprobs."""
         identity = self.identities.get(role.model, "")
         return make_request(prompt, role, identity=identity, attempt=attempt, epoch=self.epoch, **wishes)
+
+    def embedding(self, text: str, role: Role) -> Request:
+        """Make the request that embeds a text."""
+        return make_embedding(text, role, identity=self.identities.get(role.model, ""), epoch=self.epoch)
 
 
 def try_parse(parse: Callable[[str], Value], text: str) -> tuple[Value | None, str | None]:

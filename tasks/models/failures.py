@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from typing import Literal
 
 import aiohttp
 import httpx2
@@ -14,7 +15,8 @@ import openai
 
 from tasks.models.replies import Unusable
 
-RETRIED = frozenset({408, 409, 425, 429})
+THROTTLED = 429
+RETRIED = frozenset({408, 409, 425, THROTTLED})
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 30.0
 DICE = random.SystemRandom()
@@ -29,6 +31,8 @@ class Failure:
     paid: bool
     wait_s: float | None = None
     """What the endpoint asked to wait, in seconds."""
+    kind: Literal["broken", "throttled", "refused"] = "broken"
+    """The endpoint is not well, has too much to do, or is well and will not have this request."""
 
 
 FAILED_SENDING = (openai.APIError, httpx2.HTTPError, TimeoutError, OSError, Unusable)
@@ -64,9 +68,11 @@ def _judge_status(error: openai.APIStatusError) -> Failure:
     said = str(body.get("message") or error.message)[:300].replace("\n", " ")
     exhausted = body.get("code") == "insufficient_quota"
     retry = (code in RETRIED or code >= 500) and not exhausted
-    return Failure(
-        f"answered {code}: {said}", retry, paid=False, wait_s=read_retry_after(error.response.headers)
-    )
+    wait_s = read_retry_after(error.response.headers)
+    kind: Literal["broken", "throttled", "refused"] = "refused"
+    if retry:
+        kind = "throttled" if code == THROTTLED else "broken"
+    return Failure(f"answered {code}: {said}", retry, paid=False, wait_s=wait_s, kind=kind)
 
 
 def read_retry_after(headers: httpx2.Headers) -> float | None:

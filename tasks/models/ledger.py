@@ -34,6 +34,9 @@ CREATE TABLE IF NOT EXISTS possibly_paid (
     key TEXT NOT NULL, model TEXT NOT NULL, problem TEXT NOT NULL,
     prompt_tokens INTEGER NOT NULL, max_tokens INTEGER NOT NULL, at REAL NOT NULL
 );
+CREATE TABLE IF NOT EXISTS batches (
+    token TEXT PRIMARY KEY, model TEXT NOT NULL, id TEXT NOT NULL, keys TEXT NOT NULL, at REAL NOT NULL
+);
 """
 COLUMNS = (
     "key, text, finish_reason, prompt_tokens, completion_tokens, estimated, extra, latency_s, attempts, at"
@@ -54,6 +57,18 @@ class Doubt:
 
 
 @dataclass(frozen=True)
+class OpenBatch:
+    """A batch that was submitted, or was about to be (`id` is empty), and is not collected yet."""
+
+    token: str
+    """Ours: it travels in the batch's metadata, so that one is found whose id was lost with its process."""
+    model: str
+    id: str
+    keys: tuple[str, ...]
+    at: float
+
+
+@dataclass(frozen=True)
 class LedgerStats:
     """What a ledger holds, in calls and tokens."""
 
@@ -64,6 +79,7 @@ class LedgerStats:
     completion_tokens: int
     estimated_calls: int
     possibly_paid: int
+    open_batches: int
     bytes: int
 
 
@@ -107,10 +123,10 @@ class Ledger:
         """Record calls in one commit, which is on disk when this returns."""
         self._committer.submit([(INSERT, _write_row(entry)) for entry in entries]).result()
 
-    async def put_soon(self, entry: Entry) -> None:
-        """Record a call without blocking the event loop; it is on disk when this returns."""
+    async def put_soon(self, entries: Iterable[Entry]) -> None:
+        """Record calls without blocking the event loop; they are on disk when this returns."""
         # Shielded: a reply that has been paid for is recorded even where its asker has been cancelled.
-        future = self._committer.submit([(INSERT, _write_row(entry))])
+        future = self._committer.submit([(INSERT, _write_row(entry)) for entry in entries])
         await asyncio.shield(asyncio.wrap_future(future))
 
     def book_doubt(self, doubt: Doubt) -> None:
@@ -123,6 +139,25 @@ class Ledger:
         self._committer.flush()
         rows = self._connection().execute("SELECT * FROM possibly_paid ORDER BY at, key")
         return [Doubt(*row) for row in rows]
+
+    async def book_batch(self, batch: OpenBatch) -> None:
+        """Record that a batch is open, or what its id is now; it is on disk when this returns."""
+        row = (batch.token, batch.model, batch.id, json.dumps(batch.keys), batch.at)
+        future = self._committer.submit([("INSERT OR REPLACE INTO batches VALUES (?, ?, ?, ?, ?)", row)])
+        await asyncio.shield(asyncio.wrap_future(future))
+
+    async def close_batch(self, token: str, entries: Iterable[Entry] = ()) -> None:
+        """Record what a batch brought and that it is collected, in one commit."""
+        inserts = [(INSERT, _write_row(entry)) for entry in entries]
+        future = self._committer.submit([*inserts, ("DELETE FROM batches WHERE token = ?", (token,))])
+        await asyncio.shield(asyncio.wrap_future(future))
+
+    def list_batches(self) -> list[OpenBatch]:
+        """List the batches that are not collected yet, oldest first."""
+        rows = self._connection().execute("SELECT token, model, id, keys, at FROM batches ORDER BY at, token")
+        return [
+            OpenBatch(token, model, id_, tuple(json.loads(keys)), at) for token, model, id_, keys, at in rows
+        ]
 
     def iterate(self) -> Iterator[Entry]:
         """Yield the live entries by key."""
@@ -152,9 +187,10 @@ class Ledger:
             "coalesce(sum(estimated), 0) FROM calls"
         ).fetchone()
         (doubts,) = connection.execute("SELECT count(*) FROM possibly_paid").fetchone()
+        (batches,) = connection.execute("SELECT count(*) FROM batches").fetchone()
         size = self.path.stat().st_size
         return LedgerStats(
-            str(self.path), calls, len(self._shipped), prompt, completion, estimated, doubts, size
+            str(self.path), calls, len(self._shipped), prompt, completion, estimated, doubts, batches, size
         )
 
     def close(self) -> None:

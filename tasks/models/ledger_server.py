@@ -1,4 +1,4 @@
-"""Answers the OpenAI chat protocol on loopback from a ledger, late and faulty on request.
+"""Answers the OpenAI protocol on loopback from a ledger, late and faulty on request.
 
 Drills and a user's own tests run against it. Benchloom's client names a call's key in a header;
 for any other client the key is found again from the body, by trying samples and attempts.
@@ -8,19 +8,25 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+import time
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any
 
 from aiohttp import web
 
 from tasks.models.ask import Request
+from tasks.models.batch_server import BatchDesk
 from tasks.models.client import KEY_HEADER
+from tasks.models.embeddings import INPUT
 from tasks.models.entries import Entry
 from tasks.models.ledger import Ledger
 
 FAULTS = ("429", "500", "503", "drop", "cut", "notjson", "hang")
 HANG_S = 3600.0
+MINUTE_S = 60.0
 BIGGEST_BODY = 64 << 20
 SAMPLES, ATTEMPTS = 32, 8
 """How far the key of a body without a header is looked for."""
@@ -51,7 +57,10 @@ class Counts:
 
 
 class LedgerServer:
-    """The endpoint. A share `faults` of all keys fails when first asked, in a way drawn by seed and key."""
+    """Serves chat, embeddings and batches. A share `faults` of all keys fails when first asked.
+
+    In which way is drawn by seed and key.
+    """
 
     def __init__(
         self,
@@ -60,21 +69,28 @@ class LedgerServer:
         latency_s: float = 0.0,
         faults: float = 0.0,
         seed: int = 0,
+        requests_per_minute: int | None = None,
+        batch_s: float = 0.0,
         identities: Mapping[str, str] | None = None,
     ) -> None:
+        """requests_per_minute: more are refused with 429. batch_s: how long a batch takes."""
         self._ledger, self._latency_s = ledger, latency_s
-        self._faults, self._seed = faults, seed
+        self._faults, self._seed, self._limit = faults, seed, requests_per_minute
+        self._arrivals: deque[float] = deque()
         self._identities = identities or {}
         self._tried: set[str] = set()
         self._now = 0
         self.counts = Counts()
+        self.batches = BatchDesk(self._answer_line, batch_s)
 
     def application(self) -> web.Application:
-        """Build the aiohttp application: chat completions, models, `/stats`, `/reset`."""
+        """Build the aiohttp application: the protocol's paths, `/stats`, `/reset`."""
         app = web.Application(client_max_size=BIGGEST_BODY)
         app.add_routes(
             [
-                web.post("/v1/chat/completions", self._chat),
+                web.post("/v1/chat/completions", self._post),
+                web.post("/v1/embeddings", self._post),
+                *self.batches.routes(),
                 web.get("/v1/models", self._models),
                 web.get("/stats", self._stats),
                 web.post("/reset", self._reset),
@@ -82,7 +98,7 @@ class LedgerServer:
         )
         return app
 
-    async def _chat(self, request: web.Request) -> web.StreamResponse:
+    async def _post(self, request: web.Request) -> web.StreamResponse:
         self.counts.requests += 1
         self._now += 1
         self.counts.peak_concurrency = max(self.counts.peak_concurrency, self._now)
@@ -92,24 +108,59 @@ class LedgerServer:
             self._now -= 1
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
+        names = request.headers.get(KEY_HEADER, "")
         try:
             body = await request.json()
-            entry = self._find(request.headers.get(KEY_HEADER), body)
+            entries = self._find(names.split(",") if names else [], body)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            return refuse(400, f"the body is no chat completion request ({type(error).__name__})")
+            return refuse(400, f"the body is no request ({type(error).__name__})")
+        if self._is_too_much():
+            return await misbehave(request, "429")
         await asyncio.sleep(self._latency_s)
-        if entry is None:
+        if not entries:
             self.counts.missing += 1
             return refuse(404, "no ledger holds this call; record it live first")
-        if (kind := self._draw_fault(entry.key)) is not None:
+        if (kind := self._draw_fault(entries[0].key)) is not None:
             return await misbehave(request, kind)
-        self.counts.paid_twice += entry.key in self.counts.answered
-        self.counts.answered.add(entry.key)
-        return web.json_response(complete(entry, str(body.get("model", ""))))
+        self._count(entries)
+        return web.json_response(write_reply(entries, body))
 
-    def _find(self, key: str | None, body: Mapping[str, Any]) -> Entry | None:
-        keys: Iterable[str] = [key] if key else guess_keys(body, self._identities)
-        return next((entry for each in keys if (entry := self._ledger.get(each)) is not None), None)
+    def _answer_line(self, key: str, body: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
+        """Answer one line of a batch: its status and body. Faults there are statuses."""
+        entries = self._find([key], body) or self._find([], body)
+        if not entries:
+            self.counts.missing += 1
+            return 404, {"error": {"message": "no ledger holds this call; record it live first"}}
+        if (kind := self._draw_fault(entries[0].key)) is not None:
+            return (int(kind) if kind.isdigit() else 500), {"error": {"message": f"fault: {kind}"}}
+        self._count(entries)
+        return 200, write_reply(entries, body)
+
+    def _count(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            self.counts.paid_twice += entry.key in self.counts.answered
+            self.counts.answered.add(entry.key)
+
+    def _is_too_much(self) -> bool:
+        if self._limit is None:
+            return False
+        now = time.monotonic()
+        while self._arrivals and self._arrivals[0] <= now - MINUTE_S:
+            self._arrivals.popleft()
+        if len(self._arrivals) >= self._limit:
+            self.counts.faults["limit"] = self.counts.faults.get("limit", 0) + 1
+            return True
+        self._arrivals.append(now)
+        return False
+
+    def _find(self, keys: Sequence[str], body: Mapping[str, Any]) -> list[Entry]:
+        """Find the entries that answer a body, one a text of it where it embeds; none if any is missing."""
+        wanted: list[Iterable[str]] = [[key] for key in keys]
+        found = [self._find_one(each) for each in wanted or guess_keys(body, self._identities)]
+        return [entry for entry in found if entry is not None] if None not in found else []
+
+    def _find_one(self, keys: Iterable[str]) -> Entry | None:
+        return next((entry for key in keys if (entry := self._ledger.get(key)) is not None), None)
 
     def _draw_fault(self, key: str) -> str | None:
         if key in self._tried:
@@ -134,21 +185,37 @@ class LedgerServer:
         return web.json_response({})
 
 
-def guess_keys(body: Mapping[str, Any], identities: Mapping[str, str]) -> Iterator[str]:
-    """Yield the keys that a body may have been recorded under, the likeliest first."""
+def guess_keys(body: Mapping[str, Any], identities: Mapping[str, str]) -> list[Iterable[str]]:
+    """List the keys that a body may have been recorded under, the likeliest first; a list a text."""
+    model = body["model"]
+    identity = identities.get(model, "")
+    if "input" in body:
+        texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
+        messages = [({"role": INPUT, "content": str(text)},) for text in texts]
+        return [[Request(model, each, identity=identity).key()] for each in messages]
     constraint: dict[str, Any] = {}
     if "grammar" in body:
         constraint = {"grammar": body["grammar"]}
     elif body.get("response_format", {}).get("type") == "json_schema":
         constraint = {"json_schema": body["response_format"]["json_schema"]["schema"]}
     decoding = {name: value for name, value in body.items() if name not in NO_DECODING}
-    model = body["model"]
-    messages = tuple(body["messages"])
-    for attempt in range(ATTEMPTS):
-        for sample in range(SAMPLES):
-            yield Request(
-                model, messages, decoding, constraint, sample, attempt, identity=identities.get(model, "")
-            ).key()
+    likely = Request(model, tuple(body["messages"]), decoding, constraint, identity=identity)
+    numbers = product(range(ATTEMPTS), range(SAMPLES))
+    return [(replace(likely, attempt=attempt, sample=sample).key() for attempt, sample in numbers)]
+
+
+def write_reply(entries: Sequence[Entry], body: Mapping[str, Any]) -> dict[str, Any]:
+    """Write entries as the reply that a body asks for."""
+    model = str(body.get("model", ""))
+    if "input" not in body:
+        return complete(entries[0], model)
+    rows = [
+        {"object": "embedding", "index": number, "embedding": entry.extra["embedding"]}
+        for number, entry in enumerate(entries)
+    ]
+    total = sum(entry.prompt_tokens for entry in entries)
+    usage = {"prompt_tokens": total, "total_tokens": total}
+    return {"object": "list", "data": rows, "model": model, "usage": usage}
 
 
 def complete(entry: Entry, model: str) -> dict[str, Any]:

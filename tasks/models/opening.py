@@ -46,7 +46,7 @@ def open_caller(
     budget = Budget(run.budget, {**free, **run.prices})
     if replay:
         return Caller(ledger, None, budget)
-    return Caller(ledger, open_client(run, models, budget, ledger), budget)
+    return Caller(ledger, open_client(run, models, budget, ledger), budget, run.batch)
 
 
 def open_client(

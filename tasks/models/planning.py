@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tasks.models.ask import Answer, Request
 from tasks.models.caller import Caller
 from tasks.models.calls import Call
+from tasks.models.client import worst_case
 from tasks.models.desk import Desk, try_parse
-from tasks.models.replies import estimate_prompt
+from tasks.models.embeddings import read_vector
+from tasks.models.logprobs import read_logprobs
 
 Value = TypeVar("Value")
 
@@ -63,6 +65,7 @@ class PlanAsk:
         schema: Mapping[str, Any] | None = None,
         sample: int = 0,
         max_tokens: int | None = None,
+        top_logprobs: int = 0,
     ) -> Answer[Value]:
         """Count one question; attempts are followed as far as they are recorded."""
         self.is_exact = self.is_exact and not self._handed_out
@@ -70,8 +73,9 @@ class PlanAsk:
         attempt = 0
         while True:
             request = self._desk.request(
-                rendered, part, attempt, grammar=grammar, schema=schema, sample=sample, max_tokens=max_tokens
-            )
+                rendered, part, attempt, grammar=grammar, schema=schema, sample=sample, max_tokens=max_tokens,
+                top_logprobs=top_logprobs,
+            )  # fmt: skip
             key = request.key()
             attempt += 1
             if (entry := self._caller.recall(key)) is None:
@@ -80,7 +84,24 @@ class PlanAsk:
             self._known.add(key)
             value, problem = try_parse(parse, entry.text)
             if problem is None or attempt == part.attempts:
-                return Answer(value, entry.text, key, attempt, problem or "")
+                logprobs = read_logprobs(entry.extra)
+                return Answer(value, entry.text, key, attempt, problem or "", logprobs)
+
+    async def embed(self, texts: Sequence[str], *, role: str, row: str) -> list[list[float]]:
+        """Count texts to embed; one that is not recorded is answered by an empty vector."""
+        self.is_exact = self.is_exact and not self._handed_out
+        part = self._desk.role(role)
+        requests = [self._desk.embedding(text, part) for text in texts]
+        entries = {(key := request.key()): self._caller.recall(key) for request in requests}
+        for request in requests:
+            if entries[key := request.key()] is None:
+                self._new[key] = request
+            else:
+                self._known.add(key)
+        if None in entries.values():
+            await self._hand_out("", 0)
+        found = [entries[request.key()] for request in requests]
+        return [[] if entry is None else read_vector(entry.extra) for entry in found]
 
     def call_rows(self) -> list[Call]:
         """Give no rows: nothing was asked."""
@@ -90,7 +111,7 @@ class PlanAsk:
         """Sum up what was seen so far."""
         prompts, most, usd, most_usd = 0, 0, 0.0, 0.0
         for request in self._new.values():
-            tokens, limit = estimate_prompt(request), int(request.decoding["max_tokens"])
+            tokens, limit = worst_case([request])
             prompts, most = prompts + tokens, most + limit
             usd += self._caller.budget.price(request.model, tokens, 0).usd
             most_usd += self._caller.budget.price(request.model, tokens, limit).usd

@@ -1,23 +1,27 @@
-"""The OpenAI chat protocol, both ways: a request becomes a body, a reply becomes what is recorded."""
+"""The OpenAI protocol, both ways: requests become a body, its reply becomes what is recorded."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
 from typing import Any
 
 from tasks.models.ask import Request
-from tasks.models.entries import estimate_tokens
+from tasks.models.embeddings import is_embedding, round_vector
+from tasks.models.entries import Entry, estimate_tokens
+
+CHAT, EMBEDDINGS = "/chat/completions", "/embeddings"
 
 
 class Unusable(ValueError):
-    """A reply that is no chat completion; it may have been paid for."""
+    """A reply that does not hold what was asked for; it may have been paid for."""
 
 
 @dataclass(frozen=True)
 class Reply:
-    """A chat completion's first choice."""
+    """A chat completion's first choice, or one text's embedding (then in `extra`)."""
 
     text: str
     finish_reason: str
@@ -25,6 +29,27 @@ class Reply:
     completion_tokens: int
     estimated: bool
     extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+def build_post(requests: Sequence[Request], served_model: str | None = None) -> tuple[str, dict[str, Any]]:
+    """Give the path and the body that carry requests: one question, or any number of texts to embed."""
+    path, first = find_path(requests[0]), requests[0]
+    if path == CHAT:
+        return path, build_body(first, served_model)
+    texts = [request.messages[0]["content"] for request in requests]
+    return path, {"model": served_model or first.model, "input": texts, "encoding_format": "float"}
+
+
+def find_path(request: Request) -> str:
+    """Name the path that a request is posted to."""
+    return EMBEDDINGS if is_embedding(request) else CHAT
+
+
+def read_replies(raw: bytes, requests: Sequence[Request]) -> list[Reply]:
+    """Read what came back, a reply a request in their order. Raises Unusable."""
+    if is_embedding(requests[0]):
+        return parse_embeddings(raw, requests)
+    return [parse_reply(raw, requests[0])]
 
 
 def build_body(request: Request, served_model: str | None = None) -> dict[str, Any]:
@@ -60,6 +85,34 @@ def parse_reply(raw: bytes, request: Request) -> Reply:
     return Reply(text, str(choice.get("finish_reason") or "stop"), prompt, completion, estimated, extra)
 
 
+def parse_embeddings(raw: bytes, requests: Sequence[Request]) -> list[Reply]:
+    """Read an embeddings reply. Raises Unusable where a text has no vector of numbers.
+
+    Tokens are counted for the whole call: where it carried several texts, their shares are estimates.
+    """
+    try:
+        body = json.loads(raw)
+        rows = {row["index"]: round_vector(row["embedding"]) for row in body["data"]}
+        vectors = [rows[number] for number in range(len(requests))]
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+        raise Unusable(
+            f"sent a reply that is no list of {len(requests)} embeddings ({type(error).__name__})"
+        ) from error
+    shares, estimated = _share_tokens(body.get("usage"), requests)
+    return [
+        Reply("", "stop", share, 0, estimated, {"embedding": vector})
+        for share, vector in zip(shares, vectors, strict=True)
+    ]
+
+
+def make_entry(key: str, reply: Reply) -> Entry:
+    """Make what is recorded of a reply."""
+    return Entry(
+        key, reply.text, reply.finish_reason, reply.prompt_tokens, reply.completion_tokens, reply.estimated,
+        reply.extra,
+    )  # fmt: skip
+
+
 def estimate_prompt(request: Request) -> int:
     """Estimate a request's prompt tokens, its constraint included."""
     parts = [message.get("content", "") for message in request.messages]
@@ -74,3 +127,12 @@ def _count_tokens(usage: object, request: Request, text: str) -> tuple[int, int,
         if isinstance(prompt, int) and isinstance(completion, int):
             return prompt, completion, False
     return estimate_prompt(request), estimate_tokens(text), True
+
+
+def _share_tokens(usage: object, requests: Sequence[Request]) -> tuple[list[int], bool]:
+    guesses = [estimate_prompt(request) for request in requests]
+    total = usage.get("prompt_tokens") if isinstance(usage, dict) else None
+    if not isinstance(total, int):
+        return guesses, True
+    ends = [total * part // sum(guesses) for part in accumulate(guesses)]
+    return [end - start for start, end in pairwise([0, *ends])], len(requests) > 1

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
@@ -59,11 +60,21 @@ class Endpoint(Strict):
     served_model: str | None = None
     """What the endpoint calls the model, where that is another name than ours."""
     in_flight: int = Field(default=8, gt=0)
+    """Calls under way at one time, at most; a 429 lowers it for a while."""
+    requests_per_minute: int | None = Field(default=None, gt=0)
+    tokens_per_minute: int | None = Field(default=None, gt=0)
+    """Of prompts and answers; a call counts with its most until its reply says what it used."""
     timeout_s: float = Field(default=120, gt=0)
     """Of one attempt."""
     deadline_s: float = Field(default=900, gt=0)
     """Of one call with all its attempts and waits, from its first sending."""
     retries: int = Field(default=6, ge=0)
+    breaker: int = Field(default=10, gt=0)
+    """After so many failures in a row nothing is sent for `breaker_s`, then one call tries."""
+    breaker_s: float = Field(default=2, gt=0)
+    """Doubles with each try that fails, up to a minute."""
+    texts_per_call: int = Field(default=64, gt=0)
+    """How many texts one embeddings call carries."""
 
     @field_validator("url")
     @classmethod
@@ -88,7 +99,9 @@ class Price(Strict):
     """`run.prices.<model>`, in US dollars per million tokens."""
 
     input_usd_per_million: float = Field(ge=0)
-    output_usd_per_million: float = Field(ge=0)
+    output_usd_per_million: float = Field(default=0, ge=0)
+    batch_share: float = Field(default=0.5, ge=0, le=1)
+    """What a token costs by the Batch API, as a share of its price."""
 
 
 class Limits(Strict):
@@ -98,12 +111,29 @@ class Limits(Strict):
     tokens: int | None = Field(default=None, ge=0)
 
 
+class BatchMode(Strict):
+    """`run.batch`: stages whose calls go by the Batch API: half the price, hours later."""
+
+    stages: tuple[str, ...] = ()
+    """Names as `benchloom status` shows them; `*` stands for anything: `grammar-text-templates@*`."""
+    gather_s: float = Field(default=2, gt=0)
+    """A batch is submitted once no call has joined it for so long."""
+    poll_s: float = Field(default=30, gt=0)
+    calls: int = Field(default=50_000, gt=0)
+    """The most that one batch may hold."""
+
+    def covers(self, stage: str) -> bool:
+        """Tell whether a stage's calls go by batch."""
+        return any(fnmatchcase(stage, pattern) for pattern in self.stages)
+
+
 class ModelRun(Strict):
     """The keys of `run:` that the model layer reads."""
 
     endpoints: dict[str, Endpoint] = Field(default_factory=dict)
     prices: dict[str, Price] = Field(default_factory=dict)
     budget: Limits = Limits()
+    batch: BatchMode = BatchMode()
     ledger: Path | None = None
     """The live ledger; null is the user's data folder. The environment's BENCHLOOM_LEDGER comes first."""
     idle_s: float = Field(default=600, ge=0)

@@ -54,7 +54,7 @@ async def ask_again(
         request = call.to_request()
         if request.key() != call.id:
             raise BadInput(f"call {call.id[:12]}", "was recorded with other columns than its artifact holds")
-        comparison = Comparison(call, (await client.send(request)).entry.text)
+        comparison = Comparison(call, (await client.send({call.id: request}))[call.id].entry.text)
         tell(comparison)
         return comparison
 

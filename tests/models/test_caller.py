@@ -117,3 +117,33 @@ def test_closing_does_not_wait_for_ever(tmp_path):
         caller.close(grace_s=0.1)
         assert time.monotonic() - started < 4
         assert [doubt.problem for doubt in ledger.list_doubts()] == ["interrupted (CancelledError)"]
+
+
+def test_a_call_keeps_its_place_in_flight_until_it_is_recorded(tmp_path, monkeypatch):
+    asked, recording = [], asyncio.Event()
+
+    async def answer(request):
+        asked.append(1)
+        return say("ok")
+
+    async def record_slowly(self, entries):
+        while not recording.is_set():  # noqa: ASYNC110 - set in another loop
+            await asyncio.sleep(0.01)
+        self.put_many(entries)
+
+    async def ask(caller):
+        tasks = [asyncio.create_task(caller.ask(make_request(number))) for number in range(5)]
+        await asyncio.sleep(0.5)
+        before = len(asked)
+        recording.set()
+        await asyncio.gather(*tasks)
+        return before
+
+    monkeypatch.setattr(Ledger, "put_soon", record_slowly)
+    with (
+        answering(answer) as url,
+        Ledger(tmp_path / "l.sqlite") as ledger,
+        open_caller(url, ledger, in_flight=2) as caller,
+    ):
+        assert asyncio.run(ask(caller)) <= 2
+        assert ledger.stats().live_calls == len(asked) == 5

@@ -15,7 +15,6 @@ from tests.models.scenes import (
     LedgerServer,
     answering,
     make_endpoint,
-    make_entry,
     make_request,
     record,
     say,
@@ -23,14 +22,17 @@ from tests.models.scenes import (
 )
 
 
-def send(url, *requests, budget=None, find=lambda: None, doubts=None, **settings):
+def send(url, *requests, budget=None, admit=lambda key: True, doubts=None, **settings):
     """Send requests at once through a client of their own."""
 
     async def run():
         book = doubts.append if doubts is not None else lambda _: None
         client = Client({MODEL: make_endpoint(url, **settings)}, budget or Budget(), book_doubt=book)
         try:
-            return await asyncio.gather(*(client.send(request, find) for request in requests))
+            parcels = await asyncio.gather(
+                *(client.send({request.key(): request}, admit) for request in requests)
+            )
+            return [sent for parcel in parcels for sent in parcel.values()]
         finally:
             await client.close()
 
@@ -87,7 +89,9 @@ def test_every_kind_of_fault_is_overcome_and_booked(tmp_path):
     with record(tmp_path / "l.sqlite", requests) as ledger:
         server = LedgerServer(ledger, faults=1.0, seed=3)
         with serving(server.application()) as url:
-            sent = send(url, *requests, doubts=doubts, budget=budget, timeout_s=1.0, in_flight=60)
+            sent = send(
+                url, *requests, doubts=doubts, budget=budget, timeout_s=1.0, in_flight=60, breaker=100
+            )
     assert [each.entry.text for each in sent] == [f"answer to question {number}" for number in range(60)]
     assert {each.entry.attempts for each in sent} == {2}
     assert set(server.counts.faults) == set(FAULTS)
@@ -156,14 +160,13 @@ def test_the_queue_is_bounded(tmp_path):
     assert server.counts.peak_concurrency == 3
 
 
-def test_an_entry_found_at_the_last_moment_is_not_asked_for():
+def test_what_is_refused_at_the_last_moment_is_not_asked_for():
     async def answer(request):
         raise AssertionError("was asked")
 
     budget = Budget()
     with answering(answer) as url:
-        (sent,) = send(url, make_request(), find=lambda: make_entry(make_request(), "known"), budget=budget)
-    assert (sent.entry.text, sent.live) == ("known", False)
+        assert send(url, make_request(), admit=lambda key: key != make_request().key(), budget=budget) == []
     assert budget.reserved.tokens == budget.spent.tokens == 0
 
 
@@ -176,7 +179,7 @@ def test_the_budget_is_never_passed_and_what_fits_is_answered():
     async def run(url):
         client = Client({MODEL: make_endpoint(url)}, budget)
         results = await asyncio.gather(
-            *(client.send(make_request(n)) for n in range(20)), return_exceptions=True
+            *(client.send({str(n): make_request(n)}) for n in range(20)), return_exceptions=True
         )
         await client.close()
         return results
@@ -216,7 +219,9 @@ def test_a_missing_key_names_its_variable(monkeypatch):
 
 def test_an_unknown_model_names_those_there_are():
     with pytest.raises(BadInput, match=r"run\.endpoints\.tester: is missing \(there: other\)"):
-        asyncio.run(Client({"other": Endpoint(url="http://127.0.0.1:9/v1")}, Budget()).send(make_request()))
+        asyncio.run(
+            Client({"other": Endpoint(url="http://127.0.0.1:9/v1")}, Budget()).send({"0": make_request()})
+        )
 
 
 def test_nobody_listening_costs_nothing():

@@ -67,6 +67,20 @@ def test_a_body_that_is_no_request_is_a_400(tmp_path):
             assert caught.value.code == 400
 
 
+def test_more_than_its_minute_holds_is_refused_and_told_to_wait(tmp_path):
+    requests = [make_request(number) for number in range(4)]
+    with record(tmp_path / "l.sqlite", requests) as ledger:
+        server = LedgerServer(ledger, requests_per_minute=3)
+        with serving(server.application()) as url:
+            for request in requests[:3]:
+                post(url, {"model": "any", "messages": []}, **{"X-Benchloom-Key": request.key()})
+            with pytest.raises(urllib.error.HTTPError) as caught:
+                post(url, {"model": "any", "messages": []}, **{"X-Benchloom-Key": requests[3].key()})
+    assert caught.value.code == 429
+    assert caught.value.headers["Retry-After"] == "1"
+    assert server.counts.faults == {"limit": 1}
+
+
 def test_log_probabilities_come_back(tmp_path):
     request = Request("m", ({"role": "user", "content": "?"},), {"max_tokens": 1})
     with Ledger(tmp_path / "l.sqlite") as ledger:

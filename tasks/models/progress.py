@@ -1,0 +1,88 @@
+"""How far a run's live calls are: counts, rate, cost, time left."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tasks.models.client import Sent
+
+WINDOW = 512
+"""The rate is that of so many last calls: of all, it would hide a stall; of few, it would jump."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One look at the calls of a run. `waiting`: put by now and not answered; more may be to come."""
+
+    answered: int
+    failed: int
+    waiting: int
+    per_second: float
+    usd: float
+    tokens: int
+
+    @property
+    def left_s(self) -> float | None:
+        """Estimate the seconds until what waits now is answered; None where nothing has been yet."""
+        return self.waiting / self.per_second if self.per_second else None
+
+    def describe(self) -> str:
+        """Write it as one line for people."""
+        left = "unknown" if self.left_s is None else f"about {format_time(self.left_s)}"
+        failed = f", {self.failed} failed" if self.failed else ""
+        return (
+            f"calls: {self.answered} answered{failed}, {self.waiting} waiting, "
+            f"{self.per_second:.1f} a second, {self.tokens:,} tokens, ${self.usd:.4f}, time left {left}"
+        )
+
+
+@dataclass
+class Tally:
+    """Counts live calls as they begin and end. Written in the models' event loop, read anywhere."""
+
+    answered: int = 0
+    failed: int = 0
+    waiting: int = 0
+    usd: float = 0.0
+    tokens: int = 0
+    begun_at: float = 0.0
+    ends: deque[float] = field(default_factory=lambda: deque(maxlen=WINDOW))
+
+    def begin(self, count: int) -> None:
+        """Note that calls were put."""
+        if not self.waiting:
+            # What was idle in between is no one's rate.
+            self.begun_at = time.monotonic()
+            self.ends.clear()
+        self.waiting += count
+
+    def end(self, count: int, answers: Collection[Sent]) -> None:
+        """Note that calls ended; those without an answer failed, or were given up."""
+        now = time.monotonic()
+        self.waiting -= count
+        self.failed += count - len(answers)
+        for sent in answers:
+            if sent.live:
+                self.answered += 1
+                self.usd += sent.cost.usd
+                self.tokens += sent.cost.tokens
+            self.ends.append(now)
+
+    def look(self) -> Progress:
+        """Take a look."""
+        since = self.ends[0] if len(self.ends) == WINDOW else self.begun_at
+        seconds = time.monotonic() - since
+        rate = len(self.ends) / seconds if self.ends and seconds > 0 else 0.0
+        return Progress(self.answered, self.failed, self.waiting, rate, self.usd, self.tokens)
+
+
+def format_time(seconds: float) -> str:
+    """Write seconds as hours, minutes and seconds: 1:02:03, or 2:03."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

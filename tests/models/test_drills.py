@@ -1,0 +1,212 @@
+"""The slow, destructive proofs of the model layer: processes that are killed, starved, multiplied."""
+
+import itertools
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tasks.models.ledger import Ledger
+from tasks.models.ledger_server import FAULTS
+from tests.models.scenes import LedgerServer, serving
+from tests.models.worker import record_sums
+
+pytestmark = [pytest.mark.drill, pytest.mark.timeout(1800)]
+
+CALLS, IN_FLIGHT, KILLS, PROCESSES = 2_000, 16, 20, 4
+SETTLING_S = 0.5
+SECRET = "sk-drill-0123456789abcdef"
+
+
+class Watch(LedgerServer):
+    """A server that looks, as each call comes in, whether it came before and whether it is committed."""
+
+    def __init__(self, recorded: Ledger, asking: Path, **options) -> None:
+        super().__init__(recorded, **options)
+        self._asking = asking
+        self.asked_after_commit = self.asked_again = 0
+        self._asked: set[str] = set()
+
+    def progress(self) -> int:
+        return len(self.counts.answered) + len(self.batches.batches)
+
+    def _find(self, keys, body):
+        with sqlite3.connect(f"file:{self._asking}?mode=ro", uri=True) as connection:
+            for key in keys:
+                found = connection.execute("SELECT 1 FROM calls WHERE key = ?", (key,)).fetchone()
+                self.asked_after_commit += found is not None
+                self.asked_again += key in self._asked
+                self._asked.add(key)
+        return super()._find(keys, body)
+
+
+@pytest.fixture
+def scripted(tmp_path):
+    """A ledger of 2,000 scripted answers to serve from, and their keys."""
+    with Ledger(tmp_path / "scripted.sqlite") as ledger:
+        yield ledger, record_sums(ledger, tmp_path / "prompts", CALLS)
+
+
+def start(folder: Path, url: str, *more: str, out: str = "out.calls.parquet", **environment: str):
+    command = [
+        sys.executable, "-m", "tests.models.worker", str(folder / "live.sqlite"), url, str(CALLS),
+        str(folder / out), "--in-flight", str(IN_FLIGHT), *more,
+    ]  # fmt: skip
+    return subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
+        cwd=Path(__file__).parents[2],
+    )
+
+
+def finish(process: subprocess.Popen) -> dict:
+    stdout, stderr = process.communicate(timeout=900)
+    assert process.returncode == 0, stderr
+    return json.loads(stdout)
+
+
+def settle(server: Watch) -> None:
+    """Wait until what a killed process had sent has come in."""
+    seen = -1
+    while seen != server.counts.requests:
+        seen = server.counts.requests
+        time.sleep(SETTLING_S)
+
+
+def check_ledger(folder: Path, keys: list[str]) -> None:
+    with Ledger(folder / "live.sqlite") as ledger:
+        assert sorted(keys) == sorted(entry.key for entry in ledger.iterate())
+        assert all(ledger.get(key).text == str(2 * number) for number, key in enumerate(keys))
+    with sqlite3.connect(folder / "live.sqlite") as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_every_call_is_accounted_for_under_faults_of_all_kinds(tmp_path, scripted):
+    ledger, keys = scripted
+    server = Watch(ledger, tmp_path / "live.sqlite", faults=0.3, seed=11, latency_s=0.01)
+    with serving(server.application()) as url:
+        facts = finish(start(tmp_path, url, "--timeout", "10"))
+        again = finish(start(tmp_path, url, out="again.calls.parquet"))
+    counts = server.counts
+    failed = sum(counts.faults.values())
+    print(
+        f"faults: {counts.report()}, asked after commit {server.asked_after_commit}, spent {facts['tokens']}"
+    )
+    assert set(counts.faults) == set(FAULTS)
+    assert 0.25 * CALLS < failed < 0.35 * CALLS
+    assert facts["values"] == [2 * number for number in range(CALLS)]
+    assert facts["live"] == CALLS
+    # Every request is either a fault or the one answer of its key.
+    assert (counts.requests, counts.paid_twice, len(counts.answered)) == (CALLS + failed, 0, CALLS)
+    assert server.asked_after_commit == 0
+    with Ledger(tmp_path / "live.sqlite") as live:
+        doubts = live.list_doubts()
+    lost = sum(counts.faults[kind] for kind in ("drop", "cut", "notjson", "hang"))
+    assert len(doubts) == lost
+    assert facts["doubtful"] == sum(doubt.prompt_tokens + doubt.max_tokens for doubt in doubts)
+    assert facts["tokens"] == 10 * CALLS + facts["doubtful"]
+    check_ledger(tmp_path, keys)
+    assert (again["live"], again["tokens"]) == (0, 0)
+    assert (tmp_path / "again.calls.parquet").read_bytes() == (tmp_path / "out.calls.parquet").read_bytes()
+
+
+@pytest.mark.parametrize("way", ["single", "batch"])
+def test_a_process_killed_at_random_moments_goes_on_to_the_same_bytes(tmp_path, scripted, way):
+    ledger, keys = scripted
+    more = ["--batch", "--rounds", "25"] if way == "batch" else []
+    undisturbed, killed = tmp_path / "undisturbed", tmp_path / "killed"
+    undisturbed.mkdir()
+    killed.mkdir()
+    with serving(LedgerServer(ledger).application()) as url:
+        finish(start(undisturbed, url))
+    # Slow enough that twenty kills fall into one piece of work.
+    server = Watch(ledger, killed / "live.sqlite", latency_s=0.15, batch_s=0.8)
+    dice, again = random.Random(5), []
+    with serving(server.application()) as url:
+        for kill in range(KILLS):
+            process = start(killed, url, *more)
+            before = server.progress()
+            while process.poll() is None and server.progress() == before:
+                time.sleep(0.01)
+            time.sleep(dice.uniform(0, 0.5))
+            assert process.poll() is None, f"the work ended before kill {kill}"
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+            settle(server)
+            again.append(server.asked_again)
+        finish(start(killed, url, *more))
+    rises = [after - before for before, after in itertools.pairwise([*again, server.asked_again])]
+    print(f"kills ({way}): {len(again)}, calls asked again after each {rises}")
+    print(f"asked after commit {server.asked_after_commit}, batches {len(server.batches.batches)}")
+    assert again[0] == 0
+    assert max(rises) <= (0 if way == "batch" else IN_FLIGHT)
+    assert server.asked_after_commit == 0
+    check_ledger(killed, keys)
+    out = "out.calls.parquet"
+    assert (killed / out).read_bytes() == (undisturbed / out).read_bytes()
+
+
+def test_processes_share_one_ledger_and_no_call_is_made_twice(tmp_path, scripted):
+    ledger, keys = scripted
+    server = Watch(ledger, tmp_path / "live.sqlite", latency_s=0.02)
+    with serving(server.application()) as url:
+        processes = [start(tmp_path, url, out=f"{number}.calls.parquet") for number in range(PROCESSES)]
+        facts = [finish(process) for process in processes]
+    print(f"processes: live calls {[each['live'] for each in facts]}, {server.counts.report()}")
+    assert sum(each["live"] for each in facts) == CALLS
+    assert (server.counts.requests, server.counts.paid_twice, server.asked_after_commit) == (CALLS, 0, 0)
+    check_ledger(tmp_path, keys)
+    assert len({(tmp_path / f"{number}.calls.parquet").read_bytes() for number in range(PROCESSES)}) == 1
+
+
+def test_a_budget_stops_cleanly_and_goes_on_when_raised(tmp_path, scripted):
+    ledger, keys = scripted
+    server = Watch(ledger, tmp_path / "live.sqlite")
+    limit = 5_000  # a call uses 10 and may need some 27
+    with serving(server.application()) as url:
+        process = start(tmp_path, url, "--tokens", str(limit))
+        _, stderr = process.communicate(timeout=600)
+        assert process.returncode == 3
+        assert f"the limit is {limit} tokens" in stderr
+        with Ledger(tmp_path / "live.sqlite") as live:
+            spent = 10 * live.stats().live_calls
+        assert 0.9 * limit < spent <= limit
+        facts = finish(start(tmp_path, url, "--tokens", str(100 * CALLS)))
+    print(f"budget: {spent} of {limit} tokens spent, then {facts['tokens']} more")
+    assert spent + facts["tokens"] == 10 * CALLS
+    assert (server.counts.requests, server.asked_after_commit) == (CALLS, 0)
+    check_ledger(tmp_path, keys)
+
+
+def test_a_key_is_in_no_file_and_no_output_after_a_run_with_faults(tmp_path, scripted):
+    ledger, _ = scripted
+    server = Watch(ledger, tmp_path / "live.sqlite", faults=0.3, seed=2)
+    with serving(server.application()) as url:
+        process = start(
+            tmp_path,
+            url,
+            "--timeout",
+            "10",
+            "--key-env",
+            "DRILL_KEY",
+            DRILL_KEY=SECRET,
+            OPENAI_LOG="debug",
+            PYTHONASYNCIODEBUG="1",
+        )
+        stdout, stderr = process.communicate(timeout=900)
+    assert process.returncode == 0
+    assert len(json.loads(stdout)["values"]) == CALLS
+    assert SECRET not in stdout + stderr
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(files) >= 5
+    assert not [path for path in files if SECRET.encode() in path.read_bytes()]

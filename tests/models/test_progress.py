@@ -1,0 +1,63 @@
+import pytest
+
+from tasks.models import progress
+from tasks.models.budget import Amount
+from tasks.models.client import Sent
+from tasks.models.progress import Progress, Tally, format_time
+from tests.models.scenes import make_entry, make_request
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    return now
+
+
+def answer(number, *, live=True):
+    return Sent(make_entry(make_request(number)), live, Amount(0.5, 10) if live else Amount())
+
+
+def test_rate_cost_and_time_left(clock):
+    tally = Tally()
+    tally.begin(10)
+    clock[0] += 2
+    tally.end(3, [answer(1), answer(2), answer(3, live=False)])
+    tally.end(1, [])
+    look = tally.look()
+    # Three in two seconds; six of ten are left.
+    assert (look.answered, look.failed, look.waiting, look.per_second) == (2, 1, 6, 1.5)
+    assert (look.usd, look.tokens, look.left_s) == (1.0, 20, 4.0)
+
+
+def test_a_stall_shows_and_idle_time_does_not(clock):
+    tally = Tally()
+    tally.begin(2)
+    clock[0] += 1
+    tally.end(1, [answer(1)])
+    clock[0] += 9
+    assert tally.look().per_second == 0.1
+    tally.end(1, [answer(2)])
+    clock[0] += 1_000
+    tally.begin(1)
+    clock[0] += 1
+    tally.end(1, [answer(3)])
+    assert tally.look().per_second == 1.0
+
+
+def test_before_the_first_answer_the_time_left_is_unknown():
+    line = Progress(0, 0, 7, 0.0, 0.0, 0).describe()
+    assert line == "calls: 0 answered, 7 waiting, 0.0 a second, 0 tokens, $0.0000, time left unknown"
+
+
+def test_the_line_says_what_failed():
+    line = Progress(1_200, 2, 90, 1.5, 0.1234, 45_120).describe()
+    assert line == (
+        "calls: 1200 answered, 2 failed, 90 waiting, 1.5 a second, 45,120 tokens, $0.1234, "
+        "time left about 1:00"
+    )
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.4, "0:00"), (59.6, "1:00"), (3_723, "1:02:03")])
+def test_times_are_written_as_people_do(seconds, text):
+    assert format_time(seconds) == text

@@ -1,0 +1,88 @@
+"""A process that asks scripted questions through the whole layer: what drills kill, starve and multiply.
+
+`python -m tests.models.worker LEDGER URL CALLS OUT [--in-flight N] [--key-env NAME] ...`
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+from tasks.artifacts.parquet import write_rows
+from tasks.errors import BenchloomError
+from tasks.models.ask import Role
+from tasks.models.asker import StageAsk
+from tasks.models.budget import Budget
+from tasks.models.caller import Caller
+from tasks.models.calls import Call
+from tasks.models.client import Client
+from tasks.models.desk import Desk
+from tasks.models.ledger import Ledger
+from tasks.models.settings import BatchMode, Endpoint, Limits
+from tests.models.scenes import MODEL, make_entry
+
+PROMPT = "# user\nHow much is {{ number }} plus {{ number }}?\n"
+ROLE = Role(model=MODEL, max_tokens=16)
+
+
+def make_desk(folder: Path) -> Desk:
+    folder.mkdir(exist_ok=True)
+    (folder / "sum.md").write_text(PROMPT)
+    return Desk("drill.sum", folder, {"adder": ROLE})
+
+
+async def ask_all(ask: StageAsk, calls: int, rounds: int) -> list[int | None]:
+    async def one(number: int) -> int | None:
+        return (await ask("sum", {"number": number}, role="adder", row=str(number), parse=int)).value
+
+    values: list[int | None] = []
+    size = -(-calls // rounds)
+    for start in range(0, calls, size):
+        values += await asyncio.gather(*map(one, range(start, min(start + size, calls))))
+    return values
+
+
+def record_sums(ledger: Ledger, folder: Path, calls: int) -> list[str]:
+    """Script the answers: a ledger to serve them from, each with its own text."""
+    desk = make_desk(folder)
+    requests = [desk.request(desk.render("sum", {"number": number}), ROLE, 0) for number in range(calls)]
+    ledger.put_many(make_entry(request, str(2 * number)) for number, request in enumerate(requests))
+    return [request.key() for request in requests]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("ledger", type=Path)
+    parser.add_argument("url")
+    parser.add_argument("calls", type=int)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--in-flight", type=int, default=16)
+    parser.add_argument("--timeout", type=float, default=60.0)
+    parser.add_argument("--tokens", type=int)
+    parser.add_argument("--key-env")
+    parser.add_argument("--batch", action="store_true")
+    parser.add_argument("--rounds", type=int, default=1, help="each waits for the one before")
+    options = parser.parse_args()
+    budget = Budget(Limits(tokens=options.tokens))
+    endpoint = Endpoint(
+        url=options.url, in_flight=options.in_flight, timeout_s=options.timeout, key_env=options.key_env
+    )
+    mode = BatchMode(stages=("*",) if options.batch else (), gather_s=0.1, poll_s=0.1)
+    with Ledger(options.ledger) as ledger:
+        client = Client({MODEL: endpoint}, budget, book_doubt=ledger.book_doubt)
+        with Caller(ledger, client, budget, mode) as caller:
+            ask = StageAsk(make_desk(options.out.parent / "prompts"), caller)
+            try:
+                values = asyncio.run(ask_all(ask, options.calls, options.rounds))
+            except BenchloomError as error:
+                print(error, file=sys.stderr)
+                return error.exit_code
+    write_rows(options.out, Call, ask.call_rows())
+    spent = {"tokens": budget.spent.tokens, "doubtful": budget.possibly_paid.tokens}
+    print(json.dumps({"values": values, "live": ask.usage().live_calls, **spent}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
