@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Engine, inspect, types
+from sqlalchemy.dialects import mysql
 from sqlalchemy.exc import SAWarning, SQLAlchemyError
 
 from tasks.databases.columns import Column
@@ -74,7 +75,7 @@ def _resolve_references(
     """
     tables = {name.lower(): name for name in shapes}
     found: dict[str, str] = {}
-    for constraint in sorted(constraints, key=repr):
+    for constraint in sorted(constraints, key=_order_key):
         table = tables.get(str(constraint["referred_table"]).lower())
         if table is None:
             continue
@@ -85,6 +86,11 @@ def _resolve_references(
             if str(theirs).lower() in spelling:
                 found.setdefault(own, f"{table}.{spelling[str(theirs).lower()]}")
     return found
+
+
+def _order_key(constraint: Mapping[str, Any]) -> list[Any]:
+    """Sort by what a key says: its name is the engine's own."""
+    return [constraint["constrained_columns"], constraint["referred_table"], constraint["referred_columns"]]
 
 
 def _describe(table: str, column: Mapping[str, Any], key: list[str], references: str | None) -> Column:
@@ -115,4 +121,6 @@ def _is_identifier(name: str) -> bool:
 def _name_type(kind: types.TypeEngine[Any]) -> str:
     if isinstance(kind, types.Numeric) and kind.scale == 0 and kind.precision is not None:
         return "integer"
+    if isinstance(kind, mysql.TINYINT) and kind.display_width == 1:
+        return "boolean"  # what MariaDB makes of BOOLEAN
     return next((name for generic, name in GENERIC if isinstance(kind, generic)), "other")

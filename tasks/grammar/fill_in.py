@@ -13,8 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.databases.columns import Column
+from tasks.databases.dialects import translate
 from tasks.databases.entry import DatabaseEntry
-from tasks.databases.execution import Limits, SafeDatabase, Value
+from tasks.databases.execution import Limits, SafeDatabase
+from tasks.databases.values import Value
 from tasks.errors import SqlError
 from tasks.grammar.queries import Query, write_combinations, write_filled
 from tasks.grammar.rows import Filling, Group, SqlTemplate
@@ -55,18 +57,19 @@ def fill_in(
     dropped: list[Dropped] = []
     with SafeDatabase(database, params.limits) as safe:
         for template in sql_templates:
-            drafts = fill_template(template, read_template(template.sql, schema), safe, params)
+            query = read_template(template.sql, schema)
+            drafts = fill_template(template, query, schema, safe, params)
             rows += drafts.rows
             dropped += drafts.dropped
     return Drafts(rows, dropped)
 
 
 def fill_template(
-    template: SqlTemplate, query: Query, database: SafeDatabase, params: FillIn
+    template: SqlTemplate, query: Query, schema: Sequence[Column], database: SafeDatabase, params: FillIn
 ) -> Drafts[Group]:
     """Fill one SQL template. Memory is bounded by the cap, not by the number of combinations."""
     left_out: Counter[str] = Counter()
-    usable = _sift(read_combinations(query, database), params, left_out)
+    usable = _sift(read_combinations(query, schema, database), params, left_out)
     try:
         chosen = _choose(usable, template, params, left_out)
     except SqlError as error:
@@ -83,10 +86,13 @@ def fill_template(
     return Drafts(groups, drops)
 
 
-def read_combinations(query: Query, database: SafeDatabase) -> Iterator[Combination]:
-    """Stream every combination of values with its answer; raises SqlError."""
+def read_combinations(
+    query: Query, schema: Sequence[Column], database: SafeDatabase
+) -> Iterator[Combination]:
+    """Stream every combination of values with its answer, in one order on all engines; raises SqlError."""
     count = len(query.placeholders)
-    stream = (row for batch in database.stream(write_combinations(query)) for row in batch)
+    sql = translate(write_combinations(query), database.dialect, schema)
+    stream = (row for batch in database.stream(sql) for row in batch)
     # The type is part of what is grouped by: 1 and 1.0 and '1' are written as different literals.
     for _, rows in groupby(stream, key=lambda row: [(type(each), each) for each in row[:count]]):
         found = list(rows)
