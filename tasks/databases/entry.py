@@ -12,10 +12,16 @@ from urllib.parse import quote
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 from sqlalchemy import URL, Engine, create_engine, make_url
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    InterfaceError,
+    NoSuchModuleError,
+    OperationalError,
+)
 from sqlalchemy.pool import NullPool
 
-from tasks.errors import BadInput
+from tasks.errors import BadInput, BenchloomError, DatabaseGone
 
 DIALECTS = {"postgresql": "postgres", "mariadb": "mysql", "mysql": "mysql"}
 
@@ -90,6 +96,19 @@ class DatabaseEntry(BaseModel):
             raise BadInput(
                 f"{self.label}.url", f"has no driver here: {error}", hint="install its extra"
             ) from error
+
+    def explain(self, error: Exception, what: str) -> BenchloomError:
+        """Turn a driver's error into one line of ours, without the URL or a row that it may repeat."""
+        cause = getattr(error, "orig", None) or error
+        text = str(cause.args[-1] if cause.args else cause).strip().splitlines()[0]
+        lost = isinstance(error, DBAPIError) and (
+            isinstance(error, (OperationalError, InterfaceError)) or error.connection_invalidated
+        )
+        if self.url is not None and lost:
+            return DatabaseGone(
+                f"{self.label}: the server does not answer: {text}; run it again when it does"
+            )
+        return BadInput(self.label if self.url is not None else self.file or self.label, f"{what}: {text}")
 
     @property
     def label(self) -> str:

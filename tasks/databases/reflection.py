@@ -8,13 +8,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, inspect, types
+from sqlalchemy import Connection, inspect, types
 from sqlalchemy.dialects import mysql
 from sqlalchemy.exc import SAWarning, SQLAlchemyError
 
 from tasks.databases.columns import Column
 from tasks.databases.entry import DatabaseEntry
-from tasks.errors import BadInput
 
 IDENTIFIER = re.compile(r"(^|[_ ])(id|qid|uuid|guid)$|[a-z](Id|ID)$", re.ASCII)
 GENERIC: tuple[tuple[type[types.TypeEngine[Any]], str], ...] = (
@@ -32,24 +31,24 @@ def reflect(database: DatabaseEntry | Path) -> list[Column]:
     """Read tables, columns, types, keys and nullability, sorted by table and column.
 
     Only the catalogue is asked: no cell of a user's table is read. Views are left out.
-    Raises BadInput where the database cannot be opened.
+    Raises BadInput where the database cannot be opened, and DatabaseGone where a server does not answer.
     """
     entry = (
         database if isinstance(database, DatabaseEntry) else DatabaseEntry(name=database.stem, file=database)
     )
     engine = entry.connect()
     try:
-        return _reflect(engine)
+        with engine.connect() as connection:
+            return reflect_connection(connection)
     except SQLAlchemyError as error:
-        # An engine's message may repeat its URL or a row: the first line of its own cause is enough.
-        cause = str(getattr(error, "orig", None) or error).splitlines()[0]
-        raise BadInput(entry.file or entry.label, f"its schema cannot be read: {cause}") from None
+        raise entry.explain(error, "its schema cannot be read") from None
     finally:
         engine.dispose()
 
 
-def _reflect(engine: Engine) -> list[Column]:
-    with engine.connect() as connection, warnings.catch_warnings():
+def reflect_connection(connection: Connection) -> list[Column]:
+    """Read the schema that a connection sees. Raises SQLAlchemyError."""
+    with warnings.catch_warnings():
         # SQLite lets any word stand for a type; what SQLAlchemy cannot name becomes `other` here.
         warnings.simplefilter("ignore", SAWarning)
         inspector = inspect(connection)

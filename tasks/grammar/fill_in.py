@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.databases.columns import Column
+from tasks.databases.content import unchanged
 from tasks.databases.dialects import translate
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import Limits, SafeDatabase
@@ -55,7 +56,7 @@ def fill_in(
     """
     rows: list[Group] = []
     dropped: list[Dropped] = []
-    with SafeDatabase(database, params.limits) as safe:
+    with unchanged(database), SafeDatabase(database, params.limits) as safe:
         for template in sql_templates:
             query = read_template(template.sql, schema)
             drafts = fill_template(template, query, schema, safe, params)

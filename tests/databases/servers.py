@@ -139,9 +139,12 @@ def copy_tables(source: Path, place: Place) -> None:
     for table in metadata.tables.values():
         keys = {column for constraint in table.foreign_key_constraints for column in constraint.columns}
         for column in table.columns:
+            column.autoincrement = False  # MariaDB would give the key 0 another number
             keyed = column.primary_key or column in keys
             if isinstance(column.type, (types.Text, types.NullType)) and keyed:
                 column.type = types.String(100)
+            elif isinstance(column.type, types.BLOB):
+                column.type = types.LargeBinary()
             elif isinstance(column.type, types.REAL):
                 column.type = types.Double()
     with engine.connect() as old, place.owner.begin() as new:
