@@ -7,7 +7,7 @@ import sys
 
 from bench.measure import describe_machine
 
-BENCHMARKS = ("help", "overhead", "noop")
+BENCHMARKS = ("help", "overhead", "noop", "fill_in")
 
 
 def main() -> None:
