@@ -184,6 +184,21 @@ def score(
 
 
 @app.command()
+def snapshot(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[DATABASE]...", help="Databases with a url; all of them.")
+    ] = None,
+) -> None:
+    """Write down what database servers hold, for DVC to hash; `run` does it before every run.
+
+    Example: benchloom snapshot warehouse
+    """
+    from flows.commands.snapshot import snapshot_command
+
+    raise typer.Exit(snapshot_command(names or []))
+
+
+@app.command()
 def lineage(
     target: Annotated[str, typer.Argument(help="An artifact's path.")],
     row: Annotated[str | None, typer.Option(help="The id of one of its rows.")] = None,

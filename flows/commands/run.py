@@ -11,6 +11,7 @@ from flows.recorder import Recorder
 from flows.runner import Interrupted, Run, run_plain
 from flows.selection import select_failed, select_nodes
 from flows.settings import find_project, get_section, load_params, set_params
+from flows.snapshots import find_servers, refresh_records
 from tasks.errors import BadInput, BenchloomError, BudgetSpent, CallMissing, LockHeld
 
 PRECEDENCE: tuple[type[BenchloomError], ...] = (Interrupted, BudgetSpent, CallMissing, LockHeld, BadInput)
@@ -33,12 +34,14 @@ def run_command(
     os.chdir(root)
     if assignments:
         set_params(root, list(assignments))
+    params = load_params(root)
+    servers = find_servers(root, params)
     recorder = Recorder(root)
     names = select_nodes(recorder.nodes, targets)
     if only_failed:
         names = select_failed(root, recorder.nodes, names)
-    params = load_params(root)
     run = make_run(root, recorder, params, replay=replay, budget_usd=budget_usd, budget_tokens=budget_tokens)
+    refresh_records(servers, (recorder.nodes[name].key for name in names), run.say)
     if limit is not None:
         from flows.preview import run_preview
 

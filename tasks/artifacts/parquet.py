@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -13,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tasks.artifacts.rows import schema_of
+from tasks.artifacts.spool import Spool
 from tasks.errors import BadInput
 from tasks.files import write_beside
 
@@ -21,32 +23,51 @@ Row = TypeVar("Row")
 
 
 def write_rows(path: Path, row: type, rows: Iterable[Any]) -> int:
-    """Write dataclass rows sorted by their first column; return how many.
+    """Write dataclass rows sorted by their first column, a row group at a time; return how many.
 
-    Raises ValueError where two rows have the same id: one of them would be lost downstream.
+    Rows of a Spool are read in their order, so that memory is bounded by a row group. Raises ValueError
+    where two rows have the same id: one of them would be lost downstream.
     """
     schema = schema_of(row)
     key = schema.names[0]
-    records = sorted((dataclasses.asdict(each) for each in rows), key=lambda record: record[key])
-    if key == "id":
-        for earlier, later in pairwise(records):
-            if earlier["id"] == later["id"]:
-                raise ValueError(f"{path.name}: two rows have the id {later['id']}")
-    write_table(path, pa.Table.from_pylist(records, schema=schema))
-    return len(records)
+    ordered = rows if isinstance(rows, Spool) else sorted(rows, key=attrgetter(key))
+    checked = _check_ids(ordered, path) if key == "id" else iter(ordered)
+    count = 0
+    with write_beside(path) as draft, _open_writer(draft, schema) as writer:
+        while group := list(islice(checked, ROW_GROUP)):
+            writer.write_table(pa.Table.from_pylist([_to_record(each) for each in group], schema=schema))
+            count += len(group)
+        if count == 0:
+            writer.write_table(schema.empty_table())
+    return count
 
 
 def write_table(path: Path, table: pa.Table) -> None:
     """Write a table beside its place and rename it there."""
-    with write_beside(path) as draft:
-        pq.write_table(
-            table.combine_chunks(),
-            draft,
-            row_group_size=ROW_GROUP,
-            compression="zstd",
-            store_schema=False,
-            write_statistics=True,
-        )
+    with write_beside(path) as draft, _open_writer(draft, table.schema) as writer:
+        writer.write_table(table.combine_chunks(), row_group_size=ROW_GROUP)
+
+
+def _open_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+    return pq.ParquetWriter(path, schema, compression="zstd", store_schema=False, write_statistics=True)
+
+
+def _check_ids(rows: Iterable[Any], path: Path) -> Iterator[Any]:
+    earlier = None
+    for each in rows:
+        if each.id == earlier:
+            raise ValueError(f"{path.name}: two rows have the id {each.id}")
+        earlier = each.id
+        yield each
+
+
+def _to_record(value: Any) -> Any:
+    """Give a row's plain values; dataclasses.asdict would copy each of them."""
+    if isinstance(value, tuple):
+        return [_to_record(each) for each in value]
+    if dataclasses.is_dataclass(value):
+        return {name: _to_record(each) for name, each in vars(value).items()}
+    return value
 
 
 def read_rows(path: Path, row: type[Row]) -> list[Row]:

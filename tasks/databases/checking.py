@@ -7,6 +7,7 @@ from functools import lru_cache
 from sqlglot import Dialect, TokenType, exp
 from sqlglot.errors import SqlglotError
 
+from tasks.databases.server_checking import check_server_select
 from tasks.errors import SqlRefused
 
 MAX_SQL = 50_000
@@ -54,6 +55,8 @@ def check_select(sql: str, dialect: str = "sqlite") -> None:
     for node in root.walk():
         if isinstance(node, WRITES):
             raise SqlRefused(f"{type(node).__name__.upper()} is not allowed inside a SELECT")
+    if dialect != "sqlite":
+        check_server_select(root, sql, dialect)
 
 
 def _parse(sql: str, dialect: str) -> list[exp.Expr]:

@@ -10,32 +10,62 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tasks.errors import SqlError, SqlFailed, SqlRefused, SqlTimeout, SqlTooLarge
+from tasks.errors import (
+    BadInput,
+    BenchloomError,
+    DatabaseGone,
+    SqlError,
+    SqlFailed,
+    SqlRefused,
+    SqlTimeout,
+    SqlTooLarge,
+)
 
-SCRIPT = Path(__file__).with_name("sqlite_child.py")
+ROOT = Path(__file__).parents[2]
+START = "import sys; sys.path.insert(0, sys.argv[1]); from tasks.databases.{} import main; main()"
 START_SECONDS = 30.0
-GRACE_SECONDS = 0.3
-"""How much later than its own limit a child is killed: one that stops by itself can be used again."""
 KINDS: Mapping[str, type[SqlError]] = {
     "timeout": SqlTimeout,
     "large": SqlTooLarge,
     "memory": SqlTooLarge,
     "refused": SqlRefused,
 }
+LOST = frozenset({"memory", "late"})
+"""Errors after which a process is not asked again."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """What a reading process runs.
+
+    options: of the interpreter. setup: what its first frame says; a password is in it, so that no list of
+    processes shows one. grace: how much later than its own limit it is killed, so that it can first
+    stop by itself and be used again.
+    """
+
+    label: str
+    module: str
+    options: tuple[str, ...]
+    setup: Mapping[str, Any]
+    grace: float
 
 
 class Child:
-    """One process that reads one SQLite file. Used by one thread at a time."""
+    """One process that reads one database. Used by one thread at a time.
 
-    def __init__(self, uri: str, *, memory: int, max_bytes: int) -> None:
-        setup = json.dumps({"uri": uri, "memory": memory, "bytes": max_bytes})
+    Raises DatabaseGone where the server cannot be reached, and BadInput where the account may write.
+    """
+
+    def __init__(self, program: Program, *, memory: int, disk: int, max_bytes: int) -> None:
         self.usable = True
+        self._program = program
         self._largest = 2 * max_bytes + 1_000_000
-        self._process = subprocess.Popen(  # noqa: S603 (our own script, no shell)
-            [sys.executable, "-I", "-S", str(SCRIPT), setup],
+        self._process = subprocess.Popen(  # noqa: S603 (our own module, no shell)
+            [sys.executable, *program.options, "-c", START.format(program.module), str(ROOT)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -43,10 +73,11 @@ class Child:
             env={},
             start_new_session=True,
         )
+        self._send({**program.setup, "memory": memory, "disk": disk, "bytes": max_bytes})
         reply = self._receive(START_SECONDS)
         if "error" in reply:
             self.kill()
-            raise SqlFailed(f"the database cannot be opened: {reply['text']}")
+            raise name_failure(program.label, reply["error"], reply["text"])
 
     @property
     def pid(self) -> int:
@@ -56,25 +87,22 @@ class Child:
     def ask(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """Send a request and wait for its reply, at most `seconds` and a grace.
 
-        Raises SqlRefused, SqlTimeout, SqlTooLarge or SqlFailed; `usable` tells whether it may be asked again.
+        Raises SqlRefused, SqlTimeout, SqlTooLarge or SqlFailed, and DatabaseGone where the server went away;
+        `usable` tells whether it may be asked again.
         """
-        body = json.dumps({**request, "seconds": seconds}).encode()
-        if self._process.stdin is None:
-            raise SqlFailed("the engine has no input")
-        try:
-            self._process.stdin.write(len(body).to_bytes(4, "big") + body)
-            self._process.stdin.flush()
-        except OSError:
-            self.kill()
-            raise SqlFailed("the engine ended between two statements") from None
-        reply = self._receive(seconds + GRACE_SECONDS)
+        self._send({**request, "seconds": seconds})
+        reply = self._receive(seconds + self._program.grace)
         if "error" not in reply:
             return reply
-        if reply["error"] == "memory":
+        kind = reply["error"]
+        if kind in LOST:
             self.kill()
-        if reply["error"] == "timeout":
+        if kind in {"timeout", "late"}:
             raise SqlTimeout(f"the statement did not end within {seconds:.3g} s")
-        raise KINDS.get(reply["error"], SqlFailed)(reply["text"])
+        if kind == "gone":
+            self.kill()
+            raise name_failure(self._program.label, kind, reply["text"])
+        raise KINDS.get(kind, SqlFailed)(reply["text"])
 
     def kill(self) -> None:
         """End the process, whatever it is doing."""
@@ -85,6 +113,17 @@ class Child:
             with contextlib.suppress(OSError):
                 if pipe is not None:
                     pipe.close()
+
+    def _send(self, frame: Mapping[str, Any]) -> None:
+        body = json.dumps(frame).encode()
+        if self._process.stdin is None:
+            raise SqlFailed("the engine has no input")
+        try:
+            self._process.stdin.write(len(body).to_bytes(4, "big") + body)
+            self._process.stdin.flush()
+        except OSError:
+            self.kill()
+            raise SqlFailed("the engine ended between two statements") from None
 
     def _receive(self, seconds: float) -> dict[str, Any]:
         deadline = time.monotonic() + seconds
@@ -112,3 +151,13 @@ class Child:
                 raise SqlFailed(f"the engine ended by itself ({self._process.returncode})")
             content += part
         return content
+
+
+def name_failure(label: str, kind: str, text: str) -> BenchloomError:
+    """Say why a database cannot be read at all: it is not the statement's fault."""
+    if kind == "privileged":
+        hint = "queries need one that may only read: docs/databases.md shows how to make it"
+        return BadInput(label, f"its account {text}", hint=hint)
+    if kind == "gone":
+        return DatabaseGone(f"{label}: the server does not answer: {text}; run it again when it does")
+    return SqlFailed(f"the database cannot be opened: {text}")

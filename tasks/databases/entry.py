@@ -12,10 +12,18 @@ from urllib.parse import quote
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 from sqlalchemy import URL, Engine, create_engine, make_url
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    InterfaceError,
+    NoSuchModuleError,
+    OperationalError,
+)
 from sqlalchemy.pool import NullPool
 
-from tasks.errors import BadInput
+from tasks.errors import BadInput, BenchloomError, DatabaseGone
+
+DIALECTS = {"postgresql": "postgres", "mariadb": "mysql", "mysql": "mysql"}
 
 
 class DatabaseEntry(BaseModel):
@@ -26,7 +34,7 @@ class DatabaseEntry(BaseModel):
 
     name: str = ""
     file: Path | None = None
-    """A SQLite file: what DVC hashes."""
+    """What DVC hashes: a SQLite file or, beside a url, the record of its content."""
     url: str | None = None
     password_env: str | None = None
     """The environment variable that holds the URL's password."""
@@ -55,8 +63,12 @@ class DatabaseEntry(BaseModel):
 
     @model_validator(mode="after")
     def _check_place(self) -> Self:
-        if (self.file is None) == (self.url is None):
-            raise PydanticCustomError("place", "needs either file (SQLite) or url (SQLAlchemy), and not both")
+        if self.file is None and self.url is None:
+            raise PydanticCustomError("place", "needs a file (SQLite) or a url (SQLAlchemy)")
+        if self.url is not None and self.file is not None and self.file.suffix != ".json":
+            raise PydanticCustomError(
+                "record", "needs a file that ends in .json beside its url: the record of its content"
+            )
         return self
 
     def placed(self, root: Path) -> DatabaseEntry:
@@ -65,8 +77,8 @@ class DatabaseEntry(BaseModel):
 
     def locate_file(self) -> Path:
         """Give the SQLite file. Raises BadInput where there is none."""
-        if self.file is None:
-            raise BadInput(self.label, "has no file", hint="queries run on SQLite files only")
+        if self.file is None or self.url is not None:
+            raise BadInput(self.label, "is no SQLite file")
         if not self.file.is_file():
             raise BadInput(self.file, "no such database file", hint=f"named by {self.label}")
         return self.file
@@ -79,18 +91,39 @@ class DatabaseEntry(BaseModel):
         if self.url is None:
             return _open_file(self.locate_file())
         try:
-            return create_engine(self._complete_url(make_url(self.url)), poolclass=NullPool)
+            return create_engine(self.complete_url(), poolclass=NullPool)
         except (NoSuchModuleError, ImportError) as error:
             raise BadInput(
                 f"{self.label}.url", f"has no driver here: {error}", hint="install its extra"
             ) from error
+
+    def explain(self, error: Exception, what: str) -> BenchloomError:
+        """Turn a driver's error into one line of ours, without the URL or a row that it may repeat."""
+        cause = getattr(error, "orig", None) or error
+        text = str(cause.args[-1] if cause.args else cause).strip().splitlines()[0]
+        lost = isinstance(error, DBAPIError) and (
+            isinstance(error, (OperationalError, InterfaceError)) or error.connection_invalidated
+        )
+        if self.url is not None and lost:
+            return DatabaseGone(
+                f"{self.label}: the server does not answer: {text}; run it again when it does"
+            )
+        return BadInput(self.label if self.url is not None else self.file or self.label, f"{what}: {text}")
 
     @property
     def label(self) -> str:
         """How errors call the entry."""
         return f"databases.{self.name}" if self.name else f"database {self.title or self.file or 'by url'}"
 
-    def _complete_url(self, url: URL) -> URL:
+    @property
+    def dialect(self) -> str:
+        """What sqlglot calls the engine's SQL: sqlite, postgres, mysql, or SQLAlchemy's own word."""
+        backend = "sqlite" if self.url is None else make_url(self.url).get_backend_name()
+        return DIALECTS.get(backend, backend)
+
+    def complete_url(self) -> URL:
+        """Give the URL with the password out of the environment. Raises BadInput where it is not there."""
+        url = make_url(self.url or "")
         if self.password_env is None:
             return url
         password = os.environ.get(self.password_env)

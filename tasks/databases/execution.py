@@ -17,10 +17,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from tasks.databases.checking import check_select
 from tasks.databases.child import Child
 from tasks.databases.entry import DatabaseEntry
+from tasks.databases.server import Server
 from tasks.databases.snapshot import Snapshot
+from tasks.databases.values import Value
 from tasks.errors import SqlError, SqlTimeout, SqlTooLarge
-
-Value = str | int | float | None
 
 
 class Limits(BaseModel):
@@ -35,6 +35,8 @@ class Limits(BaseModel):
     """Size of a query's result, of a batch of a stream, and of any single value on the way."""
     memory_mb: int = Field(default=256, ge=64)
     """The whole process, in MiB."""
+    disk_mb: int = Field(default=0, ge=0)
+    """Temporary files for sorting, in MiB; 0 = sort in memory alone."""
 
 
 @dataclass(frozen=True)
@@ -46,18 +48,20 @@ class Result:
 
 
 class SafeDatabase:
-    """A SQLite database that any text may be thrown at; a context manager.
+    """A database that any text may be thrown at; a context manager.
 
-    Threads may share it: each statement has one of `children` processes for itself, which are started
-    when first needed, used again, and replaced after a kill.
+    Statements are in the dialect of its engine: SQLite, PostgreSQL or MariaDB. Threads may share it: each
+    statement has one of `children` processes for itself, which are started when first needed, used again,
+    and replaced after a kill.
     """
 
     def __init__(
         self, database: DatabaseEntry | Path, limits: Limits | None = None, *, children: int = 2
     ) -> None:
-        path = database.locate_file() if isinstance(database, DatabaseEntry) else database
+        entry = database if isinstance(database, DatabaseEntry) else DatabaseEntry(file=database)
         self.limits = limits or Limits()
-        self._snapshot = Snapshot(path)
+        self.dialect = entry.dialect
+        self._source = Server(entry) if entry.url is not None else Snapshot(entry.locate_file())
         self._idle: queue.LifoQueue[Child] = queue.LifoQueue()
         self._seats = threading.BoundedSemaphore(children)
         self._closed = False
@@ -65,11 +69,14 @@ class SafeDatabase:
     def query(self, sql: str, parameters: Sequence[Value] = ()) -> Result:
         """Run one SELECT and give its whole result.
 
+        parameters: for the question marks of a SQLite statement.
+
         Raises SqlRefused, SqlTimeout, SqlTooLarge or SqlFailed, each with one line, within the time
-        limit plus one second; BadInput where the file changed under the queries.
+        limit plus one second; BadInput where the file changed under the queries; DatabaseGone where the
+        server went away.
         """
-        check_select(sql)
-        request = {"sql": sql, "parameters": list(parameters), "rows": self.limits.rows + 1}
+        check_select(sql, self.dialect)
+        request = {"sql": sql, "parameters": list(parameters), "rows": self.limits.rows + 1, "whole": True}
         with self._borrow() as child:
             reply = child.ask(request, self.limits.timeout_s)
         if len(reply["rows"]) > self.limits.rows:
@@ -84,18 +91,27 @@ class SafeDatabase:
         The time limit counts the engine's work over all batches, not what the caller does between them.
         Raises as `query` does. A caller that queries between batches needs a second child.
         """
-        check_select(sql)
-        request: dict[str, Any] = {"sql": sql, "parameters": list(parameters), "rows": batch}
+        check_select(sql, self.dialect)
+        request: dict[str, Any] = {
+            "sql": sql,
+            "parameters": list(parameters),
+            "rows": batch,
+            "whole": False,
+        }
         left = self.limits.timeout_s
+        late = f"the stream did not end within {left:.3g} s of work"
         with self._borrow() as child:
             more = True
             while more:
                 began = time.monotonic()
-                reply = child.ask(request, left)
+                try:
+                    reply = child.ask(request, left)
+                except SqlTimeout:
+                    raise SqlTimeout(late) from None
                 left -= time.monotonic() - began
                 more, request = reply["more"], {"rows": batch}
                 if more and left <= 0:
-                    raise SqlTimeout(f"the stream did not end within {self.limits.timeout_s:.3g} s of work")
+                    raise SqlTimeout(late)
                 if reply["rows"]:
                     yield [tuple(row) for row in reply["rows"]]
 
@@ -104,7 +120,7 @@ class SafeDatabase:
         self._closed = True
         while not self._idle.empty():
             self._idle.get_nowait().kill()
-        self._snapshot.close()
+        self._source.close()
 
     def __enter__(self) -> SafeDatabase:
         return self
@@ -117,12 +133,17 @@ class SafeDatabase:
     @contextmanager
     def _borrow(self) -> Iterator[Child]:
         with self._seats:
-            self._snapshot.check()
+            self._source.check()
             try:
                 child = self._idle.get_nowait()
             except queue.Empty:
                 limits = self.limits
-                child = Child(self._snapshot.uri, memory=limits.memory_mb << 20, max_bytes=limits.bytes)
+                child = Child(
+                    self._source.program,
+                    memory=limits.memory_mb << 20,
+                    disk=limits.disk_mb << 20,
+                    max_bytes=limits.bytes,
+                )
             try:
                 yield child
             except (SqlError, GeneratorExit):
@@ -133,7 +154,7 @@ class SafeDatabase:
                 # Interrupted between request and reply: the next reply would be the wrong one.
                 child.kill()
                 raise
-            self._snapshot.check()
+            self._source.check()
             self._give_back(child)
 
     def _give_back(self, child: Child) -> None:

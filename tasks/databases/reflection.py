@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, inspect, types
+from sqlalchemy import Connection, inspect, types
+from sqlalchemy.dialects import mysql
 from sqlalchemy.exc import SAWarning, SQLAlchemyError
 
 from tasks.databases.columns import Column
 from tasks.databases.entry import DatabaseEntry
-from tasks.errors import BadInput
 
 IDENTIFIER = re.compile(r"(^|[_ ])(id|qid|uuid|guid)$|[a-z](Id|ID)$", re.ASCII)
 GENERIC: tuple[tuple[type[types.TypeEngine[Any]], str], ...] = (
@@ -31,24 +31,24 @@ def reflect(database: DatabaseEntry | Path) -> list[Column]:
     """Read tables, columns, types, keys and nullability, sorted by table and column.
 
     Only the catalogue is asked: no cell of a user's table is read. Views are left out.
-    Raises BadInput where the database cannot be opened.
+    Raises BadInput where the database cannot be opened, and DatabaseGone where a server does not answer.
     """
     entry = (
         database if isinstance(database, DatabaseEntry) else DatabaseEntry(name=database.stem, file=database)
     )
     engine = entry.connect()
     try:
-        return _reflect(engine)
+        with engine.connect() as connection:
+            return reflect_connection(connection)
     except SQLAlchemyError as error:
-        # An engine's message may repeat its URL or a row: the first line of its own cause is enough.
-        cause = str(getattr(error, "orig", None) or error).splitlines()[0]
-        raise BadInput(entry.file or entry.label, f"its schema cannot be read: {cause}") from None
+        raise entry.explain(error, "its schema cannot be read") from None
     finally:
         engine.dispose()
 
 
-def _reflect(engine: Engine) -> list[Column]:
-    with engine.connect() as connection, warnings.catch_warnings():
+def reflect_connection(connection: Connection) -> list[Column]:
+    """Read the schema that a connection sees. Raises SQLAlchemyError."""
+    with warnings.catch_warnings():
         # SQLite lets any word stand for a type; what SQLAlchemy cannot name becomes `other` here.
         warnings.simplefilter("ignore", SAWarning)
         inspector = inspect(connection)
@@ -74,7 +74,7 @@ def _resolve_references(
     """
     tables = {name.lower(): name for name in shapes}
     found: dict[str, str] = {}
-    for constraint in sorted(constraints, key=repr):
+    for constraint in sorted(constraints, key=_order_key):
         table = tables.get(str(constraint["referred_table"]).lower())
         if table is None:
             continue
@@ -85,6 +85,11 @@ def _resolve_references(
             if str(theirs).lower() in spelling:
                 found.setdefault(own, f"{table}.{spelling[str(theirs).lower()]}")
     return found
+
+
+def _order_key(constraint: Mapping[str, Any]) -> list[Any]:
+    """Sort by what a key says: its name is the engine's own."""
+    return [constraint["constrained_columns"], constraint["referred_table"], constraint["referred_columns"]]
 
 
 def _describe(table: str, column: Mapping[str, Any], key: list[str], references: str | None) -> Column:
@@ -115,4 +120,6 @@ def _is_identifier(name: str) -> bool:
 def _name_type(kind: types.TypeEngine[Any]) -> str:
     if isinstance(kind, types.Numeric) and kind.scale == 0 and kind.precision is not None:
         return "integer"
+    if isinstance(kind, mysql.TINYINT) and kind.display_width == 1:
+        return "boolean"  # what MariaDB makes of BOOLEAN
     return next((name for generic, name in GENERIC if isinstance(kind, generic)), "other")

@@ -9,8 +9,10 @@ from pathlib import Path
 from types import TracebackType
 from urllib.parse import quote
 
+from tasks.databases.child import Program
 from tasks.errors import BadInput
 
+GRACE_S = 0.3
 Stamp = tuple[int, int, int]
 
 
@@ -34,9 +36,10 @@ class Snapshot:
         self._stamp = _stamp(self._file)
 
     @property
-    def uri(self) -> str:
-        """The address that opens it without the right or the need to write."""
-        return f"file:{quote(str(self._file.resolve()))}?mode=ro&immutable=1"
+    def program(self) -> Program:
+        """The process that reads it, without the right or the need to write."""
+        uri = f"file:{quote(str(self._file.resolve()))}?mode=ro&immutable=1"
+        return Program(str(self.source), "sqlite_child", ("-I", "-S"), {"uri": uri}, GRACE_S)
 
     def check(self) -> None:
         """Raise BadInput where the file is no longer what was opened."""

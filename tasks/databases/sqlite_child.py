@@ -1,27 +1,31 @@
 """The process that runs model-written SQL on SQLite: it can only read, and it can be killed.
 
 Started by tasks.databases.child with the standard library alone (`python -I -S`), it takes requests
-on stdin and answers on stdout: frames of JSON, each behind its length. It opens one file read-only
-and gives up, before the first request, the right to write files, to start processes and to grow.
+on stdin and answers on stdout. It opens one file read-only and gives up, before the first request,
+the right to write files, to start processes and to grow.
 """
 
 from __future__ import annotations
 
-import contextlib
-import json
 import math
-import resource
 import sqlite3
-import struct
-import sys
 import time
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-CHUNK = 256
+from tasks.databases.frames import (
+    fetch,
+    frame_rows,
+    give_up_rights,
+    limit_cpu,
+    receive,
+    send,
+    send_error,
+    serve,
+)
+
 PROGRESS_STEPS = 20_000
-HEADER = struct.Struct(">I")
 
 # Not here: random and randomblob (no answer twice), zeroblob (size without work), the current_ family,
 # load_extension, and everything that tells about the engine or the connection.
@@ -51,7 +55,7 @@ class Reader:
         for pragma in (
             "trusted_schema = OFF",
             "query_only = ON",
-            "temp_store = MEMORY",
+            f"temp_store = {'FILE' if setup['disk'] else 'MEMORY'}",
             "cell_size_check = ON",
             f"hard_heap_limit = {setup['memory'] * 3 // 4}",
         ):
@@ -66,7 +70,7 @@ class Reader:
         self._set_limits()
         self.connection.set_authorizer(self.authorize)
         self.connection.set_progress_handler(self.is_late, PROGRESS_STEPS)
-        give_up_rights(setup["memory"])
+        give_up_rights(setup["memory"], disk=setup["disk"])
 
     def _set_limits(self) -> None:
         for category, limit in (
@@ -112,75 +116,16 @@ class Reader:
         cursor = self.cursor
         if cursor is None:
             raise sqlite3.ProgrammingError("no statement is under way")
-        pieces, more = self.fetch(cursor, request["rows"])
+        pieces, more = fetch(cursor.fetchmany, request["rows"], self.bytes)
         if not more:
             self.close()
-        columns = [column[0] for column in cursor.description or ()]
-        yield b'{"columns":' + json.dumps(columns).encode() + b',"more":' + (b"true" if more else b"false")
-        yield b',"rows":[' + b",".join(pieces) + b"]}"
-
-    def fetch(self, cursor: sqlite3.Cursor, wanted: int) -> tuple[list[bytes], bool]:
-        """Fetch up to `wanted` rows as JSON, counting bytes; tell whether there may be more."""
-        pieces: list[bytes] = []
-        size = 0
-        while wanted > 0:
-            rows = cursor.fetchmany(min(CHUNK, wanted))
-            if rows:
-                pieces.append(dump_rows(rows))
-                size += len(pieces[-1])
-                if size > self.bytes:
-                    raise OverflowError(f"the result is larger than {self.bytes:,} bytes")
-            if len(rows) < min(CHUNK, wanted):
-                return pieces, False
-            wanted -= len(rows)
-        return pieces, True
+        return frame_rows([column[0] for column in cursor.description or ()], pieces, more=more)
 
     def close(self) -> None:
         """End the statement under way."""
         if self.cursor is not None:
             self.cursor.close()
             self.cursor = None
-
-
-def dump_rows(rows: list[tuple[Any, ...]]) -> bytes:
-    """Write rows as JSON without their outer brackets."""
-    try:
-        text = json.dumps(rows, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    except (TypeError, ValueError):
-        safe = [[make_safe(cell) for cell in row] for row in rows]
-        text = json.dumps(safe, ensure_ascii=False, separators=(",", ":"))
-    return text[1:-1].encode("utf-8", "replace")
-
-
-def make_safe(cell: Any) -> Any:
-    """Turn what JSON cannot hold into text: a blob into hex digits, an infinite number into its name."""
-    if isinstance(cell, bytes):
-        return cell.hex()
-    if isinstance(cell, float) and not math.isfinite(cell):
-        return str(cell)
-    return cell
-
-
-def give_up_rights(memory: int) -> None:
-    """Write no file, start no process, open no further file, leave no core, grow to `memory` bytes."""
-    for what, limit in (
-        (resource.RLIMIT_AS, memory),
-        (resource.RLIMIT_FSIZE, 0),
-        (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_NOFILE, 8),
-        (getattr(resource, "RLIMIT_NPROC", resource.RLIMIT_CORE), 0),
-    ):
-        # Where a platform does not know a limit, SQLite's own heap limit and the parent's clock remain.
-        with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(what, (limit, limit))
-
-
-def limit_cpu(seconds: float) -> None:
-    """End the process some seconds of computing from now: it must not outlive a parent that is gone."""
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    with contextlib.suppress(OSError, ValueError):
-        soft = math.ceil(usage.ru_utime + usage.ru_stime + seconds) + 2
-        resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.RLIM_INFINITY))
 
 
 def name_error(error: Exception) -> tuple[str, str]:
@@ -199,37 +144,15 @@ def name_error(error: Exception) -> tuple[str, str]:
     return "failed", text
 
 
-def serve(reader: Reader) -> None:
-    """Answer requests until stdin ends, or memory did."""
-    while header := sys.stdin.buffer.read(HEADER.size):
-        request = json.loads(sys.stdin.buffer.read(HEADER.unpack(header)[0]))
-        try:
-            pieces = list(reader.answer(request))
-        except Exception as error:  # noqa: BLE001 (whatever went wrong is the parent's to name)
-            kind, text = name_error(error)
-            with contextlib.suppress(Exception):
-                reader.close()
-            send([json.dumps({"error": kind, "text": text[:500]}).encode("utf-8", "replace")])
-            if kind == "memory":
-                return
-        else:
-            send(pieces)
-
-
-def send(pieces: list[bytes]) -> None:
-    """Write one frame."""
-    out = sys.stdout.buffer
-    out.write(HEADER.pack(sum(map(len, pieces))))
-    for piece in pieces:
-        out.write(piece)
-    out.flush()
-
-
-if __name__ == "__main__":
+def main() -> None:
+    """Open the file that the first frame names, and answer requests."""
+    setup = receive()
+    if setup is None:
+        return
     try:
-        reader = Reader(json.loads(sys.argv[1]))
+        reader = Reader(setup)
     except (sqlite3.Error, MemoryError) as error:
-        send([json.dumps({"error": "open", "text": str(error)}).encode()])
+        send_error("open", str(error))
     else:
         send([b'{"ready":true}'])
-        serve(reader)
+        serve(reader, name_error)

@@ -12,13 +12,19 @@ from itertools import groupby
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
+from tasks.artifacts.spool import Spool
 from tasks.databases.columns import Column
+from tasks.databases.content import unchanged
+from tasks.databases.dialects import translate
 from tasks.databases.entry import DatabaseEntry
-from tasks.databases.execution import Limits, SafeDatabase, Value
+from tasks.databases.execution import Limits, SafeDatabase
+from tasks.databases.values import Value
 from tasks.errors import SqlError
-from tasks.grammar.queries import Query, write_combinations, write_filled
+from tasks.grammar.queries import FilledSql, Query, write_combinations
 from tasks.grammar.rows import Filling, Group, SqlTemplate
 from tasks.grammar.sql_rules import read_template
+
+ROWS_JSON = json.JSONEncoder(ensure_ascii=False)
 
 
 class FillIn(BaseModel):
@@ -51,61 +57,76 @@ def fill_in(
     One query per template yields the same as the Cartesian product of each placeholder's distinct
     values, filtered for non-empty answers. What is left out is counted per template and reason.
     """
-    rows: list[Group] = []
+    groups: Spool[Group] = Spool()
     dropped: list[Dropped] = []
-    with SafeDatabase(database, params.limits) as safe:
+    with unchanged(database), SafeDatabase(database, params.limits) as safe:
         for template in sql_templates:
-            drafts = fill_template(template, read_template(template.sql, schema), safe, params)
-            rows += drafts.rows
-            dropped += drafts.dropped
-    return Drafts(rows, dropped)
+            query = read_template(template.sql, schema)
+            dropped += fill_template(template, query, schema, safe, params, groups)
+    return Drafts(groups, dropped)
 
 
 def fill_template(
-    template: SqlTemplate, query: Query, database: SafeDatabase, params: FillIn
-) -> Drafts[Group]:
-    """Fill one SQL template. Memory is bounded by the cap, not by the number of combinations."""
+    template: SqlTemplate,
+    query: Query,
+    schema: Sequence[Column],
+    database: SafeDatabase,
+    params: FillIn,
+    groups: Spool[Group],
+) -> list[Dropped]:
+    """Fill one SQL template into `groups`; give what is left out. Memory is bounded by cap and spool."""
     left_out: Counter[str] = Counter()
-    usable = _sift(read_combinations(query, database), params, left_out)
+    before = len(groups)
+    usable = _sift(read_combinations(query, schema, database), params, left_out)
+    writer = GroupWriter(template, query)
     try:
-        chosen = _choose(usable, template, params, left_out)
+        with groups.together():
+            for each in _choose(usable, template, params, left_out):
+                groups.add(writer.write(each))
     except SqlError as error:
-        left_out.clear()
-        detail = f"{type(error).__name__}: {error}"
-        return Drafts((), [_drop(template, "sql_failed", detail)])
-    groups = [make_group(template, query, each) for each in chosen]
-    if not groups and not left_out:
-        return Drafts(
-            (), [_drop(template, "no_rows", "the joined tables have no row with these columns set")]
-        )
-    seen = len(groups) + left_out.total()
-    drops = [_drop(template, reason, f"{n} of {seen} combinations") for reason, n in sorted(left_out.items())]
-    return Drafts(groups, drops)
+        return [_drop(template, "sql_failed", f"{type(error).__name__}: {error}")]
+    kept = len(groups) - before
+    if not kept and not left_out:
+        return [_drop(template, "no_rows", "the joined tables have no row with these columns set")]
+    seen = kept + left_out.total()
+    return [_drop(template, reason, f"{n} of {seen} combinations") for reason, n in sorted(left_out.items())]
 
 
-def read_combinations(query: Query, database: SafeDatabase) -> Iterator[Combination]:
-    """Stream every combination of values with its answer; raises SqlError."""
+def read_combinations(
+    query: Query, schema: Sequence[Column], database: SafeDatabase
+) -> Iterator[Combination]:
+    """Stream every combination of values with its answer, in one order on all engines; raises SqlError."""
     count = len(query.placeholders)
-    stream = (row for batch in database.stream(write_combinations(query)) for row in batch)
+    sql = translate(write_combinations(query), database.dialect, schema)
+    stream = (row for batch in database.stream(sql) for row in batch)
     # The type is part of what is grouped by: 1 and 1.0 and '1' are written as different literals.
     for _, rows in groupby(stream, key=lambda row: [(type(each), each) for each in row[:count]]):
         found = list(rows)
         yield Combination(found[0][:count], tuple(row[count:] for row in found))
 
 
-def make_group(template: SqlTemplate, query: Query, combination: Combination) -> Group:
-    """Write a combination down as a semantic group: its filled SQL, its answer, its id."""
-    values = dict(zip(query.placeholders, combination.values, strict=True))
-    sql = write_filled(query, {name: value for name, value in values.items() if value is not None})
-    return Group(
-        id=make_id("group", sql),
-        sql_template=template.id,
-        sql=sql,
-        fillings=tuple(Filling(name, say_value(value)) for name, value in values.items()),
-        answer="; ".join(", ".join(say_value(cell) for cell in row) for row in combination.rows),
-        answer_rows=json.dumps(combination.rows, ensure_ascii=False),
-        origin=(Origin("row", f"sql_templates#{template.id}"),),
-    )
+class GroupWriter:
+    """Writes the combinations of one template down as semantic groups."""
+
+    def __init__(self, template: SqlTemplate, query: Query) -> None:
+        self._template = template
+        self._placeholders = query.placeholders
+        self._sql = FilledSql(query)
+        self._origin = (Origin("row", f"sql_templates#{template.id}"),)
+
+    def write(self, combination: Combination) -> Group:
+        """Write one: its filled SQL, its answer, its id. None of its values is NULL."""
+        sql = self._sql.write([value for value in combination.values if value is not None])
+        fillings = zip(self._placeholders, combination.values, strict=True)
+        return Group(
+            id=make_id("group", sql),
+            sql_template=self._template.id,
+            sql=sql,
+            fillings=tuple(Filling(name, say_value(value)) for name, value in fillings),
+            answer="; ".join(", ".join(say_value(cell) for cell in row) for row in combination.rows),
+            answer_rows=ROWS_JSON.encode(combination.rows),
+            origin=self._origin,
+        )
 
 
 def say_value(value: Value) -> str:
@@ -135,10 +156,10 @@ def fits_text(value: Value) -> bool:
 
 def _choose(
     usable: Iterator[Combination], template: SqlTemplate, params: FillIn, left_out: Counter[str]
-) -> Sequence[Combination]:
+) -> Iterable[Combination]:
     """Take all, or under a cap those whose values hash lowest: no matter in which order they come."""
     if params.cap is None:
-        return list(usable)
+        return usable
     kept: list[tuple[int, int, Combination]] = []
     for number, each in enumerate(usable):
         rank = -int(make_id(params.seed, template.id, each.values), 16)

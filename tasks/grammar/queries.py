@@ -61,6 +61,28 @@ def write_filled(query: Query, values: Mapping[str, str | int | float]) -> str:
     return build_select(query, values).sql(dialect=DIALECT)
 
 
+class FilledSql:
+    """A query whose values vary: `write_filled` for millions of them, without a tree for each."""
+
+    def __init__(self, query: Query) -> None:
+        marks = {name: f"\0{number}\0" for number, name in enumerate(query.placeholders)}
+        self._pieces = re.split("'\0(\\d+)\0'", write_filled(query, marks))
+
+    def write(self, values: Sequence[str | int | float]) -> str:
+        """Write the query with these values, in the order of its placeholders."""
+        pieces = self._pieces
+        return "".join(
+            write_literal(values[int(piece)]) if number % 2 else piece for number, piece in enumerate(pieces)
+        )
+
+
+def write_literal(value: str | int | float) -> str:
+    """Write a value as SQL does: text quoted and escaped, numbers as numbers."""
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return str(value) if isinstance(value, int) else exp.convert(value).sql(dialect=DIALECT)
+
+
 def write_combinations(query: Query) -> str:
     """Write the one query that yields every combination of values together with its answer.
 

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.databases.servers import PASSWORD, PASSWORD_ENV, Place, copy_tables, open_place
 
 LIBRARY = """
 CREATE TABLE authors (author_id INTEGER PRIMARY KEY, full_name TEXT NOT NULL, born DATE);
@@ -20,13 +23,10 @@ CREATE VIEW titles AS SELECT title FROM books;
 """
 
 
-@pytest.fixture
-def library(tmp_path: Path) -> Path:
-    """A database of 1,000 books in a folder of its own."""
-    path = tmp_path / "library" / "library.sqlite"
-    path.parent.mkdir()
+def make_library(path: Path, *, odd: bool = True) -> Path:
+    """Write the library; odd: with the table and the view that only SQLite can have."""
     connection = sqlite3.connect(path)
-    connection.executescript(LIBRARY)
+    connection.executescript(LIBRARY if odd else LIBRARY[: LIBRARY.index("CREATE TABLE notes")])
     connection.executemany(
         "INSERT INTO authors VALUES (?, ?, ?)", [(n, f"Author {n}", "1900-01-01") for n in range(50)]
     )
@@ -37,3 +37,21 @@ def library(tmp_path: Path) -> Path:
     connection.commit()
     connection.close()
     return path
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    """A database of 1,000 books in a folder of its own."""
+    path = tmp_path / "library" / "library.sqlite"
+    path.parent.mkdir()
+    return make_library(path)
+
+
+@pytest.fixture(params=["postgresql", "mariadb"])
+def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Place]:
+    """The library on a server, with an account that only reads it."""
+    path = make_library(tmp_path / "plain.sqlite", odd=False)
+    monkeypatch.setenv(PASSWORD_ENV, PASSWORD)
+    with open_place(request.param) as opened:
+        copy_tables(path, opened)
+        yield opened

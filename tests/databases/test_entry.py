@@ -42,8 +42,8 @@ def test_the_password_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({}, "needs either file"),
-        ({"file": "a.db", "url": "postgresql://h/d"}, "needs either file"),
+        ({}, "needs a file"),
+        ({"file": "a.db", "url": "postgresql://h/d"}, "ends in .json"),
         ({"url": "sqlite:///a.db"}, "name it by file"),
         ({"file": "a.db", "licens": "CC0"}, "licens"),
     ],

@@ -86,7 +86,7 @@ def test_a_child_that_died_is_replaced(library: Path) -> None:
 
 
 def test_the_engine_refuses_without_the_parser(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tasks.databases.execution.check_select", lambda _: None)
+    monkeypatch.setattr("tasks.databases.execution.check_select", lambda *_: None)
     before = library.read_bytes()
     with SafeDatabase(library, Limits(timeout_s=1)) as database:
         for sql in (

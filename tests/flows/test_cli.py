@@ -7,7 +7,7 @@ import pytest
 
 CLI = [sys.executable, "-m", "flows.cli"]
 COMMANDS = (
-    "init", "run", "stage", "plan", "status", "score", "lineage", "report", "doctor", "stop", "ledger",
+    "init", "run", "stage", "plan", "status", "score", "snapshot", "lineage", "report", "doctor", "stop", "ledger",
     "model",
 )  # fmt: skip
 

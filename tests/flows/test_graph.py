@@ -39,7 +39,8 @@ def find_modules(stage: str, outs: tuple[str, ...], imports) -> set[str]:
         roots.update(ASK)
     modules = roots.union(*(imports.find_upstream_modules(root) for root in roots))
     if "tasks.databases.child" in modules:
-        modules.add("tasks.databases.sqlite_child")  # run as a script, not imported
+        for reader in ("tasks.databases.sqlite_child", "tasks.databases.server_child"):  # named, not imported
+            modules |= {reader, *imports.find_upstream_modules(reader)}
     files = {module.replace(".", "/") + ".py" for module in modules}
     return {file for file in files if (ROOT / file).exists()}
 

@@ -145,7 +145,7 @@ def test_the_one_query_finds_what_one_query_per_combination_finds(tmp_path, doct
             naive[values] = set(rows)
     connection.close()
     with SafeDatabase(path) as database:
-        found = {each.values: set(each.rows) for each in read_combinations(query, database)}
+        found = {each.values: set(each.rows) for each in read_combinations(query, SCHEMA, database)}
     assert found == naive
 
 

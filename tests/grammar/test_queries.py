@@ -2,7 +2,7 @@ import sqlglot
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.grammar.queries import Query, write_combinations, write_filled, write_template
+from tasks.grammar.queries import FilledSql, Query, write_combinations, write_filled, write_template
 from tasks.grammar.sql_rules import read_template
 from tests.grammar.scripted import SCHEMA
 
@@ -65,3 +65,16 @@ def test_clothes_do_not_change_the_id_and_everything_else_does():
     other_predicate = Query(plain.projection, plain.joins, ("visits.day",))
     ids = {plain.id, other_join.id, other_projection.id, other_predicate.id}
     assert len(ids) == 4
+
+
+@given(
+    st.one_of(
+        st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])),
+        st.integers(-(2**63), 2**63 - 1),
+        st.floats(allow_nan=False, allow_infinity=False),
+    ),
+    st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])),
+)
+def test_the_fast_way_to_fill_a_query_writes_what_the_tree_writes(first, second):
+    query = Query(("a.x",), (("a.id", "b.id"),), ("a.order", "b.y"))
+    assert FilledSql(query).write((first, second)) == write_filled(query, {"a.order": first, "b.y": second})

@@ -1,0 +1,60 @@
+"""Database servers before a run: what they hold now becomes the file that DVC hashes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from flows.settings import get_section
+from tasks.databases.entry import DatabaseEntry, read_entry
+from tasks.errors import BadInput, DatabaseGone
+
+
+def find_servers(root: Path, params: Mapping[str, Any]) -> dict[str, DatabaseEntry]:
+    """List the databases of params.yaml that are reached by a url.
+
+    Raises BadInput where an entry is wrong, or has no file for its record.
+    """
+    entries = {
+        name: read_entry(name, fields or {}) for name, fields in get_section(params, "databases").items()
+    }
+    servers = {name: entry for name, entry in entries.items() if entry.url is not None}
+    for name, entry in servers.items():
+        if entry.file is None:
+            raise BadInput(
+                entry.label,
+                "has a url, and no file for the record of what it holds",
+                hint=f"add file: snapshots/{name}.json",
+            )
+    return {name: entry.placed(root) for name, entry in servers.items()}
+
+
+def refresh_records(
+    servers: Mapping[str, DatabaseEntry], names: Iterable[str], say: Callable[[str], None]
+) -> None:
+    """Read what the named servers hold, and write it down where it changed.
+
+    A server that does not answer keeps its last record, and a line says so. Raises DatabaseGone where
+    there is none, and BadInput where it cannot be read.
+    """
+    for name in sorted({*names} & {*servers}):
+        try:
+            say(refresh_record(servers[name]))
+        except DatabaseGone as error:
+            if not (servers[name].file or Path()).is_file():
+                raise
+            say(f"{error}; until then its last record stands")
+
+
+def refresh_record(entry: DatabaseEntry) -> str:
+    """Bring one record up to date; tell what changed."""
+    from tasks.databases.content import Content, load_record, read_content, write_record
+
+    content = read_content(entry)
+    before = load_record(entry) if (entry.file or Path()).is_file() else Content(tables={})
+    changed = content.compare(before)
+    if changed:
+        write_record(entry, content)
+    held = f"{len(content.tables)} tables, {content.count_rows():,} rows"
+    return f"{entry.label}: {held}; {'changed: ' + ', '.join(changed) if changed else 'as recorded'}"

@@ -1,0 +1,97 @@
+"""More rows than memory holds: sorted runs on disk, merged by id when they are written."""
+
+from __future__ import annotations
+
+import heapq
+import pickle
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from operator import attrgetter
+from pathlib import Path
+from typing import Generic, TypeVar, overload
+
+Row = TypeVar("Row")
+RUN = 65_536
+"""Rows in memory before they go to disk."""
+PAGE = 250
+"""Rows of each run in memory while runs are merged."""
+by_id = attrgetter("id")
+
+
+class Spool(Sequence[Row], Generic[Row]):
+    """Rows that can be added to, and read in the order of their ids; at most `run` are in memory.
+
+    Its files go with it.
+    """
+
+    def __init__(self, run: int = RUN) -> None:
+        self._run = run
+        self._memory: list[Row] = []
+        self._files: list[Path] = []
+        self._count = 0
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+
+    def add(self, row: Row) -> None:
+        """Add a row."""
+        self._memory.append(row)
+        self._count += 1
+        if len(self._memory) >= self._run:
+            self._flush()
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Keep all rows that are added inside, or none where an error comes out."""
+        before, files, count = self._memory, len(self._files), self._count
+        self._memory = []
+        try:
+            yield
+        except BaseException:
+            for path in self._files[files:]:
+                path.unlink()
+            del self._files[files:]
+            self._memory, self._count = before, count
+            raise
+        self._memory = before + self._memory
+        if len(self._memory) >= self._run:
+            self._flush()
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Row]:
+        self._memory.sort(key=by_id)
+        return heapq.merge(self._memory, *map(_read, self._files), key=by_id)
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Row]: ...
+    def __getitem__(self, index: int | slice) -> Row | list[Row]:
+        return list(self)[index]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Spool) and len(self) == len(other) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment] # it can be added to
+
+    def _flush(self) -> None:
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="benchloom-spool-")
+        path = Path(self._folder.name) / f"{len(self._files):06d}.{self._count}"
+        self._memory.sort(key=by_id)
+        with path.open("wb") as file:
+            for start in range(0, len(self._memory), PAGE):
+                pickle.dump(self._memory[start : start + PAGE], file, protocol=pickle.HIGHEST_PROTOCOL)
+        self._files.append(path)
+        self._memory = []
+
+
+def _read(path: Path) -> Iterator[Row]:
+    with path.open("rb") as file:
+        while True:
+            try:
+                page: list[Row] = pickle.load(file)  # noqa: S301 (a file of this process's own)
+            except EOFError:
+                return
+            yield from page

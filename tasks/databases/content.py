@@ -1,0 +1,182 @@
+"""What a database server holds, as a small file that DVC can hash: a record per table.
+
+Tables are read in one transaction and in streaming. A table's hash is the sum of its rows' hashes: a table
+has no order, and no server is made to sort.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from sqlalchemy import Connection, column, select, table
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.sql import quoted_name
+
+from tasks.databases.columns import Column
+from tasks.databases.entry import DatabaseEntry
+from tasks.databases.reflection import reflect_connection
+from tasks.databases.values import plain_row
+from tasks.errors import BadInput
+from tasks.files import write_text
+
+BATCH = 5_000
+MODULUS = 2**256
+SESSION = {
+    "postgresql": ("SET TIME ZONE 'UTC'", "SET TRANSACTION READ ONLY"),
+    "mysql": ("SET time_zone = '+00:00'",),
+    "mariadb": ("SET time_zone = '+00:00'",),
+}
+
+
+class TableContent(BaseModel):
+    """One table. sha256: sum of the SHA-256 of its rows, modulo 2**256."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    columns: dict[str, str]
+    """Name -> its generic type, key and reference."""
+    rows: int
+    sha256: str
+
+
+class Content(BaseModel):
+    """A whole database. Equal rows give an equal record, whatever the engine."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    tables: dict[str, TableContent]
+
+    def compare(self, other: Content) -> list[str]:
+        """Name the tables that differ, sorted."""
+        names = sorted({*self.tables, *other.tables})
+        return [name for name in names if self.tables.get(name) != other.tables.get(name)]
+
+    def count_rows(self) -> int:
+        """Count all rows."""
+        return sum(each.rows for each in self.tables.values())
+
+
+def read_content(entry: DatabaseEntry) -> Content:
+    """Read every table once, a batch at a time, all as of one moment.
+
+    Raises DatabaseGone where the server cannot be reached or went away, and BadInput where it cannot be read.
+    """
+    engine = entry.connect()
+    isolation = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name in SESSION else {}
+    try:
+        with engine.connect().execution_options(**isolation) as connection:
+            for statement in SESSION.get(engine.dialect.name, ()):
+                connection.exec_driver_sql(statement)
+            columns = reflect_connection(connection)
+            tables = {
+                name: _read_table(connection, name, list(own))
+                for name, own in groupby(columns, key=lambda each: each.table)
+            }
+    except SQLAlchemyError as error:
+        raise entry.explain(error, "its tables cannot be read") from None
+    finally:
+        engine.dispose()
+    return Content(tables=tables)
+
+
+def write_record(entry: DatabaseEntry, content: Content) -> None:
+    """Write a database's record to its `file`. Raises BadInput where another kind of file lies there."""
+    path = _record_path(entry)
+    if path.exists():
+        load_record(entry)
+    write_text(path, json.dumps(content.model_dump(), ensure_ascii=False, indent=1, sort_keys=True) + "\n")
+
+
+def load_record(entry: DatabaseEntry) -> Content:
+    """Read a database's record. Raises BadInput where there is none, or something else."""
+    path = _record_path(entry)
+    try:
+        return Content.model_validate_json(path.read_bytes())
+    except OSError:
+        hint = f"benchloom snapshot {entry.name} makes it"
+        raise BadInput(path, f"no record of what {entry.label} holds", hint=hint) from None
+    except ValidationError:
+        raise BadInput(path, f"is no record of a database, as the file of {entry.label} must be") from None
+
+
+@contextmanager
+def unchanged(entry: DatabaseEntry) -> Iterator[None]:
+    """Let a stage read a server only while it holds what its record says, before and after.
+
+    A SQLite file guards itself; a server without a record is read as it is. Raises BadInput that names the
+    tables that changed.
+    """
+    guarded = entry.url is not None and entry.file is not None
+    if guarded:
+        _check(entry, read_content(entry))
+    yield
+    if guarded:
+        _check(entry, read_content(entry))
+
+
+def check_columns(entry: DatabaseEntry, columns: Sequence[Column]) -> None:
+    """Raise BadInput where a server's columns are not those of its record."""
+    if entry.url is None or entry.file is None:
+        return
+    found = {name: describe_columns(own) for name, own in groupby(columns, key=lambda each: each.table)}
+    recorded = {name: each.columns for name, each in load_record(entry).tables.items()}
+    if found != recorded:
+        names = sorted(name for name in {*found, *recorded} if found.get(name) != recorded.get(name))
+        raise _changed(entry, names)
+
+
+def describe_columns(columns: Iterator[Column] | Sequence[Column]) -> dict[str, str]:
+    """Describe the columns of one table, each in a word or three."""
+    return {
+        each.name: " ".join(
+            [
+                each.type,
+                *(["not null"] if not each.nullable else []),
+                *(["key"] if each.primary_key else []),
+                *([f"-> {each.references}"] if each.references else []),
+            ]
+        )
+        for each in columns
+    }
+
+
+def _read_table(connection: Connection, name: str, columns: Sequence[Column]) -> TableContent:
+    names = [quoted_name(each.name, quote=True) for each in columns]
+    query = select(*map(column, names)).select_from(table(quoted_name(name, quote=True)))
+    total, rows = 0, 0
+    streamed = connection.execution_options(stream_results=True, yield_per=BATCH).execute(query)
+    for batch in streamed.partitions():
+        rows += len(batch)
+        total += sum(map(hash_row, batch))
+    return TableContent(columns=describe_columns(columns), rows=rows, sha256=f"{total % MODULUS:064x}")
+
+
+def hash_row(row: Sequence[Any]) -> int:
+    """Hash one row's plain values."""
+    text = json.dumps(plain_row(row), ensure_ascii=False, separators=(",", ":"))
+    return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest(), "big")
+
+
+def _record_path(entry: DatabaseEntry) -> Path:
+    if entry.url is None or entry.file is None:
+        raise BadInput(
+            entry.label, "has no record", hint="beside its url stands a file: snapshots/<name>.json"
+        )
+    return entry.file
+
+
+def _check(entry: DatabaseEntry, content: Content) -> None:
+    if changed := load_record(entry).compare(content):
+        raise _changed(entry, changed)
+
+
+def _changed(entry: DatabaseEntry, tables: Sequence[str]) -> BadInput:
+    shown = ", ".join(tables[:5]) + (f" and {len(tables) - 5} more" if len(tables) > 5 else "")
+    return BadInput(entry.label, f"changed since its record was made: {shown}", hint="run it again")

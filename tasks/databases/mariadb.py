@@ -1,0 +1,146 @@
+"""MariaDB, for the reading process alone: read-only transactions and rows as the server sends them."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from typing import Any
+
+import pymysql
+from pymysql.constants import FIELD_TYPE
+from pymysql.converters import conversions
+from pymysql.cursors import SSCursor
+
+from tasks.databases.server_child import Privileged
+
+ORPHAN_S = 3_600
+"""When the server itself ends a stream whose reader was killed; the reader's own alarm comes far earlier."""
+READING = re.compile(r"GRANT (?P<rights>.+?) ON (?P<place>\S+) TO ", re.DOTALL)
+RIGHTS = frozenset({"USAGE", "SELECT", "SHOW VIEW"})
+AS_TEXT = (FIELD_TYPE.DATE, FIELD_TYPE.DATETIME, FIELD_TYPE.TIMESTAMP, FIELD_TYPE.TIME)
+TIMEOUTS = frozenset({1969, 1317, 1205, 1222, 3024})
+REFUSALS = frozenset({1044, 1045, 1142, 1143, 1227, 1290, 1370, 1792})
+TOO_LARGE = frozenset({3, 1038, 1114, 1153, 1301, 4166})
+GONE = frozenset({1053, 1927, 2003, 2006, 2013, 2014, 2055})
+
+
+class Mariadb:
+    """One connection to MariaDB."""
+
+    def __init__(self, setup: dict[str, Any]) -> None:
+        self.address: dict[str, Any] = setup["connect"]
+        self.memory: int = setup["memory"]
+        self.disk: int = setup["disk"]
+        self.bytes: int = setup["bytes"]
+        self.connection: pymysql.connections.Connection[Any] | None = None
+
+    def connect(self) -> None:
+        """Open the connection and set its limits."""
+        options = {"charset": "utf8mb4", "connect_timeout": 10, "autocommit": True, **self.address}
+        converters = {**conversions, **dict.fromkeys(AS_TEXT, str)}
+        connection = pymysql.connect(**options, conv=converters, cursorclass=SSCursor)
+        self.connection = connection
+        for right in find_rights(_read_all(connection, "SHOW GRANTS")):
+            raise Privileged(right)
+        settings = {
+            "sql_mode": "'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION'",
+            "time_zone": "'+00:00'",
+            "max_session_mem_used": self.memory,
+            "group_concat_max_len": self.bytes,  # what is longer is an error, not a shorter answer
+            "max_sort_length": 65_536,  # bytes of a text that count when rows are sorted
+            "sort_buffer_size": 16 << 20,  # at least fifteen rows of several such texts
+            "tmp_disk_table_size": max(self.disk, self.memory),
+            "max_recursive_iterations": 1_000_000,
+            "lock_wait_timeout": 1,
+            "net_write_timeout": ORPHAN_S,  # how long a stream's reader may take between batches
+        }
+        self._run("SET " + ", ".join(f"{name} = {value}" for name, value in settings.items()))
+
+    def begin(self, sql: str, seconds: float, *, whole: bool) -> list[str]:
+        """Run one SELECT; the driver never sends several statements at once."""
+        if self.connection is None:
+            self.connect()
+        self._run(f"SET max_statement_time = {seconds if whole else ORPHAN_S}")
+        self._run("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
+        if self.connection is None:
+            raise ConnectionError("the connection was lost")
+        self.cursor = self.connection.cursor()
+        self.cursor.execute(sql)
+        return [column[0] for column in self.cursor.description or ()]
+
+    def go_on(self, seconds: float) -> None:
+        """Leave it to the process's alarm: the server would count the reader's pauses."""
+
+    def fetchmany(self, wanted: int) -> list[Any]:
+        """Fetch the next rows."""
+        return list(self.cursor.fetchmany(wanted))
+
+    def end(self, *, finished: bool) -> None:
+        """Roll back; a result that was not read to its end is let go with its connection."""
+        if self.connection is None:
+            return
+        if finished or not self._is_sending():
+            self._run("ROLLBACK")
+            return
+        with contextlib.suppress(Exception):
+            self._kill_statement()
+        self.connection._force_close()  # close() would first read all that is left
+        self.connection = None
+
+    def cancel(self) -> None:
+        """End the statement by a second connection."""
+        with contextlib.suppress(Exception):
+            self._kill_statement()
+
+    def name_error(self, error: Exception) -> str:
+        """Sort an error by its number."""
+        number = error.args[0] if isinstance(error, pymysql.Error) and error.args else None
+        if "max-session-mem-used" in str(error):
+            return "large"
+        if number in GONE or isinstance(error, (ConnectionError, pymysql.InterfaceError)):
+            return "gone"
+        kinds = (("timeout", TIMEOUTS), ("refused", REFUSALS), ("large", TOO_LARGE))
+        return next((kind for kind, numbers in kinds if number in numbers), "failed")
+
+    def _run(self, sql: str) -> None:
+        if self.connection is None:
+            raise ConnectionError("the connection was lost")
+        with self.connection.cursor() as cursor:
+            cursor.execute(sql)
+
+    def describe(self, error: Exception) -> str:
+        """Give the server's own words, in one line."""
+        told = error.args[-1] if isinstance(error, pymysql.Error) and error.args else error
+        return " ".join(str(told).split()) or type(error).__name__
+
+    def _is_sending(self) -> bool:
+        result = getattr(self.connection, "_result", None)
+        return bool(result is not None and result.unbuffered_active)
+
+    def _kill_statement(self) -> None:
+        if self.connection is None:
+            return
+        with pymysql.connect(**{**self.address, "connect_timeout": 1, "read_timeout": 1}) as helper:
+            helper.cursor().execute(f"KILL QUERY {self.connection.thread_id()}")
+
+
+def find_rights(grants: list[str]) -> list[str]:
+    """Name what an account may do beside reading, out of its grants."""
+    found = []
+    for grant in grants:
+        match = READING.match(grant)
+        rights = (
+            {each.split("(")[0].strip().upper() for each in match["rights"].split(",")} if match else {grant}
+        )
+        more = sorted(rights - RIGHTS)
+        if more:
+            found.append(f"may {', '.join(more)}" if match else "has a role, whose rights are not looked at")
+        if "WITH GRANT OPTION" in grant:
+            found.append("may grant rights")
+    return found
+
+
+def _read_all(connection: pymysql.connections.Connection[Any], sql: str) -> list[str]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        return [str(row[0]) for row in cursor.fetchall()]

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from flows.snapshots import find_servers, refresh_records
+from tasks.databases.columns import Column
+from tasks.databases.content import Content, check_columns, load_record, read_content, unchanged, write_record
+from tasks.databases.entry import DatabaseEntry
+from tasks.databases.reflection import reflect
+from tasks.errors import BadInput, DatabaseGone
+from tests.databases.servers import PASSWORD, Place
+
+
+@pytest.fixture
+def entry(place: Place, tmp_path: Path) -> DatabaseEntry:
+    return place.entry.model_copy(update={"file": tmp_path / "snapshots" / "shop.json"})
+
+
+def test_equal_rows_give_an_equal_record_on_every_engine(place: Place, tmp_path: Path) -> None:
+    ours = read_content(DatabaseEntry(name="shop", file=tmp_path / "plain.sqlite"))
+    assert read_content(place.entry) == ours
+    assert (ours.tables["books"].rows, ours.count_rows()) == (1000, 1050)
+    assert ours.tables["books"].columns["editor"] == "integer -> authors.author_id"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE books SET title = 'Book 8' WHERE book_id = 7",
+        "DELETE FROM books WHERE book_id = 7",
+        "INSERT INTO books (book_id, title) VALUES (5000, 'More')",
+        "UPDATE books SET price = NULL WHERE book_id = 7",
+        "ALTER TABLE books ADD COLUMN shelf INTEGER",
+    ],
+)
+def test_a_change_is_named_by_its_table(place: Place, entry: DatabaseEntry, statement: str) -> None:
+    write_record(entry, read_content(entry))
+    with unchanged(entry):
+        pass
+    place.run(statement)
+    place.grant()
+    assert read_content(entry).compare(load_record(entry)) == ["books"]
+    with pytest.raises(BadInput, match=r"databases\.shop: changed since its record was made: books"):
+        unchanged(entry).__enter__()
+
+
+def test_a_change_while_a_stage_reads_fails_it(place: Place, entry: DatabaseEntry) -> None:
+    write_record(entry, read_content(entry))
+    with pytest.raises(BadInput, match="changed since"), unchanged(entry):
+        place.run("DELETE FROM books WHERE book_id = 7")
+
+
+def test_the_order_of_rows_is_no_change(place: Place) -> None:
+    before = read_content(place.entry)
+    place.run(
+        "CREATE TABLE moved AS SELECT * FROM books WHERE book_id < 5",
+        "DELETE FROM books WHERE book_id < 5",
+        "INSERT INTO books SELECT * FROM moved",
+        "DROP TABLE moved",
+    )
+    assert read_content(place.entry) == before
+
+
+def test_columns_that_changed_are_named(place: Place, entry: DatabaseEntry) -> None:
+    write_record(entry, read_content(entry))
+    columns = reflect(entry)
+    check_columns(entry, columns)
+    new = Column("books.shelf", "books", "shelf", "text", True, False, None, True)
+    with pytest.raises(BadInput, match="changed since its record was made: books"):
+        check_columns(entry, sorted([*columns, new], key=lambda each: each.id))
+
+
+def test_a_run_brings_records_up_to_date_and_says_so(place: Place, tmp_path: Path) -> None:
+    fields = {"url": place.entry.url, "password_env": place.entry.password_env, "file": "snapshots/shop.json"}
+    servers = find_servers(tmp_path, {"databases": {"shop": fields, "other": {"file": "other.sqlite"}}})
+    assert list(servers) == ["shop"]
+    said: list[str] = []
+    refresh_records(servers, ["shop"], said.append)
+    first = (tmp_path / "snapshots/shop.json").read_bytes()
+    refresh_records(servers, ["shop", "other"], said.append)
+    assert (tmp_path / "snapshots/shop.json").read_bytes() == first
+    place.run("DELETE FROM books WHERE book_id = 7")
+    refresh_records(servers, ["shop"], said.append)
+    assert said == [
+        "databases.shop: 4 tables, 1,050 rows; changed: authors, book_subjects, books, subjects",
+        "databases.shop: 4 tables, 1,050 rows; as recorded",
+        "databases.shop: 4 tables, 1,049 rows; changed: books",
+    ]
+    assert PASSWORD not in first.decode()
+
+
+def test_a_server_that_is_gone_keeps_its_record(tmp_path: Path) -> None:
+    pytest.importorskip("psycopg", reason="the PostgreSQL driver is an extra")
+    fields = {"url": "postgresql+psycopg://ann@127.0.0.1:9/shop", "file": "snapshots/shop.json"}
+    servers = find_servers(tmp_path, {"databases": {"shop": fields}})
+    with pytest.raises(DatabaseGone, match=r"databases\.shop: the server does not answer.*run it again"):
+        refresh_records(servers, ["shop"], print)
+    write_record(servers["shop"], Content(tables={}))
+    said: list[str] = []
+    refresh_records(servers, ["shop"], said.append)
+    assert len(said) == 1
+    assert said[0].endswith("until then its last record stands")
+
+
+def test_a_server_needs_a_file_for_its_record(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"databases\.shop: .*add file: snapshots/shop\.json"):
+        find_servers(tmp_path, {"databases": {"shop": {"url": "postgresql+psycopg://ann@h/shop"}}})
+
+
+def test_another_file_is_never_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "params.json"
+    path.write_text(json.dumps({"mine": 1}))
+    entry = DatabaseEntry(name="shop", url="postgresql+psycopg://ann@h/shop", file=path)
+    with pytest.raises(BadInput, match="is no record of a database"):
+        write_record(entry, Content(tables={}))
+    assert json.loads(path.read_text()) == {"mine": 1}
+    with pytest.raises(BadInput, match="benchloom snapshot shop makes it"):
+        load_record(entry.model_copy(update={"file": tmp_path / "none.json"}))
