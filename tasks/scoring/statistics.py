@@ -13,6 +13,7 @@ from tasks.scoring.metric import FloatArray, IntArray, Sample, count_kinds, divi
 Interval = tuple[float, float]
 
 CELLS_AT_ONCE = 2_000_000
+UNITS_PER_KIND = 10
 LEVEL = 0.95
 
 
@@ -53,7 +54,7 @@ def draw_weights(counts: IntArray, draws: int, rng: np.random.Generator) -> Iter
     """Draw how often each kind of unit is taken, in blocks of shape (some draws, kinds).
 
     Drawing n units with replacement from kinds with these counts is a multinomial draw, so that alike units
-    need not be drawn one by one.
+    need not be drawn one by one; where there are few of a kind, drawing them by index is quicker.
     """
     n, kinds = int(counts.sum()), len(counts)
     if not n:
@@ -61,7 +62,19 @@ def draw_weights(counts: IntArray, draws: int, rng: np.random.Generator) -> Iter
     block = max(1, CELLS_AT_ONCE // kinds)
     for start in range(0, draws, block):
         size = min(block, draws - start)
-        yield rng.multinomial(n, counts / n, size=size).astype(np.float64)
+        if n > UNITS_PER_KIND * kinds:
+            yield rng.multinomial(n, counts / n, size=size).astype(np.float64)
+        else:
+            yield draw_by_index(counts, size, rng)
+
+
+def draw_by_index(counts: IntArray, draws: int, rng: np.random.Generator) -> FloatArray:
+    """Draw units one by one, and count how often each kind is taken; shape (draws, kinds)."""
+    kind = np.repeat(np.arange(len(counts)), counts)
+    weights = np.empty((draws, len(counts)))
+    for row in weights:
+        row[:] = np.bincount(kind[rng.integers(0, len(kind), len(kind))], minlength=len(counts))
+    return weights
 
 
 def find_interval(values: FloatArray) -> Interval | None:
