@@ -36,10 +36,14 @@ class Snapshot:
         self._stamp = _stamp(self._file)
 
     @property
+    def uri(self) -> str:
+        """Its address for a connection that needs no lock and cannot write."""
+        return f"file:{quote(str(self._file.resolve()))}?mode=ro&immutable=1"
+
+    @property
     def program(self) -> Program:
         """The process that reads it, without the right or the need to write."""
-        uri = f"file:{quote(str(self._file.resolve()))}?mode=ro&immutable=1"
-        return Program(str(self.source), "sqlite_child", ("-I", "-S"), {"uri": uri}, GRACE_S)
+        return Program(str(self.source), "sqlite_child", ("-I", "-S"), {"uri": self.uri}, GRACE_S)
 
     def check(self) -> None:
         """Raise BadInput where the file is no longer what was opened."""

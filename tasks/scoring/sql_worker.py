@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-from tasks.databases.sqlite_child import limit_cpu
+from tasks.databases.frames import limit_cpu
 from tasks.scoring.sql_rules import JUDGES, Rows
 
 LENGTH = struct.Struct(">I")

@@ -7,8 +7,8 @@ import pytest
 
 CLI = [sys.executable, "-m", "flows.cli"]
 COMMANDS = (
-    "init", "run", "stage", "plan", "status", "score", "snapshot", "lineage", "report", "doctor", "stop", "ledger",
-    "model",
+    "init", "run", "stage", "plan", "status", "score", "snapshot", "lineage", "report",
+    "doctor", "stop", "ledger", "model",
 )  # fmt: skip
 
 
