@@ -6,7 +6,7 @@ No row is read here: what makes a lookup likely to have one answer is seen in na
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product, zip_longest
 
@@ -138,18 +138,20 @@ def _make_wish(
     groups = tuple(firsts) + (seconds,) * spare
     choices = tuple(pick for size in range(1, projected + 1) for pick in combinations(asked, size))
     wish = Wish(make_id(joins, choices, groups), joins, choices, groups)
-    return wish if list_templates(wish) else None
+    return wish if any(True for _ in _list_queries(wish)) else None
 
 
 def list_templates(wish: Wish) -> list[str]:
     """List every SQL template that a wish allows, in its order."""
+    return list(dict.fromkeys(write_template(query) for query in _list_queries(wish)))
+
+
+def _list_queries(wish: Wish) -> Iterator[Query]:
     joins = tuple(sorted((min(pair), max(pair)) for pair in wish.joins))
-    found: dict[str, None] = {}
     for projection in wish.projections:
         for given in product(*wish.placeholders):
             if len(set(given)) == len(given) and not set(given) & set(projection):
-                found[write_template(Query(projection, joins, tuple(sorted(given))))] = None
-    return list(found)
+                yield Query(projection, joins, tuple(sorted(given)))
 
 
 def _take(names: Sequence[str], count: int, turn: int, salt: str) -> list[str]:
