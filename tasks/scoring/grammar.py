@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from tasks.scoring.items import BadItem, Record, name_type
+from tasks.scoring.items import ID_TYPES, BadItem, Record, name_type
 from tasks.scoring.metric import SKIPPED, FloatArray, IntArray, Metric, Score, Tally, count_kinds, divide
 
 JUDGEMENTS = {"Correct": True, "Incorrect": False}
@@ -23,8 +23,7 @@ BoolArray = npt.NDArray[np.bool_]
 Ids = frozenset[str | int]
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """One text query: is it judged correct, and which documents were retrieved and true.
 
     correct: None where it was not judged. retrieved: a digest of the set of ids. matches: whether retrieved
@@ -63,8 +62,9 @@ class Grammar(Metric[Row]):
 
     def read(self, record: Record) -> Row:
         """Take group, judgement and both lists of ids."""
-        group, judgement = record.get("group"), record.get("judgement")
-        if isinstance(group, bool) or not isinstance(group, str | int):
+        group: Any = record.get("group")
+        judgement = record.get("judgement")
+        if type(group) not in ID_TYPES:
             raise BadItem(f"group is {name_type(group)}; text or a whole number is wanted")
         if judgement is not None and (not isinstance(judgement, str) or judgement not in JUDGEMENTS):
             raise BadItem(f"judgement is {judgement!r:.40}; Correct, Incorrect or null is wanted")
@@ -89,15 +89,19 @@ def read_ids(record: Record, field: str) -> Ids:
     ids = record.get(field)
     if not isinstance(ids, list):
         raise BadItem(f"{field} is {name_type(ids)}; a list of document ids is wanted")
-    for each in ids:
-        if isinstance(each, bool) or not isinstance(each, str | int):
-            raise BadItem(f"{field} holds {name_type(each)}; ids are text or whole numbers")
+    if not ID_TYPES.issuperset(map(type, ids)):
+        wrong = next(each for each in ids if type(each) not in ID_TYPES)
+        raise BadItem(f"{field} holds {name_type(wrong)}; ids are text or whole numbers")
     return frozenset(ids)
 
 
 def digest_ids(ids: Ids) -> bytes:
     """Give a digest of a set of ids, so that a million rows fit into memory."""
-    return blake2b(repr(sorted(map(repr, ids))).encode(), digest_size=DIGEST_BYTES).digest()
+    try:
+        ordered = sorted(ids)
+    except TypeError:  # texts and numbers together
+        ordered = sorted(ids, key=repr)
+    return blake2b(repr(ordered).encode(), digest_size=DIGEST_BYTES).digest()
 
 
 class GrammarTally(Tally[Row]):

@@ -95,7 +95,7 @@ class Metric(ABC, Generic[ItemT]):
     ) -> Iterator[tuple[ItemT, tuple[Score, ...]]]:
         """Score a stream, in its order: each item with its scores, one a rule."""
         for item in items:
-            yield item, tuple(self.score_item(item, rule) for rule in rules)
+            yield item, tuple([self.score_item(item, rule) for rule in rules])
 
 
 class MeanTally(Tally[Any]):
