@@ -25,7 +25,8 @@ EXACT = {
 def translate(sql: str, dialect: str, columns: Iterable[Column]) -> str:
     """Write a canonical SELECT (select, project, join, DISTINCT, ORDER BY) for another engine.
 
-    columns: of the database, in the catalogue's own spelling; they tell which are text.
+    columns: of the database, in the catalogue's own spelling; they tell which are text. What stands under
+    ORDER BY must be selected too.
     """
     if dialect == CANONICAL:
         return sql
@@ -33,12 +34,13 @@ def translate(sql: str, dialect: str, columns: Iterable[Column]) -> str:
     texts = {each.id for each in columns if each.type == "text"}
     for equality in list(select.find_all(exp.EQ)):
         _tighten(equality, texts, dialect)
-    shown = [*select.expressions, *(each.this for each in _orders(select))]
-    for column in shown:
+    for order in _orders(select):
+        # By place: MariaDB loses rows of SELECT DISTINCT where ORDER BY repeats an expression with COLLATE.
+        order.set("this", exp.Literal.number(select.expressions.index(order.this) + 1))
+        order.set("nulls_first", True)
+    for column in list(select.expressions):
         if _is_text(column, texts):
             column.replace(_write_exact(column, dialect))
-    for order in _orders(select):
-        order.set("nulls_first", True)
     return select.sql(dialect=dialect, identify=True)
 
 

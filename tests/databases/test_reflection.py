@@ -5,12 +5,14 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine
+from sqlalchemy import create_engine, text
+from sqlalchemy.exc import DBAPIError
 
 from tasks.databases import reflection
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.reflection import reflect
 from tasks.errors import BadInput
+from tests.databases.servers import Place
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 needs_shared = pytest.mark.skipif(
@@ -132,3 +134,18 @@ def test_spider(name: str) -> None:
     assert any(column.descriptive for column in columns)
     known = {column.id for column in columns}
     assert {column.references for column in columns} - {None} <= known
+
+
+def test_a_server_is_reflected_by_an_account_that_can_read_no_cell(place: Place, tmp_path: Path) -> None:
+    expected = reflect(tmp_path / "plain.sqlite")
+    if place.kind == "postgresql":
+        place.run(f"REVOKE SELECT ON ALL TABLES IN SCHEMA public FROM {place.reader}")
+    else:
+        place.run(
+            f"REVOKE SELECT ON {place.name}.* FROM {place.reader}",
+            f"GRANT REFERENCES ON {place.name}.* TO {place.reader}",
+        )
+    engine = place.entry.connect()
+    with engine.connect() as connection, pytest.raises(DBAPIError, match="denied"):
+        connection.execute(text("SELECT title FROM books"))
+    assert reflect(place.entry) == expected

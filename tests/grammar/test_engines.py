@@ -11,8 +11,9 @@ from tasks.databases.dialects import translate
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import SafeDatabase
 from tasks.databases.reflection import reflect
-from tasks.grammar.fill_in import FillIn, fill_in
+from tasks.grammar.fill_in import FillIn, fill_in, read_combinations
 from tasks.grammar.pairs import pair
+from tasks.grammar.queries import Query
 from tasks.grammar.rows import TextTemplate
 from tasks.grammar.sql_templates import SqlTemplates, sql_templates
 from tests.databases.servers import PASSWORD, PASSWORD_ENV, copy_tables, open_place
@@ -23,12 +24,14 @@ from tests.grammar.test_sql_templates import EXAMPLE, make_kind
 TRICKY = """
 CREATE TABLE wards (ward TEXT PRIMARY KEY, beds NUMERIC(8, 2), open BOOLEAN, since TIMESTAMP, rate REAL);
 CREATE TABLE stays (stay_id INTEGER PRIMARY KEY, ward TEXT REFERENCES wards (ward), guest TEXT, remark TEXT);
+CREATE TABLE beds (bed_id INTEGER PRIMARY KEY, floor INTEGER, label TEXT, maker TEXT);
 INSERT INTO wards VALUES ('West', 10, 1, '2031-01-02 03:04:05', 1.5),
     ('Ost', 12.25, 0, '2031-01-02 00:00:00', 2), ('Süd', NULL, NULL, NULL, 0.1);
 INSERT INTO stays VALUES (1, 'West', 'ann', 'a'), (2, 'West', 'Ann', 'b'), (3, 'Ost', 'Ann ', 'c'),
     (4, 'Süd', 'Ænn', 'z'), (5, 'Süd', 'Zoë', 'Z'), (6, 'Ost', 'zoe', 'É'), (7, 'Ost', '_x', 'a%b'),
     (8, 'West', '10', 'a\\b'), (9, 'West', '9', NULL), (10, NULL, 'Bea', 'o''clock'), (11, 'Ost', 'ann', 'Ä');
 """
+TRICKY += "".join(f"INSERT INTO beds VALUES ({n}, {n % 3}, 'bed {n:02}', 'Maker {n}');" for n in range(30))
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +82,16 @@ def test_every_groups_sql_gives_its_answer_on_every_engine(places):
             for group in groups:
                 rows = database.query(translate(group.sql, database.dialect, schema)).rows
                 assert [list(row) for row in rows] == json.loads(group.answer_rows), group.sql
+
+
+def test_a_number_and_a_text_together_lose_no_combination(places):
+    """MariaDB did lose some, while ORDER BY repeated what was selected."""
+    query = Query(("beds.maker",), (), ("beds.floor", "beds.label"))
+    schema = reflect(places[0])
+    for place in places:
+        with SafeDatabase(place) as database:
+            found = {each.values: each.rows for each in read_combinations(query, schema, database)}
+        assert found == {(n % 3, f"bed {n:02}"): ((f"Maker {n}",),) for n in range(30)}
 
 
 def test_the_sample_holds_what_engines_differ_in(places):
