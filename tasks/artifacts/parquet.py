@@ -19,6 +19,7 @@ from tasks.errors import BadInput
 from tasks.files import write_beside
 
 ROW_GROUP = 65_536
+PLAIN = frozenset({str, int, float, bool, type(None)})
 Row = TypeVar("Row")
 
 
@@ -63,10 +64,12 @@ def _check_ids(rows: Iterable[Any], path: Path) -> Iterator[Any]:
 
 def _to_record(value: Any) -> Any:
     """Give a row's plain values; dataclasses.asdict would copy each of them."""
-    if isinstance(value, tuple):
+    if type(value) in PLAIN:
+        return value
+    if isinstance(value, (tuple, list)):
         return [_to_record(each) for each in value]
     if dataclasses.is_dataclass(value):
-        return {name: _to_record(each) for name, each in vars(value).items()}
+        return {name: each if type(each) in PLAIN else _to_record(each) for name, each in vars(value).items()}
     return value
 
 
