@@ -111,8 +111,12 @@ def test_every_call_is_accounted_for_under_faults_of_all_kinds(tmp_path, scripte
     assert server.asked_after_commit == 0
     with Ledger(tmp_path / "live.sqlite") as live:
         doubts = live.list_doubts()
-    lost = sum(counts.faults[kind] for kind in ("drop", "cut", "notjson", "hang"))
-    assert len(doubts) == lost
+    unreadable = sum("no chat completion" in doubt.problem for doubt in doubts)
+    lost = sum("lost the connection" in doubt.problem for doubt in doubts)
+    assert unreadable == counts.faults["cut"] + counts.faults["notjson"]
+    assert lost == counts.faults["drop"]
+    # A machine that is short of breath lets a call of its own time out before it is even sent.
+    assert len(doubts) - unreadable - lost >= counts.faults["hang"]
     assert facts["doubtful"] == sum(doubt.prompt_tokens + doubt.max_tokens for doubt in doubts)
     assert facts["tokens"] == 10 * CALLS + facts["doubtful"]
     check_ledger(tmp_path, keys)
