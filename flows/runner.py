@@ -201,7 +201,8 @@ def is_disk_full(error: BaseException | None) -> bool:
     if error is None:
         return False
     full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
-    full = full or (isinstance(error, sqlite3.Error) and error.sqlite_errorcode == sqlite3.SQLITE_FULL)
+    # An error that sqlite3 itself raises, not the engine, carries no code.
+    full = full or getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
     return full or is_disk_full(error.__cause__ or error.__context__)
 
 

@@ -143,3 +143,4 @@ def test_a_database_that_cannot_grow_is_a_full_disk(tmp_path):
     with pytest.raises(sqlite3.OperationalError) as caught:
         connection.executescript("CREATE TABLE a (b); INSERT INTO a VALUES (randomblob(100000));")
     assert is_disk_full(caught.value)
+    assert not is_disk_full(sqlite3.ProgrammingError("Cannot operate on a closed database."))
