@@ -1,7 +1,9 @@
 """The fill-in of one template against one query per combination: at least 50 times faster at 10^6 pairs.
 
-`python -m bench.fill_in 10000000` runs another size. The reference is timed on a sample of the combinations,
-by plain sqlite3 in this process: without an index, as a schema has it, and with one made for the purpose.
+`python -m bench.fill_in 10000000` runs another size. The two stages behind it, unbalanced and balanced, are
+measured on its groups: memory must not grow with them. The reference is timed on a sample of the
+combinations, by plain sqlite3 in this process: without an index, as a schema has it, and with one made for
+the purpose.
 """
 
 from __future__ import annotations
@@ -13,22 +15,27 @@ import sqlite3
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
-from tasks.artifacts.parquet import write_rows
+from tasks.artifacts.parquet import StoredRows, write_rows
+from tasks.artifacts.rows import Drafts, Dropped
 from tasks.databases.columns import Column
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import Limits
+from tasks.grammar.balanced import Balanced, balanced
 from tasks.grammar.fill_in import FillIn, fill_in
 from tasks.grammar.queries import Query, write_filled, write_template
-from tasks.grammar.rows import Group, SqlTemplate
+from tasks.grammar.rows import Group, Question, SqlTemplate, TextTemplate
+from tasks.grammar.unbalanced import Rule, Unbalanced, unbalanced
 
 SIZES = (10_000, 1_000_000)
 SAMPLE, SAMPLE_S = 2_000, 5.0
 LIMITS = Limits(timeout_s=7_200, memory_mb=512, disk_mb=32_768, bytes=50_000_000)
 QUERY = Query(("rooms.name",), (("rooms.room_id", "stays.room_id"),), ("stays.day", "stays.guest"))
+TEXTS = [TextTemplate("text", QUERY.id, "short", "Where was [stays.guest] on [stays.day]?", ())]
 SCHEMA = [
     Column("rooms.name", "rooms", "name", "text", False, False, None, True),
     Column("rooms.room_id", "rooms", "room_id", "integer", False, True, None, False),
@@ -44,19 +51,54 @@ def main(sizes: Sequence[int] = SIZES) -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "hotel.sqlite"
             make_hotel(path, size)
-            with multiprocessing.get_context("spawn").Pool(1) as pool:
-                pairs, seconds, parent, child = pool.apply(fill, (path,))
+            filled = run_alone(fill, path)
+            sets = {stage.__name__: run_alone(stage, path) for stage in (pair_all, pair_equally)}
             plain = time_query(path)
             with closing(sqlite3.connect(path)) as connection:
                 connection.execute("CREATE INDEX by_day_and_guest ON stays (day, guest)")
             indexed = time_query(path)
-        each = seconds / pairs
+        each = filled.seconds / filled.rows
         print(
-            f"fill-in: {pairs:,} pairs in {seconds:.1f} s, {pairs / seconds:,.0f} pairs/s, "
-            f"peak {parent:.0f} + {child:.0f} MiB (stage + its reader; bound 1,024 at 10^7); "
+            f"fill-in: {filled.describe()} (stage + its reader; bound 1,024 at 10^7); "
             f"one query per combination: {plain / each:,.0f} times as long (bound 50 at 10^6), "
             f"with an index for it {indexed / each:.1f} times, both by plain sqlite3 on a sample"
         )
+        for name, stage in (("unbalanced", "pair_all"), ("balanced", "pair_equally")):
+            print(f"{name}: {sets[stage].describe()} (bound 1,024 at 10^7)")
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What one stage took: rows written, seconds, and the peak MiB of its process and of its child."""
+
+    rows: int
+    seconds: float
+    own_mib: float
+    child_mib: float
+
+    def describe(self) -> str:
+        """Write the figures as part of a line."""
+        return (
+            f"{self.rows:,} rows in {self.seconds:.1f} s, {self.rows / self.seconds:,.0f} rows/s, "
+            f"peak {self.own_mib:.0f} + {self.child_mib:.0f} MiB"
+        )
+
+
+def run_alone(stage: Callable[[Path], int], path: Path) -> Figures:
+    """Run a stage in a process of its own, so that its peak memory is nobody else's."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(measure, (stage, path))
+
+
+def measure(stage: Callable[[Path], int], path: Path) -> Figures:
+    """Run a stage and read what its process and its children took at most."""
+    began = time.perf_counter()
+    rows = stage(path)
+    seconds = time.perf_counter() - began
+    own, child = (
+        resource.getrusage(who).ru_maxrss / 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
+    return Figures(rows, seconds, own, child)
 
 
 def make_hotel(path: Path, size: int) -> None:
@@ -74,20 +116,37 @@ def make_hotel(path: Path, size: int) -> None:
         connection.commit()
 
 
-def fill(path: Path) -> tuple[int, float, float, float]:
-    """Fill the template and write the artifact; give pairs, seconds, and the peak MiB of both processes."""
+def fill(path: Path) -> int:
+    """Fill the template and write the artifact; give its groups."""
     template = SqlTemplate(
         QUERY.id, write_template(QUERY), QUERY.tables, QUERY.projection, QUERY.placeholders, ()
     )
-    began = time.perf_counter()
     database = DatabaseEntry(name="hotel", file=path)
     drafts = fill_in([template], SCHEMA, database, FillIn(cap=None, limits=LIMITS))
-    pairs = write_rows(path.with_name("fill_in.parquet"), Group, drafts.rows)
-    seconds = time.perf_counter() - began
-    ours, theirs = (
-        resource.getrusage(who).ru_maxrss / 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    )
-    return pairs, seconds, ours, theirs
+    return write_rows(path.with_name("fill_in.parquet"), Group, drafts.rows)
+
+
+def pair_all(path: Path) -> int:
+    """Write the unbalanced set of the groups: one text each, which half of them get; give its questions."""
+    params = Unbalanced(rules={"short": Rule(keep=0.5)})
+    return write_set(path, "unbalanced", unbalanced(TEXTS, read_groups(path), params))
+
+
+def pair_equally(path: Path) -> int:
+    """Write the balanced set of the groups: one text each; give its questions."""
+    params = Balanced(criteria=("short",))
+    return write_set(path, "balanced", balanced(TEXTS, read_groups(path), params))
+
+
+def read_groups(path: Path) -> StoredRows[Group]:
+    """Stream the groups as the runner does."""
+    return StoredRows(path.with_name("fill_in.parquet"), Group)
+
+
+def write_set(path: Path, name: str, drafts: Drafts[Question]) -> int:
+    """Write a set with what was dropped; give its questions."""
+    write_rows(path.with_name(f"{name}.dropped.parquet"), Dropped, drafts.dropped)
+    return write_rows(path.with_name(f"{name}.parquet"), Question, drafts.rows)
 
 
 def time_query(path: Path) -> float:

@@ -1,9 +1,14 @@
 """Calls a stage's function: arguments from the graph and params.yaml, artifacts from what it returns.
 
 An argument is the artifact of that name (the stem of a dependency's file, dots read as
-underscores): rows where it is annotated `list[Row]`, its path where it is annotated `Path`. Beside
-these a stage may ask for `params`, `ask`, `database`, `limit`, for `settings` (the parameters that
-dvc.yaml declares for it, by dotted name), and for `out` where it writes its artifact by itself.
+underscores): rows where it is annotated `list[Row]`, rows in a stream of bounded memory where
+it is annotated `Iterable[Row]`, its path where it is annotated `Path`. Beside these a stage may
+ask for `params`, `ask`, `limit`, for `settings` (the parameters that dvc.yaml declares for it, by
+dotted name), and for `out` where it writes its artifact by itself.
+
+A stage that is fanned out over a section of params.yaml may ask for its `key`, for its `entry`
+(dvc.yaml then declares `<section>.${key}` among its parameters), and for the `database` and the
+`system` that the entry names, or that the key itself is the name of. `systems` is all of them.
 """
 
 from __future__ import annotations
@@ -13,16 +18,19 @@ import dataclasses
 import importlib
 import inspect
 import shutil
+import threading
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_args, get_origin, get_type_hints
 
+from pydantic import BaseModel
+
 from flows.recorder import Node
-from flows.settings import get_section, parse_section
-from tasks.artifacts.parquet import read_rows, write_rows
+from flows.settings import get_section, parse_section, parse_value
+from tasks.artifacts.parquet import StoredRows, read_rows, write_rows
 from tasks.artifacts.rows import Counts, Drafts, Dropped
 from tasks.databases.entry import DatabaseEntry, read_entry
 from tasks.errors import BadInput, StageFailed
@@ -30,8 +38,14 @@ from tasks.errors import BadInput, StageFailed
 CODE = "tasks/"
 """Dependencies that are code, prompts or pages: they make a stage stale and are no arguments."""
 
-MakeAsk = Callable[[str, Path], Any]
-"""(stage name, prompts folder) -> the object that is handed to the stage as `ask`."""
+IMPORTING = threading.Lock()
+"""Stages start in threads, and libraries with import cycles (nltk) deadlock where two threads import them."""
+
+EVALUATION = "evaluation"
+"""The section whose `as_of` names the night: a stage that declares it asks under that epoch."""
+
+MakeAsk = Callable[[str, Path, str], Any]
+"""(stage name, prompts folder, epoch) -> the object that is handed to the stage as `ask`."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +126,7 @@ def bind(node: Node, params: Mapping[str, Any], places: Places, make_ask: MakeAs
     Raises BadInput where dvc.yaml, params.yaml and the function's signature do not agree.
     """
     module, function = find_function(node)
-    hints = get_type_hints(function)
+    hints = get_type_hints(function, include_extras=True)
     files = {argument_name(dep): dep for dep in node.deps if not dep.startswith(CODE)}
     arguments: dict[str, Any] = {}
     ask, rows_in = None, None
@@ -121,9 +135,17 @@ def bind(node: Node, params: Mapping[str, Any], places: Places, make_ask: MakeAs
         if name == "params":
             arguments[name] = parse_section(params, node.stage, hint)
         elif name == "ask":
-            ask = arguments[name] = make_ask(node.name, prompts_folder(module))
+            ask = arguments[name] = make_ask(node.name, prompts_folder(module), read_epoch(node, params))
         elif name == "database":
-            arguments[name] = load_entry(node, params, places.root)
+            arguments[name] = load_database(node, params, places.root)
+        elif name == "system":
+            arguments[name] = parse_value(params, f"systems.{find_name(node, params, name)}", hint)
+        elif name == "systems":
+            arguments[name] = parse_value(params, name, hint)
+        elif name == "entry":
+            arguments[name] = place_paths(parse_value(params, find_section(node), hint), places)
+        elif name == "key":
+            arguments[name] = node.key
         elif name == "settings":
             arguments[name] = collect_settings(node, params)
         elif name == "limit":
@@ -136,6 +158,10 @@ def bind(node: Node, params: Mapping[str, Any], places: Places, make_ask: MakeAs
             )
         elif hint is Path:
             arguments[name] = places.find(files[name])
+        elif get_origin(hint) is Iterable:
+            row = get_args(hint)[0]
+            arguments[name] = StoredRows(places.find(files[name]), row, limit_rows(row, places.limit))
+            rows_in = len(arguments[name]) if rows_in is None else rows_in
         else:
             rows = read_rows(places.find(files[name]), get_args(hint)[0])
             arguments[name] = cut_rows(rows, get_args(hint)[0], places.limit)
@@ -147,7 +173,8 @@ def find_function(node: Node) -> tuple[ModuleType, Callable[..., Any]]:
     """Import a stage: `grammar.schema` is the function of that name in tasks/grammar/schema.py."""
     name = node.stage.rpartition(".")[2]
     try:
-        module = importlib.import_module(f"tasks.{node.stage}")
+        with IMPORTING:
+            module = importlib.import_module(f"tasks.{node.stage}")
     except ModuleNotFoundError as error:
         raise BadInput("dvc.yaml", f"{node.name}: no module {error.name}") from error
     function = getattr(module, name, None)
@@ -163,14 +190,45 @@ def argument_name(path: str) -> str:
 
 
 def prompts_folder(module: ModuleType) -> Path:
-    """Name the folder that a stage's prompts lie in: beside its module."""
-    return Path(module.__file__ or "").parent / "prompts"
+    """Name the folder that a stage's prompts lie in: beside its module, or its paper's."""
+    beside = Path(module.__file__ or "").parent / "prompts"
+    return beside if beside.is_dir() else beside.parents[1] / "prompts"
 
 
-def load_entry(node: Node, params: Mapping[str, Any], root: Path) -> DatabaseEntry:
-    """Validate the database entry that a stage is fanned out over."""
-    entry = read_entry(node.key, get_section(params, "databases").get(node.key) or {})
-    return entry if entry.file is None else entry.model_copy(update={"file": root / entry.file})
+def load_database(node: Node, params: Mapping[str, Any], root: Path) -> DatabaseEntry:
+    """Validate the database entry that a stage is fanned out over, or that its entry names."""
+    name = find_name(node, params, "database")
+    return read_entry(name, get_section(params, "databases").get(name) or {}).placed(root)
+
+
+def find_section(node: Node) -> str:
+    """Name the entry that a stage is fanned out over: what dvc.yaml declares as `<section>.<key>`."""
+    found = [name for name in node.params if node.key and name.endswith(f".{node.key}")]
+    if len(found) != 1:
+        raise BadInput("dvc.yaml", f"{node.name} declares no one parameter <section>.${{key}} for its entry")
+    return found[0]
+
+
+def place_paths(entry: Any, places: Places) -> Any:
+    """Name an entry's files where they are: its paths are relative to the project."""
+    if not isinstance(entry, BaseModel):
+        return entry
+    paths = {name: places.find(str(value)) for name, value in entry if isinstance(value, Path)}
+    return entry.model_copy(update=paths)
+
+
+def find_name(node: Node, params: Mapping[str, Any], kind: str) -> str:
+    """Name the database or system of a stage: the one its entry names, else the one its key is."""
+    entries = (get_section(params, name) for name in node.params if name.endswith(f".{node.key}"))
+    named = (entry[kind] for entry in entries if isinstance(entry, dict) and kind in entry)
+    return str(next(named, node.key))
+
+
+def read_epoch(node: Node, params: Mapping[str, Any]) -> str:
+    """Read the epoch of a stage's calls: the night's label where it declares `evaluation`, else none."""
+    if not any(name.split(".")[0] == EVALUATION for name in node.params):
+        return ""
+    return str(get_section(params, f"{EVALUATION}.as_of") or "")
 
 
 def collect_settings(node: Node, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -201,8 +259,13 @@ def prepare_out(node: Node, places: Places) -> Path:
 
 def cut_rows(rows: list[Any], row: type, limit: int | None) -> list[Any]:
     """Keep the first rows in a preview. A schema's columns are no items and stay whole."""
+    return rows[: limit_rows(row, limit)]
+
+
+def limit_rows(row: type, limit: int | None) -> int | None:
+    """Say how many rows a preview takes: a schema's columns are no items and stay whole."""
     items = any(each.name == "origin" for each in dataclasses.fields(row))
-    return rows[:limit] if items and limit is not None else rows
+    return limit if items else None
 
 
 def row_type_of(function: Callable[..., Any]) -> type:

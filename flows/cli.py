@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +11,7 @@ import typer
 
 from flows.commands.ledger import app as ledger_app
 from flows.commands.model import app as model_app
+from flows.commands.nightly import app as nightly_app
 from tasks.errors import BenchloomError
 
 app = typer.Typer(
@@ -184,6 +186,55 @@ def score(
 
 
 @app.command()
+def evaluate(
+    flow: Annotated[str, typer.Argument(help="By whose rules: grammar.", metavar="FLOW")],
+    dataset: Annotated[
+        Path,
+        typer.Option(metavar="PATH", help="A dataset folder, or .jsonl, .jsonl.gz, .parquet of questions."),
+    ],
+    system: Annotated[str, typer.Option(metavar="NAME", help="A name of `systems` in params.yaml.")],
+    documents: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="What the built-in RAG retrieves from.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only N groups, drawn by seed.")] = None,
+    as_of: Annotated[
+        str, typer.Option(metavar="LABEL", help="Ask anew under it; default: `evaluation.as_of`.")
+    ] = "",
+    replay: Annotated[bool, typer.Option("--replay", help="Ask nobody: all must be in a ledger.")] = False,
+    budget_usd: Annotated[float | None, typer.Option(min=0, help="Stop before it has paid more.")] = None,
+    budget_tokens: Annotated[int | None, typer.Option(min=0, help="Stop before it has used more.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Default: data/evaluations/<system>-<hash>.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Run a system of yours over a dataset and judge it; the graph and dvc.lock stay as they are.
+
+    Example: benchloom evaluate grammar --dataset questions.jsonl --system good --documents corpus/
+    """
+    from flows.commands.evaluate import evaluate_command
+    from flows.evaluation import Wish
+
+    raise typer.Exit(
+        evaluate_command(
+            flow,
+            Wish(
+                dataset.absolute(),
+                system,
+                documents.absolute() if documents else None,
+                limit,
+                as_of,
+                out.absolute() if out else None,
+            ),
+            replay=replay,
+            budget_usd=budget_usd,
+            budget_tokens=budget_tokens,
+            as_json=as_json,
+        )
+    )
+
+
+@app.command()
 def snapshot(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[DATABASE]...", help="Databases with a url; all of them.")
@@ -200,18 +251,37 @@ def snapshot(
 
 @app.command()
 def lineage(
-    target: Annotated[str, typer.Argument(help="An artifact's path.")],
-    row: Annotated[str | None, typer.Option(help="The id of one of its rows.")] = None,
+    target: Annotated[
+        str, typer.Argument(help="An artifact's path, or report.json#/pointer of a figure.", metavar="TARGET")
+    ],
+    row: Annotated[str | None, typer.Option(help="The id of one of its rows, or its beginning.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Walk all of its rows.")] = False,
     as_json: Json = False,
+    html: Annotated[bool, typer.Option("--html", help="Write a page to walk.")] = False,
+    openlineage: Annotated[
+        bool, typer.Option("--openlineage", help="Write the stages as OpenLineage events, or send them.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the page or the events go.")] = None,
 ) -> None:
-    """Trace an artifact, or one of its rows, back to the sources.
+    """Trace a figure, an artifact, or one of its rows, back to the sources. Exit 1 where there is a gap.
 
     Example: benchloom lineage data/grammar/films/balanced.parquet --row 0f3a5c
     """
-    from flows.commands.lineage import lineage as trace
+    from flows.commands.lineage import lineage_command
     from flows.settings import find_project
 
-    print(trace(target, row, as_json, find_project()))
+    raise typer.Exit(
+        lineage_command(
+            target,
+            row,
+            root=find_project(),
+            every=every,
+            as_json=as_json,
+            html=html,
+            openlineage=openlineage,
+            out=out,
+        )
+    )
 
 
 @app.command()
@@ -251,6 +321,7 @@ def stop() -> None:
 
 app.add_typer(ledger_app, name="ledger")
 app.add_typer(model_app, name="model")
+app.add_typer(nightly_app, name="nightly")
 
 
 def main() -> None:
@@ -265,6 +336,14 @@ def main() -> None:
     except BenchloomError as error:
         print(f"benchloom: {error}", file=sys.stderr)
         code = error.exit_code
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        print(
+            f"benchloom: the disk is full; make room and run the same command again ({error})",
+            file=sys.stderr,
+        )
+        code = 1
     sys.exit(code or 0)
 
 

@@ -18,7 +18,11 @@ State = Literal["ran", "restored", "fresh", "failed", "skipped"]
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a stage ended, and what it did on the way. Dollars are what this run paid."""
+    """How a stage ended, and what it did on the way.
+
+    prompt_tokens, completion_tokens, usd: of all calls that its artifact stands on. paid_tokens,
+    paid_usd: of those that this run asked.
+    """
 
     stage: str
     state: State
@@ -29,6 +33,8 @@ class Outcome:
     calls_live: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    usd: float = 0.0
+    paid_tokens: int = 0
     paid_usd: float = 0.0
     seconds: float = 0.0
     error: str = ""

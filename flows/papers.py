@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from flows.grammar import GRAMMAR
+from flows.ragcheck import RAGCHECK
 from flows.steps import Paper, Step
 
-PAPERS: tuple[Paper, ...] = (GRAMMAR,)
+PAPERS: tuple[Paper, ...] = (GRAMMAR, RAGCHECK)
 
 
 def find_paper(name: str) -> Paper | None:

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from dvc.lock import LockError
-from dvc.rwlock import RWLockFileCorruptedError, RWLockFileFormatError, rwlock
+from dvc.rwlock import rwlock
 
-from tasks.errors import BadInput, LockHeld
 from tasks.files import write_beside
 
 
@@ -54,30 +53,21 @@ class PathLocks:
 
     @contextmanager
     def hold(self, reads: Sequence[str], writes: Sequence[str]) -> Iterator[None]:
-        """Hold paths until the block ends. Raises LockHeld where another process has one of them."""
+        """Hold paths until the block ends. Raises DVC's LockError where another process has one of them."""
         wanted = [("read", path) for path in reads] + [("write", path) for path in writes]
         with self.mutex:
             new = [item for item in wanted if not self.counts[item]]
             stack = ExitStack()
-            try:
-                stack.enter_context(
-                    rwlock(
-                        self.repo.tmp_dir,
-                        self.files,
-                        " ".join(sys.argv),
-                        [path for mode, path in new if mode == "read"],
-                        [path for mode, path in new if mode == "write"],
-                        self.repo.config["core"].get("hardlink_lock", False),
-                    )
+            stack.enter_context(
+                rwlock(
+                    self.repo.tmp_dir,
+                    self.files,
+                    " ".join(sys.argv),
+                    [path for mode, path in new if mode == "read"],
+                    [path for mode, path in new if mode == "write"],
+                    self.repo.config["core"].get("hardlink_lock", False),
                 )
-            except LockError as error:
-                raise LockHeld(f"another run holds {name_holder(error)}") from error
-            except (RWLockFileCorruptedError, RWLockFileFormatError) as error:
-                raise BadInput(
-                    Path(self.repo.tmp_dir, "rwlock"),
-                    "was cut short, as on a full disk",
-                    hint="remove it once no other run is going on",
-                ) from error
+            )
             self.groups.append((stack, frozenset(new)))
             self.counts.update(wanted)
         try:
@@ -91,8 +81,3 @@ class PathLocks:
                         # A path that cannot be released now is free once this process has ended.
                         with suppress(OSError, LockError):
                             group[0].close()
-
-
-def name_holder(error: LockError) -> str:
-    """Say which path is held, by which process and command, out of DVC's message."""
-    return " ".join(str(error).partition("\n\n")[0].split())

@@ -19,6 +19,7 @@ from flows.binding import Bound, Places, bind
 from flows.outcomes import load_outcome
 from flows.recorder import Node, Recorder
 from flows.session import Session
+from tasks.errors import LockHeld, StageFailed
 from tasks.models.planning import Plan
 
 GROWTH = 2.0
@@ -71,7 +72,13 @@ def plan_stages(
         if waiting:
             after = (f"after {', '.join(waiting)}",)
             plans[name] = _plan_from_last(recorder.root, node, after, session)
-        elif why := tuple(recorder.explain(name)):
+            continue
+        try:
+            why = tuple(recorder.explain(name, patience_s=0))
+        except LockHeld as error:
+            plans[name] = _plan_from_last(recorder.root, node, (str(error),), session)
+            continue
+        if why:
             plans[name] = _plan_at_hand(recorder.root, node, why, params, session)
     return list(plans.values())
 
@@ -84,21 +91,30 @@ def _plan_at_hand(
         return StagePlan(node.name, why, exact_calls=0, seconds=_last_seconds(root, node))
     with tempfile.TemporaryDirectory() as nowhere:
         bound = bind(node, params, Places(root, Path(nowhere)), session.make_plan)
-        bound.call()
+        try:
+            bound.call()
+            unknown = 0.0
+        except StageFailed:  # it has nothing to go on with until it is answered: nobody knows what more
+            unknown = math.inf
         plan: Plan = bound.ask.count()
         retries = _retry_factor(bound, session)
     low = plan.new_calls if plan.is_exact else plan.sure_calls
-    calls = Range(low, plan.new_calls * retries, plan.is_exact)
+    exact = plan.is_exact and not unknown
+    calls = Range(low, plan.new_calls * retries + unknown, exact)
     per_call = plan.prompt_tokens / plan.new_calls if plan.new_calls else 0
     most = plan.max_completion_tokens * retries
     return StagePlan(
         node.name,
         why,
-        exact_calls=plan.new_calls if plan.is_exact else None,
+        exact_calls=plan.new_calls if exact else None,
         recorded=plan.ledger_calls,
         calls=calls,
-        tokens=Range(round(low * per_call), round(plan.prompt_tokens * retries + most), plan.is_exact),
-        usd=Range(plan.min_usd * low / max(plan.new_calls, 1), plan.max_usd * retries, plan.is_exact),
+        tokens=Range(round(low * per_call), round(plan.prompt_tokens * retries + most) + unknown, exact),
+        usd=Range(
+            plan.min_usd * low / max(plan.new_calls, 1),
+            plan.max_usd * retries + (unknown if plan.max_usd else 0),
+            exact,
+        ),
         seconds=_scale_seconds(root, node, calls),
     )
 

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from flows.servers import ensure_server, find_server, keep_server
+from flows.servers import Server, ensure_server, find_server, keep_server
+from tasks.errors import BenchloomError
 
 SERVER = "prefect"
 QUIET = {
@@ -25,14 +26,14 @@ RETRIES = "PREFECT_CLIENT_MAX_RETRIES"
 
 
 @contextmanager
-def use_prefect(root: Path, say: Callable[[str], None]) -> Iterator[str]:
+def use_prefect(root: Path, say: Callable[[str], None]) -> Iterator[str | None]:
     """Point this process at a Prefect server, starting the project's own if there is none.
 
+    Gives its URL, or None, said in a line, where it does not come up: a run can do without.
     Must come before Prefect is imported: it reads its settings then.
     """
     folder = server_folder(root)
-    environment = {"PREFECT_HOME": str(folder / "prefect"), **QUIET}
-    for name, value in environment.items():
+    for name, value in describe_home(root).items():
         os.environ.setdefault(name, value)
     if url := os.environ.get("PREFECT_API_URL"):
         yield url
@@ -42,18 +43,33 @@ def use_prefect(root: Path, say: Callable[[str], None]) -> Iterator[str]:
             "starting a Prefect server in the background; it ends after ten idle minutes, "
             "or by `benchloom stop`"
         )
-    server = ensure_server(
-        folder,
-        SERVER,
-        [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", "{port}"],
-        "/api/health",
-        environment,
-    )
+    try:
+        server = start_server(root)
+    except BenchloomError as error:
+        say(f"{error}; this run goes on without Prefect")
+        yield None
+        return
     os.environ["PREFECT_API_URL"] = f"{server.url}/api"
     os.environ.setdefault(RETRIES, "2")
     say(f"Prefect's pages: {server.url}")
     with keep_server(folder, SERVER):
         yield server.url
+
+
+def start_server(root: Path) -> Server:
+    """Find a project's own server, or start it. Raises BenchloomError where it does not come up."""
+    return ensure_server(
+        server_folder(root),
+        SERVER,
+        [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", "{port}"],
+        "/api/health",
+        describe_home(root),
+    )
+
+
+def describe_home(root: Path) -> dict[str, str]:
+    """Give the environment of everything of Prefect's that a project runs."""
+    return {"PREFECT_HOME": str(server_folder(root) / "prefect"), **QUIET}
 
 
 def server_folder(root: Path) -> Path:

@@ -12,13 +12,19 @@ PAUSE_S, LOGGED_PAUSE_S = 5.0, 30.0
 """At a terminal somebody waits; a log is read afterwards."""
 
 
+def say_line(line: str) -> None:
+    """Write one line to stderr in one go: `print` writes its end apart, and stages' lines would mix."""
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
 class Reporter:
     """Says a line while calls are waited for, and nothing while there are none."""
 
     def __init__(
         self,
         look: Callable[[], Progress],
-        say: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True),
+        say: Callable[[str], None] = say_line,
         pause_s: float | None = None,
     ) -> None:
         self._look, self._say = look, say

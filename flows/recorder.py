@@ -12,26 +12,31 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from dvc.exceptions import DvcException
-from dvc.lock import LockError
 from dvc.repo import Repo
 from dvc.stage.cache import RunCacheNotFoundError
 from dvc.stage.serialize import to_lockfile
 from dvc.utils.serialize import dump_yaml, load_yaml
 
 from flows import STARTED
+from flows.dvc_boundary import LOCK_PATIENCE_S, hold_repo, translate_errors
 from flows.path_locks import PathLocks
 from tasks.errors import BadInput, BenchloomError, ChangedWhileRunning, LockHeld, StageFailed
 from tasks.files import write_beside
 
+Result = TypeVar("Result")
 FLUSH_EVERY_S = 30.0
-LOCK_PATIENCE_S = 30.0
+PATH_PATIENCE_S = 10.0
+"""How long another run's hold on a path is waited for before a stage gives up: it may be a short one."""
+RECORD_PATIENCE_S = 600.0
+"""A stage that has run is not thrown away because another process hashes."""
+LOOK_AGAIN_S = 0.2
 
 
 @dataclass(frozen=True)
@@ -76,7 +81,8 @@ class Recorder:
         logging.getLogger("dvc").setLevel(logging.WARNING)
         try:
             self.repo = Repo(str(root))
-            graph = self.repo.index.graph
+            with hold_repo(self.repo):  # `dvc repro` writes dvc.lock in place: no half of it must be read
+                graph = self.repo.index.graph
             stages = [stage for stage in self.repo.index.stages if getattr(stage, "cmd", None)]
         except DvcException as error:
             raise BadInput(
@@ -110,13 +116,15 @@ class Recorder:
 
     # What is stale
 
-    def explain(self, name: str) -> list[str]:
+    def explain(self, name: str, patience_s: float = PATH_PATIENCE_S) -> list[str]:
         """Say why a stage is stale (dependencies, parameters, command, outputs); nothing where it is fresh.
 
         The question that `dvc status` asks: `stage.changed` would take DVC's locks thrice as often.
+        Raises LockHeld where another run is at work on the stage for longer than `patience_s`.
         """
-        with self.mutex, self._repo_lock():
-            report = self.stages[name].status().get(name, [])
+        report = self._when_free(
+            name, lambda: self.stages[name].status().get(name, []), patience_s=patience_s
+        )
         reasons = []
         for entry in report:
             if isinstance(entry, str):
@@ -139,16 +147,31 @@ class Recorder:
         reads = [dep.fs_path for dep in stage.deps]
         writes = [out.fs_path for out in stage.outs]
         with ExitStack() as stack:
-            with self.mutex:
-                stack.enter_context(self.locks.hold(reads, writes))
+            # Under the repository lock, since DVC's commands hold paths for a moment only while they
+            # have that: who holds one now is at work on it.
+            self._when_free(name, lambda: stack.enter_context(self.locks.hold(reads, writes)))
             yield
+
+    def _when_free(
+        self, name: str, work: Callable[[], Result], patience_s: float = PATH_PATIENCE_S
+    ) -> Result:
+        """Touch DVC as soon as no other process holds a path of the stage. Raises LockHeld after a while."""
+        deadline = time.monotonic() + patience_s
+        while True:
+            try:
+                with self._touch(name):
+                    return work()
+            except LockHeld:
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(LOOK_AGAIN_S)
 
     def restore(self, name: str) -> bool:
         """Bring a stage's outputs back from the run cache, if it ran with these inputs before.
 
         Must come before `begin`: hashes saved first would make DVC take the old outputs for right.
         """
-        with self.mutex, self._repo_lock():
+        with self._touch(name):
             stage = self.stages[name]
             stage.remove_outs(ignore_remove=False, force=False)
             try:
@@ -164,12 +187,9 @@ class Recorder:
         """
         stage = self.stages[name]
         self._check_code(name)
-        with self.mutex, self._repo_lock():
+        with self._touch(name):
             locked = self.locked.get(name)
-            try:
-                stage.save_deps()
-            except DvcException as error:
-                raise StageFailed(f"{name}: {error}") from error
+            stage.save_deps()
             for out in stage.outs:
                 Path(out.fs_path).parent.mkdir(parents=True, exist_ok=True)
             hashes = self._dep_hashes(stage)
@@ -183,25 +203,22 @@ class Recorder:
         """
         stage = self.stages[name]
         self._check_code(name)
-        with self.mutex, self._repo_lock():
-            try:
-                stage.save(run_cache=False)
-                for path, value in self._dep_hashes(stage).items():
-                    if begun.hashes.get(path) != value:
-                        raise ChangedWhileRunning(name, path)
-                for out in stage.outs if must_match else ():
-                    if begun.expected.get(out.def_path, out.hash_info.value) != out.hash_info.value:
-                        raise StageFailed(f"{name}: {out.def_path} has other bytes than dvc.lock holds")
-                self.repo.stage_cache.save(stage)
-                stage.commit()
-            except DvcException as error:
-                raise StageFailed(f"{name}: {error}") from error
+        with self._touch(name, RECORD_PATIENCE_S):
+            stage.save(run_cache=False)
+            for path, value in self._dep_hashes(stage).items():
+                if begun.hashes.get(path) != value:
+                    raise ChangedWhileRunning(name, path)
+            for out in stage.outs if must_match else ():
+                if begun.expected.get(out.def_path, out.hash_info.value) != out.hash_info.value:
+                    raise StageFailed(f"{name}: {out.def_path} has other bytes than dvc.lock holds")
+            self.repo.stage_cache.save(stage)
+            stage.commit()
         self._enqueue(stage)
 
     def adopt(self, name: str) -> None:
         """Record a stage whose outputs came back from the run cache."""
         stage = self.stages[name]
-        with self.mutex, self._repo_lock():
+        with self._touch(name, RECORD_PATIENCE_S):
             stage.save()
             stage.commit()
         self._enqueue(stage)
@@ -219,7 +236,7 @@ class Recorder:
             if not self.pending:
                 return
             try:
-                with self._repo_lock():
+                with self._touch("dvc.lock", RECORD_PATIENCE_S):
                     for place in {Path(stage.path).with_name("dvc.lock") for stage in self.pending}:
                         here = [stage for stage in self.pending if Path(stage.path).parent == place.parent]
                         write_lock(place, here)
@@ -256,25 +273,10 @@ class Recorder:
     # Guards
 
     @contextmanager
-    def _repo_lock(self) -> Iterator[None]:
-        """Take DVC's repository lock, waiting a while for another process to be done with it."""
-        if self.repo.lock.is_locked:
+    def _touch(self, what: str, patience_s: float = LOCK_PATIENCE_S) -> Iterator[None]:
+        """Touch DVC: one thread of ours at a time, under its repository lock, its errors as ours."""
+        with self.mutex, translate_errors(self.root, what), hold_repo(self.repo, patience_s):
             yield
-            return
-        deadline = time.monotonic() + LOCK_PATIENCE_S
-        while True:
-            try:
-                self.repo.lock.lock()
-                break
-            except LockError as error:
-                if time.monotonic() > deadline:
-                    raise LockHeld(
-                        f"{self.root}: another DVC process holds the repository lock; try again"
-                    ) from error
-        try:
-            yield
-        finally:
-            self.repo.lock.unlock()
 
     def _read_locked(self, stage: Any) -> Begun | None:
         """Read what dvc.lock holds of a stage; None where the entry is missing or for another command."""

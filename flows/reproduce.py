@@ -134,6 +134,7 @@ def tabulate(outcome: Outcome) -> list[dict[str, Any]]:
         ("prompt tokens", outcome.prompt_tokens),
         ("completion tokens", outcome.completion_tokens),
         ("paid by this run, dollars", round(outcome.paid_usd, 6)),
+        ("paid for the artifact in all, dollars", round(outcome.usd, 6)),
         ("seconds", outcome.seconds),
     ]
     return [{"what": what, "figure": figure} for what, figure in rows if figure is not None]

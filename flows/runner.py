@@ -8,7 +8,6 @@ import os
 import signal
 import sqlite3
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flows.outcomes import Outcome, State, describe_outcome, save_outcome
+from flows.progress import say_line
 from flows.recorder import Node, Recorder
 from tasks.errors import BenchloomError, StageFailed
 
@@ -51,7 +51,7 @@ class Run:
     params: Mapping[str, Any]
     open_session: Callable[[], Session]
     replay: bool = False
-    say: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True)
+    say: Callable[[str], None] = say_line
     stopping: threading.Event = field(default_factory=threading.Event)
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     errors: dict[str, BaseException] = field(default_factory=dict)
@@ -124,19 +124,19 @@ class Run:
             while process.poll() is None:
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(STOP_POLL_S)
-                if self.stopping.is_set():
+                if self.stopping.is_set() and process.poll() is None:
                     end_group(process)
                     raise Interrupted("the run was stopped")
         if process.returncode:
             raise StageFailed(f"{node.name}: `{node.command}` ended with {process.returncode}")
         return {"stage": node.name, "state": "ran"}
 
-    def make_ask(self, stage: str, prompts: Path) -> Any:
+    def make_ask(self, stage: str, prompts: Path, epoch: str) -> Any:
         """Make the object that a stage asks models through."""
         with self.mutex:
             if self.session is None:
                 self.session = self.open_session()
-        return self.session.make_ask(stage, prompts)
+        return self.session.make_ask(stage, prompts, epoch)
 
     def run_coroutine(self, work: Coroutine[Any, Any, Any]) -> Any:
         """Run a stage's coroutine; it is cancelled when the run is stopped. Raises Interrupted then."""
@@ -214,6 +214,8 @@ def count_calls(ask: StageAsk) -> dict[str, Any]:
         "calls_live": usage.live_calls,
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,
+        "usd": usage.usd,
+        "paid_tokens": usage.paid.tokens,
         "paid_usd": usage.paid.usd,
     }
 

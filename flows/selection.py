@@ -29,6 +29,10 @@ def select_nodes(nodes: Mapping[str, Node], targets: Sequence[str]) -> list[str]
     chosen: set[str] = set()
     for target in targets:
         matches = [name for name in nodes if _matches(nodes[name], target)]
+        if not matches and find_paper(target):
+            raise BadInput(
+                target, "has nothing to run yet", hint=f"fill in params.yaml: see docs/{target}.md"
+            )
         if not matches:
             raise BadInput(target, "is no flow, stage or artifact of dvc.yaml", hint=_suggest(nodes))
         chosen.update(matches)

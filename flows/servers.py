@@ -70,13 +70,19 @@ def ensure_server(
     """Find a server or start it, and wait until it answers at `path`.
 
     command: `{port}` in it becomes a free port. Several processes may ask at once: one starts it.
+    Raises BenchloomError where it does not come up.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with portalocker.Lock(folder / f"{name}.lock", timeout=START_PATIENCE_S):
-        server = find_server(folder, name)
-        if server is None:
-            server = _start_server(folder, name, command, environment, idle_s)
-        _wait_until_ready(server, path, folder / f"{name}.log")
+    try:
+        with portalocker.Lock(folder / f"{name}.lock", timeout=START_PATIENCE_S):
+            server = find_server(folder, name)
+            if server is None:
+                server = _start_server(folder, name, command, environment, idle_s)
+            _wait_until_ready(server, path, folder / f"{name}.log")
+    except portalocker.LockException as error:
+        raise BenchloomError(
+            f"the {name} server is being started by another process, for more than {START_PATIENCE_S:.0f} s"
+        ) from error
     touch_server(folder, name)
     return server
 

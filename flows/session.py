@@ -19,7 +19,7 @@ from tasks.models.opening import open_caller
 from tasks.models.planning import PlanAsk
 from tasks.models.settings import EmbeddedModel, Limits, ModelRun
 
-RUNNER_KEYS = frozenset({"workers"})
+RUNNER_KEYS = frozenset({"workers", "openlineage"})
 """Keys of `run:` that are the runner's own."""
 
 
@@ -30,13 +30,13 @@ class Session:
         self.caller, self.roles, self.identities = caller, roles, identities
         self._reporter = None if caller.replay else Reporter(caller.tally.look)
 
-    def make_ask(self, stage: str, prompts: Path) -> StageAsk:
+    def make_ask(self, stage: str, prompts: Path, epoch: str) -> StageAsk:
         """Make the `ask` of a stage that runs."""
-        return StageAsk(self._desk(stage, prompts), self.caller)
+        return StageAsk(self._desk(stage, prompts, epoch), self.caller)
 
-    def make_plan(self, stage: str, prompts: Path) -> PlanAsk:
+    def make_plan(self, stage: str, prompts: Path, epoch: str) -> PlanAsk:
         """Make the `ask` of a stage that is only planned: it counts, and asks nobody."""
-        return PlanAsk(self._desk(stage, prompts), self.caller)
+        return PlanAsk(self._desk(stage, prompts, epoch), self.caller)
 
     def close(self) -> None:
         """Let calls in flight be recorded, and close the ledger."""
@@ -45,8 +45,8 @@ class Session:
             self._reporter.stop()
         self.caller.ledger.close()
 
-    def _desk(self, stage: str, prompts: Path) -> Desk:
-        return Desk(stage, prompts, self.roles, identities=self.identities)
+    def _desk(self, stage: str, prompts: Path, epoch: str) -> Desk:
+        return Desk(stage, prompts, self.roles, identities=self.identities, epoch=epoch)
 
 
 def open_session(
@@ -67,7 +67,7 @@ def open_session(
     return Session(
         caller,
         read_mapping(params, "roles", Role),
-        {name: model.sha256 for name, model in models.items()},
+        {name: model.identity for name, model in models.items()},
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from tasks.errors import BadInput
 from tasks.files import write_beside
@@ -51,6 +51,16 @@ def parse_section(params: Mapping[str, Any], key: str, model: type[Model]) -> Mo
         first = error.errors()[0]
         place = ".".join([key, *map(str, first["loc"])])
         raise BadInput(f"params.yaml: {place}", first["msg"].lower()) from error
+
+
+def parse_value(params: Mapping[str, Any], key: str, hint: Any) -> Any:
+    """Validate a part of params.yaml by any annotation. Raises BadInput that names the parameter."""
+    try:
+        return TypeAdapter(hint).validate_python(get_section(params, key))
+    except ValidationError as error:
+        first = error.errors(include_input=False)[0]
+        place = ".".join([key, *map(str, first["loc"])])
+        raise BadInput(f"params.yaml: {place}", first["msg"].lower()) from None
 
 
 def set_params(root: Path, assignments: list[str]) -> None:

@@ -9,7 +9,8 @@ BenchloomError
 ├── ModelFailed         an endpoint gave no usable reply within its deadline    exit 1
 ├── DatabaseGone        a database server cannot be reached, or went away       exit 1
 ├── StageFailed         a stage did not finish                                  exit 1
-│   └── ChangedWhileRunning   a dependency was edited while its stage ran
+│   ├── ChangedWhileRunning   a dependency was edited while its stage ran
+│   └── ContractBroken        an artifact does not hold what it must
 └── SqlError            model-written SQL did not run
     ├── SqlRefused      it is not one SELECT over the snapshot
     ├── SqlTimeout      it did not end within its time
@@ -85,6 +86,10 @@ class ChangedWhileRunning(StageFailed):
 
     def __init__(self, stage: str, path: str) -> None:
         super().__init__(f"{stage}: {path} changed while running; run it again")
+
+
+class ContractBroken(StageFailed):
+    """An artifact does not hold what it must; what depends on it is not made."""
 
 
 class SqlError(BenchloomError):

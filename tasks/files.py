@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import glob
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,12 +14,36 @@ from pathlib import Path
 def write_beside(path: Path) -> Iterator[Path]:
     """Give a draft's path in the same folder; it takes its place when the block ends well."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    remove_leftovers(path.parent, f".{path.name}.")
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         yield draft
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def remove_leftovers(folder: Path, prefix: str) -> None:
+    """Remove drafts, named `<prefix><process id>`, whose process was killed before it could."""
+    for draft in folder.glob(f"{glob.escape(prefix)}*"):
+        number = draft.name.removeprefix(prefix).partition("-")[0]
+        if not number.isdigit() or is_alive(int(number)):
+            continue
+        if draft.is_dir():
+            shutil.rmtree(draft, ignore_errors=True)
+        else:
+            draft.unlink(missing_ok=True)
+
+
+def is_alive(pid: int) -> bool:
+    """Tell whether a process of this number runs."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def write_text(path: Path, text: str) -> None:

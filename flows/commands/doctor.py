@@ -88,10 +88,21 @@ def check_packages(root: Path) -> Iterator[Finding]:
         if wrong := list_wrong(needed):
             mend = f"{sys.executable} -m pip install -e '.[{extra}]'"
             yield Finding(f"extra {extra}", "optional", ", ".join(wrong), mend)
-    pins = settings.get("tool", {}).get("benchloom", {}).get("bytes", {})
+    own = settings.get("tool", {}).get("benchloom", {})
+    retrieval = {name: pin for name, pin in own.get("retrieval", {}).items() if is_installed(name)}
+    pins = {**retrieval, **own.get("bytes", {}), **own.get("contracts", {})}
     if wrong := list_wrong([f"{name}=={pin}" for name, pin in pins.items()]):
         detail = f"{', '.join(wrong)}: artifacts would have other bytes than recorded"
         yield Finding("byte pins", "missing", detail, "make setup")
+
+
+def is_installed(name: str) -> bool:
+    """Tell whether this environment has a package."""
+    try:
+        version(name)
+    except PackageNotFoundError:
+        return False
+    return True
 
 
 def list_wrong(requirements: list[str]) -> list[str]:
@@ -187,7 +198,7 @@ def is_copied(root: Path) -> bool:
 
 def check_endpoint(name: str, endpoint: Endpoint, models: Mapping[str, EmbeddedModel]) -> Finding:
     """Look for an endpoint's key, or for the file of an embedded model. A replay needs neither."""
-    from tasks.models.fetching import find_file
+    from tasks.models.fetching import find_file, has_files
 
     what = f"model {name}"
     if endpoint.kind != "embedded":
@@ -197,9 +208,8 @@ def check_endpoint(name: str, endpoint: Endpoint, models: Mapping[str, EmbeddedM
         return Finding(what, "optional", detail, f"export {endpoint.key_env}=...")
     if name not in models:
         return Finding(what, "missing", f"params.yaml has no models.{name}", "edit params.yaml: models")
-    path = find_file(models[name])
-    if path.is_file() and path.stat().st_size == models[name].bytes:
-        return Finding(what, "ok", str(path))
+    if has_files(models[name]):
+        return Finding(what, "ok", str(find_file(models[name])))
     return Finding(what, "optional", "not pulled; only live calls need it", f"benchloom model pull {name}")
 
 

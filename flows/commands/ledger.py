@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from tasks.models.ledger import Ledger
+    from collections.abc import Iterable, Mapping
+
+    from tasks.models.ledger import Doubt, Ledger, ModelStats
     from tasks.models.settings import EmbeddedModel, ModelRun
 
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Every model call ever made, by content.")
@@ -23,17 +25,23 @@ DAY_S = 86_400
 
 @app.command()
 def stats(as_json: AsJson = False) -> None:
-    """Count calls, tokens and possibly paid calls.
+    """Count calls, tokens and dollars, by model, and what was possibly paid.
 
     Example: benchloom ledger stats --json
     """
     with open_ledger() as ledger:
         facts = asdict(ledger.stats())
+        models = price_models(ledger.count_models())
+        doubts = price_doubts(ledger.list_doubts())
     if as_json:
-        typer.echo(json.dumps(facts))
+        typer.echo(json.dumps({**facts, "models": models, "possibly_paid_models": doubts}))
         return
     for name, value in facts.items():
         typer.echo(f"{name.replace('_', ' '):18} {value}")
+    for row in models:
+        typer.echo(describe_model(row))
+    for row in doubts:
+        typer.echo(f"possibly paid, at most: {describe_model(row)}")
 
 
 @app.command()
@@ -110,10 +118,10 @@ def verify(
     from tasks.errors import BadInput
     from tasks.models.budget import Budget
     from tasks.models.opening import open_client
-    from tasks.models.verifying import Comparison, ask_again, draw_sample, find_calls
+    from tasks.models.verifying import Comparison, ask_again, draw_sample, find_model_calls
 
     folder = find_root() / "data" / (flow or "")
-    calls = draw_sample(find_calls(folder), sample, seed)
+    calls = draw_sample(find_model_calls(folder), sample, seed)
     if not calls:
         raise BadInput(folder, "has no calls artifact (*.calls.parquet)", hint="benchloom run")
     run, models = load_models()
@@ -145,16 +153,28 @@ def verify(
 @app.command()
 def prune(
     older_than_days: Annotated[float, typer.Option(min=0, help="Delete live calls recorded before that.")],
+    model: Annotated[
+        str | None, typer.Option(help='Only calls to this model; "" is those with no model recorded.')
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete old calls from the live ledger; shipped ledgers are never touched.
+    """Delete old calls from the live ledger, and say what asking them again would cost.
 
-    Example: benchloom ledger prune --older-than-days 365 --dry-run
+    Shipped ledgers are never touched.
+
+    Example: benchloom ledger prune --older-than-days 365 --model my-model --dry-run
     """
     with open_ledger() as ledger:
-        count = ledger.prune(time.time() - older_than_days * DAY_S, dry_run=dry_run)
-    tell(as_json, {"would_delete" if dry_run else "deleted": count})
+        found = ledger.prune(time.time() - older_than_days * DAY_S, model=model, dry_run=dry_run)
+    rows, word = price_models(found), "would_delete" if dry_run else "deleted"
+    count = sum(each.calls for each in found)
+    if as_json:
+        tell(as_json, {word: count, "models": rows})
+        return
+    tell(as_json, {word: count})
+    for row in rows:
+        typer.echo(describe_model(row))
 
 
 @app.command()
@@ -178,7 +198,7 @@ def serve(
     from tasks.models.ledger_server import LedgerServer, serve_ledger
 
     _, models = load_models()
-    identities = {name: model.sha256 for name, model in models.items()}
+    identities = {name: model.identity for name, model in models.items()}
     with open_ledger() as ledger:
         server = LedgerServer(
             ledger,
@@ -220,6 +240,44 @@ def open_ledger() -> Ledger:
 
     run, _ = load_models()
     return Ledger(find_ledger(run.ledger), sorted((find_root() / "data" / "ledger").glob("*.jsonl.gz")))
+
+
+def price_models(counted: Iterable[ModelStats]) -> list[dict[str, Any]]:
+    """Add to each model's counts what they cost by run.prices; null where the model has no price."""
+    return [{**asdict(each), "usd": price_tokens(each)} for each in counted]
+
+
+def price_doubts(doubts: Iterable[Doubt]) -> list[dict[str, Any]]:
+    """Sum up by model what calls without a usable reply may have cost at most."""
+    from tasks.models.ledger import ModelStats
+
+    sums: dict[str, list[int]] = {}
+    for each in doubts:
+        counts = sums.setdefault(each.model, [0, 0, 0])
+        for place, count in enumerate((1, each.prompt_tokens, each.max_tokens)):
+            counts[place] += count
+    return price_models(ModelStats(name, False, *counts) for name, counts in sorted(sums.items()))
+
+
+def price_tokens(counted: ModelStats) -> float | None:
+    """Price a model's tokens by params.yaml: an embedded model costs nothing, an unknown one null."""
+    from tasks.models.budget import Budget
+    from tasks.models.opening import list_prices
+
+    prices = list_prices(*load_models())
+    if counted.model not in prices:
+        return None
+    tokens = counted.prompt_tokens, counted.completion_tokens
+    return round(Budget(prices=prices).price(counted.model, *tokens, batch=counted.batch).usd, 6)
+
+
+def describe_model(row: Mapping[str, Any]) -> str:
+    """Write a model's counts as one line."""
+    name = (row["model"] or "(model not recorded)") + (" by batch" if row["batch"] else "")
+    tokens = f"{row['prompt_tokens']:,} + {row['completion_tokens']:,} tokens"
+    return f"{name}: {row['calls']:,} calls, {tokens}, " + (
+        "no price in run.prices" if row["usd"] is None else f"${row['usd']:.4f}"
+    )
 
 
 def tell(as_json: bool, facts: dict[str, Any]) -> None:

@@ -1,81 +1,102 @@
-"""`benchloom lineage`: from an artifact, or one of its rows, back to the sources."""
+"""`benchloom lineage`: from a figure, an artifact or one of its rows, back to the sources."""
 
 from __future__ import annotations
 
-import shutil
-import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-import yaml
-
-from tasks.artifacts.graph import FileFact, Graph, StageFact
+from flows.lock import LOCK, read_graph
+from tasks.artifacts.graph import Graph
+from tasks.artifacts.trail import Trail
 from tasks.errors import BadInput
 
-LOCK = "dvc.lock"
+if TYPE_CHECKING:
+    from tasks.artifacts.lineage import Lineage
+
+FOLDER = ".benchloom/lineage"
+"""Where pages and events go unless --out says otherwise."""
+WALKED = 1
+"""How many rows of a figure are walked on from, unless --all."""
 
 
-def lineage(target: str, row: str | None = None, as_json: bool = False, root: Path | None = None) -> str:
-    """Tell where an artifact, or one of its rows, comes from.
+def lineage_command(
+    target: str,
+    row: str | None = None,
+    *,
+    root: Path,
+    every: bool = False,
+    as_json: bool = False,
+    html: bool = False,
+    openlineage: bool = False,
+    out: Path | None = None,
+) -> int:
+    """Carry out `benchloom lineage`; returns the exit code: 1 where there is a gap.
 
-    target: an artifact's path in the project; root: the project, the current folder by default.
     Raises BadInput where the target or the row is unknown, saying what there is.
     """
     # pyarrow is imported with these; a command line that is asked for --help does without.
-    from tasks.artifacts.lineage import Lineage, trace_file
     from tasks.artifacts.trees import render_json, render_text
 
-    root = (root or Path.cwd()).resolve()
-    graph = read_graph(root)
-    path = _place(target, root)
-    if row is None:
-        fact = graph.find_file(path)
-        if fact is None:
-            raise BadInput(target, f"is not in {LOCK}", hint=_name_outs(graph, path))
-        node = trace_file(fact, graph)
-    else:
-        if not (root / path).is_file() or not path.endswith(".parquet"):
-            raise BadInput(target, "is no artifact whose rows can be named", hint=_name_outs(graph, path))
-        place = root / path
-        node = Lineage(place.parent, graph, root).trace(place.name.removesuffix(".parquet"), row)
-    return render_json(node, graph) if as_json else render_text(node, graph)
+    trail = find_trail(target, row, root, every=every)
+    if html:
+        from tasks.reports.lineage_page import write_lineage
+
+        page = out or root / FOLDER / f"{_name_file(trail.target)}.html"
+        write_lineage(trail, page)
+        print(page)
+    if openlineage:
+        from flows.openlineage import emit_events
+
+        print(emit_events(trail, root, out if out and not html else root / FOLDER / "openlineage.jsonl"))
+    if as_json:
+        print(render_json(trail))
+    elif not html and not openlineage:
+        print(render_text(trail))
+    for gap in trail.gaps:
+        print(f"gap: {gap}", file=sys.stderr)
+    return 1 if trail.gaps else 0
 
 
-def read_graph(root: Path) -> Graph:
-    """Read what `dvc.lock` records, and the commit of the working tree where there is one.
+def find_trail(target: str, row: str | None, root: Path, *, every: bool = False) -> Trail:
+    """Walk a target back. Raises BadInput where it, or the row, is unknown.
 
-    Raises BadInput where there is no `dvc.lock`, or it cannot be read.
+    target: an artifact's path in the project, or `report.json#/pointer`; every: all rows of either.
     """
-    path = root / LOCK
-    try:
-        recorded: dict[str, Any] = yaml.load(path.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe loaders
-        stages = tuple(_read_stage(name, each) for name, each in (recorded or {}).get("stages", {}).items())
-    except FileNotFoundError as error:
-        raise BadInput(LOCK, "is not here: nothing has run", hint="benchloom run") from error
-    except (yaml.YAMLError, AttributeError, TypeError, KeyError) as error:
-        raise BadInput(
-            LOCK, f"cannot be read: {str(error).splitlines()[0]}", hint="git checkout dvc.lock"
-        ) from error
-    commit = _ask_git(root, "rev-parse", "HEAD")
-    dirty = bool(_ask_git(root, "status", "--porcelain", "--untracked-files=no")) if commit else False
-    return Graph(stages, commit, dirty)
+    root = root.resolve()
+    name, mark, pointer = target.partition("#")
+    graph = read_graph(root)
+    path = _place(name, root)
+    with open_lineage(root, graph) as lineage:
+        if mark:
+            if not (root / path).is_file():
+                raise BadInput(target, "is no report", hint=_name_outs(graph, path))
+            nodes = [lineage.trace_figure(path, pointer, row=row, first=None if every else WALKED)]
+        elif row is not None or every:
+            if not (root / path).is_file() or not path.endswith(".parquet"):
+                raise BadInput(target, "is no artifact whose rows can be named", hint=_name_outs(graph, path))
+            ids = [row] if row is not None else list(lineage.tables.index(root / path))
+            nodes = [lineage.trace_row(path, each) for each in ids]
+        else:
+            if graph.find_file(path) is None:
+                raise BadInput(target, f"is not in {LOCK}", hint=_name_outs(graph, path))
+            nodes = [lineage.trace_file(path)]
+        name = nodes[0].reference if len(nodes) == 1 else path
+        return Trail(name, tuple(nodes), tuple(lineage.gaps), graph)
 
 
-def _read_stage(name: str, record: dict[str, Any]) -> StageFact:
-    params = {
-        key: value for group in record.get("params", {}).values() for key, value in (group or {}).items()
-    }
-    return StageFact(
-        name,
-        str(record.get("cmd", "")),
-        tuple(_read_file(each) for each in record.get("deps", ())),
-        tuple(_read_file(each) for each in record.get("outs", ())),
-        params,
-    )
+@contextmanager
+def open_lineage(root: Path, graph: Graph) -> Iterator[Lineage]:
+    """Open a project's lineage with everything that it can ask: artifacts, files, git, databases."""
+    from flows.archive import Archive
+    from flows.tracers import open_tracers
+    from tasks.artifacts.lineage import Lineage
+    from tasks.sources.packages import describe_packaged
 
-
-def _read_file(record: dict[str, Any]) -> FileFact:
-    return FileFact(record["path"], record.get("md5"), record.get("size"))
+    with open_tracers(root, graph) as tracers:
+        yield Lineage(root, graph, Archive(root, graph), tracers, describe_packaged)
 
 
 def _place(target: str, root: Path) -> str:
@@ -83,7 +104,7 @@ def _place(target: str, root: Path) -> str:
     path = Path(target)
     path = path if path.is_absolute() else Path.cwd() / path
     try:
-        return path.relative_to(root).as_posix()
+        return Path(*path.relative_to(root).parts).as_posix()
     except ValueError:
         return Path(target).as_posix()
 
@@ -93,9 +114,9 @@ def _name_outs(graph: Graph, path: str) -> str:
     return "there is " + (", ".join(near[:6]) + (", ..." if len(near) > 6 else "") if near else "nothing")
 
 
-def _ask_git(root: Path, *words: str) -> str | None:
-    git = shutil.which("git")
-    if git is None:
-        return None
-    done = subprocess.run([git, "-C", str(root), *words], capture_output=True, text=True, check=False)  # noqa: S603 - fixed words
-    return done.stdout.strip() if done.returncode == 0 else None
+def _name_file(reference: str) -> str:
+    """Make a file's name of what a lineage is of."""
+    kept = "".join(
+        each if each.isalnum() or each in "-_." else "_" for each in reference.removeprefix("data/")
+    )
+    return kept[:120]

@@ -60,14 +60,14 @@ def list_(as_json: AsJson = False) -> None:
     Example: benchloom model list --json
     """
     from tasks.models.embedded import list_servers
-    from tasks.models.fetching import find_file
+    from tasks.models.fetching import find_file, has_files
 
     _, models = load_models()
     servers = {running.name: running for running in list_servers()}
     rows: list[dict[str, Any]] = []
     for name, model in sorted(models.items()):
         path = find_file(model)
-        here = path.is_file() and path.stat().st_size == model.bytes
+        here = has_files(model)
         url = servers[name].url if name in servers else None
         rows.append({"name": name, "file": str(path), "here": here, "sha256": model.sha256, "server": url})
     if as_json:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from flows.bill import describe_bill
 from flows.recorder import Recorder
 from flows.runner import Interrupted, Run, run_plain
 from flows.selection import select_failed, select_nodes
@@ -87,10 +88,13 @@ def make_run(
 
 
 def run_with_prefect(run: Run, names: Sequence[str], workers: int, title: str) -> None:
-    """Run under the project's Prefect server, or the one that PREFECT_API_URL names."""
+    """Run under the project's Prefect server, or the one that PREFECT_API_URL names; plainly without one."""
     from flows.prefect_server import use_prefect
 
-    with use_prefect(run.root, run.say):
+    with use_prefect(run.root, run.say) as url:
+        if url is None:
+            run_plain(run, names, workers)
+            return
         from flows.reproduce import run_flow
 
         run_flow(run, names, workers, title)
@@ -108,6 +112,8 @@ def conclude(run: Run, names: Sequence[str]) -> int:
     }
     counts = [f"{states.count(state)} {word}" for state, word in words.items() if state in states]
     run.say(f"{len(names)} stages: {', '.join(counts) or 'none'}")
+    if bill := describe_bill(run):
+        run.say(bill)
     if run.stopping.is_set():
         return Interrupted.exit_code
     for kind in PRECEDENCE:

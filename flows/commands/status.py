@@ -11,6 +11,7 @@ from flows.outcomes import load_outcome
 from flows.recorder import Node, Recorder
 from flows.selection import order_nodes
 from flows.settings import find_project
+from tasks.errors import LockHeld
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Standing:
 
     stage: str
     state: str
-    """fresh, stale, missing or failed"""
+    """fresh, stale, missing, failed, or running in another process"""
     why: tuple[str, ...]
     artifact: str
     rows: int | None
@@ -47,10 +48,15 @@ def find_standing(recorder: Recorder, node: Node) -> Standing:
     """Find out where a stage stands."""
     last = load_outcome(recorder.root, node.name)
     missing = [out for out in node.outs if not (recorder.root / out).exists()]
-    why = tuple(recorder.explain(node.name))
+    try:
+        why = tuple(recorder.explain(node.name, patience_s=0))
+    except LockHeld as error:
+        why, running = (str(error),), True
+    else:
+        running = False
     stale = bool(why)
-    state = "missing" if missing else "stale" if stale else "fresh"
-    if stale and last is not None and last.state == "failed":
+    state = "running" if running else "missing" if missing else "stale" if stale else "fresh"
+    if state in ("missing", "stale") and last is not None and last.state == "failed":
         state, why = "failed", (last.error, *why)
     return Standing(
         stage=node.name,
@@ -60,7 +66,7 @@ def find_standing(recorder: Recorder, node: Node) -> Standing:
         rows=count_artifact_rows(recorder.root, node),
         dropped=dict(last.dropped) if last is not None else {},
         last_run=f"{last.state}, {last.seconds:.1f} s" if last is not None else "",
-        again=f"benchloom run {node.name}" if stale else "",
+        again=f"benchloom run {node.name}" if stale and not running else "",
     )
 
 

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tasks.files import remove_leftovers
+
 
 def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
     """Write one JSON object a line in UTF-8, columns in the rows' order; return how many."""
@@ -26,6 +28,7 @@ def draft_folder(out: Path) -> Iterator[Path]:
     """Hand over an empty folder beside `out`, and put it in its place when all went well."""
     out.parent.mkdir(parents=True, exist_ok=True)
     draft = out.with_name(f".{out.name}.{os.getpid()}")
+    remove_leftovers(out.parent, f".{out.name}.")
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir()
     try:

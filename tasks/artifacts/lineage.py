@@ -1,200 +1,246 @@
-"""Walk a row, or an artifact, back to the calls, files and commit that it comes from."""
+"""Walk a figure, a row or an artifact back to the calls, source rows, files and commit it comes from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
+from tasks.artifacts.basis import Selected, agree, measure_rows, select_rows
+from tasks.artifacts.figures import Figure, find_figure
+from tasks.artifacts.graph import Archive, Graph, StageFact
+from tasks.artifacts.makers import Makers
+from tasks.artifacts.nodes import Finding, Gap, Node
+from tasks.artifacts.tables import Tables
+from tasks.errors import BadInput, BenchloomError
 
-from tasks.artifacts.graph import FileFact, Graph
-from tasks.errors import BadInput
-
-SHORTEST_PREFIX = 6
-"""Fewer characters of an id than this name nothing in particular."""
-
-
-@dataclass(frozen=True)
-class Node:
-    """One thing that a row comes from: kind is `row`, `call`, `prompt`, `evidence` or `file`.
-
-    reference: `<artifact stem>#<row id>`, a ledger key, `<prompt>@<digest>`, or a path.
-    parents: what it comes from itself; nothing for a source.
-    """
-
-    kind: str
-    reference: str
-    summary: Mapping[str, Any]
-    parents: tuple[Node, ...] = ()
+Tracer = Callable[[StageFact, Mapping[str, Any]], Sequence[Finding]]
+"""Finds what a row of a stage comes from beyond the artifacts: the rows of a database behind an answer."""
+CALLS = ".calls.parquet"
 
 
 @dataclass
 class Lineage:
-    """The artifacts of one folder, opened as far as walks need them.
+    """Walks from any row or figure of a project; nothing that it meets is walked twice.
 
-    graph: what `dvc.lock` knows; where given, a row without an origin of its own comes from the
-    data files of the stage that wrote it. root: the folder that paths in origins are relative to.
+    root: the folder that paths are relative to. graph: what `dvc.lock` knows; without it, walks end at
+    rows and calls. archive: whether files are still what was recorded. tracers: stage -> its tracer.
+    describe: what is known of a file that no stage wrote. gaps: what led nowhere, so far.
     """
 
-    folder: Path
-    graph: Graph | None = None
     root: Path = field(default_factory=Path)
-    _tables: dict[str, pa.Table] = field(default_factory=dict, repr=False)
-    _places: dict[str, dict[str, int]] = field(default_factory=dict, repr=False)
-    _calls: dict[str, tuple[str, int]] | None = field(default=None, repr=False)
+    graph: Graph | None = None
+    archive: Archive | None = None
+    tracers: Mapping[str, Tracer] = field(default_factory=dict)
+    describe: Callable[[str], Mapping[str, Any]] = lambda path: {}
+    gaps: list[Gap] = field(default_factory=list)
+    tables: Tables = field(default_factory=Tables)
     _nodes: dict[tuple[str, str], Node] = field(default_factory=dict, repr=False)
+    _calls: dict[Path, dict[str, Path]] = field(default_factory=dict, repr=False)
 
-    def trace(self, stem: str, row_id: str) -> Node:
-        """Walk one row back to its sources.
+    def __post_init__(self) -> None:
+        self._makers = Makers(self.root, self.graph, self.archive, self._report, self.describe)
 
-        Raises BadInput where there is no such row, or where an origin on the way leads nowhere.
+    def trace_row(self, path: str, row_id: str) -> Node:
+        """Walk one row of an artifact back to its sources; the beginning of its id is enough.
+
+        Raises BadInput where there is no such row; whatever is missing further on is one of `gaps`.
         """
-        return self._walk("row", f"{stem}#{self.find_row(stem, row_id)}", f"{stem}#{row_id}", ())
+        return self._walk_row(path, self.tables.find_row(self.root / path, row_id), ())
 
-    def find_row(self, stem: str, row_id: str) -> str:
-        """Complete a row's id from its beginning; raise BadInput where it names no row, or several."""
-        places = self._index(stem)
-        if row_id in places:
-            return row_id
-        fits = [each for each in places if each.startswith(row_id)] if len(row_id) >= SHORTEST_PREFIX else []
-        if len(fits) == 1:
-            return fits[0]
-        if fits:
-            raise BadInput(self._path(stem), f"{len(fits)} rows have an id that begins with {row_id!r}")
-        some = ", ".join(list(places)[:3]) or "none: it is empty"
-        raise BadInput(self._path(stem), f"has no row {row_id!r}", hint=f"its ids begin with {some}")
+    def trace_file(self, path: str) -> Node:
+        """Walk a file back through the stages that wrote it."""
+        return self._makers.trace_file(path)
 
-    def read_row(self, stem: str, row_id: str) -> dict[str, Any]:
-        """Read one row by its whole id."""
-        return _take(self._table(stem), self._index(stem)[row_id])
+    def trace_figure(self, path: str, pointer: str, *, row: str | None = None, first: int | None = 1) -> Node:
+        """Walk a figure of a report back to the rows that it was computed from, and those to their sources.
 
-    def _walk(self, kind: str, reference: str, asked_by: str, above: tuple[str, ...]) -> Node:
+        row: the one row to walk on from; first: else, how many of them, None for all. The figure is computed
+        again from its rows where its measure is known: another value is a gap.
+        Raises BadInput where there is no such figure, or the row is none of its rows.
+        """
+        figure = find_figure(self.root / path, pointer)
+        name = f"{path}#{figure.pointer}"
+        parts = self._select(figure, path, name)
+        again = measure_rows(figure.basis, parts) if figure.basis and parts else None
+        if figure.basis is None:
+            self._report(name, "does not say which rows it was computed from")
+        elif again is not None and not agree(again, figure.value):
+            self._report(name, f"is {figure.value}, but its rows come to {again}", "run the report's stage")
+        chosen = _choose(parts, row, first, name)
+        summary = {
+            "label": figure.label,
+            "value": figure.value,
+            "measure": figure.basis.measure if figure.basis else None,
+            "column": figure.basis.column if figure.basis else None,
+            "once": figure.basis.once if figure.basis else None,
+            "again": again,
+            "rows": [
+                {
+                    "artifact": self._name(each.path),
+                    "where": dict(each.where),
+                    "count": len(each.ids),
+                    "ids": list(each.ids),
+                }
+                for each in parts
+            ],
+        }
+        walked = [self._walk_row(self._name(place), row_id, ()) for place, row_id in chosen]
+        files = [self._makers.trace_file(each) for each in (path, *(self._name(part.path) for part in parts))]
+        return Node("figure", name, summary, (*walked, *files))
+
+    def _select(self, figure: Figure, path: str, name: str) -> list[Selected]:
+        parts = []
+        for each in figure.basis.rows if figure.basis else ():
+            place = self._locate(each.artifact, path)
+            try:
+                if place is None:
+                    self._report(
+                        name, f"comes from {each.artifact}.parquet, which is not there", "run the flow"
+                    )
+                else:
+                    column = figure.basis.column if figure.basis else ""
+                    parts.append(select_rows(self.root / place, each, column))
+            except BadInput as error:
+                self._report(name, str(error))
+        return parts
+
+    def _walk_row(self, path: str, row_id: str, above: tuple[str, ...]) -> Node:
+        if path.endswith(CALLS):
+            return self._take_call(row_id, path)
+        reference = f"{path}#{row_id}"
         if reference in above:
-            raise BadInput(self.folder, f"{reference} is an origin of itself")
-        known = self._nodes.get((kind, reference))
+            raise BadInput(path, f"{reference} is an origin of itself")
+        known = self._nodes.get(("row", reference))
         if known is None:
-            known = self._nodes[kind, reference] = self._visit(kind, reference, asked_by, (*above, reference))
+            known = self._nodes["row", reference] = self._visit_row(path, row_id, (*above, reference))
         return known
 
-    def _visit(self, kind: str, reference: str, asked_by: str, above: tuple[str, ...]) -> Node:
-        if kind == "row":
-            return self._visit_row(reference, asked_by, above)
-        if kind == "call":
-            return self._visit_call(reference, asked_by)
-        if kind == "file":
-            return self._visit_file(reference, asked_by)
-        if kind == "evidence":
-            return Node(kind, reference, {})
-        raise self._gap(asked_by, f"an origin of the unknown kind {kind!r}")
-
-    def _visit_row(self, reference: str, asked_by: str, above: tuple[str, ...]) -> Node:
-        stem, _, row_id = reference.partition("#")
-        if not self._path(stem).is_file():
-            raise self._gap(asked_by, f"the artifact {stem}.parquet, which is not there")
-        if row_id not in self._index(stem):
-            raise self._gap(asked_by, f"{reference}, which is no row of {stem}.parquet")
-        record = self.read_row(stem, row_id)
+    def _visit_row(self, path: str, row_id: str, above: tuple[str, ...]) -> Node:
+        record = self.tables.read_row(self.root / path, row_id)
         origins = record.pop("origin", None) or ()
-        parents = [self._walk(each["kind"], each["reference"], reference, above) for each in origins]
-        return Node("row", reference, record, tuple(parents) or tuple(self._sources_of(stem)))
+        reference = f"{path}#{row_id}"
+        parents = [self._follow(each["kind"], each["reference"], path, above) for each in origins]
+        stage = self.graph.find_writer(path) if self.graph else None
+        if self.graph and stage is None:
+            self._report(reference, f"stands in {path}, which is not in dvc.lock", "run its stage")
+        if stage is not None and stage.function in self.tracers:
+            parents += self._find_sources(self.tracers[stage.function], stage, record, reference)
+        if stage is not None:
+            parents.append(self._makers.trace_file(path))
+        return Node("row", reference, record, tuple(parents))
 
-    def _visit_call(self, key: str, asked_by: str) -> Node:
-        place = self._index_calls().get(key)
+    def _follow(self, kind: str, reference: str, path: str, above: tuple[str, ...]) -> Node:
+        """Follow one origin of a row of `path`."""
+        if kind == "call":
+            return self._visit_call(reference, path, above[-1])
+        if kind == "file":
+            return self._visit_file(reference, above[-1])
+        stem, mark, row_id = reference.partition("#")
+        place = self._locate(stem, path) if mark else None
+        if kind == "evidence" and place is None:
+            return Node(kind, reference, {})
+        if kind not in ("row", "evidence"):
+            return self._lack(above[-1], f"comes from an origin of the unknown kind {kind!r}: {reference}")
         if place is None:
-            raise self._gap(asked_by, f"the call {key}, which is in no *.calls.parquet of {self.folder}")
-        record = _take(self._table(place[0]), place[1])
-        prompt = Node("prompt", f"{record['prompt']}@{record['prompt_digest']}", {})
-        return Node("call", key, record, (prompt,))
+            return self._lack(
+                above[-1], f"comes from the artifact {stem}.parquet, which is not there", "run the flow"
+            )
+        if row_id not in self.tables.index(self.root / place):
+            return self._lack(
+                above[-1], f"comes from {reference}, which is no row of {place}", "run the flow"
+            )
+        return self._walk_row(place, row_id, above)
 
-    def _visit_file(self, path: str, asked_by: str) -> Node:
-        fact = self.graph.find_file(path) if self.graph else None
-        if fact is None and not (self.root / path).exists():
-            raise self._gap(asked_by, f"the file {path}, which neither exists nor stands in dvc.lock")
-        return trace_file(fact or FileFact(path), self.graph)
+    def _visit_call(self, key: str, path: str, at: str) -> Node:
+        place = self._find_call(key, path)
+        if place is None:
+            return self._lack(at, f"comes from the call {key}, which is in no *{CALLS}", "run the flow")
+        return self._take_call(key, place)
 
-    def _sources_of(self, stem: str) -> Iterator[Node]:
-        if self.graph is None:
-            return
-        path = self._path(stem)
-        stage = self.graph.find_writer(path.relative_to(self.root).as_posix())
-        if stage is None:
-            raise BadInput(path, "is not in dvc.lock", hint="run its stage")
-        yield from (trace_file(each, self.graph) for each in stage.data)
+    def _take_call(self, key: str, path: str) -> Node:
+        if ("call", key) not in self._nodes:
+            record = self.tables.read_row(self.root / path, key)
+            self._nodes["call", key] = self._makers.make_call(key, path, record)
+        return self._nodes["call", key]
 
-    def _gap(self, asked_by: str, what: str) -> BadInput:
-        return BadInput(
-            self.folder, f"a gap in the lineage: {asked_by} comes from {what}", hint="run the flow"
-        )
+    def _visit_file(self, path: str, at: str) -> Node:
+        known = self.graph.find_file(path) if self.graph else None
+        if known is None and (_leads_outside(path) or not (self.root / path).exists()):
+            return self._lack(at, f"comes from the file {path}, which neither exists nor stands in dvc.lock")
+        return self._makers.trace_file(path)
 
-    def _path(self, stem: str) -> Path:
-        return self.folder / f"{stem}.parquet"
+    def _find_sources(
+        self, tracer: Tracer, stage: StageFact, record: Mapping[str, Any], reference: str
+    ) -> list[Node]:
+        try:
+            return [self._take_finding(each, reference) for each in tracer(stage, record)]
+        except BenchloomError as error:
+            return [self._lack(reference, f"its source rows cannot be found: {error}")]
 
-    def _table(self, stem: str) -> pa.Table:
-        if stem not in self._tables:
-            try:
-                table = pq.read_table(self._path(stem))
-            except (OSError, pa.ArrowException) as error:
-                beside = ", ".join(sorted(each.name for each in self.folder.glob("*.parquet"))) or "nothing"
-                raise BadInput(
-                    self._path(stem),
-                    f"cannot be read as Parquet: {_first_line(error)}",
-                    hint=f"there is {beside}",
-                ) from error
-            if "id" not in table.column_names:
-                raise BadInput(self._path(stem), "has no column 'id', so no row of it can be named")
-            self._tables[stem] = table
-        return self._tables[stem]
+    def _take_finding(self, finding: Finding, at: str) -> Node:
+        key = (finding.kind, finding.reference)
+        if key not in self._nodes:
+            for gap in finding.gaps:
+                self._report(finding.reference, gap)
+            parents = [self._take_finding(each, finding.reference) for each in finding.findings]
+            parents += [self._visit_file(each, finding.reference) for each in finding.files]
+            self._nodes[key] = Node(*key, finding.summary, tuple(parents))
+        return self._nodes[key]
 
-    def _index(self, stem: str) -> dict[str, int]:
-        if stem not in self._places:
-            ids = pc.cast(self._table(stem)["id"], pa.string()).to_pylist()
-            self._places[stem] = {row_id: place for place, row_id in enumerate(ids)}
-        return self._places[stem]
+    def _locate(self, stem: str, path: str) -> str | None:
+        """Find the artifact that a row or figure of `path` calls so: beside it, by its path or its end."""
+        if _leads_outside(stem):
+            return None
+        beside = PurePosixPath(path).parent
+        for place in (beside / f"{stem}.parquet", PurePosixPath(f"{stem}.parquet"), PurePosixPath(stem)):
+            if place.suffix == ".parquet" and (self.root / place).is_file():
+                return place.as_posix()
+        stage = self.graph.find_writer(path) if self.graph else None
+        deps = [each.path for each in stage.deps] if stage else []
+        fits = [
+            each for each in deps if f"/{each}".endswith(f"/{stem}.parquet") and (self.root / each).is_file()
+        ]
+        return fits[0] if len(fits) == 1 else None
 
-    def _index_calls(self) -> dict[str, tuple[str, int]]:
-        if self._calls is None:
-            stems = [
-                each.name.removesuffix(".parquet") for each in sorted(self.folder.glob("*.calls.parquet"))
-            ]
-            self._calls = {key: (stem, place) for stem in stems for key, place in self._index(stem).items()}
-        return self._calls
+    def _find_call(self, key: str, path: str) -> str | None:
+        folder = (self.root / path).parent
+        known = self._index_calls(folder, sorted(folder.glob(f"*{CALLS}")))
+        if key not in known and self.graph is not None:
+            outs = [self.root / each for each in self.graph.list_outs() if each.endswith(CALLS)]
+            known = self._index_calls(self.root, [each for each in outs if each.is_file()])
+        return self._name(known[key]) if key in known else None
 
+    def _index_calls(self, name: Path, paths: Iterable[Path]) -> dict[str, Path]:
+        if name not in self._calls:
+            self._calls[name] = {key: each for each in paths for key in self.tables.index(each)}
+        return self._calls[name]
 
-def trace_file(fact: FileFact, graph: Graph | None) -> Node:
-    """Walk a file back through the stages that wrote it, their code and their parameters."""
-    stage = graph.find_writer(fact.path) if graph else None
-    summary: dict[str, Any] = {"md5": fact.md5, "size": fact.size}
-    if stage is None:
-        return Node("file", fact.path, summary)
-    summary |= {
-        "stage": stage.name,
-        "command": stage.command,
-        "params": stage.params,
-        "code": {each.path: each.md5 for each in stage.code},
-    }
-    return Node("file", fact.path, summary, tuple(trace_file(each, graph) for each in stage.data))
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self.root).as_posix()
 
+    def _lack(self, at: str, what: str, hint: str = "") -> Node:
+        self._report(at, what, hint)
+        return Node("gap", f"{at}: {what}", {"hint": hint})
 
-def walk_nodes(node: Node) -> Iterator[Node]:
-    """Yield a node and all it comes from, each once, nearest first along every path."""
-    seen: set[tuple[str, str]] = set()
-    waiting = [node]
-    while waiting:
-        each = waiting.pop()
-        if (each.kind, each.reference) not in seen:
-            seen.add((each.kind, each.reference))
-            yield each
-            waiting.extend(reversed(each.parents))
-
-
-def _take(table: pa.Table, place: int) -> dict[str, Any]:
-    record: dict[str, Any] = table.slice(place, 1).to_pylist()[0]
-    return record
+    def _report(self, at: str, what: str, hint: str = "") -> None:
+        gap = Gap(at, what, hint)
+        if gap not in self.gaps:
+            self.gaps.append(gap)
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
+def _choose(
+    parts: Sequence[Selected], row: str | None, first: int | None, name: str
+) -> list[tuple[Path, str]]:
+    rows = [(part.path, row_id) for part in parts for row_id in part.ids]
+    if row is None:
+        return rows[:first]
+    fits = [each for each in rows if each[1] == row] or [each for each in rows if each[1].startswith(row)]
+    if len({each[1] for each in fits}) != 1:
+        raise BadInput(name, f"{len(fits)} of its rows have an id that begins with {row!r}")
+    return fits
+
+
+def _leads_outside(path: str) -> bool:
+    return PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts

@@ -8,7 +8,7 @@ from functools import cache
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,6 +19,8 @@ from tasks.errors import BadInput
 from tasks.files import write_beside
 
 ROW_GROUP = 65_536
+BATCH = 4_096
+"""Rows that are in memory at one time where an artifact is streamed."""
 PLAIN = frozenset({str, int, float, bool, type(None)})
 Row = TypeVar("Row")
 
@@ -78,17 +80,56 @@ def read_rows(path: Path, row: type[Row]) -> list[Row]:
 
     Raises BadInput where the file is missing or its columns are not those of `row`.
     """
-    schema: pa.Schema = schema_of(row)  # type: ignore[arg-type] # mypy: a class is no Hashable
-    try:
-        table = pq.read_table(path)
-    except (OSError, pa.ArrowException) as error:
-        raise BadInput(path, f"cannot be read as Parquet: {error}") from error
-    if table.column_names != schema.names:
-        found = ", ".join(table.column_names)
-        raise BadInput(
-            path, f"has the columns {found}, not {', '.join(schema.names)}", hint="run its stage again"
-        )
-    return [_build(row, record) for record in table.to_pylist()]
+    return list(StoredRows(path, row))
+
+
+class StoredRows(Generic[Row]):
+    """The rows of a Parquet artifact, read a batch at a time as often as they are asked for."""
+
+    def __init__(self, path: Path, row: type[Row], limit: int | None = None) -> None:
+        """limit: the first so many rows, for a preview.
+
+        Raises BadInput where the file is missing or its columns are not those of `row`.
+        """
+        self._path, self._row = path, row
+        with self._open() as file:
+            found, wanted = file.schema_arrow.names, schema_of(row).names  # type: ignore[arg-type] # mypy: no Hashable
+            count = int(file.metadata.num_rows)
+        if found != wanted:
+            raise BadInput(
+                path,
+                f"has the columns {', '.join(found)}, not {', '.join(wanted)}",
+                hint="run its stage again",
+            )
+        self._count = count if limit is None else min(count, limit)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Row]:
+        return islice(self._read(), self._count)
+
+    def _read(self) -> Iterator[Row]:
+        with self._open() as file:
+            batches = file.iter_batches(BATCH)
+            while (batch := self._take(batches)) is not None:
+                for record in batch.to_pylist():
+                    yield _build(self._row, record)
+
+    def _take(self, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
+        try:
+            return next(batches, None)
+        except (OSError, pa.ArrowException) as error:
+            raise self._refuse(error) from error
+
+    def _open(self) -> pq.ParquetFile:
+        try:
+            return pq.ParquetFile(self._path)
+        except (OSError, pa.ArrowException) as error:
+            raise self._refuse(error) from error
+
+    def _refuse(self, error: Exception) -> BadInput:
+        return BadInput(self._path, f"cannot be read as Parquet: {' '.join(str(error).split())}")
 
 
 def count_rows(path: Path) -> int:
@@ -110,6 +151,8 @@ def _hints_of(row: type) -> dict[str, Any]:
 def _convert(hint: Any, value: Any) -> Any:
     if value is None:
         return None
+    if type(None) in get_args(hint) and get_origin(hint) is not tuple:
+        hint = next(each for each in get_args(hint) if each is not type(None))
     if get_origin(hint) is tuple:
         return tuple(_convert(get_args(hint)[0], item) for item in value)
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
@@ -117,4 +160,4 @@ def _convert(hint: Any, value: Any) -> Any:
     return value
 
 
-__all__: Sequence[str] = ("ROW_GROUP", "count_rows", "read_rows", "write_rows", "write_table")
+__all__: Sequence[str] = ("ROW_GROUP", "StoredRows", "count_rows", "read_rows", "write_rows", "write_table")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import os
 import pickle
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -11,11 +12,14 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Generic, TypeVar, overload
 
+from tasks.files import remove_leftovers
+
 Row = TypeVar("Row")
 RUN = 65_536
 """Rows in memory before they go to disk."""
 PAGE = 250
 """Rows of each run in memory while runs are merged."""
+PREFIX = "benchloom-spool-"
 by_id = attrgetter("id")
 
 
@@ -77,7 +81,8 @@ class Spool(Sequence[Row], Generic[Row]):
 
     def _flush(self) -> None:
         if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="benchloom-spool-")
+            remove_leftovers(Path(tempfile.gettempdir()), PREFIX)
+            self._folder = tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-")
         path = Path(self._folder.name) / f"{len(self._files):06d}.{self._count}"
         self._memory.sort(key=by_id)
         with path.open("wb") as file:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin
+from tasks.artifacts.spool import Spool
 from tasks.grammar.pairs import group_texts, pair
 from tasks.grammar.rows import Group, Question, TextTemplate
 
@@ -19,11 +22,14 @@ class Balanced(BaseModel):
     """Texts per group and criterion: the same number everywhere, so that criteria can be compared."""
 
 
-def balanced(back_check: list[TextTemplate], fill_in: list[Group], params: Balanced) -> Drafts[Question]:
-    """Pair every group with equally many texts of each criterion; groups that have too few are dropped."""
+def balanced(back_check: list[TextTemplate], fill_in: Iterable[Group], params: Balanced) -> Drafts[Question]:
+    """Pair every group with equally many texts of each criterion; groups that have too few are dropped.
+
+    Groups are streamed: there may be more of them, and of the questions, than memory holds.
+    """
     texts = group_texts(back_check)
-    rows: list[Question] = []
-    dropped: list[Dropped] = []
+    rows: Spool[Question] = Spool()
+    dropped: Spool[Dropped] = Spool()
     for group in fill_in:
         own = texts.get(group.sql_template, {})
         short = {
@@ -32,7 +38,9 @@ def balanced(back_check: list[TextTemplate], fill_in: list[Group], params: Balan
         if short:
             missing = ", ".join(f"{count} {name}" for name, count in short.items())
             origin = (Origin("row", f"fill_in#{group.id}"),)
-            dropped.append(Dropped(group.id, "too_few_texts", f"has {missing}, needs {params.texts}", origin))
+            dropped.add(Dropped(group.id, "too_few_texts", f"has {missing}, needs {params.texts}", origin))
             continue
-        rows += [pair(text, group) for name in params.criteria for text in own[name][: params.texts]]
+        for name in params.criteria:
+            for text in own[name][: params.texts]:
+                rows.add(pair(text, group))
     return Drafts(rows, dropped)

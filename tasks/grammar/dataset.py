@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict
 
 from tasks.artifacts.card import Card, DataSet, Section, Source, write_card
+from tasks.artifacts.contracts import read_findings
 from tasks.artifacts.export import draft_folder, write_jsonl
 from tasks.artifacts.facts import read_facts
 from tasks.artifacts.rows import Counts
@@ -73,6 +74,7 @@ def dataset(
     fill_in: Path,
     unbalanced: Path,
     balanced: Path,
+    contracts: Path,
     database: DatabaseEntry,
     settings: Mapping[str, Any],
     params: Dataset,
@@ -108,7 +110,10 @@ def dataset(
             made=MADE,
             rebuild=REBUILD,
             limits=LIMITS,
-            sections=(_tell_yields(text_templates, back_check, unbalanced, balanced),),
+            sections=(
+                _tell_yields(text_templates, back_check, unbalanced, balanced),
+                _tell_contracts(contracts),
+            ),
             # The database is described above, and its file lies where its owner keeps it.
             parameters={name: settings[name] for name in settings if not name.startswith("databases")},
         )
@@ -168,3 +173,16 @@ def _tell_yields(text_templates: Path, back_check: Path, unbalanced: Path, balan
         "questions, balanced",
     )
     return Section("Yield per criterion", header, rows)
+
+
+def _tell_contracts(contracts: Path) -> Section:
+    said: dict[str, list[str]] = {}
+    for each in read_findings(contracts):
+        if "." not in each.artifact:
+            said.setdefault(each.says, []).append(f"`{each.artifact}`")
+    return Section(
+        "What holds of every row",
+        ("contract", "artifacts"),
+        [(says, ", ".join(artifacts)) for says, artifacts in sorted(said.items())],
+        "Checked with Great Expectations; the dataset is not made where one of these is broken.",
+    )

@@ -19,7 +19,7 @@ from tasks.databases.dialects import translate
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import Limits, SafeDatabase
 from tasks.databases.values import Value
-from tasks.errors import SqlError
+from tasks.errors import SqlError, SqlTimeout, StageFailed
 from tasks.grammar.queries import FilledSql, Query, write_combinations
 from tasks.grammar.rows import Filling, Group, SqlTemplate
 from tasks.grammar.sql_rules import read_template
@@ -56,6 +56,8 @@ def fill_in(
 
     One query per template yields the same as the Cartesian product of each placeholder's distinct
     values, filtered for non-empty answers. What is left out is counted per template and reason.
+
+    Raises StageFailed where a query passes its time: which ones do depends on the machine and its load.
     """
     groups: Spool[Group] = Spool()
     dropped: list[Dropped] = []
@@ -83,6 +85,13 @@ def fill_template(
         with groups.together():
             for each in _choose(usable, template, params, left_out):
                 groups.add(writer.write(each))
+    except SqlTimeout as error:
+        # How far a query comes in its time depends on the machine: to drop it would change the bytes.
+        raise StageFailed(
+            f"the query of SQL template {template.id} did not end within "
+            f"{database.limits.timeout_s:g} s of work ({template.sql}); raise "
+            "grammar.fill_in.limits.timeout_s, or give the database an index"
+        ) from error
     except SqlError as error:
         return [_drop(template, "sql_failed", f"{type(error).__name__}: {error}")]
     kept = len(groups) - before

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-import pyarrow.parquet as pq
-
-from tasks.artifacts.facts import ArtifactFacts, name_beside, read_facts, tally_calls
-from tasks.artifacts.lineage import Lineage, Node, walk_nodes
-from tasks.artifacts.parquet import read_rows
+from tasks.artifacts.basis import Basis, Selection
+from tasks.artifacts.facts import ArtifactFacts, read_facts, tally_calls
 from tasks.artifacts.rows import Counts
 from tasks.databases.entry import DatabaseEntry
-from tasks.grammar.rows import Group, Question, SqlTemplate, TextTemplate
+from tasks.grammar.browser import make_browser, read_calls
 from tasks.grammar.yields import CriterionYield, count_templates, count_yields, describe_drops
+from tasks.reports.contracts import open_contracts
 from tasks.reports.page import Bar, Chart, Example, Figure, Report, write_report
 
-TOLD_OF_A_CALL = (
-    "stage", "role", "model", "prompt", "prompt_digest", "attempt", "messages", "decoding", "text",
-    "prompt_tokens", "completion_tokens", "parsed", "problem",
-)  # fmt: skip
 EXAMPLES = 12
 """How many dropped rows are shown of each reason."""
 EXPLAIN = {
@@ -37,6 +29,8 @@ SUBTITLE = (
     "Question/answer pairs grounded in a relational database: each group asks the same thing in other words, "
     "and each answer is the result of the query beside it."
 )
+TEXTS = ("text_templates", "back_check")
+SETS = ("unbalanced", "balanced")
 FROM_THE_DATABASE = ("schema", "fill_in")
 
 
@@ -48,13 +42,14 @@ def report(
     fill_in: Path,
     unbalanced: Path,
     balanced: Path,
+    contracts: Path,
     database: DatabaseEntry,
     out: Path,
 ) -> Counts:
     """Write the page's folder. What stands beside the artifacts (`*.dropped`, `*.calls`) is read too."""
     paths = (schema, sql_templates, text_templates, back_check, fill_in, unbalanced, balanced)
     facts = [read_facts(each) for each in paths]
-    browser, keys = _make_browser(sql_templates, back_check, fill_in, unbalanced, balanced)
+    browser, keys = make_browser(sql_templates, back_check, fill_in, unbalanced, balanced)
     yields = count_yields(text_templates, back_check, unbalanced, balanced)
     title = database.title or database.name
     write_report(
@@ -71,7 +66,8 @@ def report(
             charts=_draw_charts(yields),
             examples=_choose_examples(paths),
             browser=browser,
-            calls=_read_calls(paths, keys),
+            calls=read_calls(paths, keys),
+            contracts=open_contracts(contracts, [path.stem for path in paths], out),
         ),
         out,
     )
@@ -79,95 +75,44 @@ def report(
     return Counts(pairs, pairs, {})
 
 
-def _make_browser(
-    sql_templates: Path, back_check: Path, fill_in: Path, unbalanced: Path, balanced: Path
-) -> tuple[dict[str, Any], set[str]]:
-    """Gather the browser's rows, which point at each other by number (see pages/browser.js)."""
-    lineage = Lineage(unbalanced.parent)
-    keys: set[str] = set()
-
-    def list_calls(stem: str, row_id: str) -> list[str]:
-        nodes = _walk_own(lineage.trace(stem, row_id))
-        found = [each.reference for each in nodes if each.kind == "call"]
-        keys.update(found)
-        return found
-
-    templates = read_rows(sql_templates, SqlTemplate)
-    texts = read_rows(back_check, TextTemplate)
-    groups = read_rows(fill_in, Group)
-    kept = {each.id: each for each in read_rows(balanced, Question)}
-    # Neither set holds the other: each drops questions by its own rule.
-    wide = {each.id: each for each in read_rows(unbalanced, Question)}
-    template_at = {each.id: place for place, each in enumerate(templates)}
-    text_at = {each.id: place for place, each in enumerate(texts)}
-    group_at = {each.id: place for place, each in enumerate(groups)}
-    browser = {
-        "templates": [
-            [each.id, each.sql, list_calls(sql_templates.stem, each.id), list(each.projection)]
-            for each in templates
-        ],
-        "texts": [
-            [
-                each.id,
-                template_at[each.sql_template],
-                each.criterion,
-                each.text,
-                list_calls(back_check.stem, each.id),
-            ]
-            for each in texts
-        ],
-        "groups": [
-            [
-                each.id,
-                template_at[each.sql_template],
-                each.sql,
-                [[filling.placeholder, filling.value] for filling in each.fillings],
-                each.answer,
-                each.answer_rows,
-            ]
-            for each in groups
-        ],
-        "questions": [
-            [each.id, group_at[each.group], text_at[each.text_template], each.question, int(each.id in kept)]
-            for _, each in sorted({**wide, **kept}.items())
-        ],
-    }
-    return browser, keys
-
-
-def _walk_own(node: Node) -> list[Node]:
-    """Walk a text's own calls, not those of the SQL template that it words: they are shown apart."""
-    below = {
-        (each.kind, each.reference)
-        for parent in walk_nodes(node)
-        if parent is not node and parent.reference.startswith("sql_templates#")
-        for each in walk_nodes(parent)
-    }
-    return [each for each in walk_nodes(node) if (each.kind, each.reference) not in below]
-
-
-def _read_calls(paths: Sequence[Path], keys: set[str]) -> dict[str, Any]:
-    calls = {}
-    for path in paths:
-        beside = name_beside(path, "calls")
-        if beside.is_file():
-            for record in pq.read_table(beside, columns=["id", *TOLD_OF_A_CALL]).to_pylist():
-                if record["id"] in keys:
-                    calls[record.pop("id")] = {**record, "messages": json.loads(record["messages"])}
-    return dict(sorted(calls.items()))
-
-
 def _count_figures(facts: Sequence[ArtifactFacts], balanced: Path) -> list[Figure]:
     rows = {each.name: each.rows for each in facts}
     tally = tally_calls(call for each in facts for call in each.calls)
+    drops = Basis("count", tuple(Selection(f"{each.name}.dropped") for each in facts))
+    calls = tuple(Selection(f"{each.name}.calls") for each in facts if each.calls)
     return [
-        Figure("question/answer pairs", rows["balanced"], "balanced"),
-        Figure("SQL templates", count_templates(balanced), f"of {rows['sql_templates']:,} written"),
-        Figure("texts confirmed", rows["back_check"], f"of {rows['text_templates']:,} written"),
-        Figure("semantic groups", rows["fill_in"]),
-        Figure("rows dropped", sum(sum(each.dropped.values()) for each in facts), "each with its reason"),
-        Figure("model calls", tally.calls, f"{tally.prompt_tokens + tally.completion_tokens:,} tokens"),
+        Figure("question/answer pairs", rows["balanced"], "balanced", _count("balanced")),
+        Figure(
+            "SQL templates",
+            count_templates(balanced),
+            f"of {rows['sql_templates']:,} written",
+            Basis("distinct", (Selection("balanced"),), "sql_template"),
+        ),
+        Figure(
+            "texts confirmed",
+            rows["back_check"],
+            f"of {rows['text_templates']:,} written",
+            _count("back_check"),
+        ),
+        Figure("semantic groups", rows["fill_in"], "", _count("fill_in")),
+        Figure(
+            "rows dropped",
+            sum(sum(each.dropped.values()) for each in facts),
+            "each with its reason",
+            drops,
+        ),
+        Figure(
+            "model calls",
+            tally.calls,
+            f"{tally.prompt_tokens + tally.completion_tokens:,} tokens",
+            Basis("count", calls, once=True),
+        ),
     ]
+
+
+def _count(artifact: str, criterion: str | None = None) -> Basis:
+    where = {} if criterion is None else {"criterion": criterion}
+    return Basis("count", (Selection(artifact, where),))
 
 
 def _tell_about(database: DatabaseEntry) -> list[tuple[str, str]]:
@@ -180,9 +125,19 @@ def _tell_about(database: DatabaseEntry) -> list[tuple[str, str]]:
     ]
 
 
+def _count_each(artifacts: Sequence[str], criterion: str) -> list[Basis]:
+    return [_count(each, criterion) for each in artifacts]
+
+
 def _draw_charts(yields: Sequence[CriterionYield]) -> list[Chart]:
-    texts = [Bar(each.criterion, (each.written, each.confirmed)) for each in yields]
-    questions = [Bar(each.criterion, (each.unbalanced, each.balanced)) for each in yields]
+    texts = [
+        Bar(each.criterion, (each.written, each.confirmed), _count_each(TEXTS, each.criterion))
+        for each in yields
+    ]
+    questions = [
+        Bar(each.criterion, (each.unbalanced, each.balanced), _count_each(SETS, each.criterion))
+        for each in yields
+    ]
     rates = ", ".join(f"{each.criterion} {each.rate:.0%}" for each in yields if each.rate is not None)
     return [
         Chart(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
+from tasks.artifacts.spool import Spool
 from tasks.grammar.pairs import group_texts, pair
 from tasks.grammar.rows import Group, Question, TextTemplate
 
@@ -31,11 +32,16 @@ class Unbalanced(BaseModel):
     seed: int = 0
 
 
-def unbalanced(back_check: list[TextTemplate], fill_in: list[Group], params: Unbalanced) -> Drafts[Question]:
-    """Pair every group with the texts of its SQL template that the criteria's rules leave."""
+def unbalanced(
+    back_check: list[TextTemplate], fill_in: Iterable[Group], params: Unbalanced
+) -> Drafts[Question]:
+    """Pair every group with the texts of its SQL template that the criteria's rules leave.
+
+    Groups are streamed: there may be more of them, and of the questions, than memory holds.
+    """
     texts = group_texts(back_check)
-    rows: list[Question] = []
-    dropped: list[Dropped] = []
+    rows: Spool[Question] = Spool()
+    dropped: Spool[Dropped] = Spool()
     for group in fill_in:
         chosen = [
             text
@@ -43,10 +49,11 @@ def unbalanced(back_check: list[TextTemplate], fill_in: list[Group], params: Unb
             if draw(group, criterion, params)
             for text in of_criterion[: params.rules.get(criterion, Rule()).first]
         ]
-        rows += [pair(text, group) for text in chosen]
+        for text in chosen:
+            rows.add(pair(text, group))
         if not chosen:
             reason = "left_out" if group.sql_template in texts else "no_text"
-            dropped.append(Dropped(group.id, reason, group.sql, (Origin("row", f"fill_in#{group.id}"),)))
+            dropped.add(Dropped(group.id, reason, group.sql, (Origin("row", f"fill_in#{group.id}"),)))
     return Drafts(rows, dropped)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -95,12 +95,28 @@ class Unparsed(ValueError):
     """A parser's word that a text is not an answer; its message says why."""
 
 
+class Door(Protocol):
+    """A way to a system under test, as `run.systems.<name>` sets it up."""
+
+    async def post(self, path: str, body: Mapping[str, Any]) -> str:
+        """Post JSON to a path behind the system's url; give the reply's text."""
+        ...
+
+    async def call(self, function: str, **arguments: object) -> str:
+        """Call a Python function, `package.module:name`; give what it returned as JSON."""
+        ...
+
+
+Send = Callable[[Door], Awaitable[str]]
+"""Puts one request to a system; only what no ledger holds is sent."""
+
+
 class Ask(Protocol):
     """What a stage asks a model by."""
 
     async def __call__(
         self,
-        prompt: str,
+        prompt: str | Path,
         fields: Mapping[str, object],
         *,
         role: str,
@@ -111,10 +127,13 @@ class Ask(Protocol):
         sample: int = 0,
         max_tokens: int | None = None,
         top_logprobs: int = 0,
+        turns: Sequence[tuple[str, str]] = (),
     ) -> Answer[Value]:
         """Ask a role one question.
 
-        prompt: a file's stem in the stage's `prompts/` folder; fields: what its Jinja2 fields hold.
+        prompt: a file's stem in the stage's `prompts/` folder, or the path of a prompt that is not the
+        stage's own; fields: what its Jinja2 fields hold. turns: (user, assistant) messages of an earlier
+        conversation, put before the prompt's last message.
         parse: text -> value, raising Unparsed; asked again with a raised attempt until the role's
         attempts are spent. grammar / schema: handed on where the role's endpoint decodes by them.
         sample: raised to ask the same thing anew. top_logprobs: how many of the likeliest tokens are
@@ -123,6 +142,34 @@ class Ask(Protocol):
         and in the calls artifact.
 
         Raises ModelFailed, BudgetSpent, CallMissing. An answer that never parses is returned, not raised.
+        """
+        ...
+
+    async def embed(self, texts: Sequence[str], *, role: str, row: str) -> list[list[float]]:
+        """Embed texts by a role's model; one vector a text, in their order.
+
+        Raises ModelFailed, BudgetSpent, CallMissing.
+        """
+        ...
+
+    async def system(
+        self,
+        name: str,
+        version: str,
+        request: Mapping[str, Any],
+        *,
+        send: Send,
+        row: str,
+        parse: Callable[[str], Value],
+    ) -> Answer[Value]:
+        """Put a request to a system under test; name, version, request and epoch are the call's key.
+
+        request: plain JSON, all that the answer depends on. send: asked only where no ledger holds the
+        call. parse: as above, but nothing is asked again: a system's answer is what it is. One that
+        failed (an error status, a redirect elsewhere, a reply too large or too late) is recorded as
+        such, with value None and `problem` saying why.
+
+        Raises ModelFailed where the system cannot be reached at all, CallMissing.
         """
         ...
 

@@ -225,7 +225,12 @@ class Batcher:
     async def _collect(self, line: Line, api: AsyncOpenAI, batch: OpenBatch) -> None:
         """Poll a batch until it has ended, record its answers, and hand them out."""
         try:
-            outcomes = await self._wait_for(line, api, batch)
+            outcomes = {
+                key: replace(outcome, at=time.time(), model=line.name, batch=True)
+                if isinstance(outcome, Entry)
+                else outcome
+                for key, outcome in (await self._wait_for(line, api, batch)).items()
+            }
             entries = [outcome for outcome in outcomes.values() if isinstance(outcome, Entry)]
             await self._ledger.close_batch(batch.token, entries)
         except Exception as error:  # noqa: BLE001 - those who wait must hear of it; the batch stays open

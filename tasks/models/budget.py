@@ -58,7 +58,12 @@ class Budget:
         """Part of `spent`: sent, but without a usable reply."""
 
     def price(self, model: str, prompt_tokens: int, completion_tokens: int, *, batch: bool = False) -> Amount:
-        """Price a call. Raises BadInput where dollars are limited and the model has no price."""
+        """Price a call. Raises BadInput where dollars are limited and the model has no price.
+
+        A call without tokens is one to a system under test, whose cost nobody here knows.
+        """
+        if not prompt_tokens and not completion_tokens:
+            return NOTHING
         price = self._prices.get(model)
         if price is None:
             if self.limits.usd is not None:
@@ -135,5 +140,5 @@ class Budget:
             knob = "run.budget.usd"
         return (
             f"budget: {spent} spent, the next call to {wanted.model} may need {need}, the limit is {limit}; "
-            f"raise {knob} and run the same command again"
+            f"raise {knob} (--{knob.removeprefix('run.').replace('.', '-')}) and run the same command again"
         )

@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from tasks.models.ask import Request
+from tasks.models.ask import Request, Send
 from tasks.models.batching import Batcher
 from tasks.models.budget import Budget
 from tasks.models.claims import Claims
@@ -22,6 +22,7 @@ from tasks.models.entries import Entry
 from tasks.models.ledger import Ledger
 from tasks.models.progress import Tally
 from tasks.models.settings import BatchMode
+from tasks.models.systems import Systems
 
 Result = TypeVar("Result")
 GRACE_S = 30.0
@@ -48,12 +49,13 @@ class Caller:
         client: Client | None,
         budget: Budget | None = None,
         batch: BatchMode | None = None,
+        systems: Systems | None = None,
     ) -> None:
-        """client: None under `--replay`: then nothing can open a connection."""
+        """client, systems: None under `--replay`: then nothing can open a connection."""
         self.ledger, self.budget = ledger, budget or Budget()
         self.batch = batch or BatchMode()
         self.tally = Tally()
-        self._client = client
+        self._client, self._systems = client, systems
         self._claims = Claims(ledger.path.with_name(ledger.path.name + "-claims"))
         self._batcher = (
             Batcher(client, ledger, self.budget, self.batch, self._claims) if client is not None else None
@@ -89,7 +91,13 @@ class Caller:
         about the same time. Raises what `Client.send` raises. Its return means that the ledger's
         commit has returned.
         """
-        return await asyncio.wrap_future(self._submit(self._join(requests, batch)))
+        return await asyncio.wrap_future(self._submit(self._join(requests, batch, None)))
+
+    async def ask_system(self, request: Request, send: Send) -> Sent:
+        """Put one request to a system under test; see `ask_all`. Raises what `Systems.put` raises."""
+        key = request.key()
+        answers = await asyncio.wrap_future(self._submit(self._join({key: request}, False, send)))
+        return answers[key]
 
     def close(self, grace_s: float = GRACE_S) -> None:
         """Let calls in flight end and be recorded (within `grace_s`); queued ones are not sent.
@@ -112,10 +120,10 @@ class Caller:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    async def _join(self, requests: Mapping[str, Request], batch: bool) -> dict[str, Sent]:
+    async def _join(self, requests: Mapping[str, Request], batch: bool, send: Send | None) -> dict[str, Sent]:
         ours = {key: request for key, request in requests.items() if key not in self._flights}
         if ours:
-            task = asyncio.create_task(self._fly(ours, batch))
+            task = asyncio.create_task(self._fly(ours, batch, send))
             self._flights |= {key: Flight(task, batch) for key in ours}
         flights = {key: self._flights[key] for key in requests}
         for flight in flights.values():
@@ -131,12 +139,12 @@ class Caller:
                 flight.waiting -= 1
         return answers
 
-    async def _fly(self, parcel: Mapping[str, Request], batch: bool) -> dict[str, Sent]:
+    async def _fly(self, parcel: Mapping[str, Request], batch: bool, send: Send | None) -> dict[str, Sent]:
         answers: dict[str, Sent] = {}
         self.tally.begin(len(parcel))
         try:
             while missing := {key: request for key, request in parcel.items() if key not in answers}:
-                answers |= await self._fly_once(missing, batch)
+                answers |= await self._fly_once(missing, batch, send)
                 if busy := parcel.keys() - answers.keys():
                     await self._wait_elsewhere(next(iter(busy)))
             return answers
@@ -145,7 +153,9 @@ class Caller:
             for key in parcel:
                 del self._flights[key]
 
-    async def _fly_once(self, parcel: Mapping[str, Request], batch: bool) -> dict[str, Sent]:
+    async def _fly_once(
+        self, parcel: Mapping[str, Request], batch: bool, send: Send | None
+    ) -> dict[str, Sent]:
         """Get what is recorded meanwhile or can be claimed; what another process asks is left out."""
         assert self._client is not None, "a replay asks nobody"  # noqa: S101
         assert self._batcher is not None  # noqa: S101
@@ -164,6 +174,10 @@ class Caller:
             return False
 
         try:
+            if send is not None:
+                assert self._systems is not None  # noqa: S101 - opened with the client
+                ((key, request),) = parcel.items()
+                return answers | await self._systems.put(key, request, send, admit, self.ledger.put_soon)
             if batch:
                 return answers | await self._batcher.send(parcel, admit)
             return answers | await self._client.send(parcel, admit, self.ledger.put_soon)
@@ -191,6 +205,8 @@ class Caller:
             await asyncio.gather(*tasks, return_exceptions=True)
         if self._batcher is not None:
             await self._batcher.close()
+        if self._systems is not None:
+            await self._systems.close()
         if self._client is not None:
             await self._client.close()
 

@@ -8,7 +8,6 @@ neither book what a lost reply may have cost nor end at one deadline.
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -25,7 +24,7 @@ from tasks.models.failures import FAILED_SENDING, Failure, choose_wait, judge
 from tasks.models.gate import Gate, Ticket
 from tasks.models.ledger import Doubt
 from tasks.models.replies import build_post, estimate_prompt, make_entry, read_replies
-from tasks.models.settings import Endpoint
+from tasks.models.settings import Endpoint, read_secret
 
 KEY_HEADER = "X-Benchloom-Key"
 MOST_NAMED = 100
@@ -53,7 +52,7 @@ class Line:
     def __init__(self, name: str, endpoint: Endpoint) -> None:
         self.name, self.endpoint = name, endpoint
         self.gate = Gate(name, endpoint)
-        self.secret = read_key(name, endpoint)
+        self.secret = read_secret(f"params.yaml: run.endpoints.{name}", endpoint.key_env)
         self._clients: dict[str, AsyncOpenAI] = {}
 
     def open(self, url: str) -> AsyncOpenAI:
@@ -203,7 +202,13 @@ class Client:
         self._budget.settle(reservation, prompt, completion)
         latency_s = round(time.monotonic() - started, 3)
         entries = [
-            replace(make_entry(key, reply), latency_s=latency_s, attempts=errand.sendings, at=time.time())
+            replace(
+                make_entry(key, reply),
+                latency_s=latency_s,
+                attempts=errand.sendings,
+                at=time.time(),
+                model=line.name,
+            )
             for key, reply in zip(chosen, replies, strict=True)
         ]
         try:
@@ -260,16 +265,3 @@ def worst_case(requests: Iterable[Request]) -> tuple[int, int]:
 def is_loopback(url: str) -> bool:
     """Tell whether a URL names this machine."""
     return urlsplit(url).hostname in LOOPBACK
-
-
-def read_key(name: str, endpoint: Endpoint) -> str:
-    """Read an endpoint's key from the environment variable that params.yaml names; "" where it names none."""
-    if endpoint.key_env is None:
-        return ""
-    if not (secret := os.environ.get(endpoint.key_env, "")):
-        raise BadInput(
-            f"params.yaml: run.endpoints.{name}.key_env",
-            f"the environment variable {endpoint.key_env} is not set",
-            hint=f"export {endpoint.key_env}=...",
-        )
-    return secret

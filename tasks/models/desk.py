@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from tasks.errors import BadInput
 from tasks.models.ask import Prompt, Request, Role, Unparsed, make_request, render_prompt
 from tasks.models.embeddings import make_embedding
+from tasks.models.system_calls import make_system_call
 
 Value = TypeVar("Value")
+SPEAKERS = ("user", "assistant")
 
 
 class Desk:
@@ -36,13 +39,23 @@ class Desk:
             raise BadInput(f"params.yaml: roles.{name}", f"is missing; {self.stage} asks it (there: {known})")
         return self.roles[name]
 
-    def render(self, prompt: str, fields: Mapping[str, object]) -> Prompt:
-        """Render one of the stage's prompts. Raises BadInput where there is no such file."""
-        path = self.prompts / f"{prompt}.md"
+    def render(
+        self, prompt: str | Path, fields: Mapping[str, object], turns: Sequence[tuple[str, str]] = ()
+    ) -> Prompt:
+        """Render a prompt, earlier turns before its last message. Raises BadInput where it is missing."""
+        path = prompt if isinstance(prompt, Path) else self.prompts / f"{prompt}.md"
         try:
-            return render_prompt(path, fields)
+            rendered = render_prompt(path, fields)
         except FileNotFoundError as error:
             raise BadInput(path, f"is missing; {self.stage} asks by it") from error
+        if not turns:
+            return rendered
+        said = [
+            {"role": role, "content": text}
+            for turn in turns
+            for role, text in zip(SPEAKERS, turn, strict=True)
+        ]
+        return replace(rendered, messages=(*rendered.messages[:-1], *said, rendered.messages[-1]))
 
     def request(self, prompt: Prompt, role: Role, attempt: int, **wishes: Any) -> Request:
         """Make the request of one attempt. wishes: grammar, schema, sample, max_tokens, top_logprobs."""
@@ -52,6 +65,10 @@ class Desk:
     def embedding(self, text: str, role: Role) -> Request:
         """Make the request that embeds a text."""
         return make_embedding(text, role, identity=self.identities.get(role.model, ""), epoch=self.epoch)
+
+    def system_call(self, name: str, version: str, request: Mapping[str, Any]) -> Request:
+        """Make the request that puts something to a system under test."""
+        return make_system_call(name, version, request, epoch=self.epoch)
 
 
 def try_parse(parse: Callable[[str], Value], text: str) -> tuple[Value | None, str | None]:

@@ -19,6 +19,8 @@ from tasks.errors import BadInput, ModelFailed
 from tasks.models.fetching import find_file, is_sound
 from tasks.models.settings import EmbeddedModel
 
+SERVERS = {"embedded": "tasks.models.embedded_server", "embedded-onnx": "tasks.models.onnx_server"}
+"""What serves a model, by its kind."""
 START_S = 180.0
 STOP_S = 10.0
 
@@ -46,7 +48,7 @@ class Running:
 
     def serves(self, model: EmbeddedModel) -> bool:
         """Whether it serves that file with those settings."""
-        return (self.sha256, self.context, self.threads) == (model.sha256, model.context, model.threads)
+        return (self.sha256, self.context, self.threads) == (model.identity, model.context, model.threads)
 
 
 def state_folder() -> Path:
@@ -102,15 +104,16 @@ def start_server(name: str, model: EmbeddedModel, idle_s: float) -> Running:
 
     Raises BadInput where the model's file is not here, ModelFailed where the server does not start.
     """
-    path = find_file(model)
-    if not is_sound(path, model):
-        raise BadInput(path, f"is not the file of {name}", hint=f"benchloom model pull {name}")
+    paths = [find_file(file) for file in model.files]
+    for path, file in zip(paths, model.files, strict=True):
+        if not is_sound(path, file):
+            raise BadInput(path, f"is not the file of {name}", hint=f"benchloom model pull {name}")
     state = state_folder() / f"{name}.json"
     state.unlink(missing_ok=True)
     log = state.with_suffix(".log")
     command = [
-        sys.executable, "-m", "tasks.models.embedded_server", "--state", str(state), "--model", str(path),
-        "--name", name, "--sha256", model.sha256, "--context", str(model.context),
+        sys.executable, "-m", SERVERS[model.kind], "--state", str(state), "--model", *map(str, paths),
+        "--name", name, "--sha256", model.identity, "--context", str(model.context),
         "--threads", str(model.threads), "--idle", str(idle_s),
     ]  # fmt: skip
     code = Path(__file__).parents[2]

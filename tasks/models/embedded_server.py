@@ -25,12 +25,12 @@ BUSY_SHARE = 0.05
 
 def main() -> None:
     """Serve a model file on loopback until stopped or idle."""
-    options = _read_options()
+    options = read_options(__doc__)
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
     server = _start_server(options)
-    _write_state(options, server.listening_address)
+    write_state(options, server.listening_address)
     wait_until_idle(options.state, options.idle, stopping)
     with contextlib.suppress(FileNotFoundError):
         options.state.unlink()
@@ -60,10 +60,11 @@ def _count_seconds(process: psutil.Process) -> float:
     return spent.user + spent.system
 
 
-def _read_options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
+def read_options(description: str | None) -> argparse.Namespace:
+    """Read the options that `tasks.models.embedded` starts a server with."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--state", type=Path, required=True)
-    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--model", type=Path, nargs="+", required=True)
     parser.add_argument("--name", required=True)
     parser.add_argument("--sha256", required=True)
     parser.add_argument("--context", type=int, required=True)
@@ -78,7 +79,7 @@ def _start_server(options: argparse.Namespace) -> Any:
     import xllamacpp
 
     params = xllamacpp.CommonParams()
-    params.model.path = str(options.model)
+    params.model.path = str(options.model[0])
     params.model_alias = {options.name}
     params.hostnames = ["127.0.0.1"]
     params.port = options.port
@@ -101,7 +102,8 @@ def _start_server(options: argparse.Namespace) -> Any:
     return xllamacpp.Server(params)
 
 
-def _write_state(options: argparse.Namespace, address: str) -> None:
+def write_state(options: argparse.Namespace, address: str) -> None:
+    """Tell the parent, and other processes, where the server is."""
     state = {
         "pid": os.getpid(),
         "started": psutil.Process().create_time(),

@@ -1,4 +1,4 @@
-"""What a stage sees of an embedder: texts in, vectors out, each text a recorded call of its own.
+"""Texts in, vectors out (the `embed` of a stage's `ask`): each text is a recorded call of its own.
 
 An embeddings call is a request whose one message has the role `input`; everything else about it,
 its key, its ledger entry and its row in the calls artifact, is as with any call.
@@ -7,23 +7,12 @@ its key, its ledger entry and its row in the calls artifact, is as with any call
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from tasks.models.ask import Request, Role
 
 INPUT = "input"
 DIGITS = 10
-
-
-class Embed(Protocol):
-    """What a stage embeds by: the `embed` of its `ask`."""
-
-    async def embed(self, texts: Sequence[str], *, role: str, row: str) -> list[list[float]]:
-        """Embed texts by a role's model; one vector a text, in their order.
-
-        row: the id named in errors and in the calls artifact. Raises ModelFailed, BudgetSpent, CallMissing.
-        """
-        ...
 
 
 def make_embedding(text: str, role: Role, *, identity: str = "", epoch: str = "") -> Request:

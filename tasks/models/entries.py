@@ -27,6 +27,10 @@ class Entry:
     """How often it was sent until a usable reply came."""
     at: float = 0.0
     """When it was recorded: seconds since the epoch. 0 where shipped."""
+    model: str = ""
+    """Who answered, as params.yaml names it. Empty where shipped: the key holds it."""
+    batch: bool = False
+    """Whether it came by the Batch API, at its share of the price."""
 
     def to_line(self) -> str:
         """Write the part that is the same for everybody as one JSON line, without what is empty."""
@@ -52,5 +56,8 @@ class Entry:
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimate a text's tokens as a quarter of its characters, at least one."""
-    return max(1, len(text) // 4)
+    """Estimate a text's tokens as a quarter of its bytes, at least one.
+
+    Of its characters would be too few by far for scripts other than Latin, and a budget stands on it.
+    """
+    return max(1, len(text.encode("utf-8", "replace")) // 4)

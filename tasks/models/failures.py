@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Literal
@@ -75,9 +75,9 @@ def _judge_status(error: openai.APIStatusError) -> Failure:
     return Failure(f"answered {code}: {said}", retry, paid=False, wait_s=wait_s, kind=kind)
 
 
-def read_retry_after(headers: httpx2.Headers) -> float | None:
+def read_retry_after(headers: Mapping[str, str]) -> float | None:
     """Read how long an endpoint wants us to wait, in seconds; it may name a date."""
-    value = headers.get("retry-after")
+    value = headers.get("Retry-After")
     if value is None:
         return None
     try:

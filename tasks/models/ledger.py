@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import math
 import os
 import sqlite3
 import threading
@@ -28,7 +29,8 @@ SCHEMA = """
 CREATE TABLE IF NOT EXISTS calls (
     key TEXT PRIMARY KEY, text TEXT NOT NULL, finish_reason TEXT NOT NULL,
     prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, estimated INTEGER NOT NULL,
-    extra TEXT NOT NULL, latency_s REAL NOT NULL, attempts INTEGER NOT NULL, at REAL NOT NULL
+    extra TEXT NOT NULL, latency_s REAL NOT NULL, attempts INTEGER NOT NULL, at REAL NOT NULL,
+    model TEXT NOT NULL DEFAULT '', batch INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS possibly_paid (
     key TEXT NOT NULL, model TEXT NOT NULL, problem TEXT NOT NULL,
@@ -38,8 +40,11 @@ CREATE TABLE IF NOT EXISTS batches (
     token TEXT PRIMARY KEY, model TEXT NOT NULL, id TEXT NOT NULL, keys TEXT NOT NULL, at REAL NOT NULL
 );
 """
+ADDED = {"model": "TEXT NOT NULL DEFAULT ''", "batch": "INTEGER NOT NULL DEFAULT 0"}
+"""Columns that a ledger of an earlier version lacks."""
 COLUMNS = (
-    "key, text, finish_reason, prompt_tokens, completion_tokens, estimated, extra, latency_s, attempts, at"
+    "key, text, finish_reason, prompt_tokens, completion_tokens, estimated, extra, latency_s, attempts, at, "
+    "model, batch"
 )
 BUSY_S = 60
 
@@ -66,6 +71,17 @@ class OpenBatch:
     id: str
     keys: tuple[str, ...]
     at: float
+
+
+@dataclass(frozen=True)
+class ModelStats:
+    """The live calls of one model, those by the Batch API apart; `model` is empty where none is recorded."""
+
+    model: str
+    batch: bool
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
 
 
 @dataclass(frozen=True)
@@ -161,22 +177,35 @@ class Ledger:
 
     def iterate(self) -> Iterator[Entry]:
         """Yield the live entries by key."""
-        for row in self._connection().execute(f"SELECT {COLUMNS} FROM calls ORDER BY key"):  # noqa: S608
+        for row in self._connection().execute(f"SELECT {COLUMNS} FROM calls ORDER BY key"):  # noqa: S608 - constant columns
             yield _read_row(row)
 
     def shipped_keys(self) -> frozenset[str]:
         """Give the keys that shipped ledgers hold."""
         return frozenset(self._shipped)
 
-    def prune(self, before: float, *, dry_run: bool = False) -> int:
-        """Delete live entries recorded before a time (seconds since the epoch); return how many."""
-        connection = self._connection()
-        (count,) = connection.execute("SELECT count(*) FROM calls WHERE at < ?", (before,)).fetchone()
-        if not dry_run and count:
-            statements = ("DELETE FROM calls WHERE at < ?", "DELETE FROM possibly_paid WHERE at < ?")
-            self._committer.submit([(statement, (before,)) for statement in statements]).result()
-            connection.execute("VACUUM")
-        return int(count)
+    def prune(self, before: float, *, model: str | None = None, dry_run: bool = False) -> list[ModelStats]:
+        """Delete live entries recorded before a time (seconds since the epoch); tell what they were.
+
+        model: only those of one model.
+        """
+        found = self.count_models(before, model)
+        if not dry_run and found:
+            chosen, values = "at < ? AND (? IS NULL OR model = ?)", (before, model, model)
+            deletes = (f"DELETE FROM calls WHERE {chosen}", f"DELETE FROM possibly_paid WHERE {chosen}")  # noqa: S608 - our own conditions
+            self._committer.submit([(delete, values) for delete in deletes]).result()
+            self._connection().execute("VACUUM")
+        return found
+
+    def count_models(self, before: float = math.inf, model: str | None = None) -> list[ModelStats]:
+        """Count the live calls by model, and by whether they came by the Batch API."""
+        self._committer.flush()
+        rows = self._connection().execute(
+            "SELECT model, batch, count(*), sum(prompt_tokens), sum(completion_tokens) FROM calls "
+            "WHERE at < ? AND (? IS NULL OR model = ?) GROUP BY model, batch ORDER BY model, batch",
+            (before, model, model),
+        )
+        return [ModelStats(name, bool(batch), *counts) for name, batch, *counts in rows]
 
     def stats(self) -> LedgerStats:
         """Count what is held. Tokens are those of the live calls."""
@@ -213,6 +242,7 @@ class Ledger:
         try:
             with contextlib.closing(self._connect()) as connection:
                 connection.executescript(SCHEMA)
+                _add_columns(connection)
         except sqlite3.Error as error:
             raise BadInput(
                 self.path, f"cannot be used as the ledger: {error}", hint="move the file away"
@@ -235,16 +265,41 @@ class Ledger:
         return connection
 
 
-INSERT = f"INSERT OR IGNORE INTO calls ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
+INSERT = f"INSERT OR IGNORE INTO calls ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - constant columns
+
+
+def _add_columns(connection: sqlite3.Connection) -> None:
+    """Bring the table of an earlier version up to date; another process may be doing the same."""
+    there = {row[1] for row in connection.execute("PRAGMA table_info(calls)")}
+    for name in ADDED.keys() - there:
+        try:
+            connection.execute(f"ALTER TABLE calls ADD COLUMN {name} {ADDED[name]}")
+        except sqlite3.OperationalError as error:
+            if "duplicate column" not in str(error):
+                raise
 
 
 def _write_row(entry: Entry) -> tuple[object, ...]:
     extra = json.dumps(dict(entry.extra), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return (entry.key, entry.text, entry.finish_reason, entry.prompt_tokens, entry.completion_tokens,
-            int(entry.estimated), extra, entry.latency_s, entry.attempts, entry.at)  # fmt: skip
+            int(entry.estimated), extra, entry.latency_s, entry.attempts, entry.at, entry.model,
+            int(entry.batch))  # fmt: skip
 
 
-def _read_row(row: tuple[str, str, str, int, int, int, str, float, int, float]) -> Entry:
-    key, text, finish, prompt, completion, estimated, extra, latency, attempts, at = row
+def _read_row(row: tuple[str, str, str, int, int, int, str, float, int, float, str, int]) -> Entry:
+    key, text, finish, prompt, completion, estimated, extra, latency, attempts, at, model, batch = row
     more = json.loads(extra) if extra != "{}" else {}
-    return Entry(key, text, finish, prompt, completion, bool(estimated), more, latency, attempts, at)
+    return Entry(
+        key,
+        text,
+        finish,
+        prompt,
+        completion,
+        bool(estimated),
+        more,
+        latency,
+        attempts,
+        at,
+        model,
+        bool(batch),
+    )

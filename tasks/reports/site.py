@@ -12,7 +12,8 @@ from typing import Any
 
 from tasks.errors import BadInput
 from tasks.files import write_text
-from tasks.reports.page import PAGES, SUMMARY
+from tasks.reports.page import PAGES
+from tasks.reports.record import RECORD
 
 STYLE = Path(__file__).parent / "pages" / "report.css"
 
@@ -23,7 +24,7 @@ def write_index(reports: Sequence[Path], out: Path) -> None:
     Raises BadInput where a folder holds no report.
     """
     entries = [
-        {**_read_summary(folder), "link": Path(os.path.relpath(folder / "index.html", out.parent)).as_posix()}
+        {**_read_record(folder), "link": Path(os.path.relpath(folder / "index.html", out.parent)).as_posix()}
         for folder in reports
     ]
     entries.sort(key=lambda each: (each["flow"], each["title"], each["link"]))
@@ -33,10 +34,10 @@ def write_index(reports: Sequence[Path], out: Path) -> None:
     write_text(out, page)
 
 
-def _read_summary(folder: Path) -> dict[str, Any]:
-    path = folder / SUMMARY
+def _read_record(folder: Path) -> dict[str, Any]:
+    path = folder / RECORD
     try:
-        summary: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise BadInput(path, "is no report's summary", hint="run the report's stage") from error
-    return summary
+        raise BadInput(path, "is no report's record", hint="run the report's stage") from error
+    return record

@@ -9,6 +9,7 @@ results are kept, since a dataset asks the same databases, and the same gold que
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import math
 import mmap
@@ -220,6 +221,8 @@ def _give_up_rights(memory: int) -> None:
 
 def main() -> None:
     """Answer batches until stdin ends, or memory did."""
+    # What it keeps holds no cycles, and the collector would walk all kept rows again and again.
+    gc.disable()
     setup = json.loads(sys.argv[1])
     page = mmap.mmap(setup["page"], POSITION.size)
     worker = Worker(setup, page)

@@ -130,13 +130,8 @@ def flights(
         "airlines": _pick(known["airlines"], {row["carrier"] for row in drawn}, AIRLINES),
         "airports": _pick(known["airports"], ports, AIRPORTS),
         "planes": _pick(known["planes"], {row["tailnum"] for row in drawn}, PLANES),
-        "flights": [
-            (number, _date(row), *_convert(row, FLIGHTS)) for number, row in enumerate(drawn, start=1)
-        ],
-        "weather": [
-            (number, row["origin"], f"{_date(row)} {int(row['hour']):02d}:00", *_convert(row, WEATHER))
-            for number, row in enumerate(felt, start=1)
-        ],
+        "flights": [(number, *convert_flight(row)) for number, row in enumerate(drawn, start=1)],
+        "weather": [(number, *convert_hour(row)) for number, row in enumerate(felt, start=1)],
     }
     rows_in = len(flown) + len(hours) + sum(len(rows) for rows in known.values())
     rows_out = write_database(out, SCHEMA, tables)
@@ -156,7 +151,7 @@ def flights(
 def _read(path: Path, columns: Sequence[tuple[str, Convert]], *more: str) -> Iterator[Record]:
     """Read a CSV file's rows. Raises BadInput where it lacks one of the columns that are needed."""
     try:
-        text = _open_text(path)
+        text = open_text(path)
     except (OSError, zipfile.BadZipFile, KeyError) as error:
         raise BadInput(path, f"cannot be read: {error}", hint="`make setup` copies it") from error
     with text:
@@ -168,7 +163,8 @@ def _read(path: Path, columns: Sequence[tuple[str, Convert]], *more: str) -> Ite
         yield from rows
 
 
-def _open_text(path: Path) -> io.TextIOBase:
+def open_text(path: Path) -> io.TextIOWrapper:
+    """Open a CSV file, or the one in an archive that is named for it."""
     if path.suffix != ".zip":
         return path.open(encoding="utf-8", newline="")
     with zipfile.ZipFile(path) as archive:
@@ -208,8 +204,19 @@ def _date(row: Record) -> str:
 def _pick(
     rows: Mapping[str, Record], keys: Iterable[str], columns: Sequence[tuple[str, Convert]]
 ) -> list[tuple[Cell, ...]]:
-    return [_convert(rows[key], columns) for key in sorted(keys)]
+    return [convert_row(rows[key], columns) for key in sorted(keys)]
 
 
-def _convert(row: Record, columns: Sequence[tuple[str, Convert]]) -> tuple[Cell, ...]:
+def convert_flight(row: Record) -> tuple[Cell, ...]:
+    """Take a flight's cells, in the table's order, without its number."""
+    return _date(row), *convert_row(row, FLIGHTS)
+
+
+def convert_hour(row: Record) -> tuple[Cell, ...]:
+    """Take an hour of weather's cells, in the table's order, without its number."""
+    return row["origin"], f"{_date(row)} {int(row['hour']):02d}:00", *convert_row(row, WEATHER)
+
+
+def convert_row(row: Record, columns: Sequence[tuple[str, Convert]]) -> tuple[Cell, ...]:
+    """Take a line's cells as the database holds them; `NA` becomes NULL."""
     return tuple(None if row[name] in {"NA", ""} else convert(row[name]) for name, convert in columns)

@@ -78,6 +78,14 @@ def copy_packaged(target: Path = TARGET, files: tuple[PackagedFile, ...] = FILES
     return [path for file, content in contents.items() if (path := _place(target, file, content))]
 
 
+def describe_packaged(path: str) -> dict[str, str]:
+    """Say which package's file a raw file is; nothing where it is none of the sample's."""
+    for each in FILES:
+        if path == (TARGET / Path(each.path).name).as_posix():
+            return {"package": f"{each.package} {each.version}", "sha256": each.sha256}
+    return {}
+
+
 def _read_checked(file: PackagedFile) -> bytes:
     source = _find(file.package) / file.path
     try:

@@ -10,7 +10,7 @@ import json
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from playwright.sync_api import Browser, Page
 from flows.prefect_server import use_prefect
 from flows.settings import find_project
 from tasks.errors import BadInput, BenchloomError
+from tests.browser.assessments import open_answer
 from tests.browser.watch import Complaints, open_chromium
 
 LARGEST = 300_000
@@ -65,7 +66,7 @@ def look(root: Path, pictures: Path | None, prefect: str | None, no_prefect: boo
 
 
 def look_at_site(browser: Browser, site: Path, pictures: Path) -> list[str]:
-    """Open the front page and every report; take pictures of the first."""
+    """Open the front page and every report; take pictures of the first of each kind."""
     pages = sorted(site.glob("*/*/index.html"))
     if not pages or not (site / "index.html").is_file():
         raise BadInput(site, "holds no report", hint="benchloom report")
@@ -78,14 +79,23 @@ def look_at_site(browser: Browser, site: Path, pictures: Path) -> list[str]:
             page = new_page(browser, complaints, scheme, width)
             page.goto(path.resolve().as_uri())
             page.wait_for_selector("#list a")
-            if path == pages[0]:
-                name = "report.png" if look_name == "light" else f"report_{look_name}.png"
+            kind, part, open_part = find_kind(path)
+            first = path == next(each for each in pages if find_kind(each)[0] == kind)
+            if first:
+                name = f"{kind}.png" if look_name == "light" else f"{kind}_{look_name}.png"
                 page.screenshot(path=pictures / name)
-            open_question(page)
-            if path == pages[0]:
-                page.screenshot(path=pictures / f"question_{look_name}.png")
+            open_part(page)
+            if first:
+                page.screenshot(path=pictures / f"{part}_{look_name}.png")
             page.context.close()
     return complaints.lines
+
+
+def find_kind(page: Path) -> tuple[str, str, Callable[[Page], None]]:
+    """Tell what a page is: its name in pictures, that of the part which is opened, and how it is opened."""
+    if (page.parent / "assessment.js").is_file():
+        return "assessment", "answer", open_answer
+    return "report", "question", open_question
 
 
 def open_question(page: Page) -> None:

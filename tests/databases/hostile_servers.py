@@ -212,7 +212,8 @@ MEMORY = {
     ],
 }  # fmt: skip
 MAY_ANSWER = {
-    "postgresql": {"deep brackets", "many terms", "numeric power", "backslash"},
-    "mariadb": {"deep brackets", "many terms", "regexp bomb", "sequence table", "backslash"},
+    "postgresql": {"deep brackets", "many terms", "numeric power", "backslash", "regexp bomb"},
+    "mariadb": {"deep brackets", "many terms", "regexp bomb", "sequence table", "backslash", "endless count"},
 }
-"""Statements that the engine defuses by itself: what they answer is small, and true."""
+"""Statements that the engine defuses by itself, or that a quick machine ends in time: what they answer is
+small, and true."""

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import yaml
 
+from tasks.artifacts.parquet import count_rows
 from tasks.sources.packages import copy_packaged
 
 ROOT = Path(__file__).parents[2]
@@ -24,6 +25,7 @@ NOWHERE = "run.endpoints.qwen25-coder-1b5={url: 'http://127.0.0.1:9/v1', retries
 class Sample:
     root: Path
     environment: dict[str, str] = field(init=False)
+    begun: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         programs = [str(Path(sys.executable).parent), os.environ["PATH"]]
@@ -50,12 +52,30 @@ class Sample:
         assert "Traceback" not in done.stderr
         return done.stderr
 
-    def start(self, *words: str) -> subprocess.Popen[str]:
+    def start(self, *words: str, plain: bool = True) -> subprocess.Popen[str]:
         """Begin a replay in a process group of its own."""
-        return subprocess.Popen(
-            self.command("flows.cli", "run", "--replay", "--plain", *words),
-            cwd=self.root, env=self.environment, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        return self._begin("flows.cli", "run", "--replay", *(["--plain"] if plain else []), *words)
+
+    def start_dvc(self, *words: str) -> subprocess.Popen[str]:
+        """Begin a DVC command in a process group of its own."""
+        return self._begin("dvc", *words)
+
+    def _begin(self, *words: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            self.command(*words),
+            cwd=self.root, env=self.environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
+            text=True, start_new_session=True,
         )  # fmt: skip
+        self.begun.append(process)
+        return process
+
+    def end_all(self) -> None:
+        """Kill what a failed test has left running."""
+        for process in self.begun:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.communicate()
+        self.begun.clear()
 
     def dvc(self, *words: str) -> str:
         done = self.call("dvc", *words)
@@ -96,9 +116,23 @@ def make_sample(root: Path) -> Sample:
     return Sample(root)
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 240) -> None:
+def replay_sample(root: Path) -> Sample:
+    """Make the project and replay it: the undisturbed run, which keeps enough rows for a drill to count."""
+    sample = make_sample(root)
+    sample.run("--set", NOWHERE)
+    for name in ("films", "flights"):
+        assert count_rows(sample.root / f"data/grammar/{name}/unbalanced.parquet") >= 300
+    return sample
+
+
+def wait_for(
+    condition: Callable[[], bool], process: subprocess.Popen[str] | None = None, seconds: float = 1800
+) -> None:
+    """Wait until a condition holds; fail once the process that should bring it about has ended."""
     deadline = time.monotonic() + seconds
     while not condition():
+        ended = process is not None and process.poll() is not None
+        assert not ended, f"ended with {process.returncode} before that: {process.communicate()[1]}"
         assert time.monotonic() < deadline, "did not happen"
         time.sleep(0.05)
 
@@ -106,4 +140,4 @@ def wait_for(condition: Callable[[], bool], seconds: float = 240) -> None:
 def interrupt(process: subprocess.Popen[str], number: signal.Signals = signal.SIGINT) -> str:
     """Send a signal to a process alone, wait for its end, return what it said."""
     process.send_signal(number)
-    return process.communicate(timeout=240)[1]
+    return process.communicate(timeout=1800)[1]

@@ -2,17 +2,20 @@
 
 import sys
 import types
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
 
-from flows.binding import Places, bind
+from flows.binding import Places, bind, read_epoch
 from flows.recorder import Node
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Counts, Drafts, Dropped
 from tasks.databases.entry import DatabaseEntry
 from tasks.errors import BadInput, StageFailed
 from tasks.models.calls import Call
+from tasks.systems.build import SystemEntry
 from tests.flows.conftest import TRIAL_PARAMS
 from tests.flows.trial.answers import Answer
 from tests.flows.trial.words import Word
@@ -25,7 +28,7 @@ def make_node(stage="trial.words", deps=("source.txt",), outs=(WORDS,), key="", 
     return Node(stage.replace(".", "-"), stage, key, tuple(deps), tuple(outs), (), params=tuple(params))
 
 
-def refuse(stage, prompts):
+def refuse(stage, prompts, epoch):
     raise AssertionError("no model is asked here")
 
 
@@ -119,6 +122,25 @@ def test_a_preview_reads_its_own_artifacts_first_and_writes_beside_them(trial, s
     assert len(read_rows(trial.root / WORDS, Word)) == 4
 
 
+def test_a_stage_that_reads_a_stream_gets_it_as_often_as_it_asks(trial, stage):
+    def join(words: Iterable[Word]) -> Drafts[Word]:
+        assert [word.id for word in words] == sorted(word.id for word in words)
+        return Drafts(list(words))
+
+    whole = Places(trial.root, trial.root)
+    bind(make_node(), PARAMS, whole, refuse).call()
+    node = make_node(stage(join), (WORDS,), ("data/trial/join.parquet",))
+    work = bind(node, PARAMS, whole, refuse).call()
+    assert (work.rows_in, work.rows_out) == (4, 4)
+    assert (trial.root / "data/trial/join.parquet").read_bytes() == (trial.root / WORDS).read_bytes()
+
+    preview = Places(trial.root, trial.root / "data/.preview", 2)
+    assert bind(node, PARAMS, preview, refuse).call().rows_in == 2
+    (trial.root / WORDS).unlink()
+    with pytest.raises(BadInput, match=r"words.parquet: cannot be read as Parquet"):
+        bind(node, PARAMS, whole, refuse)
+
+
 def test_an_argument_that_is_no_dependency_is_named(trial):
     with pytest.raises(BadInput, match=r"trial-words has no dependency for the argument 'source'"):
         bind(make_node(deps=("raw.txt",)), PARAMS, Places(trial.root, trial.root), refuse)
@@ -166,3 +188,88 @@ def test_an_artifact_with_other_columns_is_named_with_what_to_do(trial, stage):
     bind(make_node(), PARAMS, places, refuse).call()
     with pytest.raises(BadInput, match=r"words.parquet: has the columns id, text, origin, not id, reason"):
         bind(make_node(stage(read), (WORDS,)), PARAMS, places, refuse)
+
+
+class Assessment(BaseModel):
+    database: str
+    system: str
+    questions: int = 3
+
+
+FANNED = {
+    **PARAMS,
+    "systems": {
+        "weak": {"kind": "rag", "top_k": 1},
+        "far": {"kind": "http", "version": "2", "answer": {"body": {"q": "{question}"}, "text": "a"}},
+    },
+    "assessments": {"shop-far": {"database": "shop", "system": "far"}},
+    "evaluation": {"as_of": "monday"},
+}
+
+
+def bind_fanned(trial, function, params=("assessments.shop-far", "systems", "evaluation"), **changes):
+    node = make_node(function, (), (), key="shop-far", params=params)
+    return bind(node, {**FANNED, **changes}, Places(trial.root, trial.root), refuse)
+
+
+def test_a_stage_gets_the_entry_it_is_fanned_out_over_and_what_that_names(trial, stage):
+    given = {}
+
+    def look(
+        key: str,
+        entry: Assessment,
+        database: DatabaseEntry,
+        system: SystemEntry,
+        systems: Mapping[str, SystemEntry],
+    ) -> None:
+        given.update(key=key, entry=entry, database=database, system=system, systems=systems)
+
+    bind_fanned(trial, stage(look)).call()
+    assert given["key"] == "shop-far"
+    assert given["entry"] == Assessment(database="shop", system="far")
+    assert given["database"].file == trial.root / "shop.sqlite"
+    assert (given["system"].kind, given["system"].version) == ("http", "2")
+    assert sorted(given["systems"]) == ["far", "weak"]
+
+
+def test_a_stage_that_is_fanned_out_over_systems_gets_its_own(trial, stage):
+    given = []
+
+    def look(system: SystemEntry) -> None:
+        given.append(system)
+
+    node = make_node(stage(look), (), (), key="weak", params=("systems.weak",))
+    bind(node, FANNED, Places(trial.root, trial.root), refuse).call()
+    assert (given[0].kind, given[0].retriever) == ("rag", "keyword")
+
+
+@pytest.mark.parametrize(
+    ("systems", "said"),
+    [
+        ({"far": {"kind": "rag", "topk": 1}}, r"params.yaml: systems.far.rag.topk"),
+        ({"far": {"kind": "robot"}}, r"params.yaml: systems.far: .*'robot'"),
+        ({}, r"params.yaml: systems.far"),
+    ],
+)
+def test_a_wrong_system_is_named(trial, stage, systems, said):
+    def look(system: SystemEntry) -> None:
+        raise AssertionError
+
+    with pytest.raises(BadInput, match=said):
+        bind_fanned(trial, stage(look), systems=systems)
+
+
+def test_an_entry_that_dvc_yaml_does_not_declare_is_told(trial, stage):
+    def look(entry: Assessment) -> None:
+        raise AssertionError
+
+    with pytest.raises(BadInput, match=r"declares no one parameter <section>"):
+        bind_fanned(trial, stage(look), params=("systems",))
+
+
+def test_only_a_stage_that_declares_the_evaluation_asks_under_its_night():
+    assert read_epoch(make_node(params=("trial.words", "systems", "evaluation")), FANNED) == "monday"
+    assert read_epoch(make_node(params=("evaluation.as_of",)), FANNED) == "monday"
+    assert read_epoch(make_node(params=("trial.words", "systems")), FANNED) == ""
+    assert read_epoch(make_node(params=("evaluation",)), {"evaluation": {"as_of": ""}}) == ""
+    assert read_epoch(make_node(params=("evaluation",)), {}) == ""

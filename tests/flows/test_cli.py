@@ -1,14 +1,17 @@
 """The command line as a stranger meets it."""
 
+import errno
 import subprocess
 import sys
 
 import pytest
 
+from flows import cli
+
 CLI = [sys.executable, "-m", "flows.cli"]
 COMMANDS = (
-    "init", "run", "stage", "plan", "status", "score", "snapshot", "lineage", "report",
-    "doctor", "stop", "ledger", "model",
+    "init", "run", "stage", "plan", "status", "score", "evaluate", "snapshot", "lineage", "report",
+    "doctor", "stop", "ledger", "model", "nightly",
 )  # fmt: skip
 
 
@@ -32,7 +35,7 @@ def test_help_names_every_command_and_imports_nothing_heavy():
         assert f"\n  {command} " in done.stdout
 
 
-@pytest.mark.parametrize("command", [c for c in COMMANDS if c not in ("ledger", "model")])
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c not in ("ledger", "model", "nightly")])
 def test_every_command_has_help_with_an_example(command):
     assert f"Example: benchloom {command}" in call(command, "--help").stdout
 
@@ -56,3 +59,14 @@ def test_outside_a_project_it_says_so(tmp_path):
     done = call("status", cwd=tmp_path)
     assert done.returncode == 2
     assert "no Benchloom project here" in done.stderr
+
+
+def test_a_full_disk_is_one_line_wherever_it_is_met(monkeypatch, capsys):
+    def fail(**_):
+        raise OSError(errno.ENOSPC, "No space left on device", ".dvc/tmp/lock")
+
+    monkeypatch.setattr(cli, "app", fail)
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 1
+    assert capsys.readouterr().err.startswith("benchloom: the disk is full; make room and run the same")

@@ -2,8 +2,7 @@
 
 import pytest
 
-from tasks.artifacts.parquet import count_rows
-from tests.flows.sample import NOWHERE, Sample, make_sample, wait_for
+from tests.flows.sample import Sample, replay_sample, wait_for
 
 pytestmark = [pytest.mark.drill, pytest.mark.timeout(3600)]
 UP_TO_DATE = "Data and pipelines are up to date."
@@ -22,11 +21,7 @@ FRESH = {"parameter": "grammar-balanced@films", "prompt": "grammar-fill-in@films
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory) -> Sample:
-    sample = make_sample(tmp_path_factory.mktemp("sample"))
-    sample.run("--set", NOWHERE)
-    for name in ("films", "flights"):
-        assert count_rows(sample.root / f"data/grammar/{name}/unbalanced.parquet") >= 300
-    return sample
+    return replay_sample(tmp_path_factory.mktemp("sample"))
 
 
 def test_after_our_run_dvc_has_nothing_to_do(sample):

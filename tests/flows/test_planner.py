@@ -1,12 +1,15 @@
 """What `plan` says beforehand, held against what the run then really asks."""
 
+import functools
 import json
+import math
 
 import pytest
 
 from flows.commands.plan import show, to_document
 from flows.planner import UNKNOWN, plan_stages
 from flows.selection import order_nodes
+from tasks.errors import StageFailed
 
 ONE_PAID = 20 * 100 / 1e6 + 5 * 1000 / 1e6
 """Dollars of one call: 20 prompt and 5 completion tokens at the trial's prices."""
@@ -70,6 +73,27 @@ def test_with_its_inputs_at_hand_the_new_calls_are_exact_and_the_run_makes_them(
     assert planned.tokens.low <= 2 * 25 <= planned.tokens.high
     assert outcome.paid_usd == pytest.approx(2 * ONE_PAID)
     assert planned.usd.low <= outcome.paid_usd <= planned.usd.high
+
+
+def test_a_stage_that_cannot_go_on_without_an_answer_has_no_upper_end(trial, monkeypatch):
+    """As the company's profile: without a name there is nothing to ask about."""
+    from tests.flows.trial import answers as module
+
+    plain = module.answers
+
+    @functools.wraps(plain)
+    async def give_up(words, ask):
+        drafts = await plain(words[:1], ask)
+        if not drafts.rows:
+            raise StageFailed("trial.answers: no answer to begin with")
+        return await plain(words, ask)
+
+    trial.run()
+    monkeypatch.setattr(module, "answers", give_up)
+    trial.set(roles={"generator": {"model": "tester", "temperature": 0.5, "top_p": 1.0, "max_tokens": 10}})
+    planned = plan(trial)["trial-answers"]
+    assert (planned.calls.low, planned.calls.high, planned.exact_calls) == (1, math.inf, None)
+    assert show(planned.calls) == "at least 1"
 
 
 def test_after_a_stale_stage_the_last_run_gives_a_range_marked_as_such(trial):

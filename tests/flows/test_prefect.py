@@ -85,8 +85,23 @@ def test_a_run_under_prefect(project, benchloom):
     assert yaml.safe_load(project.read("dvc.lock")) == theirs
 
 
-@pytest.mark.drill
 @pytest.mark.timeout(280)
+def test_a_run_whose_server_does_not_come_up_goes_on_without_it(project, benchloom, tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/sitecustomize.py").write_text(
+        "import sys\nif 'prefect' in sys.orig_argv: raise SystemExit(1)\n"
+    )
+    path = os.pathsep.join([str(tmp_path / "bin"), *sys.path])
+    done = benchloom(PYTHONPATH=path)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "the prefect server did not start; its log is" in done.stderr
+    assert "this run goes on without Prefect" in done.stderr
+    assert "3 stages: 3 ran" in done.stderr
+
+
+@pytest.mark.drill
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_under_prefect_ends_the_stage_that_runs_and_the_next_run_goes_on(project, benchloom, number):
     slow = "sleep 120 && wc -c < first.txt > third.txt"
@@ -99,7 +114,7 @@ def test_a_signal_under_prefect_ends_the_stage_that_runs_and_the_next_run_goes_o
         stderr=subprocess.PIPE,
         text=True,
     )
-    wait_for(lambda: (project.root.parent / "second.runs").exists())
+    wait_for(lambda: (project.root.parent / "second.runs").exists(), process)
     said = interrupt(process, number)
     assert process.returncode == 130
     assert "Traceback" not in said

@@ -1,6 +1,7 @@
+import sys
 import threading
 
-from flows.progress import Reporter
+from flows.progress import Reporter, say_line
 from tasks.models.progress import Progress
 
 
@@ -20,3 +21,18 @@ def test_a_line_is_said_while_calls_wait_and_none_when_nothing_does():
     reporter.stop()
     assert len(said) == 1
     assert "3 answered, 5 waiting" in said[0]
+
+
+def test_a_line_and_its_end_are_one_piece_so_that_threads_do_not_mix(monkeypatch):
+    pieces = []
+
+    class Screen:
+        def write(self, text):
+            pieces.append(text)
+
+        def flush(self):
+            pass
+
+    monkeypatch.setattr(sys, "stderr", Screen())
+    say_line("one stage ran")
+    assert pieces == ["one stage ran\n"]

@@ -1,13 +1,19 @@
 """The runner against real DVC: after ours theirs has nothing to do, and the other way round."""
 
+import errno
 import json
 import os
+import subprocess
+import sys
 import threading
 import time
 
 import pytest
 import yaml
+import zc.lockfile
+from dvc.repo import Repo
 
+from flows.dvc_boundary import hold_repo, translate_errors
 from flows.recorder import Recorder
 from tasks.errors import ChangedWhileRunning, LockHeld, StageFailed
 
@@ -86,6 +92,18 @@ def test_a_dependency_edited_while_its_stage_runs_fails_it_and_records_nothing(p
     assert "first" in project.dvc("status")
 
 
+def test_a_dependency_that_goes_away_is_named(project):
+    recorder = Recorder(project.root)
+    with recorder.hold("first"):
+        assert not recorder.restore("first")
+        (project.root / "raw.txt").unlink()
+        with pytest.raises(StageFailed, match=r"^first: .*raw\.txt"):
+            recorder.begin("first")
+    gone = pytest.raises(StageFailed, match=r"^first: raw\.txt went away while it was read; bring it back")
+    with gone, translate_errors(project.root, "first"):
+        (project.root / "raw.txt").read_text()
+
+
 def test_a_failed_stage_stops_what_depends_on_it_and_nothing_else(project):
     project.write("dvc.yaml", project.read("dvc.yaml").replace("tr a-z A-Z < first.txt", "false"))
     states = project.states()
@@ -149,3 +167,73 @@ def test_two_stages_that_read_one_path_hold_it_until_the_last_is_done(project):
 def test_the_lock_file_is_sorted_whatever_the_order_of_completion(project):
     project.states()
     assert list(yaml.safe_load(project.read("dvc.lock"))["stages"]) == ["first", "second", "third"]
+
+
+def test_what_another_process_holds_is_named_in_one_line_of_ours(project):
+    project.states()
+    recorder = Recorder(project.root)
+    begun = recorder.begin("first")
+    rwlock = project.root / ".dvc" / "tmp" / "rwlock"
+    holder = {"pid": os.getppid(), "cmd": "dvc repro first"}
+    rwlock.write_text(json.dumps({"write": {str(project.root / "first.txt"): holder}, "read": {}}))
+    line = f"first: another run holds first.txt (PID {os.getppid()}: dvc repro first); run the same"
+    for touch in (
+        lambda: recorder.explain("first", patience_s=0),
+        lambda: recorder.finish("first", begun),
+        lambda: recorder.adopt("first"),
+        lambda: recorder.restore("first"),
+    ):
+        with pytest.raises(LockHeld) as caught:
+            touch()
+        assert str(caught.value).startswith(line)
+        assert "\n" not in str(caught.value)
+
+
+def test_a_path_that_is_free_again_soon_is_waited_for(project):
+    recorder = Recorder(project.root)
+    rwlock = project.root / ".dvc" / "tmp" / "rwlock"
+    holder = {"pid": os.getppid(), "cmd": "another run"}
+    rwlock.write_text(json.dumps({"write": {str(project.root / "first.txt"): holder}, "read": {}}))
+    timer = threading.Timer(1.0, lambda: rwlock.write_text("{}"))
+    timer.start()
+    with recorder.hold("first"):
+        assert timer.finished.is_set()
+    timer.join()
+
+
+def test_the_process_with_the_repository_lock_is_named(project):
+    code = (
+        "import sys, time; from dvc.repo import Repo; r = Repo(sys.argv[1]); r.lock.lock(); "
+        "print('locked', flush=True); time.sleep(60)"
+    )
+    other = subprocess.Popen([sys.executable, "-c", code, str(project.root)], stdout=subprocess.PIPE)
+    try:
+        assert other.stdout.readline() == b"locked\n"
+        with (
+            pytest.raises(LockHeld, match=rf"another run holds DVC's lock on .* \(PID {other.pid}: "),
+            hold_repo(Repo(str(project.root)), patience_s=0),
+        ):
+            pass
+    finally:
+        other.kill()
+        other.communicate()
+
+
+def test_a_lock_that_could_not_be_written_on_a_full_disk_is_not_held_by_ourselves(project, monkeypatch):
+    repo, kept = Repo(str(project.root)), []
+    room = zc.lockfile.LockFile._on_lock
+
+    def fail(lock):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    for touch in (hold_repo(repo), translate_errors(project.root, "first")):
+        monkeypatch.setattr(zc.lockfile.LockFile, "_on_lock", fail)
+        try:
+            with touch:
+                repo.lock.lock()
+        except OSError as error:
+            kept.append(error)  # as a run keeps it
+        monkeypatch.setattr(zc.lockfile.LockFile, "_on_lock", room)
+        with hold_repo(repo, patience_s=0):
+            pass
+    assert [error.errno for error in kept] == [errno.ENOSPC] * 2

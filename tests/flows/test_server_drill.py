@@ -13,13 +13,16 @@ from pathlib import Path
 
 import pytest
 import yaml
+from sqlalchemy import make_url
 
 from tasks.artifacts.parquet import count_rows
+from tests.databases.gate import open_gate
 from tests.databases.servers import PASSWORD, PASSWORD_ENV, Place, copy_tables, open_place
 
 ROOT = Path(__file__).parents[2]
 TARGET = "grammar-dataset@flights"
 COMPARED = ("schema", "sql_templates", "text_templates", "back_check", "fill_in", "unbalanced", "balanced")
+BRING_ALL_UP = ("flows.cli", "run", "--replay", "--plain")
 BRING_UP = ("flows.cli", "run", TARGET, "--replay", "--plain")
 
 
@@ -81,6 +84,12 @@ class Project:
             path.unlink()
         shutil.rmtree(self.root / ".dvc/cache")
 
+    def forget_both_fill_ins(self) -> None:
+        """Make the films stale too, which no server is asked for."""
+        for path in (self.root / "data/grammar/films").glob("fill_in*"):
+            path.unlink()
+        self.forget_fill_in()
+
     def bring_up_kicked(self, place: Place) -> tuple[int, str]:
         """Run while the reader's connections are ended again and again."""
         process = self.start(*BRING_UP)
@@ -130,6 +139,55 @@ def test_the_same_artifacts_from_a_server_that_goes_away(project: Project, kind:
         assert project.read_artifacts() == expected
         assert "databases.flights: 5 tables" in output
         assert "as recorded" in output
+    assert all(PASSWORD not in output for output in project.outputs)
+    assert find_password(project.root.parent) == []
+
+
+@pytest.mark.drill
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("kind", ["postgresql", "mariadb"])
+def test_a_server_that_stops_while_it_is_read_fails_its_stage_alone(project: Project, kind: str) -> None:
+    """It answers through a gate that shuts in the middle of the fill-in."""
+    code, output = project.run(*BRING_ALL_UP)
+    assert code == 0, output
+    expected = project.read_artifacts()
+    with open_place(kind) as place:
+        copy_tables(project.root / "data/raw/flights/flights.sqlite", place)
+        address = make_url(place.entry.url)
+        with open_gate(address.host, address.port) as gate:
+            url = address.set(host="127.0.0.1", port=gate.port).render_as_string(hide_password=False)
+            project.move({"url": url, "password_env": PASSWORD_ENV, "file": f"snapshots/gate-{kind}.json"})
+            code, output = project.run(*BRING_ALL_UP)
+            assert code == 0, output
+            assert project.read_artifacts() == expected
+            gate.passed = 0
+            project.run(*BRING_ALL_UP)
+            looking = gate.passed
+            project.forget_both_fill_ins()
+            gate.passed = 0
+            project.run(*BRING_ALL_UP)
+            reading = gate.passed - looking
+            assert reading > 10_000
+
+            project.forget_both_fill_ins()
+            gate.passed, gate.limit = 0, looking + reading // 2
+            code, output = project.run(*BRING_ALL_UP)
+            print(output)
+            assert code == 1, output
+            assert "Traceback" not in output
+            failed = [line for line in output.splitlines() if " failed " in line]
+            assert len(failed) == 1
+            assert failed[0].startswith("grammar-fill-in@flights ")
+            assert "databases.flights: the server does not answer" in failed[0]
+            held_up = [line for line in output.splitlines() if " skipped " in line]
+            assert all("@flights " in line for line in held_up)
+            assert any(line.startswith("grammar-fill-in@films ") for line in output.splitlines())
+
+            gate.limit = None
+            gate.open()
+            code, output = project.run(*BRING_ALL_UP)
+            assert code == 0, output
+            assert project.read_artifacts() == expected
     assert all(PASSWORD not in output for output in project.outputs)
     assert find_password(project.root.parent) == []
 

@@ -7,11 +7,16 @@ TOKEN = re.compile(r'\s*("(?:\\.|[^"\\])*"|\[[^\]]*\]|\{\d+(?:,\d+)?\}|[()|?]|[A
 
 
 def accepts(grammar: str, text: str) -> bool:
+    rules = parse_grammar(grammar)
+    return len(text) in _match(rules, ("rule", "root"), text, 0, {})
+
+
+def parse_grammar(grammar: str) -> dict:
     rules = {}
     for line in grammar.splitlines():
         name, _, body = line.partition(" ::= ")
         rules[name] = _parse(TOKEN.findall(body))
-    return len(text) in _match(rules, ("rule", "root"), text, 0, {})
+    return rules
 
 
 def _parse(tokens):

@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from tasks.artifacts.contracts import RESULTS, Finding
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Dropped, Origin, make_id
 from tasks.databases.columns import Column
@@ -24,6 +25,10 @@ class Sample:
 
     def paths(self) -> dict[str, Path]:
         return {stem: self.folder / f"{stem}.parquet" for stem in STEMS}
+
+    def inputs(self) -> dict[str, Path]:
+        """What the dataset and its page are made of."""
+        return {**self.paths(), "contracts": self.folder / "contracts"}
 
 
 def write_sample(root: Path, name: str = "films", groups: int = 4, hostile: bool = False) -> Sample:
@@ -110,6 +115,13 @@ def write_sample(root: Path, name: str = "films", groups: int = 4, hostile: bool
     )
     for stem, made in calls.items():
         write_rows(folder / f"{stem}.calls.parquet", Call, made)
+    found = [
+        Finding(
+            f"{stem}.unique_ids", stem, "unique_ids", "No two rows have the same id.", "held", 9, 0, (), ()
+        )
+        for stem in STEMS
+    ]
+    write_rows(folder / "contracts" / RESULTS, Finding, found)
     return Sample(folder, entry, kept)
 
 

@@ -34,6 +34,7 @@ class ScriptedAsk:
         schema: Mapping[str, Any] | None = None,
         sample: int = 0,
         max_tokens: int | None = None,
+        top_logprobs: int = 0,
     ) -> Answer[Any]:
         rendered = render_prompt(PROMPTS / f"{prompt}.md", fields)
         problem, text, call = "", "", ""

@@ -22,7 +22,7 @@ def made(tmp_path):
     sample = write_sample(tmp_path, hostile=True)
     out = sample.folder / "dataset"
     settings = {"grammar": {"seed": 7}}
-    counts = dataset(**sample.paths(), database=sample.entry, settings=settings, params=Dataset(), out=out)
+    counts = dataset(**sample.inputs(), database=sample.entry, settings=settings, params=Dataset(), out=out)
     return sample, out, counts
 
 
@@ -58,7 +58,7 @@ def test_the_same_rows_give_the_same_bytes(made, tmp_path):
     sample, out, _ = made
     again = tmp_path / "again"
     settings = {"grammar": {"seed": 7}}
-    dataset(**sample.paths(), database=sample.entry, settings=settings, params=Dataset(), out=again)
+    dataset(**sample.inputs(), database=sample.entry, settings=settings, params=Dataset(), out=again)
 
     digests = [
         {each.name: hashlib.sha256(each.read_bytes()).hexdigest() for each in folder.iterdir()}
@@ -93,7 +93,7 @@ def test_the_card_does_not_say_where_the_database_lies(tmp_path):
     out = tmp_path / "out"
     settings = {"databases.films.file": "/elsewhere/films.sqlite", "grammar.balanced.texts": 2}
 
-    dataset(**sample.paths(), database=sample.entry, settings=settings, params=Dataset(), out=out)
+    dataset(**sample.inputs(), database=sample.entry, settings=settings, params=Dataset(), out=out)
 
     card = (out / "README.md").read_text(encoding="utf-8")
     assert "/elsewhere" not in card

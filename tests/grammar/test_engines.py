@@ -14,6 +14,7 @@ from tasks.databases.reflection import reflect
 from tasks.grammar.fill_in import FillIn, fill_in, read_combinations
 from tasks.grammar.pairs import pair
 from tasks.grammar.queries import Query
+from tasks.grammar.rerun import Rerun
 from tasks.grammar.rows import TextTemplate
 from tasks.grammar.sql_templates import SqlTemplates, sql_templates
 from tests.databases.servers import PASSWORD, PASSWORD_ENV, copy_tables, open_place
@@ -82,6 +83,8 @@ def test_every_groups_sql_gives_its_answer_on_every_engine(places):
             for group in groups:
                 rows = database.query(translate(group.sql, database.dialect, schema)).rows
                 assert [list(row) for row in rows] == json.loads(group.answer_rows), group.sql
+            reproduces = Rerun(database, schema).rule()
+            assert {reproduces.check(vars(group)) for group in groups} == {""}
 
 
 def test_a_number_and_a_text_together_lose_no_combination(places):

@@ -2,11 +2,13 @@ import json
 import sqlite3
 from itertools import product
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import SafeDatabase
+from tasks.errors import StageFailed
 from tasks.grammar.fill_in import FillIn, fill_in, fits_text, read_combinations
 from tasks.grammar.queries import Query, write_filled, write_template
 from tasks.grammar.rows import SqlTemplate
@@ -92,6 +94,22 @@ def test_a_query_that_passes_its_limit_is_dropped_with_the_engines_word(tmp_path
     drafts = fill(path, NAMED, limits={"bytes": 10_000})
     assert [each.reason for each in drafts.dropped] == ["sql_failed"]
     assert not drafts.rows
+
+
+def test_a_query_that_passes_its_time_fails_the_stage_rather_than_change_its_bytes(tmp_path):
+    path = make_database(tmp_path / "clinic.sqlite")
+    with sqlite3.connect(path) as connection:
+        connection.executemany(
+            'INSERT INTO visits (leading_doctor, day, reason, "order") VALUES (1, ?, ?, ?)',
+            ((f"day {n}", f"reason {n}", n) for n in range(200_000)),
+        )
+    with pytest.raises(StageFailed) as caught:
+        fill(path, JOINED, limits={"timeout_s": 0.01})
+    line = str(caught.value)
+    assert JOINED.id in line
+    assert "0.01 s" in line
+    assert "grammar.fill_in.limits.timeout_s" in line
+    assert make_template(JOINED).sql in line
 
 
 def test_a_cap_draws_the_same_groups_whatever_order_the_rows_have(tmp_path):

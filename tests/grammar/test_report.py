@@ -14,7 +14,7 @@ def read_data(path):
 def make(tmp_path, **options):
     sample = write_sample(tmp_path, **options)
     out = tmp_path / "out"
-    return sample, out, report(**sample.paths(), database=sample.entry, out=out)
+    return sample, out, report(**sample.inputs(), database=sample.entry, out=out)
 
 
 def test_every_question_points_at_its_text_group_and_calls(tmp_path):
@@ -61,7 +61,7 @@ def test_the_graph_is_drawn_from_origins(tmp_path):
 def test_the_same_rows_give_the_same_bytes(tmp_path):
     sample, out, _ = make(tmp_path)
     again = tmp_path / "again"
-    report(**sample.paths(), database=sample.entry, out=again)
+    report(**sample.inputs(), database=sample.entry, out=again)
 
     digests = [
         {each.name: hashlib.sha256(each.read_bytes()).hexdigest() for each in at.iterdir()}
@@ -77,7 +77,7 @@ def test_a_question_of_either_set_is_shown(tmp_path):
     write(sample.folder, "unbalanced", Question, sample.questions[1:4], [])
     out = tmp_path / "out"
 
-    report(**sample.paths(), database=sample.entry, out=out)
+    report(**sample.inputs(), database=sample.entry, out=out)
 
     shown = {row[0] for row in read_data(out / "questions.js")["questions"]}
     assert shown == {each.id for each in sample.questions}

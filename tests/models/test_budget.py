@@ -6,6 +6,7 @@ import pytest
 
 from tasks.errors import BadInput, BudgetSpent
 from tasks.models.budget import Budget
+from tasks.models.entries import estimate_tokens
 from tasks.models.settings import Limits, Price
 
 PRICES = {"m": Price(input_usd_per_million=1.0, output_usd_per_million=2.0)}
@@ -22,6 +23,13 @@ def test_what_would_pass_the_limit_is_refused_by_name():
         BudgetSpent, match=r"0 tokens spent.*may need 101.*limit is 100 tokens.*run\.budget\.tokens"
     ):
         asyncio.run(budget.reserve("m", 51, 50))
+
+
+def test_a_prompt_in_another_script_is_not_taken_for_a_short_one():
+    # Common tokenizers give 2 to 5 tokens for these five characters; a quarter of them would be 1.
+    assert estimate_tokens("数据库查询") == 3
+    assert estimate_tokens("database") == 2
+    assert estimate_tokens("") == 1
 
 
 def test_settling_gives_back_what_was_not_used():

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tasks.errors import BadInput
-from tasks.models.ledger import Doubt, Ledger, find_ledger
+from tasks.models.ledger import Doubt, Ledger, ModelStats, find_ledger
 from tasks.models.shipped import write_shipped
 from tests.models.scenes import make_entry, make_request
 
@@ -109,9 +109,9 @@ def test_possibly_paid_calls_are_booked(tmp_path):
 def test_pruning_deletes_what_is_old_and_nothing_else(tmp_path):
     with Ledger(tmp_path / "l.sqlite") as ledger:
         ledger.put_many(make_entry(make_request(number), at=float(number)) for number in range(10))
-        assert ledger.prune(4.0, dry_run=True) == 4
+        assert [each.calls for each in ledger.prune(4.0, dry_run=True)] == [4]
         assert ledger.stats().live_calls == 10
-        assert ledger.prune(4.0) == 4
+        assert [each.calls for each in ledger.prune(4.0)] == [4]
         assert [entry.at for entry in sorted(ledger.iterate(), key=lambda e: e.at)] == [4, 5, 6, 7, 8, 9]
 
 
@@ -121,3 +121,41 @@ def test_the_environment_names_the_ledger_first(tmp_path, monkeypatch):
     monkeypatch.delenv("BENCHLOOM_LEDGER")
     assert find_ledger(tmp_path / "other.sqlite") == tmp_path / "other.sqlite"
     assert find_ledger().name == "ledger.sqlite"
+
+
+def test_calls_are_counted_and_pruned_by_model_and_way(tmp_path):
+    with Ledger(tmp_path / "l.sqlite") as ledger:
+        ledger.put_many(
+            make_entry(make_request(number), at=float(number), model="ab"[number % 2], batch=number >= 8)
+            for number in range(10)
+        )
+        ledger.book_doubt(Doubt("k", "a", "no reply in time", 10, 20, 1.0))
+        ledger.book_doubt(Doubt("l", "b", "no reply in time", 10, 20, 1.0))
+        # make_entry: 7 + 3 tokens. Of the even numbers 0, 2, 4, 6 came singly and 8 by batch.
+        assert ledger.count_models() == [
+            ModelStats("a", False, 4, 28, 12), ModelStats("a", True, 1, 7, 3),
+            ModelStats("b", False, 4, 28, 12), ModelStats("b", True, 1, 7, 3),
+        ]  # fmt: skip
+        assert ledger.prune(5.0, model="a") == [ModelStats("a", False, 3, 21, 9)]
+        assert sorted(entry.at for entry in ledger.iterate()) == [1, 3, 5, 6, 7, 8, 9]
+        assert [doubt.model for doubt in ledger.list_doubts()] == ["b"]
+
+
+def test_a_ledger_of_an_earlier_version_goes_on(tmp_path):
+    path = tmp_path / "l.sqlite"
+    entry = make_entry(make_request(), at=1.0)
+    with sqlite3.connect(path) as connection:
+        connection.execute(
+            "CREATE TABLE calls (key TEXT PRIMARY KEY, text TEXT NOT NULL, finish_reason TEXT NOT NULL, "
+            "prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, estimated INTEGER NOT NULL, "
+            "extra TEXT NOT NULL, latency_s REAL NOT NULL, attempts INTEGER NOT NULL, at REAL NOT NULL"
+            ") WITHOUT ROWID"
+        )
+        values = (entry.key, entry.text, "stop", 7, 3, 0, "{}", 0.0, 1, 1.0)
+        connection.execute("INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+    for _ in range(2):
+        with Ledger(path) as ledger:
+            assert ledger.get(entry.key) == entry
+            assert ledger.count_models()[0] == ModelStats("", False, 1, 7, 3)
+            ledger.put(make_entry(make_request(1), model="m"))
+            assert ledger.get(make_request(1).key()).model == "m"

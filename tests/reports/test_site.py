@@ -7,16 +7,16 @@ from tasks.reports.embed import encode_json
 from tasks.reports.site import write_index
 
 
-def write_summary(folder, title):
+def write_record(folder, title):
     folder.mkdir(parents=True)
-    summary = {"flow": "grammar", "name": folder.name, "title": title, "subtitle": "", "figures": []}
-    (folder / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+    record = {"flow": "grammar", "name": folder.name, "title": title, "subtitle": "", "figures": []}
+    (folder / "report.json").write_text(json.dumps(record), encoding="utf-8")
     return folder
 
 
 def test_reports_are_linked_relatively_and_in_order(tmp_path):
     folders = [
-        write_summary(tmp_path / "grammar" / name, title) for name, title in (("b", "Zoo"), ("a b", "<Ants>"))
+        write_record(tmp_path / "grammar" / name, title) for name, title in (("b", "Zoo"), ("a b", "<Ants>"))
     ]
 
     write_index(folders, tmp_path / "index.html")
@@ -29,7 +29,7 @@ def test_reports_are_linked_relatively_and_in_order(tmp_path):
 
 
 def test_a_folder_without_a_report_is_named(tmp_path):
-    with pytest.raises(BadInput, match=r"films.summary\.json"):
+    with pytest.raises(BadInput, match=r"films.report\.json"):
         write_index([tmp_path / "films"], tmp_path / "index.html")
 
 

@@ -9,7 +9,7 @@ from tasks.artifacts.parquet import write_rows
 from tasks.errors import BadInput
 from tasks.models.ask import Prompt
 from tasks.models.calls import Call, make_call
-from tasks.models.ledger import Ledger
+from tasks.models.ledger import Doubt, Ledger
 from tasks.models.shipped import read_shipped
 from tests.models.scenes import MODEL, LedgerServer, answering, make_entry, make_request, say, serving
 
@@ -51,6 +51,35 @@ def invoke(*arguments):
 def test_stats_are_one_json_object(project):
     facts = json.loads(invoke("stats", "--json").stdout)
     assert (facts["live_calls"], facts["shipped_calls"], facts["prompt_tokens"]) == (6, 0, 42)
+
+
+def test_stats_and_prune_name_models_and_dollars(project):
+    price = {"input_usd_per_million": 10, "output_usd_per_million": 100, "batch_share": 0.5}
+    (project / "params.yaml").write_text(yaml.safe_dump({"run": {"prices": {"dear": price}}}))
+    requests = [make_request(100 + number) for number in range(4)]
+    with Ledger(project / "live.sqlite") as ledger:
+        ledger.put_many(make_entry(each, model="dear", at=1.0) for each in requests[:2])
+        ledger.put_many(make_entry(each, model="dear", batch=True, at=1.0) for each in requests[2:3])
+        ledger.put_many(make_entry(each, model="other", at=1.0) for each in requests[3:])
+        ledger.book_doubt(Doubt("k", "dear", "no reply in time", 1_000, 2_000, 1.0))
+    facts = json.loads(invoke("stats", "--json").stdout)
+    # A call: 7 x $10 + 3 x $100 per million = $0.00037; by batch half of it.
+    told = {(each["model"], each["batch"]): (each["calls"], each["usd"]) for each in facts["models"]}
+    assert told["dear", False] == (2, 0.00074)
+    assert told["dear", True] == (1, 0.000185)
+    assert told["other", False] == (1, None)
+    # At most 1,000 x $10 + 2,000 x $100 per million.
+    assert facts["possibly_paid_models"][0]["usd"] == 0.21
+    shown = invoke("stats").stdout
+    assert "dear: 2 calls, 14 + 6 tokens, $0.0007" in shown
+    assert "dear by batch: 1 calls" in shown
+    assert "other: 1 calls, 7 + 3 tokens, no price in run.prices" in shown
+
+    pruned = json.loads(invoke("prune", "--older-than-days", "1", "--model", "dear", "--json").stdout)
+    assert pruned["deleted"] == 3
+    assert sum(each["usd"] for each in pruned["models"]) == pytest.approx(0.000925)
+    left = json.loads(invoke("stats", "--json").stdout)
+    assert "dear" not in {each["model"] for each in left["models"]}
 
 
 def test_what_is_exported_is_imported_elsewhere(project, monkeypatch):
@@ -101,10 +130,12 @@ def test_verify_of_a_sample_asks_no_more_than_that(project):
 
 
 def test_prune_deletes_only_when_meant(project):
-    assert json.loads(invoke("prune", "--older-than-days", "1", "--dry-run", "--json").stdout) == {
-        "would_delete": 6
-    }
-    assert json.loads(invoke("prune", "--older-than-days", "1", "--json").stdout) == {"deleted": 6}
+    def prune(*words):
+        return json.loads(invoke("prune", "--older-than-days", "1", "--json", *words).stdout)
+
+    assert prune("--dry-run")["would_delete"] == 6
+    assert prune("--model", "another")["deleted"] == 0
+    assert prune()["deleted"] == 6
     assert json.loads(invoke("stats", "--json").stdout)["live_calls"] == 0
 
 

@@ -1,0 +1,118 @@
+"""How many of a company's facts its documents tell, and twenty of them to be read by a person.
+
+`python -m bench.company NAME [FILE.csv]`, after `benchloom run grammar.company.reports`. The columns `kept`
+and `why` of the file are for the person who reads.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from flows.settings import load_params, parse_section
+from tasks.artifacts.parquet import read_rows
+from tasks.artifacts.rows import Dropped, make_id
+from tasks.grammar.company.plans import plan_documents
+from tasks.grammar.company.rows import Client, Employee, Profile, Project
+from tasks.grammar.company.settings import Company
+from tasks.grammar.company.whole import assemble
+from tasks.grammar.facts import Fact
+from tasks.grammar.machine_reading import holds_fact
+from tasks.systems.contract import Document
+
+READ_BY_HAND = 20
+
+
+@dataclass(frozen=True)
+class Told:
+    """One fact of one document. `outcome`: read, or why it is not."""
+
+    id: str
+    document: str
+    fact: Fact
+    outcome: str
+    sentence: str
+
+
+def main() -> None:
+    """Print the shares, and write the file if one is named."""
+    if len(sys.argv) < 2:
+        sys.exit("python -m bench.company NAME [FILE.csv]")
+    name, *files = sys.argv[1:]
+    told = list_told(
+        Path("data/companies") / name, parse_section(load_params(Path()), f"companies.{name}", Company)
+    )
+    facts = {(each.fact.subject, each.fact.attribute) for each in told}
+    read = {(each.fact.subject, each.fact.attribute) for each in told if each.outcome == "read"}
+    print(
+        f"{name}: {len(read)} of {len(facts)} facts are read from a document ({len(read) / len(facts):.3f})"
+    )
+    for outcome in sorted({each.outcome for each in told}):
+        print(f"  {outcome}: {sum(each.outcome == outcome for each in told)} of {len(told)} tellings")
+    for file in files:
+        write_sample(Path(file), told)
+
+
+def list_told(folder: Path, company: Company) -> list[Told]:
+    """List every fact that a document was to tell, with what became of it."""
+    whole = assemble(
+        read_rows(folder / "profile.parquet", Profile),
+        read_rows(folder / "employees.parquet", Employee),
+        read_rows(folder / "clients.parquet", Client),
+        read_rows(folder / "projects.parquet", Project),
+    )
+    documents = {each.id: each for each in read_rows(folder / "documents.parquet", Document)}
+    dropped = {each.id: each.reason for each in read_rows(folder / "documents.dropped.parquet", Dropped)}
+    return [
+        Told(
+            make_id("told", plan.id, fact.id),
+            plan.title,
+            fact,
+            find_outcome(plan.id, fact, documents, dropped),
+            find_sentence(documents[plan.id].text, fact) if plan.id in documents else "",
+        )
+        for plan in plan_documents(whole, company.reports)
+        for section in plan.sections
+        for fact in section.facts
+    ]
+
+
+def find_outcome(plan: str, fact: Fact, documents: Mapping[str, Document], dropped: Mapping[str, str]) -> str:
+    """Say what became of a fact: its document was dropped, or a reader did not find it, or did."""
+    if plan not in documents:
+        return f"document {dropped.get(plan, 'missing')}"
+    return dropped.get(make_id("unread", plan, fact.id), "read")
+
+
+def find_sentence(text: str, fact: Fact) -> str:
+    """Find the sentence that says a fact: it holds every value, and most of the attribute's words."""
+    words = fact.attribute.split()
+    sentences = [each for each in re.split(r"(?<=\.)\s+", text) if holds_fact(each, fact)]
+    return max(
+        sentences, key=lambda each: (fact.subject in each, sum(word in each for word in words)), default=""
+    )
+
+
+def write_sample(path: Path, told: Sequence[Told]) -> None:
+    """Write the facts whose ids hash lowest, to be read one by one against their sentences."""
+    chosen = sorted(told, key=lambda each: make_id("reading", 0, each.id))[:READ_BY_HAND]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(
+            ["id", "document", "subject", "attribute", "values", "outcome", "sentence", "kept", "why"]
+        )
+        for each in sorted(chosen, key=lambda each: each.id):
+            fact = each.fact
+            writer.writerow(
+                [each.id, each.document, fact.subject, fact.attribute, ", ".join(fact.values), each.outcome,
+                 each.sentence, "", ""]
+            )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""Where DVC's errors become ours: one line that names the stage and, of a lock, who holds it."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from traceback import clear_frames
+from typing import Any
+
+import psutil
+from dvc.exceptions import DvcException
+from dvc.lock import LockError
+from dvc.rwlock import RWLockFileCorruptedError, RWLockFileFormatError
+
+from tasks.errors import BadInput, LockHeld, StageFailed
+
+LOCK_PATIENCE_S = 30.0
+"""How long the repository lock is waited for: other processes hold it while they hash."""
+AGAIN = "run the same command again once it has ended"
+BUSY = re.compile(r"'(?P<path>.*)' is busy, it is being blocked by:\n\s*\(PID (?P<pid>\d+)\): (?P<cmd>.*)")
+
+
+@contextmanager
+def translate_errors(root: Path, what: str) -> Iterator[None]:
+    """Raise what DVC raises inside as an error of ours. what: the stage, at the line's head.
+
+    Raises LockHeld (who holds what), BadInput (a lock file that was cut short), StageFailed (the rest,
+    and a file that went away meanwhile).
+    """
+    try:
+        yield
+    except LockError as error:
+        raise LockHeld(f"{what}: {describe_holder(root, error)}; {AGAIN}") from error
+    except (RWLockFileCorruptedError, RWLockFileFormatError) as error:
+        raise BadInput(
+            root / ".dvc" / "tmp" / "rwlock",
+            "was cut short, as on a full disk",
+            hint="remove it once no other run is going on",
+        ) from error
+    except DvcException as error:
+        raise StageFailed(f"{what}: {' '.join(str(error).split())}") from error
+    except FileNotFoundError as error:
+        gone = name_path(root, Path(error.filename or "a file"))
+        raise StageFailed(
+            f"{what}: {gone} went away while it was read; bring it back and run the same command again"
+        ) from error
+    except OSError as error:
+        # A lock file that could not be written on a full disk stays open, and locked by us, for as long as
+        # the frames that the error went through hold it; and a run keeps its errors to its end.
+        clear_frames(error.__traceback__)
+        raise
+
+
+@contextmanager
+def hold_repo(repo: Any, patience_s: float = LOCK_PATIENCE_S) -> Iterator[None]:
+    """Hold DVC's repository lock; a block inside another holds it already.
+
+    Raises LockHeld, naming the process, where another has it for longer than `patience_s`.
+    """
+    if repo.lock.is_locked:
+        yield
+        return
+    deadline = time.monotonic() + patience_s
+    while True:
+        try:
+            repo.lock.lock()
+            break
+        except LockError as error:
+            if time.monotonic() > deadline:
+                root = Path(repo.root_dir)
+                raise LockHeld(f"{describe_holder(root, error)}; {AGAIN}") from error
+        except OSError as error:
+            clear_frames(error.__traceback__)  # see above
+            raise
+    try:
+        yield
+    finally:
+        repo.lock.unlock()
+
+
+def describe_holder(root: Path, error: LockError) -> str:
+    """Say which path is held, by which process and command, as far as DVC knows."""
+    if busy := BUSY.search(str(error)):
+        name = name_path(root, Path(busy["path"]))
+        return f"another run holds {name} (PID {busy['pid']}: {busy['cmd']})"
+    return f"another run holds DVC's lock on {root}{_describe_process(root / '.dvc' / 'tmp' / 'lock')}"
+
+
+def name_path(root: Path, path: Path) -> Path:
+    """Name a path as the project's files name it."""
+    return path.relative_to(root) if path.is_relative_to(root) else path
+
+
+def _describe_process(lock: Path) -> str:
+    """Name the process whose id stands in a lock file; nothing where none does."""
+    with suppress(OSError, ValueError, psutil.Error):
+        process = psutil.Process(int(lock.read_text(encoding="utf-8")))
+        return f" (PID {process.pid}: {' '.join(process.cmdline())})"
+    return ""

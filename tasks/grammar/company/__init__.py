@@ -1,0 +1,1 @@
+"""A fictitious company, made from nothing in six steps (GRAMMAR, appendix G.1)."""

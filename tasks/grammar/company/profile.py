@@ -1,0 +1,71 @@
+"""Stage: the company's profile: its name, trade and services, where and since when (appendix G.1, 1)."""
+
+from __future__ import annotations
+
+from tasks.artifacts.rows import Drafts, Dropped, make_id
+from tasks.errors import StageFailed
+from tasks.grammar.company.rows import Profile
+from tasks.grammar.company.settings import Company
+from tasks.grammar.draws import draw, draw_letter
+from tasks.grammar.inventing import Invention, Inventor
+from tasks.grammar.shapes import shape_coined, shape_phrase, shape_place
+from tasks.models.ask import Ask
+
+OLDEST = 40
+"""Founded at most so many years before the first year of the story."""
+
+
+async def profile(entry: Company, ask: Ask) -> Drafts[Profile]:
+    """Invent the company, one detail a request. Raises StageFailed where it gets no name, trade or town.
+
+    A service that is not found is dropped, unless there is none at all.
+    """
+    seed = entry.seed
+    inventor = Inventor(ask, entry.tries, entry.sure)
+    name = await inventor.invent(
+        "company/company_name",
+        {"about": entry.about},
+        lambda sample: shape_coined(draw_letter(seed, "company", sample)),
+        row="company",
+        kind="company",
+    )
+    known = {"name": _require(name, "name"), "about": entry.about}
+    industry = await inventor.invent("company/industry", known, lambda _: shape_phrase(), row="industry")
+    town = await inventor.invent(
+        "company/town", {}, lambda sample: shape_place(draw_letter(seed, "town", sample)), row="town"
+    )
+    origin = [*name.calls, *industry.calls, *town.calls]
+    services: list[str] = []
+    dropped: list[Dropped] = []
+    for number in range(1, entry.services + 1):
+        found = await inventor.invent(
+            "company/service",
+            {"name": known["name"], "industry": _require(industry, "line of business"), "others": services},
+            lambda _: shape_phrase(),
+            row=f"service {number}",
+        )
+        origin += found.calls
+        if found.name is None:
+            dropped.append(found.drop(f"service {number}"))
+        else:
+            services.append(found.name)
+    if not services:
+        raise StageFailed(
+            f"grammar.company.profile: no service in {entry.tries} tries ({dropped[-1].detail})"
+        )
+    row = Profile(
+        make_id("company", known["name"]),
+        known["name"],
+        _require(industry, "line of business"),
+        _require(town, "town"),
+        entry.years[0] - draw(1, OLDEST, seed, "founded"),
+        tuple(services),
+        tuple(origin),
+    )
+    return Drafts([row], dropped)
+
+
+def _require(found: Invention, what: str) -> str:
+    if found.name is None:
+        raise StageFailed(f"grammar.company.profile: no {what} in {len(found.calls)} calls ({found.problem})")
+    return found.name

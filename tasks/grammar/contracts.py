@@ -1,0 +1,209 @@
+"""Stage: hold every artifact of the flow to its contract; a broken one stops the dataset and its page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tasks.artifacts.contracts import (
+    Contract,
+    Expectation,
+    Origins,
+    RowRule,
+    expect_keyed,
+    expect_match,
+    expect_no_match,
+    expect_no_nulls,
+    expect_unique,
+    raise_broken,
+)
+from tasks.artifacts.export import draft_folder
+from tasks.artifacts.facts import name_beside
+from tasks.artifacts.parquet import read_rows
+from tasks.artifacts.rows import Counts, Dropped
+from tasks.artifacts.validation import validate
+from tasks.databases.columns import Column
+from tasks.databases.content import unchanged
+from tasks.databases.entry import DatabaseEntry
+from tasks.databases.execution import Limits, SafeDatabase
+from tasks.grammar.balanced import Balanced
+from tasks.grammar.rerun import Rerun, leave_out
+from tasks.grammar.row_rules import (
+    Index,
+    expect_balance,
+    expect_filled_sql,
+    expect_filled_text,
+    expect_known,
+    expect_placeholders,
+    expect_query,
+    expect_references,
+    expect_same,
+    expect_template,
+    read_index,
+)
+from tasks.grammar.rows import Group, Question, SqlTemplate, TextTemplate
+from tasks.models.calls import Call
+from tasks.reports.contracts_page import write_contracts
+
+ROWS: Mapping[str, type] = {
+    "schema": Column,
+    "sql_templates": SqlTemplate,
+    "text_templates": TextTemplate,
+    "back_check": TextTemplate,
+    "fill_in": Group,
+    "unbalanced": Question,
+    "balanced": Question,
+}
+AS_GROUP = ("sql", "sql_template", "answer", "answer_rows")
+HASH = r"^[0-9a-f]{16}$"
+
+
+class Contracts(BaseModel):
+    """`grammar.contracts` in params.yaml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    answers: int | None = Field(default=None, ge=1)
+    """Most answers per SQL template that are run again, drawn by seed; null = every one."""
+    seed: int = 0
+    limits: Limits = Limits()
+    """For each answer's query."""
+
+
+def contracts(
+    schema: Path,
+    sql_templates: Path,
+    text_templates: Path,
+    back_check: Path,
+    fill_in: Path,
+    unbalanced: Path,
+    balanced: Path,
+    database: DatabaseEntry,
+    settings: Mapping[str, Any],
+    params: Contracts,
+    out: Path,
+) -> Counts:
+    """Check the artifacts and what stands beside them (`*.dropped`, `*.calls`); write what was found.
+
+    Raises ContractBroken, when all is written, with a line that names artifact, contract, count and ids.
+    """
+    paths = {
+        path.stem: path
+        for path in (schema, sql_templates, text_templates, back_check, fill_in, unbalanced, balanced)
+    }
+    dropped = [name_beside(path, "dropped") for path in paths.values()]
+    calls = [path for path in (name_beside(each, "calls") for each in paths.values()) if path.is_file()]
+    artifacts = {
+        **{path: ROWS[stem] for stem, path in paths.items()},
+        **dict.fromkeys(dropped, Dropped),
+        **dict.fromkeys(calls, Call),
+    }
+    own = {
+        name.removeprefix("grammar.balanced."): value
+        for name, value in settings.items()
+        if name.startswith("grammar.balanced.")
+    }
+    with draft_folder(out) as folder:
+        with unchanged(database), SafeDatabase(database, params.limits) as safe:
+            findings = validate(
+                artifacts,
+                lambda: declare(paths, dropped, calls, safe, Balanced.model_validate(own), params),
+                folder,
+            )
+        write_contracts(f"Contracts of {database.title or database.name}", findings, folder)
+    raise_broken(findings, out)
+    return Counts(sum(each.checked for each in findings), len(findings), {})
+
+
+def declare(
+    paths: Mapping[str, Path],
+    dropped: Sequence[Path],
+    calls: Sequence[Path],
+    database: SafeDatabase,
+    balanced: Balanced,
+    params: Contracts,
+) -> list[Contract]:
+    """Declare what must hold of the flow's rows. Columns are right by now; NULLs may still stand in them."""
+    columns = [
+        each
+        for each in read_rows(paths["schema"], Column)
+        if None not in (each.id, each.table, each.name, each.type)
+    ]
+    templates = read_index(paths["sql_templates"], ["sql", "placeholders"])
+    written = read_index(paths["text_templates"], ["sql_template", "criterion", "text"])
+    texts = read_index(paths["back_check"], ["sql_template", "criterion", "text"])
+    groups = read_index(paths["fill_in"], [*AS_GROUP, "fillings"])
+    origins = Origins(paths.values(), calls).rule()
+    reruns = Rerun(database, columns, leave_out(paths["fill_in"], params.answers, params.seed)).rule()
+    known = expect_known("sql_template_exists", "sql_template", "SQL template", templates)
+    own: dict[str, Sequence[Expectation | RowRule]] = {
+        "schema": [expect_references(each.id for each in columns)],
+        "sql_templates": [_expect_hash(), expect_template(columns), origins],
+        "text_templates": [_expect_hash(), known, expect_placeholders(templates), origins],
+        "back_check": [
+            _expect_hash(),
+            known,
+            expect_same(
+                "as_written",
+                "It is a row of text_templates, unchanged.",
+                "id",
+                ("sql_template", "criterion", "text"),
+                written,
+            ),
+            expect_known("text_exists", "id", "text template", written),
+            expect_placeholders(templates),
+            origins,
+        ],
+        "fill_in": [
+            _expect_hash(),
+            known,
+            expect_query(),
+            expect_filled_sql(templates),
+            expect_match("answer_given", "Its answer is not empty.", "answer", r"\S"),
+            reruns,
+            origins,
+        ],
+        "unbalanced": _expect_questions(known, texts, groups, reruns, origins),
+        "balanced": [
+            *_expect_questions(known, texts, groups, reruns, origins),
+            expect_balance(paths["balanced"], balanced.criteria, balanced.texts),
+        ],
+    }
+    return [
+        *(Contract(path, (*expect_keyed(ROWS[stem]), *own[stem])) for stem, path in paths.items()),
+        *(Contract(path, (*expect_keyed(Dropped), origins)) for path in dropped),
+        *(Contract(path, (expect_unique("id"), *expect_no_nulls(["id"]))) for path in calls),
+    ]
+
+
+def _expect_hash() -> Expectation:
+    return expect_match("ids_are_hashes", "Its id is 16 hexadecimal digits.", "id", HASH)
+
+
+def _expect_questions(
+    known: RowRule, texts: Index, groups: Index, reruns: RowRule, origins: RowRule
+) -> list[Expectation | RowRule]:
+    return [
+        _expect_hash(),
+        known,
+        expect_known("text_exists", "text_template", "confirmed text", texts),
+        expect_known("group_exists", "group", "group", groups),
+        expect_no_match("no_bracket_left", "No bracket stands in its question.", "question", r"[\[\]]"),
+        expect_filled_text(texts, groups),
+        expect_query(),
+        expect_same(
+            "as_its_group", "Its SQL and its answer are those of its group.", "group", AS_GROUP, groups
+        ),
+        expect_same(
+            "as_its_text",
+            "Its criterion and SQL template are those of its text.",
+            "text_template",
+            ("criterion", "sql_template"),
+            texts,
+        ),
+        reruns,
+        origins,
+    ]

@@ -1,0 +1,70 @@
+"""An `ask` through which a system answers anew: its answers are sampled, everything else stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tasks.models.ask import Answer, Ask, Send
+
+Value = TypeVar("Value")
+
+
+class ResampledAsk:
+    """Asks in place of one role another, of a higher temperature, for its n-th sample.
+
+    A system that is built on it retrieves as before and answers otherwise. Systems that are reached by
+    `system` know no role, so that they cannot be sampled.
+    """
+
+    def __init__(self, ask: Ask, replaced: str, role: str, sample: int) -> None:
+        self.ask, self.replaced, self.role, self.sample = ask, replaced, role, sample
+
+    async def __call__(
+        self,
+        prompt: str | Path,
+        fields: Mapping[str, object],
+        *,
+        role: str,
+        row: str,
+        parse: Callable[[str], Value],
+        grammar: str | None = None,
+        schema: Mapping[str, Any] | None = None,
+        sample: int = 0,
+        max_tokens: int | None = None,
+        top_logprobs: int = 0,
+        turns: Sequence[tuple[str, str]] = (),
+    ) -> Answer[Value]:
+        """Ask a role one question; the replaced role's place is taken."""
+        swapped = role == self.replaced
+        return await self.ask(
+            prompt,
+            fields,
+            role=self.role if swapped else role,
+            row=row,
+            parse=parse,
+            grammar=grammar,
+            schema=schema,
+            sample=self.sample if swapped else sample,
+            max_tokens=max_tokens,
+            top_logprobs=top_logprobs,
+            turns=turns,
+        )
+
+    async def embed(self, texts: Sequence[str], *, role: str, row: str) -> list[list[float]]:
+        """Embed as before."""
+        return await self.ask.embed(texts, role=role, row=row)
+
+    async def system(
+        self,
+        name: str,
+        version: str,
+        request: Mapping[str, Any],
+        *,
+        send: Send,
+        row: str,
+        parse: Callable[[str], Value],
+    ) -> Answer[Value]:
+        """Put a request to a system as before."""
+        return await self.ask.system(name, version, request, send=send, row=row, parse=parse)

@@ -1,0 +1,140 @@
+"""Canaries: questions whose verdict is known, judged along with every evaluation by the same judge.
+
+They are easy on purpose. A judge that fails some of them cannot be believed on the rest, and a
+judge that passed them last night and fails them tonight is another judge. They are data:
+`canaries.yaml` beside this file (our own writing, about things made up, so that nothing a model
+remembers helps it).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from tasks.artifacts.rows import Origin
+from tasks.errors import BadInput
+from tasks.models.ask import Answer
+
+FILE = Path(__file__).with_name("canaries.yaml")
+Kind = Literal["label", "score"]
+
+
+class Canary(BaseModel):
+    """One case. Of a score judge several neighbouring scores may be right (`accepted`)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str = Field(min_length=1)
+    kind: Kind
+    query: str
+    answer: str
+    """The true answer, worth Correct or 5."""
+    response: str
+    """What is judged."""
+    contexts: tuple[str, ...] = ()
+    """What a judge with contexts is shown."""
+    accepted: tuple[str, ...] = Field(min_length=1)
+    """The verdicts that are right: one label, or scores written as whole numbers."""
+
+    @model_validator(mode="after")
+    def _check_verdicts(self) -> Canary:
+        if self.kind == "score" and not set(self.accepted) <= set("012345"):
+            raise ValueError("accepted holds something else than scores 0 to 5")
+        return self
+
+
+@dataclass(frozen=True)
+class CanaryRow:
+    """What a judge said of one canary: the row of a Parquet artifact."""
+
+    id: str
+    kind: str
+    expected: str
+    """The accepted verdicts, joined by ` or `."""
+    given: str | None
+    """None where the reply did not parse."""
+    agreed: bool | None
+    call: str
+    problem: str
+    origin: tuple[Origin, ...]
+
+
+@dataclass(frozen=True)
+class CanaryHealth:
+    """How a judge did on the canaries."""
+
+    n: int
+    n_scored: int
+    n_failed: int
+    """Replies that did not parse."""
+    agreement: float | None
+    """Share of the scored canaries with a right verdict, 0 to 1; None where none was scored."""
+    wrong: tuple[str, ...] = ()
+    """Ids of the canaries with a wrong verdict."""
+
+
+def read_canaries(kind: Kind, path: Path = FILE) -> tuple[Canary, ...]:
+    """Read the canaries of one kind, by id. Raises BadInput."""
+    try:
+        records = yaml.safe_load(path.read_text(encoding="utf-8"))
+        canaries = [_read_canary(record) for record in records]
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, TypeError) as error:
+        raise BadInput(path, f"cannot be read as a list of canaries: {_first_line(error)}") from error
+    except ValidationError as error:
+        where = ".".join(str(part) for part in error.errors()[0]["loc"])
+        raise BadInput(path, f"a canary's {where or 'fields'}: {error.errors()[0]['msg']}") from error
+    ids = [canary.id for canary in canaries]
+    if repeated := sorted({each for each in ids if ids.count(each) > 1}):
+        raise BadInput(path, f"has two canaries {repeated[0]!r}")
+    return tuple(sorted((each for each in canaries if each.kind == kind), key=lambda each: each.id))
+
+
+def _read_canary(record: Any) -> Canary:
+    if not isinstance(record, dict):
+        raise TypeError(f"an entry is {record!r:.40}, not a mapping")
+    return Canary(**record)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0]
+
+
+async def judge_canaries(
+    canaries: Sequence[Canary], judge: Callable[[Canary], Awaitable[Answer[Any]]]
+) -> list[CanaryRow]:
+    """Have canaries judged, by the very function that judges the rows of an evaluation.
+
+    judge: asks once and parses a label or a score. Raises what it raises.
+    """
+    answers = await asyncio.gather(*(judge(canary) for canary in canaries))
+    return [make_row(canary, answer) for canary, answer in zip(canaries, answers, strict=True)]
+
+
+def make_row(canary: Canary, answer: Answer[Any]) -> CanaryRow:
+    """Hold a judge's answer against the known verdict."""
+    given = None if answer.value is None else str(answer.value)
+    return CanaryRow(
+        id=canary.id,
+        kind=canary.kind,
+        expected=" or ".join(canary.accepted),
+        given=given,
+        agreed=None if given is None else given in canary.accepted,
+        call=answer.call,
+        problem=answer.problem,
+        origin=(Origin("call", answer.call),),
+    )
+
+
+def measure_health(rows: Iterable[CanaryRow]) -> CanaryHealth:
+    """Count right, wrong and unscored."""
+    every = sorted(rows, key=lambda row: row.id)
+    scored = [row for row in every if row.agreed is not None]
+    wrong = tuple(row.id for row in scored if not row.agreed)
+    agreement = (len(scored) - len(wrong)) / len(scored) if scored else None
+    return CanaryHealth(len(every), len(scored), len(every) - len(scored), agreement, wrong)

@@ -1,0 +1,54 @@
+"""Repeated judging: the same question several times, and the answer that most of them give."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Hashable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from tasks.models.ask import Answer
+
+V = TypeVar("V", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class Majority(Generic[V]):
+    """What several answers to one question come to."""
+
+    value: V | None
+    """The one most frequent answer; None on a tie, or where fewer than half of the replies parsed."""
+    agreement: float | None
+    """Share of the parsed answers that are the most frequent one, 0 to 1; None where none parsed."""
+    n: int
+    n_parsed: int
+    calls: tuple[str, ...]
+    """Ledger keys, in the order of asking."""
+    problem: str = ""
+    """Why there is no value."""
+
+
+async def judge_often(ask_once: Callable[[int], Awaitable[Answer[V]]], repeats: int) -> Majority[V]:
+    """Ask `repeats` times, with the sample number 0, 1, ..., and count.
+
+    A role with temperature 0 gives the same answer each time: repeats are worth something above it.
+    Raises what `ask_once` raises; ValueError for fewer than one repeat.
+    """
+    if repeats < 1:
+        raise ValueError(f"repeats is {repeats}; at least 1 is wanted")
+    return count_votes(list(await asyncio.gather(*(ask_once(sample) for sample in range(repeats)))))
+
+
+def count_votes(answers: list[Answer[V]]) -> Majority[V]:
+    """Count the answers to one question."""
+    votes = Counter(answer.value for answer in answers if answer.value is not None)
+    n, parsed = len(answers), votes.total()
+    calls = tuple(answer.call for answer in answers)
+    ranked = votes.most_common(2)
+    agreement = ranked[0][1] / parsed if ranked else None
+    if 2 * parsed < n or not ranked:
+        return Majority(None, agreement, n, parsed, calls, f"unparsed: {n - parsed} of {n} replies")
+    if len(ranked) == 2 and ranked[0][1] == ranked[1][1]:
+        return Majority(None, agreement, n, parsed, calls, f"tie: {ranked[0][1]} of {parsed} each")
+    return Majority(ranked[0][0], agreement, n, parsed, calls)

@@ -1,0 +1,175 @@
+"""How far a judge is trusted: against people, against the canaries, and by what it left unscored."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from tasks.judging.canaries import CanaryHealth
+from tasks.judging.human_labels import HumanLabel
+from tasks.scoring.agreement import Agreement, RatingSample
+from tasks.scoring.statistics import bootstrap
+
+NAMED = 5
+"""How many canaries a warning names."""
+
+
+class Thresholds(BaseModel):
+    """`judging.thresholds` in params.yaml: on the wrong side of one, a report carries a warning."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    canary_agreement: float = Field(default=0.9, ge=0, le=1)
+    human_agreement: float = Field(default=0.8, ge=0, le=1)
+    unscored_share: float = Field(default=0.05, ge=0, le=1)
+
+
+@dataclass(frozen=True)
+class HumanAgreement:
+    """How a judge's verdicts stand to people's."""
+
+    n_items: int
+    """Items that people labelled."""
+    n_unsettled: int
+    """Those on which they are split evenly: no label to hold a verdict against."""
+    n_unscored: int
+    """Those that the judge left unscored, or was never shown."""
+    n: int
+    """Items compared."""
+    agreement: float | None
+    """Share of the compared items with the same label, 0 to 1, with its 95% interval."""
+    low: float | None
+    high: float | None
+    kappa: float | None
+    """Cohen's, judge against the people's label; None where chance leaves nothing to agree on."""
+    raters_alpha: float | None
+    """Krippendorff's, nominal, among the people themselves; None with one rater an item."""
+
+
+def settle_labels(labels: Iterable[HumanLabel]) -> dict[str, str | None]:
+    """Give each item the label that most of its raters gave; None on a tie."""
+    votes: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for each in labels:
+        votes[each.id][each.label] += 1
+    settled: dict[str, str | None] = {}
+    for item in sorted(votes):
+        ranked = votes[item].most_common(2)
+        tie = len(ranked) == 2 and ranked[0][1] == ranked[1][1]
+        settled[item] = None if tie else ranked[0][0]
+    return settled
+
+
+def measure_agreement(
+    verdicts: Mapping[str, str | None],
+    labels: Sequence[HumanLabel],
+    *,
+    draws: int = 10_000,
+    seed: int = 0,
+) -> HumanAgreement:
+    """Hold a judge's verdicts (item -> label, None unscored) against people's labels of the same items."""
+    settled = settle_labels(labels)
+    known = {item: label for item, label in settled.items() if label is not None}
+    pairs = [(label, verdict) for item, label in known.items() if (verdict := verdicts.get(item)) is not None]
+    sample = _sample(pairs)
+    figures = _compute_figures(sample)
+    interval = bootstrap(sample, draws, seed).get("unanimous")
+    return HumanAgreement(
+        n_items=len(settled),
+        n_unsettled=len(settled) - len(known),
+        n_unscored=len(known) - len(pairs),
+        n=len(pairs),
+        agreement=figures.get("unanimous"),
+        low=interval[0] if interval else None,
+        high=interval[1] if interval else None,
+        kappa=figures.get("kappa"),
+        raters_alpha=_measure_raters(labels),
+    )
+
+
+def find_warnings(
+    thresholds: Thresholds,
+    *,
+    n: int,
+    n_unscored: int,
+    canaries: CanaryHealth | None = None,
+    human: HumanAgreement | None = None,
+) -> tuple[str, ...]:
+    """Write the sentences that a report carries at its head; none where the judge can be believed.
+
+    n: rows that were judged, n_unscored among them. Without human labels nothing is said of them;
+    without canaries that is said, since they come with every evaluation.
+    """
+    found = [
+        _warn_canaries(thresholds.canary_agreement, canaries),
+        "" if human is None else _warn_human(thresholds.human_agreement, human),
+        _warn_unscored(thresholds.unscored_share, n, n_unscored),
+    ]
+    return tuple(sentence for sentence in found if sentence)
+
+
+def _warn_canaries(least: float, health: CanaryHealth | None) -> str:
+    if health is None or not health.n:
+        return "The judge was not tried on canaries: nothing is known of how far it can be believed."
+    if health.agreement is None:
+        return f"The judge gave a readable verdict on none of {health.n} canaries: believe no figure below."
+    unread = f", {health.n_failed} more were unreadable" if health.n_failed else ""
+    if health.agreement >= least and health.n_failed <= (1 - least) * health.n:
+        return ""
+    named = ", ".join(health.wrong[:NAMED]) + (", ..." if len(health.wrong) > NAMED else "")
+    return (
+        f"The judge got {health.n_scored - len(health.wrong)} of {health.n_scored} canaries right"
+        f"{unread} (wanted {_show(least)} of all): read its verdicts before you believe a figure below"
+        f"{f' (wrong: {named})' if named else ''}."
+    )
+
+
+def _warn_human(least: float, human: HumanAgreement) -> str:
+    if human.agreement is None:
+        return f"None of the {human.n_items} items that people labelled has a verdict to compare."
+    if human.agreement >= least:
+        return ""
+    return (
+        f"The judge agrees with people on {_show(human.agreement)} of {human.n} items "
+        f"(95% interval {_show(human.low)} to {_show(human.high)}, wanted {_show(least)})."
+    )
+
+
+def _warn_unscored(most: float, n: int, n_unscored: int) -> str:
+    if not n:
+        return "No row was judged."
+    if n_unscored / n <= most:
+        return ""
+    return (
+        f"{n_unscored} of {n} rows are unscored ({_show(n_unscored / n)}, allowed {_show(most)}): "
+        "the figures below leave them out and may lean one way for it."
+    )
+
+
+def _show(share: float | None) -> str:
+    return "none" if share is None else f"{100 * share:.1f}%"
+
+
+def _measure_raters(labels: Sequence[HumanLabel]) -> float | None:
+    by_item: defaultdict[str, list[str]] = defaultdict(list)
+    for each in sorted(labels, key=lambda each: (each.id, each.rater)):
+        by_item[each.id].append(each.label)
+    return _compute_figures(_sample(by_item.values())).get("krippendorff")
+
+
+def _sample(items: Iterable[Sequence[str]]) -> RatingSample:
+    metric = Agreement(level="nominal")
+    tally = metric.tally("")
+    for item in items:
+        tally.add(tuple(item), metric.score_item(tuple(item), ""))
+    return tally.sample()
+
+
+def _compute_figures(sample: RatingSample) -> dict[str, float | None]:
+    if not len(sample.counts):
+        return {}
+    figures = sample.figures(sample.counts.astype(np.float64)[np.newaxis, :])
+    return {name: None if np.isnan(value[0]) else float(value[0]) for name, value in figures.items()}

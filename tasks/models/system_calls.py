@@ -1,0 +1,40 @@
+"""Calls to systems under test, as requests: keyed, kept and replayed as a model's are.
+
+A call's one message has the role `call` and holds the request as JSON; the system's name stands for
+the model and its version for the checksum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from tasks.models.ask import CANONICAL, Request, Unparsed
+from tasks.models.entries import Entry
+
+Value = TypeVar("Value")
+
+CALL = "call"
+FAILED = "failed"
+"""The finish reason of a call that has no answer; its text says why."""
+
+
+def make_system_call(name: str, version: str, request: Mapping[str, Any], *, epoch: str = "") -> Request:
+    """Make the request that puts something to a system. It has no sampling, so no decoding is keyed."""
+    message = {"role": CALL, "content": CANONICAL.encode(dict(request))}
+    return Request(name, (message,), epoch=epoch, identity=version)
+
+
+def is_system_call(request: Request) -> bool:
+    """Tell whether a request goes to a system under test."""
+    return request.messages[0]["role"] == CALL
+
+
+def read_system(entry: Entry, parse: Callable[[str], Value]) -> tuple[Value | None, str | None]:
+    """Read what a system gave: its value, or None and why it is none."""
+    if entry.finish_reason == FAILED:
+        return None, entry.text
+    try:
+        return parse(entry.text), None
+    except Unparsed as error:
+        return None, str(error) or "did not parse"

@@ -1,0 +1,52 @@
+"""Stage: every system answers every question (Part I)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+from tasks.artifacts.parquet import read_rows
+from tasks.artifacts.rows import Drafts, Origin, make_id
+from tasks.models.ask import Ask
+from tasks.ragcheck.entries import Assessment
+from tasks.ragcheck.rows import Answer, Question
+from tasks.ragcheck.under_test import build_systems
+from tasks.systems.build import SystemEntry
+from tasks.systems.contract import Document, System, Turn
+
+
+async def answers(
+    questions: list[Question],
+    corpus: Path,
+    entry: Assessment,
+    systems: dict[str, SystemEntry],
+    ask: Ask,
+) -> Drafts[Answer]:
+    """Ask all systems all questions. A system that gave no answer has a row that says why."""
+    return Drafts(
+        await answer_all(build_systems(entry.systems, systems, read_rows(corpus, Document), ask), questions)
+    )
+
+
+async def answer_all(systems: Sequence[System], questions: Sequence[Question]) -> list[Answer]:
+    """Ask systems that are already made."""
+    return await asyncio.gather(*(_answer(system, each) for system in systems for each in questions))
+
+
+async def _answer(system: System, question: Question) -> Answer:
+    history = [Turn(each.question, each.answer) for each in question.history]
+    response = await system.answer(question.question, row=question.id, history=history)
+    return Answer(
+        id=make_id(question.id, system.name, system.version, response.text),
+        question=question.id,
+        system=system.name,
+        version=system.version,
+        text=response.text,
+        problem=response.problem,
+        passages=response.passages or (),
+        origin=(
+            Origin("row", f"questions#{question.id}"),
+            *(Origin("call", call) for call in dict.fromkeys(response.calls)),
+        ),
+    )

@@ -1,0 +1,96 @@
+"""Stage: similarities of answer and reference that see no context: word recall, ROUGE-L ... (section 2)."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import math
+from collections.abc import Callable, Sequence
+
+from tasks.artifacts.rows import Drafts, Origin, make_id
+from tasks.models.ask import Ask
+from tasks.ragcheck.entries import Assessment
+from tasks.ragcheck.overlap import compute_rouge_l, compute_word_recall
+from tasks.ragcheck.rows import BERTSCORE, EMBEDDING, ROUGE_L, WORD_RECALL, Answer, Baseline, Question
+
+DIGITS = 6
+
+Pair = tuple[Question, Answer]
+Values = Sequence[float | None]
+
+
+async def baselines(
+    questions: list[Question], answers: list[Answer], entry: Assessment, ask: Ask
+) -> Drafts[Baseline]:
+    """Compare every answer there is with its reference, by every measure; what is left out says why."""
+    asked = {each.id: each for each in questions}
+    pairs = [
+        (asked[each.question], each) for each in answers if each.text is not None and each.question in asked
+    ]
+    rows = _measure(WORD_RECALL, pairs, _each(compute_word_recall, pairs))
+    rows += _measure(ROUGE_L, pairs, _each(compute_rouge_l, pairs))
+    if entry.embedder is None:
+        rows += _skip(EMBEDDING, pairs, "no embedder is named")
+    else:
+        rows += _measure(EMBEDDING, pairs, await compare_meanings(pairs, entry.embedder, ask))
+    if entry.bertscore is None:
+        rows += _skip(BERTSCORE, pairs, "no model is named")
+    elif importlib.util.find_spec("bert_score") is None:
+        rows += _skip(BERTSCORE, pairs, "the package bert-score is not installed")
+    else:
+        rows += _measure(BERTSCORE, pairs, compute_bertscore(pairs, entry.bertscore))
+    return Drafts(rows)
+
+
+async def compare_meanings(pairs: Sequence[Pair], role: str, ask: Ask) -> list[float | None]:
+    """Compare by the cosine of embeddings, -1..1; None where a vector is no direction."""
+    vectors = await asyncio.gather(
+        *(
+            ask.embed([answer.text or "", question.reference], role=role, row=answer.id)
+            for question, answer in pairs
+        )
+    )
+    return [compute_cosine(*each) for each in vectors]
+
+
+def compute_cosine(one: Sequence[float], other: Sequence[float]) -> float | None:
+    """Give the cosine of two vectors of the same length; None where one has no length."""
+    norms = math.hypot(*one) * math.hypot(*other)
+    return sum(a * b for a, b in zip(one, other, strict=True)) / norms if norms else None
+
+
+def compute_bertscore(pairs: Sequence[Pair], model: str) -> list[float | None]:
+    """Give BERTScore's F1 by the package bert-score, which fetches the model where it is not there."""
+    import bert_score  # type: ignore[import-not-found] # no package of ours: see Assessment.bertscore
+
+    texts = [answer.text or "" for _, answer in pairs]
+    _, _, f1 = bert_score.score(texts, [question.reference for question, _ in pairs], model_type=model)
+    return [float(each) for each in f1]
+
+
+def _each(compare: Callable[[str, str, str], float], pairs: Sequence[Pair]) -> list[float | None]:
+    return [compare(question.reference, answer.text or "", question.language) for question, answer in pairs]
+
+
+def _measure(measure: str, pairs: Sequence[Pair], values: Values) -> list[Baseline]:
+    return [
+        _make_row(measure, answer, value, "" if value is not None else "nothing to compare")
+        for (_, answer), value in zip(pairs, values, strict=True)
+    ]
+
+
+def _skip(measure: str, pairs: Sequence[Pair], why: str) -> list[Baseline]:
+    return [_make_row(measure, answer, None, why) for _, answer in pairs]
+
+
+def _make_row(measure: str, answer: Answer, value: float | None, problem: str) -> Baseline:
+    return Baseline(
+        id=make_id(answer.id, measure),
+        answer=answer.id,
+        question=answer.question,
+        system=answer.system,
+        measure=measure,
+        value=None if value is None else round(value, DIGITS),
+        problem=problem,
+        origin=(Origin("row", f"answers#{answer.id}"), Origin("row", f"questions#{answer.question}")),
+    )

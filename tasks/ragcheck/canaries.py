@@ -1,0 +1,39 @@
+"""Stage: each judge tried on answers whose grade is known, by the prompt and settings of this run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from tasks.artifacts.rows import Drafts
+from tasks.judging.canaries import Canary, CanaryRow, judge_canaries, read_canaries
+from tasks.models.ask import Answer, Ask
+from tasks.ragcheck.entries import Assessment
+from tasks.ragcheck.grading import Judging, grade_response
+from tasks.ragcheck.rows import Grade, Question
+from tasks.systems.contract import Passage
+
+
+async def canaries(entry: Assessment, settings: Mapping[str, Any], ask: Ask) -> Drafts[CanaryRow]:
+    """Have every judge grade every canary. Rows are named `<judge>/<canary>`."""
+    judging = Judging.find(settings)
+    rows = []
+    for name in entry.judges:
+
+        async def judge(canary: Canary, role: str = name) -> Answer[int]:
+            answer = await _grade(canary, role, judging, ask)
+            score = answer.value.score if answer.value else None
+            return Answer(score, answer.text, answer.call, answer.attempts, answer.problem)
+
+        known = await judge_canaries(read_canaries("score"), judge)
+        rows += [replace(row, id=f"{name}/{row.id}") for row in known]
+    return Drafts(rows)
+
+
+async def _grade(canary: Canary, role: str, judging: Judging, ask: Ask) -> Answer[Grade]:
+    question = Question(canary.id, canary.id, "", "en", canary.query, canary.answer, (), ())
+    passages = [Passage("", "", text, 0.0) for text in canary.contexts]
+    return await grade_response(
+        question, passages, canary.response, role=role, row=canary.id, judging=judging, ask=ask
+    )

@@ -1,0 +1,74 @@
+"""Stage: conversations that seek each reference answer from each system (Part II)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tasks.artifacts.parquet import read_rows
+from tasks.artifacts.rows import Drafts, Dropped, Origin
+from tasks.models.ask import Ask
+from tasks.ragcheck.agents import Conversing
+from tasks.ragcheck.contexts import retrieve_by_rule
+from tasks.ragcheck.conversing import converse
+from tasks.ragcheck.entries import Continuity
+from tasks.ragcheck.grading import Judging
+from tasks.ragcheck.rows import BY_REFERENCE, Conversation, Question
+from tasks.ragcheck.taking import take_alike
+from tasks.ragcheck.under_test import build_systems
+from tasks.systems.build import SystemEntry
+from tasks.systems.contract import Document, System
+
+
+async def conversations(
+    questions: list[Question],
+    corpus: Path,
+    entry: Continuity,
+    systems: dict[str, SystemEntry],
+    params: Conversing,
+    settings: Mapping[str, Any],
+    ask: Ask,
+) -> Drafts[Conversation]:
+    """Lead a conversation for every question and system. Failed ones are rows without scores.
+
+    A question that stands in the middle of somebody else's conversation is no target: it is dropped.
+    """
+    targets = [each for each in questions if not each.history]
+    built = build_systems(entry.systems, systems, read_rows(corpus, Document), ask)
+    judging = Judging.find(settings)
+    chosen = take_alike(targets, entry.take, 0)
+    rows = await converse_all(built, chosen, params, judging, entry.judge, ask)
+    names = {each.id for each in chosen}
+    return Drafts(
+        rows,
+        [
+            Dropped(
+                each.id,
+                "not_taken" if not each.history else "later_turn",
+                each.key,
+                (Origin("row", f"questions#{each.id}"),),
+            )
+            for each in questions
+            if each.id not in names
+        ],
+    )
+
+
+async def converse_all(
+    systems: Sequence[System],
+    questions: Sequence[Question],
+    params: Conversing,
+    judging: Judging,
+    judge: str,
+    ask: Ask,
+) -> list[Conversation]:
+    """Lead conversations with systems that are already made."""
+
+    async def lead(question: Question, system: System) -> Conversation:
+        # Without contexts of its own a system is judged by the reference alone.
+        passages = await retrieve_by_rule(system, question, BY_REFERENCE) or ()
+        return await converse(question, system, passages, params, judging, judge, ask)
+
+    return await asyncio.gather(*(lead(question, system) for question in questions for system in systems))

@@ -1,0 +1,160 @@
+"""One conversation: T1 to T7 for a question, its reference and a system (section 3.1, figure 3)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tasks.artifacts.rows import Origin, make_id
+from tasks.models.ask import Answer, Ask
+from tasks.ragcheck import agents
+from tasks.ragcheck.agents import Agents, Conversing
+from tasks.ragcheck.grading import Judging, grade_response, read_grade
+from tasks.ragcheck.rows import (
+    FAILED,
+    LIMIT,
+    REPEATED,
+    STOPPED,
+    TOP,
+    TOP_SCORE,
+    Conversation,
+    ConversationTurn,
+    Grade,
+    Question,
+)
+from tasks.scoring.multiturn import compute_wscore
+from tasks.systems.contract import Passage, System, Turn
+
+
+class _Broken(Exception):
+    """A task gave nothing to go on with; its message names the task."""
+
+
+async def converse(
+    question: Question,
+    system: System,
+    passages: tuple[Passage, ...],
+    params: Conversing,
+    judging: Judging,
+    judge: str,
+    ask: Ask,
+) -> Conversation:
+    """Lead one conversation to its end. passages: the question's E3 contexts, for the judge.
+
+    Where a task fails (the system gives no answer, a judge no score, an agent no text), the conversation has
+    failed: it has no scores, and is counted beside the means.
+    """
+    talk = _Talk(question, system, passages, params, judging, judge, ask)
+    try:
+        ended, problem = await talk.lead(), ""
+    except _Broken as broken:
+        ended, problem = FAILED, str(broken)
+    scores = [each.score for each in talk.turns]
+    whole = [each for each in scores if each is not None]
+    if ended == FAILED:
+        whole = []
+    return Conversation(
+        id=talk.row,
+        question=question.id,
+        system=system.name,
+        version=system.version,
+        turns=tuple(talk.turns),
+        ended=ended,
+        problem=problem,
+        scores=tuple(whole),
+        wscore=compute_wscore(whole, params.turns) if whole else None,
+        lscore=float(len(whole)) if whole else None,
+        mscore=float(max(whole)) if whole else None,
+        passages=passages,
+        origin=(
+            Origin("row", f"questions#{question.id}"),
+            *(Origin("call", call) for call in dict.fromkeys(talk.calls)),
+        ),
+    )
+
+
+class _Talk:
+    """A conversation under way: its turns, its history, and the calls it took."""
+
+    def __init__(
+        self,
+        question: Question,
+        system: System,
+        passages: tuple[Passage, ...],
+        params: Conversing,
+        judging: Judging,
+        judge: str,
+        ask: Ask,
+    ) -> None:
+        self.row = make_id(question.id, system.name, system.version)
+        self.turns: list[ConversationTurn] = []
+        self.calls: list[str] = []
+        self._history: list[Turn] = []
+        self._agents = Agents(question, params, self.row, ask)
+        self._question, self._system, self._passages = question, system, passages
+        self._params, self._judging, self._judge, self._ask = params, judging, judge, ask
+
+    async def lead(self) -> str:
+        """Go from turn to turn; return how it ended."""
+        query = self._question.question
+        while True:
+            grade = await self._take_turn(query)
+            if grade.score == TOP_SCORE:
+                return TOP
+            if len(self.turns) == self._params.turns:
+                if self._params.final_at_limit:
+                    await self._finish()
+                return LIMIT
+            query, ended = await self._ask_further(grade)
+            if ended:
+                await self._finish()
+                return ended
+
+    async def _take_turn(self, query: str) -> Grade:
+        response = await self._system.answer(query, row=self.row, history=tuple(self._history))
+        self.calls += response.calls
+        turn = ConversationTurn(query, response.text or "", "", None, None, None)
+        self.turns.append(turn)
+        if response.text is None:
+            raise _Broken(f"T1: the system gave no answer: {response.problem}")
+        self._history.append(Turn(query, response.text))
+        tentative = self._read("T2", await self._agents.compose(self._history))
+        self.turns[-1] = turn = replace(turn, tentative=tentative)
+        grade = await self._grade(tentative)
+        self.turns[-1] = replace(turn, grade=grade)
+        return self._check("T3", grade)
+
+    async def _ask_further(self, review: Grade) -> tuple[str, str]:
+        answer = await self._agents.ask_further(self._history, self.turns[-1].tentative, review)
+        if answer.value is None and answer.problem.startswith(agents.REPEATED):
+            # A question must differ from earlier ones: this one cannot be put, so there is none.
+            self.calls.append(answer.call)
+            return "", REPEATED
+        query = self._read("T5", answer)
+        return query, "" if query else STOPPED
+
+    async def _finish(self) -> None:
+        turn = self.turns[-1]
+        final = self._read("T6", await self._agents.finish(self._history, turn.tentative))
+        self.turns[-1] = turn = replace(turn, final=final)
+        grade = await self._grade(final)
+        self.turns[-1] = replace(turn, final_grade=grade)
+        self._check("T7", grade)
+
+    async def _grade(self, text: str) -> Grade:
+        answer = await grade_response(
+            self._question, self._passages, text,
+            role=self._judge, row=self.row, judging=self._judging, ask=self._ask,
+        )  # fmt: skip
+        self.calls.append(answer.call)
+        return read_grade(answer)
+
+    def _read(self, task: str, answer: Answer[str]) -> str:
+        self.calls.append(answer.call)
+        if answer.value is None:
+            raise _Broken(f"{task}: {answer.problem}")
+        return answer.value
+
+    def _check(self, task: str, grade: Grade) -> Grade:
+        if grade.score is None:
+            raise _Broken(f"{task}: the judge gave no score: {grade.problem}")
+        return grade

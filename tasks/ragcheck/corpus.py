@@ -1,0 +1,29 @@
+"""Stage: the documents of a set, which the systems that search a corpus are given."""
+
+from __future__ import annotations
+
+from tasks.artifacts.rows import Drafts
+from tasks.errors import BadInput
+from tasks.ragcheck.sets import DOCUMENTS, QuestionSet, read_lines, read_text
+from tasks.sources.jsquad import read_squad
+from tasks.sources.mtrag import list_sources, read_tasks
+from tasks.systems.contract import Document
+
+
+def corpus(entry: QuestionSet) -> Drafts[Document]:
+    """Import a set's documents: all of them, whatever questions are taken."""
+    if entry.kind == "mtrag":
+        sources = list_sources(read_tasks(entry.path))
+        return Drafts([Document(each.id, each.title, each.text, ()) for each in sources])
+    if entry.kind == "jsquad":
+        paragraphs = read_squad(entry.path)[1]
+        return Drafts([Document(each.id, each.title, each.text, ()) for each in paragraphs])
+    path = entry.path / DOCUMENTS
+    found: dict[str, Document] = {}
+    for line, record in read_lines(entry.path, DOCUMENTS):
+        name = read_text(record, "id", path, line)
+        if name in found:
+            raise BadInput(path, f"the id {name!r} stands twice", line=line)
+        title = read_text(record, "title", path, line, "")
+        found[name] = Document(name, title, read_text(record, "text", path, line), ())
+    return Drafts(list(found.values()))

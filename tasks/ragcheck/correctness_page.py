@@ -1,0 +1,182 @@
+"""Stage: Part I as a page: figure 2, the judges on their canaries, and every answer with its grades."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tasks.artifacts.rows import Counts
+from tasks.judging.canaries import CanaryRow, measure_health
+from tasks.judging.trust import Thresholds, find_warnings
+from tasks.ragcheck.entries import Assessment
+from tasks.ragcheck.page_parts import (
+    Headline,
+    count_drops,
+    list_calls,
+    read_calls,
+    show_passages,
+    show_question,
+    write_page,
+)
+from tasks.ragcheck.rows import (
+    MEASURES,
+    RULES,
+    TOP_SCORE,
+    Answer,
+    Baseline,
+    Context,
+    Correlation,
+    Question,
+    Rating,
+    Score,
+)
+
+SUBTITLE = (
+    "How right a system's answers are: judged against the reference answer, with contexts that the question "
+    "retrieves (E2) and that question and reference retrieve together (E3), and held against people (E1)."
+)
+SECTION = "judging.thresholds."
+
+
+def correctness_page(
+    questions: list[Question],
+    answers: list[Answer],
+    contexts: list[Context],
+    scores: list[Score],
+    canaries: list[CanaryRow],
+    baselines: list[Baseline],
+    ratings: list[Rating],
+    correlations: list[Correlation],
+    questions_dropped: Path,
+    contexts_dropped: Path,
+    ratings_dropped: Path,
+    answers_calls: Path,
+    contexts_calls: Path,
+    scores_calls: Path,
+    canaries_calls: Path,
+    baselines_calls: Path,
+    entry: Assessment,
+    key: str,
+    settings: Mapping[str, Any],
+    out: Path,
+) -> Counts:
+    """Write the page's folder."""
+    calls = read_calls([answers_calls, contexts_calls, scores_calls, canaries_calls, baselines_calls])
+    judges = [_tell_judge(judge, scores, canaries, settings) for judge in entry.judges]
+    graded = [each for each in scores if each.score is not None]
+    write_page(
+        "correctness.html",
+        out,
+        name=f"{key}-correctness",
+        title=f"Correctness of responses: {key}",
+        subtitle=SUBTITLE,
+        figures=[
+            Headline("questions", len(questions)),
+            Headline(
+                "answers", sum(each.text is not None for each in answers), f"of {len(answers)} asked for"
+            ),
+            Headline("grades", len(graded), f"{len(scores) - len(graded)} replies were none"),
+            Headline("people's ratings", len(ratings)),
+            Headline("model calls", len(calls)),
+        ],
+        browser={
+            "kind": "answers",
+            "systems": list(entry.systems),
+            "judges": list(entry.judges),
+            "rows": _list_answers(questions, answers, contexts, scores, baselines, ratings),
+        },
+        calls=calls,
+        told={
+            "judges": judges,
+            "warnings": [f"{each['name']}: {line}" for each in judges for line in each["warnings"]],
+            "tables": _make_tables(correlations, entry),
+            "rated": bool(ratings),
+            "drops": count_drops([questions_dropped, contexts_dropped, ratings_dropped]),
+        },
+    )
+    return Counts(len(answers), len(answers), {})
+
+
+def _tell_judge(
+    judge: str, scores: Sequence[Score], canaries: Sequence[CanaryRow], settings: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Tell how far a judge can be believed: its canaries, and the replies that were no grade."""
+    found = {k.removeprefix(SECTION): v for k, v in settings.items() if k.startswith(SECTION)}
+    own = [each for each in scores if each.judge == judge]
+    unscored = sum(each.score is None for each in own)
+    health = measure_health(
+        replace(each, id=each.id.removeprefix(f"{judge}/"))
+        for each in canaries
+        if each.id.startswith(f"{judge}/")
+    )
+    lines = find_warnings(Thresholds(**found), n=len(own), n_unscored=unscored, canaries=health)
+    return {"name": judge, "n": len(own), "unscored": unscored, "canaries": health, "warnings": list(lines)}
+
+
+def _make_tables(correlations: Sequence[Correlation], entry: Assessment) -> list[dict[str, Any]]:
+    """Make figure 2's table for every system, and for each of its datasets."""
+    order = ["E1", *MEASURES, *RULES]
+    groups: defaultdict[tuple[str, str], list[Correlation]] = defaultdict(list)
+    for each in correlations:
+        groups[each.dataset, each.system].append(each)
+    tables = []
+    for (dataset, system), lines in sorted(groups.items(), key=lambda item: item[0]):
+        lines.sort(
+            key=lambda each: (order.index(each.measure), entry.judges.index(each.judge) if each.judge else 0)
+        )
+        told = [
+            {
+                "row": each,
+                "top": TOP_SCORE if each.measure in ("E1", *RULES) else 1,
+                "label": f"{each.measure}: {each.judge}" if each.judge else each.measure.replace("_", " "),
+            }
+            for each in lines
+        ]
+        tables.append({"dataset": dataset, "system": system, "lines": told})
+    return tables
+
+
+def _list_answers(
+    questions: Sequence[Question],
+    answers: Sequence[Answer],
+    contexts: Sequence[Context],
+    scores: Sequence[Score],
+    baselines: Sequence[Baseline],
+    ratings: Sequence[Rating],
+) -> list[dict[str, Any]]:
+    asked = {each.id: each for each in questions}
+    found = {(each.question, each.system, each.rule): each for each in contexts}
+    rows = []
+    for answer in answers:
+        if answer.question not in asked:
+            continue
+        own = [each for each in scores if each.answer == answer.id]
+        rows.append(
+            {
+                "id": answer.id,
+                **show_question(asked[answer.question]),
+                "system": answer.system,
+                "response": answer.text,
+                "problem": answer.problem,
+                "grades": [
+                    [each.rule, each.judge, each.score, each.feedback, each.problem]
+                    for each in sorted(own, key=lambda each: (each.judge, each.rule))
+                ],
+                "contexts": {
+                    rule: show_passages(found[answer.question, answer.system, rule].passages)
+                    for rule in RULES
+                    if (answer.question, answer.system, rule) in found
+                },
+                "baselines": [
+                    [each.measure, each.value, each.problem]
+                    for each in sorted(baselines, key=lambda each: MEASURES.index(each.measure))
+                    if each.answer == answer.id
+                ],
+                "ratings": [[each.rater, each.rating] for each in ratings if each.answer == answer.id],
+                "calls": list_calls(answer.origin, *(each.origin for each in own)),
+            }
+        )
+    return sorted(rows, key=lambda row: (row["dataset"], row["key"], row["system"]))

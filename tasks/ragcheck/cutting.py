@@ -1,0 +1,44 @@
+"""What a small context has room for: texts cut to a budget of tokens, told by a mark that they are cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tasks.systems.contract import Passage
+
+ASCII_PER_TOKEN = 4
+GAP = " ..."
+
+
+def measure_tokens(text: str) -> float:
+    """Estimate a text's tokens: a quarter of its ASCII characters, and one for each other."""
+    plain = sum(each.isascii() for each in text)
+    return plain / ASCII_PER_TOKEN + len(text) - plain
+
+
+def cut_text(text: str, tokens: float) -> str:
+    """Cut a text to so many tokens, at a blank where there is one near."""
+    left = tokens
+    for place, each in enumerate(text):
+        left -= 1 / ASCII_PER_TOKEN if each.isascii() else 1
+        if left < 0:
+            whole = text[:place].rpartition(" ")[0]
+            return (whole if len(whole) > place / 2 else text[:place]).rstrip() + GAP
+    return text
+
+
+def fit_passages(passages: Sequence[Passage], tokens: int) -> list[str]:
+    """Show passages, best first, until the budget is spent; the last one is cut."""
+    return list(_fit(passages, tokens))
+
+
+def _fit(passages: Sequence[Passage], tokens: float) -> Iterator[str]:
+    for passage in passages:
+        text = " ".join(f"{passage.title}: {passage.text}".split() if passage.title else passage.text.split())
+        size = measure_tokens(text)
+        if size > tokens:
+            if tokens > measure_tokens(GAP):
+                yield cut_text(text, tokens)
+            return
+        yield text
+        tokens -= size

@@ -1,0 +1,94 @@
+"""Where the points, intervals and lines of a plot go, in SVG units; the templates draw them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tasks.ragcheck.rows import Estimate
+
+WIDTH, HEIGHT = 460.0, 230.0
+LEFT, RIGHT, TOP, BOTTOM = 34.0, 12.0, 12.0, 44.0
+TICKS = 5
+APART = 9.0
+"""Between the points of systems over one dataset, so that intervals do not lie on each other."""
+LONGEST_LABEL = 14
+
+
+@dataclass(frozen=True)
+class Point:
+    """A value with its interval; low and high are None where there is none."""
+
+    x: float
+    y: float
+    low: float | None
+    high: float | None
+    told: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """A system's points over the datasets. place: its number, which gives its colour and stroke."""
+
+    system: str
+    place: int
+    path: str
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Figure 9 of one measure."""
+
+    measure: str
+    width: float
+    height: float
+    left: float
+    right: float
+    ticks: tuple[tuple[float, str], ...]
+    labels: tuple[tuple[float, str, str], ...]
+    """Datasets: x, a short name, the whole name."""
+    lines: tuple[Line, ...]
+
+
+def plot_datasets(
+    measure: str,
+    top: float,
+    datasets: Sequence[str],
+    systems: Sequence[str],
+    values: Mapping[tuple[str, str], Estimate],
+) -> Plot:
+    """Place a measure's means over datasets, a line a system. values: (dataset, system) -> mean."""
+    step = (WIDTH - LEFT - RIGHT) / max(1, len(datasets))
+    places = {name: LEFT + step * (number + 0.5) for number, name in enumerate(datasets)}
+
+    def rise(value: float) -> float:
+        return round(HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * value / top, 2)
+
+    lines = []
+    for number, system in enumerate(systems):
+        shift = APART * (number - (len(systems) - 1) / 2)
+        points = []
+        for name in datasets:
+            estimate = values.get((name, system))
+            if estimate is None or estimate.value is None:
+                continue
+            low, high = estimate.low, estimate.high
+            points.append(
+                Point(
+                    round(places[name] + shift, 2),
+                    rise(estimate.value),
+                    None if low is None else rise(low),
+                    None if high is None else rise(high),
+                    f"{system}, {name}: {estimate.value:.3f}",
+                )
+            )
+        path = " ".join(f"{'L' if place else 'M'}{each.x:g} {each.y:g}" for place, each in enumerate(points))
+        lines.append(Line(system, number, path, tuple(points)))
+    ticks = tuple((rise(top * each / TICKS), f"{top * each / TICKS:g}") for each in range(TICKS + 1))
+    labels = tuple((round(x, 2), _shorten(name), name) for name, x in places.items())
+    return Plot(measure, WIDTH, HEIGHT, LEFT, WIDTH - RIGHT, ticks, labels, tuple(lines))
+
+
+def _shorten(name: str) -> str:
+    return name if len(name) <= LONGEST_LABEL else f"{name[: LONGEST_LABEL - 1]}…"

@@ -1,0 +1,89 @@
+"""Stage: the questions of a set with their reference answers, as many of each dataset."""
+
+from __future__ import annotations
+
+from tasks.artifacts.rows import Drafts, Dropped, make_id
+from tasks.errors import BadInput
+from tasks.ragcheck.rows import Exchange, Question
+from tasks.ragcheck.sets import QUESTIONS, QuestionSet, read_lines, read_text
+from tasks.ragcheck.taking import take_alike
+from tasks.sources.jsquad import read_squad
+from tasks.sources.mtrag import read_tasks
+
+
+def questions(entry: QuestionSet) -> Drafts[Question]:
+    """Import a set's questions. What has no reference answer, or is not asked for, is dropped and counted.
+
+    Rows name no origin of their own: they come from the set's file, which dvc.lock knows.
+    """
+    drafts = {"mtrag": _read_mtrag, "jsquad": _read_jsquad, "lines": _read_lines}[entry.kind](entry)
+    if not drafts.rows:
+        raise BadInput(entry.path, "holds no question with a reference answer", hint="docs/ragcheck.md")
+    names = [each.id for each in drafts.rows]
+    if len(set(names)) < len(names):
+        raise BadInput(entry.path, "holds two questions of one name")
+    kept = take_alike(drafts.rows, entry.take, entry.seed)
+    taken = {each.id for each in kept}
+    rest = [Dropped(each.id, "not_taken", each.key) for each in drafts.rows if each.id not in taken]
+    return Drafts(kept, [*drafts.dropped, *rest])
+
+
+def _read_mtrag(entry: QuestionSet) -> Drafts[Question]:
+    kept, dropped = [], []
+    for task in read_tasks(entry.path):
+        row_id = make_id("mtrag", task.id)
+        if entry.answerability and task.answerability not in entry.answerability:
+            dropped.append(Dropped(row_id, "other_answerability", f"{task.id}: {task.answerability}"))
+        elif entry.first_turn and task.history:
+            dropped.append(Dropped(row_id, "later_turn", task.id))
+        elif not task.reference or not task.question:
+            dropped.append(Dropped(row_id, "no_reference", task.id))
+        else:
+            history = tuple(Exchange(*pair) for pair in task.history)
+            kept.append(
+                Question(
+                    row_id,
+                    task.id,
+                    task.collection,
+                    entry.language,
+                    task.question,
+                    task.reference,
+                    history,
+                    (),
+                )
+            )
+    return Drafts(kept, dropped)
+
+
+def _read_jsquad(entry: QuestionSet) -> Drafts[Question]:
+    kept, dropped = [], []
+    for item in read_squad(entry.path)[0]:
+        row_id = make_id("jsquad", item.id)
+        if item.reference and item.question:
+            kept.append(
+                Question(row_id, item.id, "jsquad", entry.language, item.question, item.reference, (), ())
+            )
+        else:
+            dropped.append(Dropped(row_id, "no_reference", item.id))
+    return Drafts(kept, dropped)
+
+
+def _read_lines(entry: QuestionSet) -> Drafts[Question]:
+    path = entry.path / QUESTIONS
+    kept: dict[str, Question] = {}
+    for line, record in read_lines(entry.path, QUESTIONS):
+        key = read_text(record, "id", path, line)
+        row_id = make_id("lines", key)
+        if row_id in kept:
+            raise BadInput(path, f"the id {key!r} stands twice", line=line)
+        kept[row_id] = Question(
+            row_id,
+            key,
+            read_text(record, "dataset", path, line, "all"),
+            read_text(record, "language", path, line, entry.language),
+            read_text(record, "question", path, line),
+            read_text(record, "reference", path, line),
+            (),
+            (),
+        )
+    return Drafts(list(kept.values()))

@@ -1,0 +1,24 @@
+"""Takes some of many questions, alike of every dataset."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import islice
+
+from tasks.artifacts.rows import make_id
+from tasks.ragcheck.rows import Question
+
+
+def take_alike(rows: Sequence[Question], count: int | None, seed: int) -> list[Question]:
+    """Take so many questions, one of each dataset after another, in an order that the seed gives."""
+    queues: defaultdict[str, list[Question]] = defaultdict(list)
+    for row in sorted(rows, key=lambda each: make_id(seed, each.id)):
+        queues[row.dataset].append(row)
+    rounds = (
+        queue[turn]
+        for turn in range(max(map(len, queues.values()), default=0))
+        for _, queue in sorted(queues.items())
+        if turn < len(queue)
+    )
+    return list(islice(rounds, count))

@@ -1,0 +1,65 @@
+"""Words of a text in any language that spaCy splits: all of them, or those that carry content."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable
+from functools import lru_cache
+
+from nltk.stem.snowball import SnowballStemmer
+
+from tasks.systems.extras import load_library
+from tasks.systems.words import load_splitter
+
+STEMMED = {
+    "ar": "arabic", "da": "danish", "de": "german", "en": "english", "es": "spanish", "fi": "finnish",
+    "fr": "french", "hu": "hungarian", "it": "italian", "nl": "dutch", "nb": "norwegian", "pt": "portuguese",
+    "ro": "romanian", "ru": "russian", "sv": "swedish",
+}  # fmt: skip
+"""Languages with a Snowball stemmer; words of others are compared as they are."""
+
+JAPANESE_AUXILIARIES = frozenset(
+    [
+        "ます", "まし", "ませ", "ましょ", "です", "でし", "でしょ", "だっ", "だろ", "たら", "なら",
+        "られ", "れる", "られる", "せる", "させ", "させる", "ない", "なく", "なかっ", "たい", "たく",
+        "しまう", "しまっ", "おり", "ござい", "そう", "よう",
+    ]
+)  # fmt: skip
+"""Forms of auxiliaries that Sudachi splits off and that spaCy's list lacks."""
+
+
+def list_words(text: str, language: str) -> list[str]:
+    """List the words of a text in order, lower case and in one Unicode form; punctuation is none."""
+    split = load_splitter(language)
+    words = split(unicodedata.normalize("NFKC", text))
+    return [word.casefold() for word in words if any(each.isalnum() for each in word)]
+
+
+def list_content_words(text: str, language: str) -> list[str]:
+    """List the stems of a text's content words, each once, in the order of their first use."""
+    return list(find_content_words(text, language))
+
+
+def find_content_words(text: str, language: str) -> dict[str, str]:
+    """Find a text's content words: stem -> the word as it first stands there, in lower case."""
+    stop, stem = _load_stop_words(language), _load_stemmer(language)
+    found: dict[str, str] = {}
+    for word in list_words(text, language):
+        if word not in stop:
+            found.setdefault(stem(word), word)
+    return found
+
+
+@lru_cache(maxsize=16)
+def _load_stop_words(language: str) -> frozenset[str]:
+    spacy = load_library("spacy", f"telling content words of language {language!r}")
+    stop = frozenset(word.casefold() for word in spacy.blank(language).Defaults.stop_words)
+    return stop | JAPANESE_AUXILIARIES if language == "ja" else stop
+
+
+@lru_cache(maxsize=16)
+def _load_stemmer(language: str) -> Callable[[str], str]:
+    if language not in STEMMED:
+        return str
+    stemmer = SnowballStemmer(STEMMED[language])
+    return lambda word: str(stemmer.stem(word))

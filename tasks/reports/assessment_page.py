@@ -1,0 +1,233 @@
+"""An assessment's page: its figures laid out for the template, its rows for the browser of questions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tasks.artifacts.basis import Basis, Selection
+from tasks.artifacts.export import draft_folder
+from tasks.reports.embed import write_data
+from tasks.reports.page import PAGES, PAGES_FOLDER
+from tasks.reports.record import RECORD
+
+PARTS = ("report.css", "assessment.css", "core.js", "assessment.js")
+"""Copied beside the page, so that a folder can be moved or sent and still opens."""
+RATES = ("accuracy", "robustness", "retrieval_db_accuracy", "lambda")
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A figure at the head of the page: a count, a rate, or a word; None where there is none."""
+
+    label: str
+    value: int | float | str | None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class AssessmentPage:
+    """All that a page shows. Texts may hold anything: the page escapes them.
+
+    told: what figures.json holds. browser: the data of the question browser; calls: ledger key -> what was
+    asked and answered.
+    """
+
+    name: str
+    title: str
+    subtitle: str
+    figures: Sequence[Headline]
+    told: Mapping[str, Any]
+    about: Sequence[tuple[str, str]]
+    browser: Mapping[str, Any]
+    calls: Mapping[str, Any]
+
+    @property
+    def a(self) -> str:
+        """The first criterion."""
+        return str(self.told["criteria"][0])
+
+    @property
+    def b(self) -> str:
+        """The criterion that it is held against."""
+        return str(self.told["criteria"][1])
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What stands at the page's head."""
+        return list(self.told["judge"]["warnings"])
+
+    @property
+    def planted(self) -> Mapping[str, Any] | None:
+        """How planted gaps were found again; None where nothing was withheld."""
+        planted: Mapping[str, Any] | None = self.told["planted"]
+        return planted
+
+    @property
+    def mutual(self) -> str:
+        """Mutual gaps of the unbalanced set, by mode."""
+        gaps = self.told["gaps"]["unbalanced"]
+        return ", ".join(f"{counts['mutual']['gap']} ({mode})" for mode, counts in gaps.items())
+
+    @property
+    def tests(self) -> list[dict[str, Any]]:
+        """A test a set and mode: its lines and the module that each rule names."""
+        return [
+            {
+                "set": name,
+                "mode": mode,
+                "n_a": test["rates"].get("accuracy", {}).get("n_a", 0),
+                "n_b": test["rates"].get("accuracy", {}).get("n_b", 0),
+                "lines": [_lay_out_rate(*each) for each in test["rates"].items()],
+                "faults": list(test["fault"].items()),
+            }
+            for name, modes in self.told["hypothesis"].items()
+            for mode, test in modes.items()
+        ]
+
+    @property
+    def headline(self) -> dict[str, Any]:
+        """The test that names the module at the page's head, by its one rule."""
+        fault = self.told["fault"]
+        place = (fault["set"], fault["mode"])
+        test = next(each for each in self.tests if (each["set"], each["mode"]) == place)
+        return {
+            **test,
+            "lines": [each for each in test["lines"] if each["rule"] in ("", fault["rule"])],
+            "faults": [each for each in test["faults"] if each[0] == fault["rule"]],
+        }
+
+    @property
+    def rates(self) -> list[dict[str, Any]]:
+        """A block a set and mode, a line for all rows and for each criterion."""
+        return [
+            {
+                "set": name,
+                "mode": mode,
+                "lines": [{"label": label, **figures} for label, figures in parts.items()],
+            }
+            for name, modes in self.told["rates"].items()
+            for mode, parts in modes.items()
+        ]
+
+    @property
+    def tags(self) -> list[dict[str, Any]]:
+        """A chart a set and mode: groups by tag, under each criterion and over both."""
+        return [
+            {
+                "set": name,
+                "mode": mode,
+                "lines": [
+                    ("over both" if label == "mutual" else label, counts) for label, counts in lines.items()
+                ],
+                "most": max((sum(counts.values()) for counts in lines.values()), default=0) or 1,
+            }
+            for name, modes in self.told["gaps"].items()
+            for mode, lines in modes.items()
+        ]
+
+    @property
+    def tables(self) -> list[dict[str, Any]]:
+        """The paper's tables, each line with the rules and modes of its cells."""
+        return [
+            {**table, "lines": [{**line, "kinds": _list_kinds(line["cells"])} for line in table["lines"]]}
+            for _, table in sorted(self.told["tables"].items())
+        ]
+
+
+def _lay_out_rate(name: str, rate: Mapping[str, Any]) -> dict[str, Any]:
+    low, high = rate["low"], rate["high"]
+    kind, _, rest = name.partition(".")
+    rule, _, module = rest.partition(".")
+    label = {
+        "accuracy": "answered right",
+        "robustness": "answered right, without mutual gaps",
+        "context": f"context enough ({rule}), without mutual gaps",
+        "module": f"wrong by the {module} ({rule})",
+    }[kind]
+    off_zero = low is not None and high is not None and (low > 0 or high < 0)
+    return {**rate, "label": label, "rule": rule, "head": kind == "accuracy", "off_zero": off_zero}
+
+
+def _list_kinds(cells: Sequence[Mapping[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(", ".join(filter(None, (each["rule"], each["mode"]))) for each in cells))
+
+
+def write_assessment(page: AssessmentPage, out: Path) -> None:
+    """Write the page's folder: index.html, its styles and scripts, its data, its figures."""
+    html = PAGES.get_template("assessment.html").render(page=page)
+    with draft_folder(out) as folder:
+        (folder / "index.html").write_text(html, encoding="utf-8", newline="\n")
+        for part in PARTS:
+            (folder / part).write_bytes((PAGES_FOLDER / part).read_bytes())
+        (folder / RECORD).write_text(write_figures(page), encoding="utf-8", newline="\n")
+        write_data(folder / "questions.js", "questions", page.browser)
+        write_data(folder / "calls.js", "calls", page.calls)
+
+
+def write_figures(page: AssessmentPage) -> str:
+    """Write the figures as one JSON object, each with the rows that it was computed from."""
+    told = page.told
+    record = {
+        "flow": "grammar",
+        "name": page.name,
+        "title": page.title,
+        "subtitle": page.subtitle,
+        "figures": [
+            {
+                "label": each.label,
+                "note": each.note,
+                "value": round(each.value, 3),
+                "basis": _base("all", each.label),
+            }
+            for each in page.figures
+            if isinstance(each.value, (int, float))
+        ],
+        "fault": told["fault"],
+        "rates": {
+            name: {
+                mode: {
+                    part: {rate: {"value": figures[rate], "basis": _base(part, rate)} for rate in RATES}
+                    for part, figures in parts.items()
+                }
+                for mode, parts in modes.items()
+            }
+            for name, modes in told["rates"].items()
+        },
+        "tables": {
+            number: {
+                "title": table["title"],
+                "lines": [
+                    {
+                        "label": line["label"],
+                        "cells": [
+                            {**each, "basis": _base_cell(number, column, each)}
+                            for column, each in zip(table["columns"], line["cells"], strict=True)
+                        ],
+                    }
+                    for line in table["lines"]
+                ],
+            }
+            for number, table in told["tables"].items()
+        },
+    }
+    return json.dumps(record, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def _base(part: str, measure: str) -> dict[str, Any]:
+    """Name the rows of a rate: judgements and answers, of one criterion or of all."""
+    where = {} if part == "all" else {"criterion": part}
+    return Basis(measure, tuple(Selection(each, where) for each in ("judgements", "answers"))).to_json()
+
+
+def _base_cell(number: str, column: str, cell: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Name the rows of a table's cell. Table 2 counts the dataset: its artifacts are not this stage's."""
+    if number == "2":
+        return None
+    if number == "1":
+        return Basis(column, (Selection("baselines"), Selection("judgements"))).to_json()
+    part = column if number == "3" else "all"
+    return _base(part, f"{cell['rule']}, {cell['mode']}")

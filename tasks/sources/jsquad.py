@@ -1,0 +1,84 @@
+"""JSQuAD (JGLUE, CC BY-SA 4.0): Japanese questions on paragraphs of Wikipedia, in SQuAD's layout.
+
+A paragraph's context is `title [SEP] text`. Several people answered; the reference is what most of them said.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tasks.errors import BadInput
+
+SEPARATOR = "[SEP]"
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """One paragraph. id: `<article>.<place>`, since the layout names articles only by their place."""
+
+    id: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Item:
+    """One question. reference: empty where nobody found an answer."""
+
+    id: str
+    title: str
+    question: str
+    reference: str
+    paragraph: str
+
+
+def read_squad(path: Path) -> tuple[list[Item], list[Paragraph]]:
+    """Read a file in SQuAD's layout, or the one JSON file of a folder, in its order.
+
+    Raises BadInput that names the place where it is not as published.
+    """
+    file = _find_file(path)
+    try:
+        articles = json.loads(file.read_text(encoding="utf-8"))["data"]
+    except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError) as error:
+        raise BadInput(file, f"is no SQuAD file: {type(error).__name__}: {error}") from error
+    items: list[Item] = []
+    paragraphs: list[Paragraph] = []
+    for number, article in enumerate(articles if isinstance(articles, list) else [articles]):
+        try:
+            for paragraph, asked in _read_article(number, article):
+                paragraphs.append(paragraph)
+                items += asked
+        except (KeyError, TypeError, AttributeError) as error:
+            what = f"article {number} is not in SQuAD's layout: {type(error).__name__}: {error}"
+            raise BadInput(file, what) from error
+    return items, paragraphs
+
+
+def _find_file(path: Path) -> Path:
+    if not path.is_dir():
+        return path
+    files = sorted(path.glob("*.json"))
+    if len(files) != 1:
+        raise BadInput(path, f"holds {len(files)} JSON files, not one", hint="name the file itself")
+    return files[0]
+
+
+def _read_article(number: int, article: Any) -> Iterator[tuple[Paragraph, list[Item]]]:
+    for place, each in enumerate(article["paragraphs"]):
+        head, separator, body = each["context"].partition(SEPARATOR)
+        title = article.get("title") or head.strip()
+        paragraph = Paragraph(f"{number:04}.{place:03}", title, (body if separator else head).strip())
+        yield paragraph, [_read_item(asked, title, paragraph.id) for asked in each["qas"]]
+
+
+def _read_item(asked: Any, title: str, paragraph: str) -> Item:
+    answers = Counter(answer["text"].strip() for answer in asked["answers"])
+    # most_common keeps the order of first sight among equals.
+    reference = answers.most_common(1)[0][0] if answers and not asked.get("is_impossible") else ""
+    return Item(asked["id"], title, asked["question"].strip(), reference, paragraph)

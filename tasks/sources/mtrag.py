@@ -1,0 +1,110 @@
+"""MT-RAG (IBM, Apache-2.0): tasks of conversations with reference answers and the passages behind them.
+
+Read from the published layout: `*reference*.jsonl`, one task a line, `input` the conversation so far,
+`targets` the reference answer, `contexts` the passages that a person found. A folder's other files (relevance
+judgements, questions without answers) hold no reference and are not read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tasks.errors import BadInput
+
+PATTERN = "*reference*.jsonl"
+USER, AGENT = "user", "agent"
+
+
+@dataclass(frozen=True)
+class Source:
+    """One passage of the corpus."""
+
+    id: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Task:
+    """One question of a conversation. history: the question/answer pairs before it."""
+
+    id: str
+    collection: str
+    turn: int
+    answerability: str
+    question: str
+    reference: str
+    history: tuple[tuple[str, str], ...]
+    contexts: tuple[Source, ...]
+
+
+def read_tasks(path: Path) -> list[Task]:
+    """Read a reference file, or all of a folder, in the files' order.
+
+    Raises BadInput that names file and line where a record is not as published.
+    """
+    files = sorted(path.glob(PATTERN)) if path.is_dir() else [path]
+    if not files:
+        raise BadInput(path, f"holds no {PATTERN}", hint="the folder of MT-RAG's reference tasks")
+    return [task for file in files for task in _read_file(file)]
+
+
+def list_sources(tasks: list[Task]) -> list[Source]:
+    """List the passages of all tasks, each once, by id.
+
+    Raises BadInput where one id names two texts.
+    """
+    known: dict[str, Source] = {}
+    for task in tasks:
+        for source in task.contexts:
+            earlier = known.setdefault(source.id, source)
+            if earlier.text != source.text:
+                raise BadInput(f"mtrag task {task.id}", f"the passage {source.id} has two texts")
+    return [known[name] for name in sorted(known)]
+
+
+def _read_file(path: Path) -> Iterator[Task]:
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(path, f"cannot be read: {error}") from error
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                yield _read_task(json.loads(line))
+            except (KeyError, TypeError, ValueError, IndexError) as error:
+                what = f"is no MT-RAG task: {type(error).__name__}: {error}"
+                raise BadInput(path, what, line=number) from error
+
+
+def _read_task(record: Mapping[str, Any]) -> Task:
+    said = [(each["speaker"], _text(each["text"])) for each in record["input"]]
+    if [speaker for speaker, _ in said] != [(USER, AGENT)[n % 2] for n in range(len(said))] or not len(
+        said
+    ) % 2:
+        raise ValueError("`input` is not user, agent, ..., user")
+    turns = [text for _, text in said]
+    answerability = record.get("answerability") or [""]
+    return Task(
+        id=_text(record["task_id"]),
+        collection=_text(record.get("Collection") or record.get("collection") or "mtrag"),
+        turn=int(record["turn"]),
+        answerability=_text(answerability[0]),
+        question=turns[-1].strip(),
+        reference=_text(record["targets"][0]["text"]).strip(),
+        history=tuple(zip(turns[:-1:2], turns[1::2], strict=True)),
+        contexts=tuple(
+            Source(_text(each["document_id"]), _text(each.get("title") or ""), _text(each["text"]).strip())
+            for each in record["contexts"]
+        ),
+    )
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.40} is no text")
+    return value

@@ -1,0 +1,203 @@
+"""The rows of the packages' files that a row of the sample's databases was made from.
+
+An importer's rules read backwards: films by their number, names by the films that they stand in, rows of CSV
+files by the cells that the importer took from them. What is found is the file's own row, as it stands there.
+"""
+
+from __future__ import annotations
+
+import csv
+import sqlite3
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from tasks.errors import BadInput
+from tasks.sources import films as film_rules
+from tasks.sources import flights as flight_rules
+
+Cells = Mapping[str, Any]
+Take = Callable[[Mapping[str, str]], Sequence[Any]]
+FILM_TABLES = ("omdb", "tomatoes")
+
+
+@dataclass(frozen=True)
+class RawRow:
+    """A row of a raw file. file: its path; place: what names the row there."""
+
+    file: Path
+    place: str
+    cells: Cells
+    more: int = 0
+    """How many further rows the same would follow from."""
+
+
+@dataclass(frozen=True)
+class Lines:
+    """How a table's rows are found in a CSV file: by the cells that its lines begin with."""
+
+    file: str
+    leading: tuple[str, ...]
+    begin: Callable[[Cells], Sequence[object]]
+    convert: Take
+    """What the importer takes from a line, in the table's order."""
+    telling: tuple[str, ...] = ()
+    """Columns of the table whose cells stand in the line as they are: no other line is taken apart."""
+    numbered: bool = False
+    """Whether the table's first column is a number of the importer's own."""
+
+
+def find_film_rows(raw: Sequence[Path], database: Path, table: str, cells: Cells) -> list[RawRow]:
+    """Find the rows of movies.db behind a row of the films database.
+
+    A film, and what links it, is its row in omdb and in tomatoes; a name follows from the rows of any film
+    that it is linked to, so the first one's are given.
+    """
+    numbers = [cells["film_id"]] if "film_id" in cells else _list_films(database, table, cells)
+    found = []
+    for source in FILM_TABLES if numbers else ():
+        rows = _ask(raw[0], f"SELECT * FROM {source} WHERE ID = ?", numbers[0])  # noqa: S608 - own names
+        place = f"{source}?ID={numbers[0]}"
+        found += [RawRow(raw[0], place, dict(row), len(numbers) - 1) for row in rows]
+    return found
+
+
+def find_flight_rows(raw: Sequence[Path], database: Path, table: str, cells: Cells) -> list[RawRow]:
+    """Find the lines of the package's CSV files behind a row of the flights database."""
+    rule = CSV_TABLES[table]
+    path = next((each for each in raw if each.name == rule.file), None)
+    if path is None:
+        raise BadInput(database, f"was not made from {rule.file}")
+    lines = _open_lines(path, len(rule.leading), path.stat().st_mtime_ns)
+    names = lines.names
+    if tuple(names[: len(rule.leading)]) != rule.leading:
+        raise BadInput(path, f"its lines do not begin with {', '.join(rule.leading)}")
+    order = [
+        row["name"] for row in _ask(database, "SELECT name FROM pragma_table_info(?) ORDER BY cid", table)
+    ]
+    wanted = tuple(cells[name] for name in order)[rule.numbered :]
+    found = []
+    told = [str(cells[name]).encode() for name in rule.telling]
+    for number, line in lines.find(",".join(map(str, rule.begin(cells)))):
+        if all(each in line for each in told):
+            record = dict(zip(names, next(csv.reader([line.decode()])), strict=True))
+            if tuple(rule.convert(record)) == wanted:
+                found.append(RawRow(path, f"line={number}", record))
+    return found
+
+
+@lru_cache(maxsize=64)
+def _list_columns(database: Path, table: str) -> list[str]:
+    return [
+        row["name"] for row in _ask(database, "SELECT name FROM pragma_table_info(?) ORDER BY cid", table)
+    ]
+
+
+def _list_films(database: Path, table: str, cells: Cells) -> list[int]:
+    key, _ = film_rules.ENTITIES[table]
+    links = [link.table for link in film_rules.LINKS if link.entity == table]
+    union = " UNION ".join(f"SELECT film_id FROM {link} WHERE {key} = ?1" for link in links)  # noqa: S608 - own names
+    return [row["film_id"] for row in _ask(database, f"{union} ORDER BY 1", cells[key])]
+
+
+def _ask(path: Path, sql: str, value: object) -> list[sqlite3.Row]:
+    uri = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
+    try:
+        with closing(sqlite3.connect(uri, uri=True)) as connection:
+            connection.row_factory = sqlite3.Row
+            return connection.execute(sql, (value,)).fetchall()
+    except sqlite3.Error as error:
+        raise BadInput(path, f"cannot be read: {error}", hint="`make setup` copies it") from error
+
+
+class CsvLines:
+    """A CSV file's lines by what they begin with: looked for one by one, sorted once that is worth it."""
+
+    WORTH = 4
+    """After so many beginnings all lines are sorted by theirs: a pass takes as long as ten looks."""
+
+    def __init__(self, path: Path, leading: int) -> None:
+        with flight_rules.open_text(path) as text:
+            self._content = bytes(text.buffer.read()).rstrip(b"\n") + b"\n"
+        self._leading = leading
+        self._known: dict[bytes, list[tuple[int, bytes]]] = {}
+        self._sorted = False
+        self.names = next(csv.reader([self._content[: self._content.index(b"\n")].decode()]))
+
+    def find(self, beginning: str) -> list[tuple[int, bytes]]:
+        """Give the lines whose first cells are these, with their numbers from 1, the header's."""
+        key = beginning.encode()
+        if key not in self._known and not self._sorted:
+            if len(self._known) >= self.WORTH:
+                self._sort()
+            else:
+                self._known[key] = list(self._look(b"\n" + key + b","))
+        return self._known.get(key, [])
+
+    def _look(self, mark: bytes) -> Iterator[tuple[int, bytes]]:
+        number, counted, place = 1, 0, self._content.find(mark)
+        while place >= 0:
+            number, counted = number + self._content.count(b"\n", counted, place + 1), place + 1
+            end = self._content.index(b"\n", place + 1)
+            yield number, self._content[place + 1 : end]
+            place = self._content.find(mark, end)
+
+    def _sort(self) -> None:
+        known: defaultdict[bytes, list[tuple[int, bytes]]] = defaultdict(list)
+        for number, line in enumerate(self._content.split(b"\n"), start=1):
+            known[b",".join(line.split(b",", self._leading)[: self._leading])].append((number, line))
+        self._known, self._sorted = dict(known), True
+
+
+@lru_cache(maxsize=8)
+def _open_lines(path: Path, leading: int, _changed_at: int) -> CsvLines:
+    return CsvLines(path, leading)
+
+
+def _split_date(cells: Cells, name: str) -> list[int]:
+    return [int(part) for part in cells[name][:10].split("-")]
+
+
+def _take(
+    columns: Sequence[tuple[str, flight_rules.Convert]],
+) -> Callable[[Mapping[str, str]], Sequence[Any]]:
+    return lambda record: flight_rules.convert_row(record, columns)
+
+
+CSV_TABLES = {
+    "airlines": Lines(
+        "airlines.csv", ("carrier",), lambda cells: [cells["carrier_code"]], _take(flight_rules.AIRLINES)
+    ),
+    "airports": Lines(
+        "airports.csv", ("faa",), lambda cells: [cells["airport_code"]], _take(flight_rules.AIRPORTS)
+    ),
+    "planes": Lines(
+        "planes.csv", ("tailnum",), lambda cells: [cells["tail_number"]], _take(flight_rules.PLANES)
+    ),
+    "flights": Lines(
+        "flights.csv.zip",
+        ("year", "month", "day"),
+        lambda cells: _split_date(cells, "flight_date"),
+        flight_rules.convert_flight,
+        ("flight_number", "tail_number"),
+        numbered=True,
+    ),
+    "weather": Lines(
+        "weather.csv",
+        ("origin", "year", "month", "day", "hour"),
+        lambda cells: [
+            cells["airport_code"],
+            *_split_date(cells, "observation_time"),
+            int(cells["observation_time"][11:13]),
+        ],
+        flight_rules.convert_hour,
+        numbered=True,
+    ),
+}
+FINDERS = {"sources.films": find_film_rows, "sources.flights": find_flight_rows}
+"""Importer -> (its raw files, its database, table, a row's cells) -> the raw rows of that row."""

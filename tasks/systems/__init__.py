@@ -1,0 +1,1 @@
+"""Systems under test: whatever answers a question, and the reference RAG among them."""

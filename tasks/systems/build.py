@@ -1,0 +1,32 @@
+"""Makes a system under test from its entry in params.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tasks.models.ask import Ask
+from tasks.systems.code import CodeSystem
+from tasks.systems.contract import Document, System
+from tasks.systems.endpoint import EndpointSystem
+from tasks.systems.entries import CallableEntry, HttpEntry, OpenAiEntry, RagEntry, SystemEntry
+from tasks.systems.http import HttpSystem
+from tasks.systems.rag import build_rag
+
+__all__ = ["SystemEntry", "build_system"]
+
+
+def build_system(name: str, entry: SystemEntry, corpus: Sequence[Document], ask: Ask) -> System:
+    """Make the system `systems.<name>`.
+
+    corpus: what the reference RAG retrieves from; systems of other kinds bring their own and do not
+    look at it. ask: the stage's; every call of the system goes through it, under the stage's epoch.
+    Raises BadInput where the entry asks for what is not installed, or a document's id stands twice.
+    """
+    if isinstance(entry, RagEntry):
+        return build_rag(name, entry, corpus, ask)
+    if isinstance(entry, HttpEntry):
+        return HttpSystem(name, entry, ask)
+    if isinstance(entry, CallableEntry):
+        return CodeSystem(name, entry, ask)
+    assert isinstance(entry, OpenAiEntry)  # noqa: S101 - the union has no more
+    return EndpointSystem(name, entry, ask)

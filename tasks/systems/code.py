@@ -1,0 +1,54 @@
+"""A Python function as a system under test."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tasks.models.ask import Ask
+from tasks.systems.contract import Passage, Response, Turn
+from tasks.systems.entries import CallableEntry
+from tasks.systems.replies import Paths, Reply, make_response, read_reply
+
+PATHS = Paths(text="answer", contexts="contexts", ids="ids", titles="titles", scores="scores")
+"""What a function's result is read by; a bare string is the answer."""
+
+
+class CodeSystem:
+    """Asks `function(question=..., history=[{question, answer}, ...])`, sync or async.
+
+    It returns the answer's text, or {"answer": text, "contexts": [text, ...], "ids": [id, ...]} with
+    titles and scores where it has them. `search(query=...)` returns the same without an answer.
+    """
+
+    def __init__(self, name: str, entry: CallableEntry, ask: Ask) -> None:
+        self.name, self.version = name, entry.version
+        self._entry, self._ask = entry, ask
+
+    async def answer(self, question: str, *, row: str, history: Sequence[Turn] = ()) -> Response:
+        """Answer one question."""
+        turns = [{"question": turn.question, "answer": turn.answer} for turn in history]
+        answer = await self._ask.system(
+            self.name,
+            self.version,
+            {"function": self._entry.function, "question": question, "history": turns},
+            send=lambda door: door.call(self._entry.function, question=question, history=turns),
+            row=row,
+            parse=lambda text: read_reply(text, PATHS, needs_text=True),
+        )
+        return make_response(answer)
+
+    async def retrieve(self, query: str, *, row: str) -> tuple[Passage, ...] | None:
+        """Retrieve by the function `search`; None where there is none, or where it failed."""
+        search = self._entry.search
+        if search is None:
+            return None
+        answer = await self._ask.system(
+            self.name,
+            self.version,
+            {"function": search, "query": query},
+            send=lambda door: door.call(search, query=query),
+            row=row,
+            parse=lambda text: read_reply(text, PATHS, needs_text=False),
+        )
+        reply: Reply | None = answer.value
+        return None if reply is None else reply.passages

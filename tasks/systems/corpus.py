@@ -1,0 +1,215 @@
+"""Reads a corpus: a folder of the user's documents, or a GRAMMAR artifact with rows of `Document`.
+
+A folder is hostile: nothing outside of it is read, and what cannot be read is left out with one line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tasks.artifacts.rows import Origin
+from tasks.errors import BadInput
+from tasks.systems.contract import Document
+from tasks.systems.extras import load_library
+
+READ = frozenset({".txt", ".md", ".html", ".htm", ".jsonl", ".parquet"})
+MOST_BYTES = 20_000_000
+"""Of one file of text."""
+MOST_TABLE_BYTES = 2_000_000_000
+"""Of one .jsonl or .parquet file, which are read in pieces."""
+MOST_LINE = 5_000_000
+"""Characters of one line of a .jsonl file."""
+BATCH = 1_000
+FIELDS = ("id", "title", "text")
+UNSEEN_TAGS = ("head", "noscript", "template")
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """What was read, sorted by id, and a line for each file or row that was not."""
+
+    documents: tuple[Document, ...]
+    problems: tuple[str, ...]
+
+
+class Unreadable(ValueError):
+    """A file or row that is left out; its message says why."""
+
+
+def read_corpus(path: Path, *, most_bytes: int = MOST_BYTES) -> Corpus:
+    """Read a folder (below it .txt, .md, .html, .jsonl, .parquet), or one such file.
+
+    A text file is one document: its path in the folder is the id, and its title that of the page, its
+    first heading, or the file's name. A line of .jsonl or a row of .parquet has `text`, and `id` and
+    `title` where it wants to. Raises BadInput where there is nothing at all to read.
+    """
+    documents: dict[str, Document] = {}
+    problems: list[str] = []
+    for file, name in _list_files(path, problems):
+        try:
+            for found in _read_file(file, name, most_bytes, problems):
+                if found.id in documents:
+                    problems.append(f"{name}: the id {found.id!r} stands twice; the first is kept")
+                else:
+                    documents[found.id] = found
+        except Unreadable as error:
+            problems.append(f"{name}: {error}")
+        except OSError as error:
+            problems.append(f"{name}: cannot be read ({error.strerror or type(error).__name__})")
+    if not documents:
+        raise BadInput(path, "holds no document that can be read", hint="; ".join(problems[:3]))
+    return Corpus(tuple(documents[each] for each in sorted(documents)), tuple(problems))
+
+
+def _list_files(path: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
+    """List a folder's files with their names in it, in order. Links are not followed."""
+    if not path.exists():
+        raise BadInput(path, "no such file or folder")
+    if path.is_file():
+        yield path, path.name
+        return
+    for folder, folders, files in os.walk(path):
+        links = [Path(folder) / each for each in sorted(folders) if (Path(folder) / each).is_symlink()]
+        problems += [f"{_write_name(link.relative_to(path))}: is a link; not followed" for link in links]
+        folders[:] = sorted(each for each in folders if not each.startswith("."))
+        for each in sorted(files):
+            if not each.startswith("."):
+                file = Path(folder) / each
+                yield file, _write_name(file.relative_to(path))
+
+
+def _write_name(path: Path) -> str:
+    """Write a path as text, also where its bytes are no UTF-8."""
+    return os.fsencode(path.as_posix()).decode("utf-8", "replace")
+
+
+def _read_file(file: Path, name: str, most_bytes: int, problems: list[str]) -> Iterable[Document]:
+    facts = file.lstat()
+    if stat.S_ISLNK(facts.st_mode):
+        raise Unreadable("is a link; not followed")
+    if not stat.S_ISREG(facts.st_mode):
+        raise Unreadable("is no regular file")
+    kind = file.suffix.lower()
+    if kind not in READ:
+        raise Unreadable(f"is of no kind that is read ({', '.join(sorted(READ))})")
+    limit = MOST_TABLE_BYTES if kind in (".jsonl", ".parquet") else most_bytes
+    if facts.st_size > limit:
+        raise Unreadable(f"is larger than {limit} bytes")
+    if kind == ".jsonl":
+        return _read_lines(file, name, problems)
+    if kind == ".parquet":
+        return _read_table(file, name, problems)
+    return [_read_text(file, name, kind, problems)]
+
+
+def _read_text(file: Path, name: str, kind: str, problems: list[str]) -> Document:
+    text, guess = decode(file.read_bytes())
+    if guess:
+        problems.append(f"{name}: is not UTF-8; read as {guess}")
+    title = Path(name).stem
+    if kind in (".html", ".htm"):
+        title, text = read_page(text, title)
+    elif kind == ".md":
+        heading = next((line[2:].strip() for line in text.splitlines() if line.startswith("# ")), "")
+        title = heading or title
+    if not text.strip():
+        raise Unreadable("holds no text")
+    return Document(name, title, text.strip(), (Origin("file", name),))
+
+
+def decode(data: bytes) -> tuple[str, str]:
+    """Decode UTF-8, UTF-16 with a mark, or what the bytes look most like; name the last, a guess.
+
+    Raises Unreadable.
+    """
+    marked = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    if b"\0" in data and not marked:
+        raise Unreadable("is binary")
+    guess = ""
+    try:
+        text = data.decode("utf-16" if marked else "utf-8-sig")
+    except UnicodeDecodeError:
+        library = load_library("charset_normalizer", "a text that is not UTF-8")
+        best = library.from_bytes(data).best()
+        if best is None:
+            raise Unreadable("is binary, or in an unknown encoding") from None
+        text, guess = str(best), best.encoding
+    return text.replace("\r\n", "\n").replace("\r", "\n"), guess
+
+
+def read_page(source: str, title: str) -> tuple[str, str]:
+    """Read a page's title and the text that is to be seen, by the library html-text."""
+    library = load_library("html_text", "HTML documents")
+    if not source.strip():
+        return title, ""
+    page = library.parse_html(source)
+    heading = next((node for tag in ("title", "h1") for node in page.iter(tag)), None)
+    if heading is not None:
+        title = " ".join(heading.text_content().split()) or title
+    for node in list(page.iter(*UNSEEN_TAGS)):
+        if node.getparent() is not None:
+            node.drop_tree()
+    return title, str(library.extract_text(page))
+
+
+def _read_lines(file: Path, name: str, problems: list[str]) -> Iterator[Document]:
+    with file.open("rb") as lines:
+        number = 0
+        while line := lines.readline(MOST_LINE):
+            number += 1
+            if len(line) == MOST_LINE and not line.endswith(b"\n"):
+                raise Unreadable(f"line {number} is longer than {MOST_LINE} bytes; what follows is left out")
+            if not line.strip():
+                continue
+            try:
+                yield _make_document(json.loads(line), f"{name}#{number}", name)
+            except (ValueError, RecursionError) as error:
+                said = str(error) if isinstance(error, Unreadable) else "is no JSON"
+                problems.append(f"{name}: line {number} {said}")
+
+
+def _read_table(file: Path, name: str, problems: list[str]) -> Iterator[Document]:
+    try:
+        with pq.ParquetFile(file) as table:
+            columns = [each for each in FIELDS if each in table.schema_arrow.names]
+            if "text" not in columns:
+                raise Unreadable("has no column 'text'")
+            number = 0
+            for batch in table.iter_batches(BATCH, columns=columns):
+                for row in batch.to_pylist():
+                    number += 1
+                    try:
+                        yield _make_document(row, f"{name}#{number}", name)
+                    except Unreadable as error:
+                        problems.append(f"{name}: row {number} {error}")
+    except pa.ArrowException as error:
+        raise Unreadable("is no Parquet file that can be read") from error
+
+
+def _make_document(row: Any, place: str, name: str) -> Document:
+    if not isinstance(row, Mapping):
+        raise Unreadable("is no object")
+    text, title = row.get("text"), row.get("title")
+    if not isinstance(text, str) or not text.strip():
+        raise Unreadable("has no text")
+    if len(text) > MOST_BYTES:
+        raise Unreadable(f"has a text of more than {MOST_BYTES} characters")
+    given = row.get("id")
+    if given is not None and (isinstance(given, bool) or not isinstance(given, str | int)):
+        raise Unreadable("has an id that is neither text nor number")
+    written = text.encode("utf-8", "replace").decode()
+    return Document(
+        place if given is None else str(given),
+        title if isinstance(title, str) else "",
+        written,
+        (Origin("file", name),),
+    )

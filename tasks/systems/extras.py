@@ -1,0 +1,18 @@
+"""Imports the libraries that only retrieval needs, when it needs them."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from tasks.errors import BadInput
+
+HINT = "pip install 'benchloom[retrieval]'"
+
+
+def load_library(module: str, purpose: str) -> Any:
+    """Import a library of the extra `retrieval`. Raises BadInput that says what it is for."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise BadInput(purpose, f"needs {error.name or module}, which is not installed", hint=HINT) from None

@@ -1,0 +1,32 @@
+"""Reciprocal rank fusion: one ranking out of several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tasks.systems.pieces import DIGITS, Hit
+from tasks.systems.retriever import Retriever
+
+K = 60
+
+
+class Hybrid:
+    """Fuses the first hits of several retrievers."""
+
+    def __init__(self, retrievers: Sequence[Retriever], candidates: int) -> None:
+        self._retrievers, self._candidates = retrievers, candidates
+
+    async def search(self, query: str, count: int, *, row: str) -> list[Hit]:
+        """Find the pieces that stand high in all rankings."""
+        rankings = [await each.search(query, self._candidates, row=row) for each in self._retrievers]
+        return fuse(rankings)[:count]
+
+
+def fuse(rankings: Sequence[Sequence[Hit]]) -> list[Hit]:
+    """Sum 1 / (60 + rank) over rankings, ranks from 1; ties stand in corpus order."""
+    scores: dict[int, float] = {}
+    for ranking in rankings:
+        for number, hit in enumerate(ranking, start=1):
+            scores[hit.place] = scores.get(hit.place, 0.0) + 1 / (K + number)
+    hits = [Hit(place, round(score, DIGITS)) for place, score in scores.items()]
+    return sorted(hits, key=lambda hit: (-hit.score, hit.place))

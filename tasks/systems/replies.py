@@ -1,0 +1,140 @@
+"""What a system of the user's own replied, read strictly: an answer, and what it had retrieved."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jmespath
+from jmespath.exceptions import JMESPathError
+
+from tasks.models.ask import Answer, Unparsed
+from tasks.systems.contract import Passage, Response
+
+DIGITS = 6
+
+
+@dataclass(frozen=True)
+class Paths:
+    """Where a reply holds what (JMESPath); see `entries.HttpCall`."""
+
+    text: str | None
+    passages: str | None = None
+    contexts: str | None = None
+    ids: str | None = None
+    titles: str | None = None
+    scores: str | None = None
+
+    def columns(self) -> dict[str, str]:
+        """Give the paths of what is known of passages, by name."""
+        found = {"ids": self.ids, "titles": self.titles, "contexts": self.contexts, "scores": self.scores}
+        return {name: path for name, path in found.items() if path is not None}
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A reply that could be read."""
+
+    text: str
+    passages: tuple[Passage, ...] | None
+
+
+def read_reply(raw: str, paths: Paths, *, needs_text: bool) -> Reply:
+    """Read a reply. Raises Unparsed that says what is wrong with it."""
+    try:
+        body = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise Unparsed(f"the reply is no JSON ({type(error).__name__})") from None
+    if isinstance(body, str):
+        body = {"answer": body}
+    text = _find(body, paths.text, "the answer")
+    if needs_text and (not isinstance(text, str) or not text.strip()):
+        raise Unparsed(f"the reply holds no text at {paths.text!r}")
+    passages = _read_passages(body, paths)
+    if not needs_text and passages is None:
+        raise Unparsed("the reply holds no passages")
+    return Reply(clean(text) if isinstance(text, str) else "", passages)
+
+
+def make_response(answer: Answer[Reply]) -> Response:
+    """Make a response of an answered call."""
+    if answer.value is None:
+        return Response(None, None, (answer.call,), answer.problem)
+    return Response(answer.value.text, answer.value.passages, (answer.call,))
+
+
+def clean(text: str) -> str:
+    """Strip a text, and take out half surrogate pairs, which JSON may hold and UTF-8 cannot."""
+    return text.encode("utf-8", "replace").decode().strip()
+
+
+def _read_passages(body: Any, paths: Paths) -> tuple[Passage, ...] | None:
+    columns = paths.columns()
+    if paths.passages is not None:
+        members = _find_list(body, paths.passages, "passages")
+        if members is None:
+            return None
+        rows = [{name: _find(each, path, name) for name, path in columns.items()} for each in members]
+        return tuple(_make_passage(row) for row in rows)
+    lists = {name: _find_list(body, path, name) for name, path in columns.items()}
+    found = {name: values for name, values in lists.items() if values is not None}
+    lengths = {name: len(values) for name, values in found.items()}
+    if len(set(lengths.values())) > 1:
+        raise Unparsed(
+            "the reply holds " + " and ".join(f"{count} {name}" for name, count in lengths.items())
+        )
+    if not found.keys() & {"contexts", "ids"}:
+        return None
+    return tuple(
+        _make_passage(dict(zip(found, row, strict=True))) for row in zip(*found.values(), strict=True)
+    )
+
+
+def _make_passage(row: Mapping[str, Any]) -> Passage:
+    return Passage(
+        _write(row.get("ids")), _write(row.get("titles")), _write(row.get("contexts")),
+        _read_score(row.get("scores", 0.0)),
+    )  # fmt: skip
+
+
+def _find(body: Any, path: str | None, what: str) -> Any:
+    if path is None:
+        return None
+    try:
+        return jmespath.search(path, body)
+    except (JMESPathError, RecursionError) as error:
+        raise Unparsed(f"{what} cannot be read at {path!r} ({type(error).__name__})") from None
+
+
+def _find_list(body: Any, path: str | None, what: str) -> list[Any] | None:
+    found = _find(body, path, what)
+    if found is None:
+        return None
+    if not isinstance(found, list):
+        raise Unparsed(f"the reply's {what} at {path!r} are no list")
+    return found
+
+
+def _write(value: Any) -> str:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if value is None:
+        return ""
+    raise Unparsed("the reply's contexts, ids and titles must be texts or numbers")
+
+
+def _read_score(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise Unparsed("the reply's scores must be numbers")
+    try:
+        score = round(float(value), DIGITS)
+    except (OverflowError, ValueError):
+        score = math.inf
+    if not math.isfinite(score):
+        raise Unparsed("the reply's scores must be finite numbers")
+    return score

@@ -1,0 +1,70 @@
+"""Rows come back as they were written, a batch at a time, and a spoilt file is named."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tasks.artifacts.parquet import BATCH, StoredRows, read_rows, write_rows
+from tasks.artifacts.rows import Origin, make_id
+from tasks.errors import BadInput
+
+
+@dataclass(frozen=True)
+class Item:
+    id: str
+    number: int | None
+    origin: tuple[Origin, ...]
+
+
+@dataclass(frozen=True)
+class Other:
+    id: str
+
+
+@pytest.fixture
+def stored(tmp_path) -> tuple[Path, list[Item]]:
+    items = [
+        Item(make_id(n), n if n % 3 else None, (Origin("row", f"stem#{n}"),)) for n in range(2 * BATCH + 5)
+    ]
+    path = tmp_path / "items.parquet"
+    write_rows(path, Item, items)
+    return path, sorted(items, key=lambda item: item.id)
+
+
+def test_rows_of_several_batches_come_back_in_order_as_often_as_asked(stored):
+    path, items = stored
+    rows = StoredRows(path, Item)
+    assert len(rows) == len(items)
+    assert list(rows) == items
+    assert list(rows) == items
+    assert read_rows(path, Item) == items
+
+
+@pytest.mark.parametrize("limit", [0, 1, BATCH, BATCH + 1, 10 * BATCH])
+def test_a_preview_takes_the_first_rows(stored, limit):
+    path, items = stored
+    rows = StoredRows(path, Item, limit)
+    assert list(rows) == items[:limit]
+    assert len(rows) == len(items[:limit])
+
+
+def test_other_columns_are_named_before_a_row_is_read(stored):
+    with pytest.raises(BadInput, match=r"items.parquet: has the columns id, number, origin, not id"):
+        StoredRows(stored[0], Other)
+
+
+def test_a_file_that_is_spoilt_in_the_middle_is_named(stored):
+    path, _ = stored
+    data = bytearray(path.read_bytes())
+    data[4:2_000] = bytes(1_996)
+    path.write_bytes(data)
+    with pytest.raises(BadInput, match=r"items.parquet: cannot be read as Parquet"):
+        list(StoredRows(path, Item))
+
+
+def test_what_is_no_parquet_or_is_not_there_is_named(tmp_path):
+    (tmp_path / "a.parquet").write_text("no")
+    for name in ("a", "b"):
+        with pytest.raises(BadInput, match=rf"{name}.parquet: cannot be read as Parquet"):
+            StoredRows(tmp_path / f"{name}.parquet", Item)

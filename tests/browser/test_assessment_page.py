@@ -1,0 +1,82 @@
+import pytest
+
+from tasks.grammar.withholding import Withheld
+from tasks.reports.site import write_index
+from tests.browser.assessments import open_answer
+from tests.browser.look import LOOKS, look_at_site
+from tests.browser.watch import Complaints, find_chromium, open_chromium
+from tests.grammar.test_assessment_report import write_page
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine"),
+]
+
+
+@pytest.fixture(scope="module")
+def sites(tmp_path_factory):
+    """The pages; written before the browser is open, whose event loop the stages could not run in."""
+    folders = {name: tmp_path_factory.mktemp(name) for name in ("plain", "hostile")}
+    return {
+        "plain": write_page(folders["plain"], "good", withheld=Withheld(share=0.3)),
+        "hostile": write_page(folders["hostile"], hostile=True),
+    }
+
+
+@pytest.fixture(scope="module")
+def browser(sites):
+    with open_chromium() as opened:
+        yield opened
+
+
+@pytest.fixture
+def page(browser):
+    context = browser.new_context()
+    yield context.new_page()
+    context.close()
+
+
+def test_all_looks_are_quiet_pictured_and_no_wider_than_the_window(browser, page, sites, tmp_path):
+    out = sites["plain"]
+    site = out.parents[1]
+    write_index([out], site / "index.html")
+    (tmp_path / "pictures").mkdir()
+    assert look_at_site(browser, site, tmp_path / "pictures") == []
+    assert {each.name for each in (tmp_path / "pictures").iterdir()} >= {
+        "assessment.png",
+        "answer_narrow.png",
+    }
+    for _, width in LOOKS.values():
+        page.set_viewport_size({"width": width, "height": 860})
+        page.goto((out / "index.html").as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_wrong_answer_is_found_and_read_with_its_documents(page, sites):
+    out = sites["hostile"]
+    complaints = Complaints(out.as_uri())
+    complaints.hear(page)
+    page.on("dialog", lambda dialog: complaints.lines.append(dialog.message) or dialog.dismiss())
+    page.goto((out / "index.html").as_uri())
+    page.wait_for_selector("#list a")
+
+    page.select_option("#by-module", "retrieval")
+    assert "20 of 60" in page.inner_text("#found")
+    page.select_option("#by-mode", "closed")
+    assert "20 of 60" in page.inner_text("#found")
+    page.select_option("#by-tag", "gap")
+    assert "0 of 60" in page.inner_text("#found")
+    page.select_option("#by-tag", "")
+    page.click("#list a >> nth=0")
+    assert "A chronicle" in page.inner_text("#detail .passage >> nth=0")
+    assert "onerror=alert(1)" in page.inner_text("#detail .response")
+    page.click("#detail .call >> nth=0")
+    assert page.locator("img").count() == 0
+    page.select_option("#by-module", "")
+    open_answer(page)
+    assert complaints.lines == []
+
+
+def test_a_link_to_no_question_says_so(page, sites):
+    page.goto((sites["plain"] / "index.html").as_uri() + "#question=feed")
+    assert "no question feed here" in page.inner_text("#detail")

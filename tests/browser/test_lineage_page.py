@@ -1,0 +1,84 @@
+import pytest
+from playwright.sync_api import expect
+
+from tasks.artifacts.graph import Graph
+from tasks.artifacts.lineage import Lineage
+from tasks.artifacts.trail import Trail
+from tasks.reports.lineage_page import write_lineage
+from tests.browser.watch import Complaints, find_chromium, open_chromium
+from tests.grammar.sample import write_sample
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with open_chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    root = tmp_path_factory.mktemp("walk")
+    sample = write_sample(root, hostile=True)
+    lineage = Lineage(root)
+    node = lineage.trace_row("data/grammar/films/balanced.parquet", sample.questions[0].id)
+    write_lineage(Trail(node.reference, (node,), tuple(lineage.gaps), Graph(())), root / "page.html")
+    return sample, root / "page.html"
+
+
+@pytest.fixture(params=["light", "dark"])
+def page(browser, written, request):
+    context = browser.new_context(color_scheme=request.param)
+    page = context.new_page()
+    complaints = Complaints(written[1].as_uri())
+    complaints.hear(page)
+    page.on("dialog", lambda dialog: complaints.lines.append(dialog.message) or dialog.dismiss())
+    page.goto(written[1].as_uri())
+    yield page
+    context.close()
+    assert complaints.lines == []
+
+
+def wait_for_heading(page, words):
+    # The browser tells a page of its new address only after the key or the click is done.
+    page.wait_for_function(
+        "words => document.querySelector('#detail h2').textContent.includes(words)", arg=words
+    )
+
+
+def test_it_is_walked_by_the_keys_alone_and_back_again(page, written):
+    question = written[0].questions[0]
+    page.focus("#tree [role=treeitem]")
+    for key in ("ArrowDown", "ArrowRight", "Enter"):
+        page.keyboard.press(key)
+    wait_for_heading(page, "text_templates.parquet#")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Enter")
+    wait_for_heading(page, "back_check.parquet#")
+    page.go_back()
+    wait_for_heading(page, "text_templates.parquet#")
+    page.click("#detail .way a >> nth=0")
+    wait_for_heading(page, question.id)
+
+
+def test_links_lead_on_to_a_call_and_what_was_said(page):
+    page.click("#detail .links a >> nth=0")
+    expect(page.locator("#detail .way li")).to_have_count(2)
+    page.click("#detail .links a >> text=/^[0-9a-f]{12}$/ >> nth=0")
+
+    expect(page.locator("#detail .way li")).to_have_count(3)
+    expect(page.locator("#detail")).to_contain_text("Write it.")
+
+
+def test_hostile_texts_are_shown_and_not_run(page):
+    assert "<img src=x onerror=alert(1)>" in page.inner_text("#detail")
+    assert page.locator("img").count() == 0
+
+
+def test_nothing_outside_can_be_asked(page):
+    assert page.evaluate("document.querySelectorAll('[src], link[rel=stylesheet]').length") == 0

@@ -1,0 +1,78 @@
+"""A way to a server that can be shut in the middle: what a stopped server looks like from outside."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from collections.abc import Iterator
+
+CHUNK = 16_384
+
+
+class Gate:
+    """Forwards connections to a server; once `shut`, ends them all and takes no more."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._server = (host, port)
+        self._door: socket.socket | None = None
+        self._lock = threading.Lock()
+        self._open: set[socket.socket] = set()
+        self.port = 0
+        self.passed = 0
+        """Bytes that the server has answered through the gate."""
+        self.limit: int | None = None
+        """After so many it shuts by itself."""
+
+    def open(self) -> None:
+        """Listen, on the port it had before if it had one."""
+        self._door = socket.create_server(("127.0.0.1", self.port))
+        self.port = self._door.getsockname()[1]
+        threading.Thread(target=self._admit, args=(self._door,), daemon=True).start()
+
+    def shut(self) -> None:
+        """End all connections, and refuse new ones."""
+        with self._lock:
+            sockets, self._open = {*self._open}, set()
+            door, self._door = self._door, None
+        if door is not None:
+            sockets.add(door)
+        for each in sockets:
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+
+    def _admit(self, door: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = door.accept()
+                server = socket.create_connection(self._server)
+                with self._lock:
+                    self._open |= {client, server}
+                for source, target in ((client, server), (server, client)):
+                    answers = source is server
+                    threading.Thread(target=self._pass, args=(source, target, answers), daemon=True).start()
+
+    def _pass(self, source: socket.socket, target: socket.socket, answers: bool) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(CHUNK):
+                if answers:
+                    self.passed += len(data)
+                    if self.limit is not None and self.passed > self.limit:
+                        self.shut()
+                target.sendall(data)
+        with self._lock:
+            self._open -= {source, target}
+        for each in (source, target):
+            each.close()
+
+
+@contextlib.contextmanager
+def open_gate(host: str, port: int) -> Iterator[Gate]:
+    """Open a gate to a server for as long as the block runs."""
+    gate = Gate(host, port)
+    gate.open()
+    try:
+        yield gate
+    finally:
+        gate.shut()

@@ -1,0 +1,192 @@
+"""The assessment's stages under real DVC, with a scripted model behind a server on loopback."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+from aiohttp import web
+
+from flows.commands.run import make_run
+from flows.recorder import Recorder
+from flows.runner import run_plain
+from flows.selection import order_nodes
+from flows.settings import load_params
+from tasks.artifacts.parquet import read_rows, write_rows
+from tasks.artifacts.rows import Origin
+from tasks.grammar.assessed import AskedQuestion, Judgement, SystemAnswer
+from tasks.grammar.rows import Group, Question, SqlTemplate, TextTemplate
+from tasks.grammar.true_documents import TrueDocument
+from tasks.systems.contract import Document
+from tests.flows.conftest import make_folder
+from tests.grammar.assess_world import make_world
+from tests.models.scenes import answering, say
+
+ROOT = Path(__file__).parents[2]
+STAGES = (
+    "questions", "answers", "judgements", "canaries", "baselines", "closed-domain", "assessment",
+    "assessment-report",
+)  # fmt: skip
+ASSESSMENTS = {
+    "v-weak": {"database": "villages", "system": "weak", "llm_only": "v-alone"},
+    "v-good": {"database": "villages", "system": "good", "llm_only": "v-alone"},
+    "v-gaps": {
+        "database": "villages", "system": "good", "llm_only": "v-alone",
+        "withheld": {"share": 0.3, "seed": 1},
+    },
+    "v-alone": {"database": "villages", "system": "alone", "llm_only": "v-alone"},
+}  # fmt: skip
+FACT = re.compile(r"(\w+) lies (\d+) metres")
+
+
+def reply(messages) -> str:
+    """Answer from the request's text alone, as a model that reads well and knows nothing."""
+    system, said = messages[0]["content"], messages[-1]["content"]
+    if "Verdict: Correct" in system:
+        answer = said.split("True answer:\n")[1].split("\n")[0]
+        return f"Verdict: {'Correct' if answer in said.split('Response:')[1] else 'Incorrect'}"
+    if "break an answer down" in system:
+        found = re.search(r"\d{4}", said.split("Answer:")[1])
+        return f"- It lies {found[0]} metres high." if found else "None"
+    if "supported by sources" in system:
+        height = re.search(r"lies (\d+)", said.split("Claim:")[1])[1]
+        return f"Verdict: {'Yes' if height in said.split('Claim:')[0] else 'No'}"
+    if "compare two answers" in system:
+        one, other = (
+            re.search(r"> (.*)", said.split(head)[1])[1] for head in ("First answer", "Second answer")
+        )
+        return f"Verdict: {'Yes' if one == other else 'No'}"
+    question = said.rsplit("Question:", 1)[1]
+    return next((f"{high} metres" for name, high in FACT.findall(said) if name in question), "I do not know.")
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A project of the assessment's stages alone, over the villages."""
+    root = make_folder(tmp_path / "project")
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("BENCHLOOM_LEDGER", str(tmp_path / "ledger.sqlite"))
+    shutil.copytree(ROOT / "tasks", root / "tasks", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", root / "pyproject.toml")
+    stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
+    own = {name: stages[name] for name in (f"grammar-{each}" for each in STAGES)}
+    (root / "dvc.yaml").write_text(yaml.safe_dump({"stages": own}, sort_keys=False))
+    write_dataset(root / "data" / "grammar" / "villages")
+    asked = []
+
+    async def answer(request: web.Request) -> web.Response:
+        body = await request.json()
+        asked.append(body)
+        return say(reply(body["messages"]), prompt_tokens=10, completion_tokens=3)
+
+    with answering(answer) as url:
+        write_params(root, url)
+        yield root, asked
+
+
+def write_dataset(folder: Path) -> None:
+    """Write what the stages before have made of the villages."""
+    world = make_world()
+    pairs = [
+        (each, Question(
+            each.id, each.group, each.criterion, each.question, each.answer, "SELECT 1", each.sql_template,
+            each.text_template, f"[[{each.answer}]]", (Origin("row", f"fill_in#{each.group}"),),
+        ))
+        for each in world.questions
+    ]  # fmt: skip
+    write_rows(folder / "balanced.parquet", Question, [row for each, row in pairs if each.in_balanced])
+    write_rows(folder / "unbalanced.parquet", Question, [row for each, row in pairs if each.in_unbalanced])
+    write_rows(folder / "documents.parquet", Document, world.documents)
+    true = {each.group: TrueDocument(each.group, each.true_document_ids, ()) for each in world.questions}
+    write_rows(folder / "true_documents.parquet", TrueDocument, list(true.values()))
+    for stem, row in (("sql_templates", SqlTemplate), ("back_check", TextTemplate), ("fill_in", Group)):
+        write_rows(folder / f"{stem}.parquet", row, [])
+
+
+def write_params(root: Path, url: str) -> None:
+    params = yaml.safe_load((ROOT / "params.yaml").read_text())
+    for role in params["roles"].values():
+        role |= {"model": "tester", "constrain": "none"}
+    params["grammar"]["baselines"]["sample"] = 4
+    params["grammar"]["assessment"]["draws"] = 200
+    params |= {
+        "assessments": ASSESSMENTS,
+        "databases": {"villages": {"file": "villages.sqlite", "title": "Villages"}},
+        "models": {},
+    }
+    params["run"] |= {"endpoints": {"tester": {"url": url, "retries": 0}}, "prices": {}}
+    (root / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
+
+
+def run(root: Path) -> dict[str, str]:
+    recorder = Recorder(root)
+    work = make_run(root, recorder, load_params(root))
+    work.say = lambda line: None
+    try:
+        run_plain(work, order_nodes(recorder.nodes), 2)
+    finally:
+        work.finish()
+        recorder.close()
+    assert not work.errors, work.errors
+    return {name: outcome.state for name, outcome in work.outcomes.items()}
+
+
+def read_figures(root: Path, name: str):
+    return json.loads((root / "data" / "grammar" / "villages" / name / "figures.json").read_text())
+
+
+@pytest.mark.timeout(1200)
+def test_from_questions_to_pages_under_dvc(project):
+    root, asked = project
+    states = run(root)
+    assert len(states) == 1 + 7 * len(ASSESSMENTS)
+    assert set(states.values()) == {"ran"}
+
+    weak, good, gaps, alone = (read_figures(root, name) for name in ASSESSMENTS)
+    assert weak["fault"]["module"] == "retrieval"
+    assert good["fault"]["module"] == "none shown"
+    assert alone["rates"]["balanced"]["open"]["all"]["accuracy"] == 0
+    for modes in gaps["planted"]["rules"].values():
+        for each in modes.values():
+            assert each["recall"] >= 0.9
+            assert each["precision"] >= 0.9
+    for figures in (weak, good, gaps):
+        four = figures["tables"]["4"]["lines"]
+        assert all(cell["n"] == 40 for line in four for cell in line["cells"] if cell["value"] is not None)
+
+    folder = root / "data" / "grammar" / "villages"
+    questions = {each.id: each for each in read_rows(folder / "questions.parquet", AskedQuestion)}
+    answers = read_rows(folder / "v-weak" / "answers.parquet", SystemAnswer)
+    judgements = read_rows(folder / "v-weak" / "judgements.parquet", Judgement)
+    assert {each.question for each in answers} == set(questions)
+    assert [each.id for each in judgements] == [each.id for each in answers]
+    assert all(isinstance(each.retrieved_document_ids, tuple) for each in answers)
+    assert all(each.passages[0].document in each.retrieved_document_ids for each in answers if each.passages)
+    page = root / "data" / "reports" / "grammar" / "v-weak"
+    assert "retrieval" in (page / "index.html").read_text()
+    assert json.loads((page / "report.json").read_text())["name"] == "v-weak"
+
+    # Nothing is asked, and nothing runs, a second time.
+    before = len(asked)
+    assert set(run(root).values()) == {"fresh"}
+    assert len(asked) == before
+
+
+@pytest.mark.timeout(1200)
+def test_a_new_night_asks_the_system_and_the_judge_anew(project):
+    root, asked = project
+    few = load_params(root)
+    few["assessments"] = {"v-alone": ASSESSMENTS["v-alone"]}
+    few["grammar"]["questions"]["groups"] = 4
+    (root / "params.yaml").write_text(yaml.safe_dump(few, sort_keys=False))
+    run(root)
+    before = len(asked)
+    params = load_params(root)
+    params["evaluation"]["as_of"] = "2031-07-09"
+    (root / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
+    states = run(root)
+    assert states["grammar-questions@villages"] == "fresh"
+    assert states["grammar-answers@v-alone"] == states["grammar-canaries@v-alone"] == "ran"
+    assert len(asked) == 2 * before

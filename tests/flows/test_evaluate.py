@@ -1,0 +1,233 @@
+"""`benchloom evaluate` as a stranger runs it: a real process, a model and a system on loopback."""
+
+import json
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from flows.settings import set_params
+from tasks.artifacts.parquet import count_rows, write_rows
+from tasks.grammar.true_documents import TrueDocument
+from tasks.systems.contract import Document
+from tests.flows.night_model import NightModel
+from tests.flows.sample import Sample, interrupt, make_sample, wait_for
+from tests.models.scenes import answering, serving
+
+ROWS = [
+    {"id": f"{group}-{kind}", "group": group, "criterion": kind, "question": f"{kind}: who leads {group}?",
+     "answer": "Ada", "true_document_ids": [f"{group}.md"]}
+    for group in ("mill", "forge", "dairy")
+    for kind in ("short", "long")
+]  # fmt: skip
+OURS = (
+    "{kind: http, version: '1', "
+    "answer: {path: /ask, body: {query: '{question}'}, text: text, ids: ids, contexts: texts}}"
+)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory) -> Sample:
+    """The code and its parameters; no artifact of the sample is needed."""
+    sample = make_sample(tmp_path_factory.mktemp("evaluate"))
+    documents = sample.root / "corpus"
+    documents.mkdir()
+    for name in ("mill", "forge", "dairy"):
+        (documents / f"{name}.md").write_text(f"# {name}\n\nSomebody leads {name}.\n")
+    write(sample, "questions.jsonl", *map(json.dumps, ROWS))
+    return sample
+
+
+@pytest.fixture
+def model(project) -> Iterator[NightModel]:
+    model = NightModel()
+    params = project.root / "params.yaml"
+    before = params.read_text()
+    with answering(model.answer) as url:
+        endpoint = f"{{kind: openai, url: '{url}', in_flight: 4, retries: 0}}"
+        set_params(project.root, [f"run.endpoints.qwen25-coder-1b5={endpoint}"])
+        yield model
+    params.write_text(before)
+    (project.root / ".benchloom" / "drill.sqlite").unlink(missing_ok=True)
+
+
+def write(sample: Sample, name: str, *lines: str) -> Path:
+    path = sample.root / name
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return path
+
+
+def evaluate(sample: Sample, *words: str, dataset="questions.jsonl", system="weak"):
+    done = sample.call("flows.cli", "evaluate", "grammar", "--dataset", dataset, "--system", system, *words)
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+def test_the_built_in_rag_is_asked_judged_and_written_down_once(project, model, tmp_path):
+    lock = (project.root / "dvc.lock").read_bytes()
+    out = tmp_path / "mine"
+    words = ("--documents", "corpus", "--out", str(out))
+    done = evaluate(project, *words, "--json")
+    assert done.returncode == 0, done.stderr
+    figures = json.loads(done.stdout)
+    assert figures == json.loads((out / "figures.json").read_text())
+    assert figures["counts"]["scored"] == 6
+    assert figures["rates"]["open"]["all"]["accuracy"] == 1.0
+    assert figures["hypothesis"]["open"]["rates"]["accuracy"]["difference"] == 0.0
+    assert figures["warnings"], "this judge fails canaries"
+    assert str(project.root) not in (out / "figures.json").read_text()
+    assert {each.name for each in out.iterdir()} == {
+        "questions.parquet", "answers.parquet", "judgements.parquet", "canaries.parquet", "calls.parquet",
+        "figures.json",
+    }  # fmt: skip
+    assert count_rows(out / "answers.parquet") == 6
+    assert model.asked["system"] == 6
+    bytes_before = {each.name: each.read_bytes() for each in out.iterdir()}
+    asked = dict(model.asked)
+
+    again = evaluate(project, *words, "--replay")
+    assert again.returncode == 0, again.stderr
+    assert dict(model.asked) == asked, "the ledger answers"
+    assert {each.name: each.read_bytes() for each in out.iterdir()} == bytes_before
+    lines = again.stdout.splitlines()
+    assert lines[0].startswith("WARNING")
+    assert "6 questions of 3 groups, 6 scored, 0 failed, 0 unscored" in " ".join(again.stdout.split())
+    assert again.stdout.count("100.0 (100.0, 100.0)") == 3 * 3 * 2, (
+        "three rates, all and two criteria, two modes"
+    )
+
+    night = evaluate(project, *words, "--as-of", "later")
+    assert night.returncode == 0, night.stderr
+    assert model.asked["system"] == 2 * asked["system"]
+    assert model.asked["judge"] >= 2 * asked["judge"], "the canaries of no night may be in a shipped ledger"
+    assert (project.root / "dvc.lock").read_bytes() == lock
+
+
+def test_a_system_over_http_with_failures_is_judged_on_the_rest(project, model):
+    async def ask(request: web.Request) -> web.Response:
+        query = (await request.json())["query"]
+        if "dairy" in query:
+            return web.json_response({"error": "no"}, status=400)
+        good = "short" in query
+        name = "mill.md" if good and "mill" in query else "forge.md"
+        text = "well answered" if good else "badly answered"
+        return web.json_response({"text": text, "ids": [name], "texts": ["a text"]})
+
+    app = web.Application()
+    app.router.add_post("/v1/ask", ask)
+    with serving(app) as url:
+        params = project.root / "params.yaml"
+        params.write_text(
+            params.read_text()
+            .replace("\nsystems:", f"\nsystems:\n  ours: {OURS}", 1)
+            .replace("\n  systems: {} #", f"\n  systems: {{ours: {{url: '{url}', retries: 0}}}} #", 1)
+        )
+        write(project, "broken.jsonl", *map(json.dumps, ROWS), "{nope", '{"question": "x"}')
+        done = evaluate(project, "--json", dataset="broken.jsonl", system="ours")
+    assert done.returncode == 1, done.stderr
+    figures = json.loads(done.stdout)
+    assert figures["counts"]["failed"] == 2
+    assert figures["counts"]["unscored"] == 0
+    # mill and forge: short right, long wrong.
+    assert figures["rates"]["open"]["all"]["accuracy"] == 0.5
+    assert figures["rates"]["open"]["all"]["n_scored"] == 4
+    assert figures["hypothesis"]["open"]["rates"]["accuracy"]["difference"] == 1.0
+    for said in ("line 7: is no JSON", "line 8: answer is missing", "question dairy-short: no answer"):
+        assert said in done.stderr
+    assert "written to data/evaluations/ours-" in done.stderr
+    refused = evaluate(project, "--documents", "corpus", system="ours")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "does not retrieve from documents of ours" in refused.stderr
+
+
+def test_a_dataset_folder_brings_its_corpus_and_is_asked_what_stands_in_it(project, model):
+    folder = project.root / "brought"
+    (folder / "dataset").mkdir(parents=True)
+    plain = [{name: each[name] for name in each if name != "true_document_ids"} for each in ROWS]
+    write(project, "brought/dataset/balanced.jsonl", *map(json.dumps, plain))
+    texts = [Document(name, name, f"Somebody leads {name}.", ()) for name in ("mill", "forge")]
+    write_rows(folder / "documents.parquet", Document, texts)
+    true = [TrueDocument(name, (name,), ()) for name in ("mill", "dairy")]
+    write_rows(folder / "true_documents.parquet", TrueDocument, true)
+    done = evaluate(project, "--json", dataset="brought/dataset")
+    assert done.returncode == 0, done.stderr
+    assert "2 of 6 questions have their true documents in documents.parquet" in done.stderr
+    figures = json.loads(done.stdout)
+    assert (figures["documents"], figures["counts"]["rows"], figures["counts"]["grounded"]) == (2, 2, 2)
+    assert figures["rates"]["closed"]["all"]["accuracy"] == 1.0
+    (folder / "true_documents.parquet").unlink()
+    none = evaluate(project, dataset="brought/dataset")
+    assert (none.returncode, none.stdout) == (2, "")
+    assert "no question whose true documents are beside it" in none.stderr
+
+
+def test_limit_takes_whole_groups(project, model):
+    done = evaluate(project, "--documents", "corpus", "--limit", "2", "--json")
+    assert done.returncode == 0, done.stderr
+    assert (json.loads(done.stdout)["counts"]["groups"], model.asked["system"]) == (2, 4)
+
+
+def test_a_budget_stops_it_and_more_of_it_goes_on(project, model):
+    model.tokens = 200  # of each prompt and reply: six answers do not fit into 2,000
+    words = ("--documents", "corpus", "--json")
+    short = evaluate(project, *words, "--budget-tokens", "2000")
+    assert short.returncode == 3, short.stderr
+    assert 0 < model.asked["system"] < 6
+    done = evaluate(project, *words)
+    assert done.returncode == 0, done.stderr
+    assert model.asked["system"] == 6, "what was paid for is not asked again"
+
+
+def test_ctrl_c_ends_it_and_the_same_command_goes_on(project, model):
+    many = [json.dumps({"question": f"who leads {n}?", "answer": "Ada"}) for n in range(300)]
+    write(project, "many.jsonl", *many)
+    model.pause_s = 0.2
+    words = ("evaluate", "grammar", "--dataset", "many.jsonl", "--system", "weak", "--documents", "corpus")
+    process = project._begin("flows.cli", *words)
+    try:
+        wait_for(lambda: model.asked["system"] >= 20, process, 120)
+        said = interrupt(process, signal.SIGINT)
+    finally:
+        project.end_all()
+    assert process.returncode == 130, said
+    assert "the same command goes on" in said
+    assert "Traceback" not in said
+    before = model.asked["system"]
+    assert before < 300
+    model.pause_s = 0
+    done = evaluate(project, "--documents", "corpus", dataset="many.jsonl")
+    assert done.returncode == 0, done.stderr
+    assert model.asked["system"] <= 300 + 4, "only what was in flight may be asked twice"
+
+
+@pytest.mark.parametrize(
+    ("flow", "words", "line"),
+    [
+        ("ragcheck", ("--system", "weak"), "ragcheck.correctness"),
+        ("other", ("--system", "weak"), "is no flow"),
+        ("grammar", ("--system", "nobody"), "(there: "),
+        ("grammar", ("--system", "weak"), "systems.weak: retrieves, and there are no documents"),
+        ("grammar", ("--system", "alone", "--documents", "corpus"), "does not retrieve from"),
+        ("grammar", ("--system", "weak", "--documents", "nowhere"), "no such file or folder"),
+        ("grammar", ("--system", "alone", "--as-of", "../x"), "is no label"),
+        ("grammar", ("--system", "alone", "--out", "params.yaml"), "cannot be made a folder (file exists)"),
+        ("grammar", ("--system", "alone", "--dataset", "nowhere.jsonl"), "no such file"),
+        ("grammar", ("--system", "alone", "--dataset", "params.yaml"), "holds no question that can be read"),
+    ],
+)
+def test_what_is_wrong_is_one_line_before_anybody_is_asked(project, model, flow, words, line):
+    given = () if "--dataset" in words else ("--dataset", "questions.jsonl")
+    done: subprocess.CompletedProcess[str] = project.call("flows.cli", "evaluate", flow, *given, *words)
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert line in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not model.asked
+
+
+def test_a_missing_call_under_replay_is_exit_4(project, model):
+    done = evaluate(project, "--documents", "corpus", "--replay")
+    assert done.returncode == 4, done.stderr
+    assert not model.asked

@@ -1,0 +1,151 @@
+"""A small world to assess systems in: villages with documents, short and long questions, a scripted model.
+
+The model reads: it answers with the elevation that the sources give for the village it is asked about, and
+says that it does not know where they give none. Long questions are mostly words that the chronicle, a
+document about nothing in particular, is made of: who counts shared words finds that one.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tasks.artifacts.rows import Origin, make_id
+from tasks.grammar.answers import answers
+from tasks.grammar.assessed import AskedQuestion
+from tasks.grammar.assessment_entry import Entry
+from tasks.grammar.baselines import Baselines, baselines
+from tasks.grammar.canaries import canaries
+from tasks.grammar.closed_domain import closed_domain
+from tasks.grammar.judgements import Judgements, judgements
+from tasks.models.ask import Answer, Unparsed, render_prompt
+from tasks.systems.contract import Document
+from tasks.systems.entries import RagEntry
+from tests.grammar.scripted import PROMPTS
+
+LONG = (
+    "I would like to know one thing about a place that I have read of in an old book and that I hope to see "
+    "before the year is over: how high above the level of the sea does the village of {name} lie, if anybody "
+    "has measured it and has written it down?"
+)
+WEAK = RagEntry(kind="rag", retriever="keyword", top_k=1)
+GOOD = RagEntry(kind="rag", retriever="bm25", top_k=3)
+ALONE = RagEntry(kind="rag", retriever="none")
+SYSTEMS = {"weak": WEAK, "good": GOOD, "alone": ALONE}
+
+
+@dataclass(frozen=True)
+class World:
+    questions: list[AskedQuestion]
+    documents: list[Document]
+
+
+def name_village(number: int) -> str:
+    first, second = ("Ba", "De", "Ki", "Lo", "Mu"), ("nor", "rand", "lesk", "vitt")
+    return f"{first[number % 5]}{second[number // 5 % 4]}{number:02}"
+
+
+def make_world(groups: int = 20, known: Callable[[int], bool] = lambda number: True) -> World:
+    """Make two short and one long question a village. known: whether a village's true document is told."""
+    questions, documents = [], []
+    for number in range(groups):
+        name, group = name_village(number), make_id("village", number)
+        text = f"{name} lies {1000 + number} metres above the sea."
+        documents.append(Document(f"d{number:02}", name, text, (Origin("file", "villages"),)))
+        for criterion, sentence, kept in (
+            ("short", f"{name} elevation", True),
+            ("short", f"elevation of {name}", False),
+            ("long", LONG.format(name=name), True),
+        ):
+            questions.append(
+                AskedQuestion(
+                    id=make_id("question", sentence),
+                    group=group,
+                    criterion=criterion,
+                    question=sentence,
+                    answer=str(1000 + number),
+                    sql_template=f"t{number % 3}",
+                    text_template=make_id(number % 3, criterion, kept),
+                    in_balanced=kept,
+                    in_unbalanced=criterion == "short" or number % 2 == 0,
+                    true_document_ids=(f"d{number:02}",) if known(number) else None,
+                    origin=(Origin("row", f"balanced#{make_id('question', sentence)}"),),
+                )
+            )
+    chronicle = LONG.format(name="nowhere").replace("lie,", "lie, as")
+    documents.append(Document("zz", "A chronicle", chronicle, (Origin("file", "villages"),)))
+    return World(questions, documents)
+
+
+@dataclass
+class Model:
+    """The scripted model behind all roles; keeps what it was asked as (prompt, role, sample, text)."""
+
+    reply: Callable[[str, str, int, dict[str, Any]], str] | None = None
+    asked: list[tuple[str, str, int, str]] = field(default_factory=list)
+
+    async def __call__(
+        self, prompt, fields, *, role, row, parse, grammar=None, schema=None, sample=0, max_tokens=None,
+        top_logprobs=0, turns=(),
+    ) -> Answer[Any]:  # fmt: skip
+        path = prompt if isinstance(prompt, Path) else PROMPTS / f"{prompt}.md"
+        rendered = render_prompt(path, fields)
+        self.asked.append((path.stem, role, sample, rendered.messages[-1]["content"]))
+        said = self.reply and self.reply(path.stem, role, sample, fields)
+        text = answer_as_told(path.stem, fields) if said is None else said
+        call = make_id(path.stem, role, sample, [dict(each) for each in rendered.messages])
+        try:
+            return Answer(parse(text), text, call, 1)
+        except Unparsed as error:
+            return Answer(None, text, call, 1, str(error))
+
+    def count(self, prompt: str) -> int:
+        return sum(each[0] == prompt for each in self.asked)
+
+
+def answer_as_told(prompt: str, fields: dict[str, Any]) -> str:
+    """Reply as a model that reads well and knows nothing."""
+    if prompt == "answer":
+        fits = (each.text for each in fields["sources"] if each.title in fields["question"])
+        return next((text.split(" lies ")[-1] for text in fits if " lies " in text), "I do not know")
+    if prompt == "answer_alone":
+        return "I do not know"
+    if prompt == "judge":
+        return f"Verdict: {'Correct' if str(fields['answer']) in str(fields['response']) else 'Incorrect'}"
+    if prompt == "claims":
+        said = str(fields["response"])
+        return "None" if "know" in said else f"- It lies {said.split('> ')[1].split(' ')[0]} metres high."
+    if prompt == "claim_check":
+        height = str(fields["claim"]).split("lies ")[1].split(" ")[0]
+        return f"Verdict: {'Yes' if height in str(fields['sources']) else 'No'}"
+    if prompt == "same_answer":
+        one, other = (str(fields[name]).splitlines()[1] for name in ("one", "other"))
+        return f"Verdict: {'Yes' if one == other else 'No'}"
+    raise AssertionError(prompt)
+
+
+def assess(world: World, name: str, *, withheld=None, model: Model | None = None, sample: int = 6):
+    """Run the stages up to the judgements; returns the arguments of `assessment` that are rows, by name."""
+    ask = model or Model()
+    entry = Entry(database="villages", system=name, llm_only=f"v-{name}", withheld=withheld)
+    system = SYSTEMS[name]
+
+    async def run():
+        answered = (await answers(world.questions, world.documents, f"v-{name}", entry, system, ask)).rows
+        judged = (await judgements(answered, world.questions, Judgements(), ask)).rows
+        free = await baselines(
+            answered, world.questions, world.documents, entry, system, Baselines(sample=sample), ask
+        )
+        tried = await canaries({"grammar.judgements.feedback": False}, ask)
+        return {
+            "answers": answered,
+            "judgements": judged,
+            "questions": world.questions,
+            "baselines": free.rows,
+            "canaries": tried.rows,
+            "closed_domain": closed_domain(judged).rows,
+            "entry": entry,
+        }
+
+    return asyncio.run(run())

@@ -1,0 +1,181 @@
+import asyncio
+import dataclasses
+import re
+
+import pytest
+
+from tasks.grammar.company.plans import plan_documents
+from tasks.grammar.company.reports import parse_section, reports
+from tasks.grammar.company.settings import Reports
+from tasks.grammar.company.whole import assemble
+from tasks.grammar.document_grammar import write_part_grammar
+from tasks.grammar.facts import Fact
+from tasks.models.ask import Unparsed
+from tests.grammar.company.scenes import SMALL, Script, make_scene, write_section
+from tests.grammar.gbnf import accepts
+from tests.grammar.scripted import ScriptedAsk
+
+PARTS = ("profile", "employees", "clients", "projects")
+
+
+@pytest.fixture(scope="module")
+def parts():
+    scene = make_scene()
+    return {name: scene.parts[name] for name in PARTS}
+
+
+def run(parts, wishes=None, **overrides):
+    company = SMALL.model_copy(update={"reports": Reports(**{"words": (10, 900), **(wishes or {})})})
+    ask = ScriptedAsk(Script(overrides=overrides))
+    return asyncio.run(reports(**parts, entry=company, ask=ask)), ask
+
+
+def facts_of(parts, **wishes):
+    plans = plan_documents(assemble(**parts), Reports(**wishes))
+    return {
+        (plan.title.partition(":")[0], section.kind, fact.attribute)
+        for plan in plans
+        for section in plan.sections
+        for fact in section.facts
+    }
+
+
+def test_every_project_has_a_report_and_the_pages_tell_the_rest(parts):
+    drafts, _ = run(parts)
+    reported = {each.title for each in drafts.rows if each.title.startswith("Project report")}
+    assert reported == {f"Project report: {each.name}" for each in parts["projects"]}
+    assert len(drafts.rows) == 5 + 1 + 3  # projects, the company, three departments
+    assert drafts.dropped == []
+
+
+def test_every_cell_that_a_question_may_ask_about_stands_in_some_document(parts):
+    drafts, _ = run(parts)
+    corpus = " ".join(f"{each.title} {each.text}" for each in drafts.rows)
+    own = parts["profile"][0]
+    cells = [own.name, own.industry, own.city, str(own.founded), str(len(parts["employees"])), *own.services]
+    for each in parts["employees"]:
+        cells += [each.name, each.title, each.department, each.hired, str(each.extension)]
+    for each in parts["projects"]:
+        cells += [each.name, each.service, each.city, each.start, each.end, str(each.budget)]
+        client = next(c for c in parts["clients"] if c.number == each.client)
+        cells += [client.name, client.industry, client.city, str(client.since)]
+    missing = [cell for cell in cells if not re.search(rf"(?<!\w){re.escape(cell)}(?!\w)", corpus)]
+    assert missing == []
+
+
+def test_reports_repeat_what_is_known_of_clients_and_staff_only_if_wanted(parts):
+    bare = facts_of(parts, client_facts=False, employee_facts=False, staff_pages=False)
+    assert {kind for _, kind, _ in bare} == {"project"}
+    assert facts_of(parts, client_facts=True, employee_facts=False, staff_pages=False) - bare == {
+        ("Project report", "client", "industry"), ("Project report", "client", "city"),
+        ("Project report", "client", "contract year"),
+    }  # fmt: skip
+    assert facts_of(parts, client_facts=False, employee_facts=True, staff_pages=False) - bare == {
+        ("Project report", "employee", "job title")
+    }
+    assert "Project report" not in {
+        title for title, *_ in facts_of(parts, client_facts=False, employee_facts=False) - bare
+    }
+
+
+def test_the_grammar_lets_a_section_say_its_facts_and_none_go_missing(parts):
+    _, ask = run(parts)
+    sections = [each for each in ask.asked if each.prompt.name == "section"]
+    assert len(sections) > 20
+    for asked in sections[:6]:
+        assert accepts(asked.grammar, write_section(asked))
+        facts = asked.fields["facts"]
+        assert asked.grammar == write_part_grammar(asked.fields["kind"], asked.fields["name"], facts)
+
+
+def test_what_a_reader_does_not_find_is_written_anew_and_read_anew(parts):
+    failed = []
+
+    def read(asked):
+        facts = asked.fields["facts"]
+        lost = asked.sample == 0 and any(fact.attribute == "budget in eur" for fact in facts)
+        failed.extend([asked.row] * lost)
+        return "\n".join(
+            f"{n}. {'not stated' if lost and fact.attribute == 'budget in eur' else ', '.join(fact.values)}"
+            for n, fact in enumerate(facts, start=1)
+        )
+
+    drafts, ask = run(parts, machine_reading=read)
+    assert drafts.dropped == []
+    again = [each for each in ask.asked if each.prompt.name == "section" and each.sample == 1]
+    assert len(again) == len(failed) == 5
+    reread = [each for each in ask.asked if each.prompt.name == "machine_reading" and each.sample == 1]
+    # The whole section is new, so its start and end are read again too.
+    assert [[fact.attribute for fact in each.fields["facts"]] for each in reread] == [
+        ["start date", "end date", "budget in eur"]
+    ] * 5
+
+
+def test_a_fact_that_stays_unread_is_told_of_and_too_many_drop_the_document(parts):
+    def read(asked):
+        return "\n".join(
+            f"{n}. {'not stated' if fact.attribute == 'budget in eur' else ', '.join(fact.values)}"
+            for n, fact in enumerate(asked.fields["facts"], start=1)
+        )
+
+    kept, _ = run(parts, machine_reading=read)
+    assert [each.reason for each in kept.dropped] == ["fact_unread"] * 5
+    assert "read as: not stated" in kept.dropped[0].detail
+    strict, _ = run(parts, {"readable": 1.0}, machine_reading=read)
+    assert [each.reason for each in strict.dropped] == ["unreadable"] * 5
+    assert len(strict.rows) == len(kept.rows) - 5
+
+
+def test_a_section_that_never_says_its_facts_is_left_out_and_counted(parts):
+    def write(asked):
+        return "We did fine." if asked.fields["kind"] == "client" else write_section(asked)
+
+    drafts, ask = run(parts, {"readable": 0.5}, section=write)
+    assert {each.reason for each in drafts.dropped} == {"facts_missing"}
+    assert len(drafts.dropped) == 5 * 3
+    asked = [fact.attribute for each in ask.asked if each.prompt.name == "machine_reading"
+             for fact in each.fields["facts"]]  # fmt: skip
+    assert "contract year" not in asked  # nothing stands there to be read
+
+
+def test_a_report_outside_its_length_is_dropped(parts):
+    drafts, _ = run(parts, {"words": (1, 20)})
+    assert [each.reason for each in drafts.dropped] == ["length"] * 5
+
+
+def test_documents_lead_back_to_their_rows_and_calls(parts):
+    drafts, _ = run(parts)
+    report = next(each for each in drafts.rows if each.title.startswith("Project report"))
+    references = {each.reference.partition("#")[0] for each in report.origin if each.kind == "row"}
+    assert references == {"projects", "clients", "employees"}
+    assert any(each.kind == "call" for each in report.origin)
+
+
+FACT = Fact("f", "Kola", "start date", ("2024-03-05",))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("The project Kola began on 5 March 2024 as had been planned.", None),
+        ("The project Kola began on 6 March 2024 as had been planned.", "missing"),
+        ("The project Kola has the start date 2024-03-05 and so had Anna Berg.", "names_other"),
+        ("## Kola\nThe project Kola has the start date 2024-03-05 then.", "form"),
+        ("The project Kola has the start date 2024-03-05 and it", "form"),
+        ("On 2024-03-05.", "length"),
+    ],
+)
+def test_a_section_keeps_every_rule(text, reason):
+    if reason is None:
+        assert parse_section(text, [FACT], ["Anna Berg"], 5, 40) == text
+        return
+    with pytest.raises(Unparsed, match=reason):
+        parse_section(text, [FACT], ["Anna Berg"], 5, 40)
+
+
+def test_a_row_that_changes_changes_its_reports_alone(parts):
+    before, _ = run(parts)
+    first, *rest = parts["projects"]
+    after, _ = run({**parts, "projects": [dataclasses.replace(first, budget=first.budget + 10_000), *rest]})
+    changed = {a.id for a, b in zip(before.rows, after.rows, strict=True) if a.text != b.text}
+    assert len(changed) == 1

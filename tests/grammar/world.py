@@ -1,0 +1,121 @@
+"""A whole small run of GRAMMAR on the clinic: real stages after hand-written templates and texts."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tasks.artifacts.contracts import Finding, read_findings
+from tasks.artifacts.parquet import write_rows
+from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id, schema_of
+from tasks.databases.columns import Column
+from tasks.databases.entry import DatabaseEntry
+from tasks.grammar.balanced import Balanced, balanced
+from tasks.grammar.contracts import ROWS, Contracts, contracts
+from tasks.grammar.fill_in import FillIn, fill_in
+from tasks.grammar.queries import write_template
+from tasks.grammar.rows import SqlTemplate, TextTemplate
+from tasks.grammar.sql_rules import read_template
+from tasks.grammar.unbalanced import Unbalanced, unbalanced
+from tasks.models.calls import Call
+from tests.grammar.sample import make_call
+from tests.grammar.scripted import SCHEMA, make_database
+
+SQL = (
+    "SELECT doctors.hourly_rate FROM doctors WHERE doctors.name = '[doctors.name]'",
+    "SELECT doctors.specialty FROM doctors WHERE doctors.name = '[doctors.name]'",
+    "SELECT clinics.town FROM clinics WHERE clinics.name = '[clinics.name]'",
+    "SELECT visits.reason FROM visits WHERE visits.day = '[visits.day]' "
+    "AND visits.\"order\" = '[visits.order]'",
+)
+TEXTS = {
+    SQL[0]: ("hourly rate of [doctors.name]", "How much does doctor [doctors.name] take for an hour?"),
+    SQL[1]: ("specialty of [doctors.name]", "Tell me, what specialty does doctor [doctors.name] have?"),
+    SQL[2]: ("town of [clinics.name]", "I wonder in which town the clinic [clinics.name] is to be found?"),
+    SQL[3]: (
+        "reason of visit [visits.order] on [visits.day]",
+        "Could you look up the reason of visit number [visits.order] on [visits.day]?",
+    ),
+}
+
+
+@dataclass
+class World:
+    folder: Path
+    database: Path
+
+    def path(self, stem: str) -> Path:
+        return self.folder / f"{stem}.parquet"
+
+    def read(self, stem: str) -> list[dict[str, Any]]:
+        return pq.read_table(self.path(stem)).to_pylist()
+
+    def plant(
+        self, stem: str, change: Callable[[list[dict[str, Any]]], Any], schema: pa.Schema | None = None
+    ) -> None:
+        """Change an artifact behind the stages' backs; the file lets every cell be NULL."""
+        rows = self.read(stem)
+        rows = change(rows) or rows
+        due = schema or schema_of(ROWS[stem])
+        loose = pa.schema([each.with_nullable(True) for each in due])
+        pq.write_table(pa.Table.from_pylist(rows, schema=loose), self.path(stem))
+
+    def check(self, out: str = "contracts", **params: Any) -> list[Finding]:
+        """Run the stage; raises what it raises."""
+        contracts(
+            **{stem: self.path(stem) for stem in ROWS},
+            database=DatabaseEntry(name="clinic", title="Clinic", file=self.database),
+            settings={"grammar.balanced.criteria": ["short", "long"], "grammar.balanced.texts": 1},
+            params=Contracts(**params),
+            out=self.folder / out,
+        )
+        return read_findings(self.folder / out)
+
+
+def make_world(root: Path) -> World:
+    world = World(root / "data" / "grammar" / "clinic", make_database(root / "clinic.sqlite"))
+    templates, texts, calls = [], [], {"sql_templates": [], "text_templates": [], "back_check": []}
+
+    def call(stem: str, row: str) -> Origin:
+        made: Call = make_call(stem, row, "text")
+        calls[stem].append(made)
+        return Origin("call", made.id)
+
+    for sql, (short, long) in TEXTS.items():
+        query = read_template(sql, SCHEMA)
+        origin = (*(Origin("row", f"schema#{each}") for each in query.projection), call("sql_templates", sql))
+        template = SqlTemplate(
+            query.id, write_template(query), query.tables, query.projection, query.placeholders, origin
+        )
+        templates.append(template)
+        for criterion, text in (("short", short), ("long", long)):
+            own = make_id("text", template.id, text)
+            origin = (Origin("row", f"sql_templates#{template.id}"), call("text_templates", own))
+            texts.append(TextTemplate(own, template.id, criterion, text, origin))
+    confirmed = [
+        TextTemplate(
+            each.id, each.sql_template, each.criterion, each.text,
+            (Origin("row", f"text_templates#{each.id}"), call("back_check", each.id)),
+        )
+        for each in texts
+    ]  # fmt: skip
+    entry = DatabaseEntry(file=world.database)
+    groups = list(fill_in(templates, SCHEMA, entry, FillIn()).rows)
+    made = {
+        "schema": Drafts[Column](SCHEMA),
+        "sql_templates": Drafts(templates),
+        "text_templates": Drafts(texts),
+        "back_check": Drafts(confirmed),
+        "fill_in": fill_in(templates, SCHEMA, entry, FillIn()),
+        "unbalanced": unbalanced(confirmed, groups, Unbalanced()),
+        "balanced": balanced(confirmed, groups, Balanced(criteria=("short", "long"))),
+    }
+    for stem, drafts in made.items():
+        write_rows(world.path(stem), ROWS[stem], drafts.rows)
+        write_rows(world.path(f"{stem}.dropped"), Dropped, drafts.dropped)
+    for stem, rows in calls.items():
+        write_rows(world.path(f"{stem}.calls"), Call, rows)
+    return world

@@ -1,0 +1,36 @@
+"""A judge by script: it answers by a function of what the prompt shows."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tasks.artifacts.rows import make_id
+from tasks.models.ask import Answer, Unparsed, render_prompt
+
+ROOT = Path(__file__).parents[2]
+JUDGE = ROOT / "tasks/grammar/prompts/judge.md"
+
+
+def answer(value: Any, call: str = "call", text: str = "") -> Answer[Any]:
+    return Answer(value, text, call, 1, "" if value is not None else "no_verdict")
+
+
+@dataclass
+class ScriptedJudge:
+    """reply: what is said to the prompt's text, all messages joined."""
+
+    reply: Callable[[str], str]
+    prompts: Path = JUDGE.parent
+    asked: list[str] = field(default_factory=list)
+
+    async def __call__(
+        self, prompt: str, fields: Mapping[str, object], *, parse: Callable[[str], Any], row: str, **_: Any
+    ) -> Answer[Any]:
+        rendered = render_prompt(self.prompts / f"{prompt}.md", fields)
+        self.asked.append("\n".join(message["content"] for message in rendered.messages))
+        text = self.reply(self.asked[-1])
+        try:
+            return Answer(parse(text), text, make_id(row, len(self.asked)), 1)
+        except Unparsed as error:
+            return Answer(None, text, make_id(row, len(self.asked)), 1, str(error))

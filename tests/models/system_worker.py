@@ -1,0 +1,44 @@
+"""A process that puts numbered questions to a system: what the drills kill. `LEDGER URL CALLS OUT`."""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+from tasks.models.asker import StageAsk
+from tasks.models.budget import Budget
+from tasks.models.caller import Caller
+from tasks.models.client import Client
+from tasks.models.desk import Desk
+from tasks.models.ledger import Ledger
+from tasks.models.settings import SystemRun
+from tasks.models.systems import Systems
+
+IN_FLIGHT = 8
+
+
+async def ask_all(ask, calls):
+    async def one(number):
+        body = {"q": number}
+        answer = await ask.system(
+            "drilled", "1", body, send=lambda door: door.post("/ask", body), row=str(number), parse=json.loads
+        )
+        return [answer.value, answer.problem]
+
+    return await asyncio.gather(*(one(number) for number in range(calls)))
+
+
+def main():
+    ledger, url, calls, out = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), Path(sys.argv[4])
+    settings = SystemRun(
+        url=url, in_flight=IN_FLIGHT, timeout_s=10, deadline_s=600, retries=20, breaker=1_000
+    )
+    budget = Budget()
+    with Caller(Ledger(ledger), Client({}, budget), budget, systems=Systems({"drilled": settings})) as caller:
+        ask = StageAsk(Desk("drill.ask", out.parent, {}, epoch="night"), caller)
+        answers = asyncio.run(ask_all(ask, calls))
+        out.write_text(json.dumps([answers, [call.id for call in ask.call_rows()]]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,187 @@
+"""A whole project of the ragcheck flow: the real graph, a small set of questions, an endpoint on loopback."""
+
+import asyncio
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+from aiohttp import web
+
+from flows.commands.run import make_run
+from flows.outcomes import Outcome
+from flows.recorder import Recorder
+from flows.runner import Run, run_plain
+from flows.selection import order_nodes
+from flows.settings import load_params
+from tests.flows.conftest import make_folder
+from tests.models.scenes import answering
+
+ROOT = Path(__file__).parents[2]
+ROLE = {"model": "tester", "temperature": 0.0, "top_p": 1.0, "max_tokens": 200, "attempts": 1}
+RAG = {"kind": "rag", "retriever": "bm25", "top_k": 2, "language": "en"}
+QUESTIONS = [
+    ("1", "plants", "Who leads the Orbis project?", "Marta Quill leads the Orbis project."),
+    ("2", "plants", "What does the Orbis project grow?", "It grows moss for roofs in Vexham."),
+    ("3", "glass", "When was the Harlow Glassworks founded?", "It was founded in 1874."),
+    ("4", "glass", "What does the Harlow Glassworks make?", "It makes blue lamps and prisms."),
+]
+DOCUMENTS = [
+    ("d1", "Orbis", "The Orbis project is led by Marta Quill. It grows moss for roofs in Vexham."),
+    ("d2", "Harlow Glassworks", "The Harlow Glassworks was founded in 1874. It makes blue lamps and prisms."),
+    ("d3", "Weather", "It rains in Vexham."),
+]
+
+
+def reply(messages: list[dict[str, str]], asked: int) -> str:
+    """Play every role: the judge likes what names what the reference names; a memory helps the answerer."""
+    system, user = messages[0]["content"], messages[-1]["content"]
+    remembers = len(messages) > 2
+    if system.startswith("You grade"):
+        response = user.partition("Response to grade:")[2]
+        if "broken" in response:
+            return "I cannot say."
+        good = any(word in response for word in ("Marta", "moss", "1874", "prisms"))
+        return f"{'Right and complete.' if good else 'It lacks the fact.'}\nScore: {5 if good else 2}"
+    if system.startswith("Somebody puts"):
+        # What was said last, in the fence of the last turn.
+        return f"Answer: {[line[2:] for line in user.splitlines() if line.startswith('> ')][-1]}"
+    if system.startswith("Somebody has put"):
+        return "Answer: it is said to be so"
+    if system.startswith("You put questions"):
+        turns = user.count("Asked:")
+        return f"Query: Can you tell me more, for the {turns + 1}. time?" if turns < 3 else "Query:"
+    if system.startswith("You turn the last question"):
+        return "Orbis Harlow"
+    question = user.rpartition("Question:")[2]
+    if "Who leads" in question:
+        return "Marta Quill leads it."
+    return "It is moss, founded in 1874, and prisms." if remembers else "I do not know."
+
+
+@dataclass
+class RagProject:
+    root: Path
+    asked: list[str] = field(default_factory=list)
+    delay_s: float = 0.0
+    errors: dict[str, BaseException] = field(default_factory=dict)
+
+    def open(self, **options: Any) -> Run:
+        recorder = Recorder(self.root)
+        run = make_run(self.root, recorder, load_params(self.root), **options)
+        run.say = lambda line: None
+        return run
+
+    def run(self, **options: Any) -> dict[str, Outcome]:
+        run = self.open(**options)
+        try:
+            run_plain(run, order_nodes(run.recorder.nodes), 2)
+        finally:
+            run.finish()
+            run.recorder.close()
+        self.errors = run.errors
+        return run.outcomes
+
+    def list_states(self, **options: Any) -> dict[str, str]:
+        return {name: outcome.state for name, outcome in self.run(**options).items()}
+
+    def set(self, **values: Any) -> None:
+        params = load_params(self.root)
+        for dotted, value in values.items():
+            *parents, last = dotted.split("__")
+            section = params
+            for name in parents:
+                section = section[name]
+            section[last] = value
+        (self.root / "params.yaml").write_text(yaml.safe_dump(params))
+
+    def read_files(self) -> dict[str, bytes]:
+        """Read what the flow wrote."""
+        folders = [self.root / "data/ragcheck", self.root / "data/reports"]
+        return {
+            str(path.relative_to(self.root)): path.read_bytes()
+            for folder in folders
+            for path in sorted(folder.rglob("*"))
+            if path.is_file() and path.name != ".gitignore"
+        }
+
+    def forget_artifacts(self) -> None:
+        """Take away all that was made, DVC's caches with it; the ledger stays."""
+        for path in ("data/ragcheck", "data/reports", ".dvc/cache", ".dvc/tmp", "dvc.lock"):
+            place = self.root / path
+            if place.is_dir():
+                shutil.rmtree(place)
+            elif place.exists():
+                place.unlink()
+
+    async def answer(self, request: web.Request) -> web.Response:
+        body = await request.json()
+        await asyncio.sleep(self.delay_s)
+        self.asked.append(json.dumps(body["messages"], ensure_ascii=False))
+        text = reply(body["messages"], len(self.asked))
+        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+        usage = {"prompt_tokens": 20, "completion_tokens": 5, "total_tokens": 25}
+        return web.json_response(
+            {"id": "1", "object": "chat.completion", "created": 0, "model": "tester",
+             "choices": [choice], "usage": usage}
+        )  # fmt: skip
+
+
+def write_set(folder: Path) -> None:
+    """Write a set of kind `lines`, and what two people thought of the answers of `good`."""
+    folder.mkdir(parents=True)
+    names = ("id", "dataset", "question", "reference")
+    lines = [json.dumps(dict(zip(names, each, strict=True))) for each in QUESTIONS]
+    (folder / "questions.jsonl").write_text("\n".join(lines) + "\n")
+    lines = [json.dumps({"id": name, "title": title, "text": text}) for name, title, text in DOCUMENTS]
+    (folder / "documents.jsonl").write_text("\n".join(lines) + "\n")
+    ratings = [("1", 5, 4), ("2", 2, 1), ("3", 2, 2), ("4", 0, 3), ("none", 3, 3)]
+    rows = [
+        f"{item},{rater},{each[place]}"
+        for item, *each in ratings
+        for place, rater in enumerate(("ann", "bo"))
+    ]
+    (folder.parent / "ratings.csv").write_text("item,rater,rating\n" + "\n".join(rows) + "\n")
+
+
+@contextmanager
+def make_project(folder: Path) -> Iterator[RagProject]:
+    """Make the project in an empty folder, and serve its endpoint."""
+    root = make_folder(folder)
+    shutil.copytree(ROOT / "tasks", root / "tasks", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", root)
+    graph = yaml.safe_load((ROOT / "dvc.yaml").read_text())
+    own = {name: stage for name, stage in graph["stages"].items() if name.startswith("ragcheck-")}
+    (root / "dvc.yaml").write_text(yaml.safe_dump({"stages": own}, sort_keys=False))
+    write_set(root / "data/raw/trial")
+    params = yaml.safe_load((ROOT / "params.yaml").read_text())
+    ragcheck = {
+        **params["ragcheck"],
+        "sets": {"trial": {"kind": "lines", "path": "data/raw/trial"}},
+        "correctness": {
+            "trial": {"systems": ["good"], "judges": ["judge", "second"], "ratings": "data/raw/ratings.csv"}
+        },
+        "continuity": {"trial": {"systems": ["good", "single"]}},
+        "correlations": {"draws": 200, "seed": 0},
+        "comparison": {"draws": 200, "seed": 0},
+    }
+    roles = ("judge", "second", "composer", "questioner", "answerer", "rewriter")
+    project = RagProject(root)
+    with answering(project.answer) as url:
+        endpoints = {"tester": {"url": url, "retries": 0}}
+        made = {
+            "ragcheck": ragcheck,
+            "judging": params["judging"],
+            "systems": {"good": {**RAG, "multi_turn": True}, "single": {**RAG, "multi_turn": False}},
+            "evaluation": {"as_of": ""},
+            "roles": {name: {**ROLE, "seed": place} for place, name in enumerate(roles)},
+            "models": {},
+            "databases": {},
+            "run": {"workers": 2, "endpoints": endpoints},
+        }
+        (root / "params.yaml").write_text(yaml.safe_dump(made))
+        yield project

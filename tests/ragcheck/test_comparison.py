@@ -1,0 +1,88 @@
+import pytest
+
+from tasks.ragcheck.comparison import comparison
+from tasks.ragcheck.entries import Continuity
+from tasks.ragcheck.figures import Resampling
+from tasks.ragcheck.rows import Conversation, Guard
+from tests.ragcheck.scripted import make_question
+
+HOW = Resampling(draws=500)
+ENTRY = Continuity(systems=("mqa", "qa"))
+
+
+def make_talk(question, system, wscore, lscore=1.0, mscore=5.0):
+    name = f"{question}-{system}"
+    return Conversation(
+        name, question, system, "1", (), "", "", (), wscore, lscore if wscore is not None else None,
+        mscore if wscore is not None else None, (), (),
+    )  # fmt: skip
+
+
+def make_guard(number, system, task, words=(), flagged=()):
+    return Guard(f"g{number}", "c", "q1", system, 1, task, words, flagged, ())
+
+
+def compare(questions, talks, guards=()):
+    drafts = comparison(questions, talks, list(guards), ENTRY, HOW)
+    assert len({row.id for row in drafts.rows}) == len(drafts.rows)
+    return {(row.kind, row.dataset, row.system, row.measure): row for row in drafts.rows}
+
+
+def test_means_differences_and_signs_by_hand():
+    # mqa - qa by question: a1 +1, a2 +1, b1 -1, c1 +2: mean 3/4; per dataset a +1, b -1, c +2.
+    questions = [
+        make_question(1, dataset="a"), make_question(2, dataset="a"),
+        make_question(3, dataset="b"), make_question(4, dataset="c"),
+    ]  # fmt: skip
+    scores = {"q1": (4, 3), "q2": (5, 4), "q3": (2, 3), "q4": (5, 3)}
+    talks = [
+        make_talk(q, s, v) for q, pair in scores.items() for s, v in zip(("mqa", "qa"), pair, strict=True)
+    ]
+    rows = compare(questions, talks)
+    assert rows["mean", "", "mqa", "wscore"].estimate.value == 4
+    assert rows["mean", "a", "qa", "wscore"].estimate.value == 3.5
+    overall = rows["difference", "", "mqa", "wscore"]
+    assert (overall.estimate.value, overall.n, overall.other) == (0.75, 4, "qa")
+    assert overall.estimate.low <= 0.75 <= overall.estimate.high
+    assert [rows["difference", d, "mqa", "wscore"].estimate.value for d in "abc"] == [1, -1, 2]
+    sign = rows["sign", "", "mqa", "wscore"]
+    assert (sign.estimate.value, sign.n) == (2, 3)
+    # lscore is 1 everywhere: no difference, so no sign to agree with
+    assert rows["sign", "", "mqa", "lscore"].estimate.value == 0
+    assert overall.adjusted >= overall.p_value
+
+
+def test_a_failed_conversation_is_in_no_mean_and_in_no_pair():
+    questions = [make_question(1), make_question(2)]
+    talks = [
+        make_talk("q1", "mqa", 4), make_talk("q1", "qa", 3),
+        make_talk("q2", "mqa", None), make_talk("q2", "qa", 1),
+    ]  # fmt: skip
+    rows = compare(questions, talks)
+    mean = rows["mean", "", "mqa", "wscore"]
+    assert (mean.estimate.value, mean.n, mean.failed) == (4, 1, 1)
+    pair = rows["difference", "", "mqa", "wscore"]
+    assert (pair.estimate.value, pair.n, pair.failed) == (1, 1, 1)
+
+
+def test_nothing_scored_gives_no_figure_rather_than_a_zero():
+    rows = compare([make_question(1)], [make_talk("q1", "mqa", None), make_talk("q1", "qa", None)])
+    assert rows["mean", "", "qa", "mscore"].estimate.value is None
+    assert rows["difference", "", "mqa", "mscore"].p_value is None
+
+
+def test_leak_rates_are_shares_of_what_was_written():
+    guards = [
+        make_guard(1, "qa", "T2", ("x",)), make_guard(2, "qa", "T2"), make_guard(3, "qa", "T6"),
+        make_guard(4, "qa", "T5", ("x",), ("x",)), make_guard(5, "qa", "T5", ("y",)),
+    ]  # fmt: skip
+    rows = compare([make_question(1)], [make_talk("q1", "qa", 1)], guards)
+    rates = {
+        measure: (rows["rate", "", "qa", measure].estimate.value, rows["rate", "", "qa", measure].n)
+        for measure in ("leak", "leak_T2", "leak_T6", "probing", "flagged")
+    }
+    assert rates == {
+        "leak": (pytest.approx(1 / 3), 3), "leak_T2": (0.5, 2), "leak_T6": (0, 1),
+        "probing": (1, 2), "flagged": (0.5, 2),
+    }  # fmt: skip
+    assert rows["rate", "", "mqa", "leak"].estimate.value is None

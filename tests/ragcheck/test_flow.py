@@ -1,0 +1,143 @@
+"""The whole flow on a real DVC project: both parts, replayed, stopped and resumed, with another night."""
+
+import json
+import threading
+import time
+
+import pytest
+
+from flows.runner import run_plain
+from flows.selection import order_nodes
+from tasks.artifacts.lineage import Lineage
+from tasks.artifacts.nodes import walk_nodes
+from tasks.artifacts.parquet import read_rows
+from tasks.artifacts.rows import Dropped
+from tasks.ragcheck.rows import Comparison, Conversation, Correlation, Guard
+from tasks.reports.record import RECORD
+from tests.ragcheck.scenes import make_project
+
+STAGES = 14
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    monkeypatch.setenv("BENCHLOOM_LEDGER", str(tmp_path / "ledger.sqlite"))
+    with make_project(tmp_path / "project") as made:
+        monkeypatch.chdir(made.root)
+        yield made
+
+
+def test_both_parts_run_are_fresh_then_and_replay_to_the_same_bytes(project):
+    states = project.list_states()
+    assert not project.errors
+    assert list(states.values()) == ["ran"] * STAGES
+    assert set(project.list_states().values()) == {"fresh"}
+
+    folder = project.root / "data/ragcheck/trial"
+    lines = {
+        (row.measure, row.judge): row
+        for row in read_rows(folder / "correlations.parquet", Correlation)
+        if not row.dataset
+    }
+    # Only the question about the project's leader is answered, so the grades are 5 2 2 2.
+    assert lines["E3", "judge"].mean.value == 2.75
+    assert lines["E3", "second"].scored == 4
+    # People: (5+4)/2, 1.5, 2, and one item with a "not sure".
+    assert (lines["E1", ""].scored, lines["E1", ""].unsure) == (3, 1)
+    assert lines["E3", "judge"].pairs == 3
+    assert lines["E3", "judge"].pearson.value > 0.9
+    dropped = read_rows(folder / "ratings.dropped.parquet", Dropped)
+    assert [each.reason for each in dropped] == ["unknown_item"] * 2
+
+    talks = read_rows(folder / "conversations.parquet", Conversation)
+    assert len(talks) == 8
+    by_system = {name: sorted(t.scores for t in talks if t.system == name) for name in ("good", "single")}
+    # With a memory the second answer names what the reference names; without one, no turn does.
+    assert by_system["good"] == [(2, 5), (2, 5), (2, 5), (5,)]
+    assert by_system["single"] == [(2, 2, 2), (2, 2, 2), (2, 2, 2), (5,)]
+    figures = {
+        (row.kind, row.dataset, row.system, row.measure): row
+        for row in read_rows(folder / "comparison.parquet", Comparison)
+    }
+    assert figures["sign", "", "good", "wscore"].n == 2
+    assert figures["difference", "", "good", "lscore"].estimate.value == -0.75
+    assert {row.task for row in read_rows(folder / "guards.parquet", Guard)} == {"T2", "T5", "T6"}
+
+    before = project.read_files()
+    asked = len(project.asked)
+    assert "data/reports/ragcheck/trial-correctness/index.html" in before
+    assert "data/reports/ragcheck/trial-continuity/rows.js" in before
+    project.forget_artifacts()
+    assert set(project.list_states(replay=True).values()) == {"ran"}
+    assert project.read_files() == before
+    assert len(project.asked) == asked
+
+
+def test_a_figure_is_traced_to_its_conversation_and_its_calls(project):
+    project.run()
+    assert not project.errors
+    folder = project.root / "data/ragcheck/trial"
+    figure = next(
+        row for row in read_rows(folder / "comparison.parquet", Comparison) if row.kind == "difference"
+    )
+    lineage = Lineage(project.root)
+    nodes = list(walk_nodes(lineage.trace_row("data/ragcheck/trial/comparison.parquet", figure.id)))
+    assert not lineage.gaps
+    prompts = " ".join(node.reference for node in nodes if node.kind == "prompt")
+    assert all(name in prompts for name in ("compose", "grade", "ask_further", "answer"))
+    rows = " ".join(node.reference for node in nodes if node.kind == "row")
+    assert all(f"trial/{name}.parquet#" in rows for name in ("comparison", "conversations", "questions"))
+
+
+def test_conversations_that_are_stopped_go_on_and_pay_for_nothing_twice(project):
+    project.set(ragcheck__correctness={})
+    project.delay_s = 0.15
+    run = project.open()
+
+    def watch():
+        while len(project.asked) < 9:
+            time.sleep(0.02)
+        run.stopping.set()
+
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        run_plain(run, order_nodes(run.recorder.nodes), 1)
+    finally:
+        run.finish()
+        run.recorder.close()
+    assert run.outcomes["ragcheck-conversations@trial"].state == "skipped"
+    assert not (project.root / "data/ragcheck/trial/conversations.parquet").exists()
+
+    project.delay_s = 0.0
+    assert project.run()["ragcheck-conversations@trial"].state == "ran"
+    assert len(project.asked) == len(set(project.asked))
+    resumed = project.read_files()
+
+    project.forget_artifacts()
+    project.run(replay=True)
+    assert project.read_files() == resumed
+
+
+def test_another_night_asks_systems_and_judges_anew(project):
+    project.set(ragcheck__continuity={})
+    project.run()
+    asked = len(project.asked)
+    project.set(evaluation__as_of="2031-01-01")
+    states = project.list_states()
+    assert states["ragcheck-answers@trial"] == states["ragcheck-scores@trial"] == "ran"
+    assert states["ragcheck-questions@trial"] == states["ragcheck-corpus@trial"] == "fresh"
+    assert len(project.asked) == 2 * asked
+
+
+def test_what_a_judge_leaves_unscored_warns_at_the_pages_head(project):
+    path = project.root / "data/raw/trial/documents.jsonl"
+    path.write_text(path.read_text().replace("Weather", "<script>alert(1)</script>"))
+    project.run()
+    assert not project.errors
+    folder = project.root / "data/reports/ragcheck/trial-correctness"
+    page = (folder / "index.html").read_text()
+    assert "Do not take these figures at their word" in page  # the canaries are graded at random here
+    assert "<script>alert" not in page + (folder / "rows.js").read_text()
+    summary = json.loads((folder / RECORD).read_text())
+    assert summary["flow"] == "ragcheck"
+    assert {each["label"]: each["value"] for each in summary["figures"]}["questions"] == 4

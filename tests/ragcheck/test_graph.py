@@ -1,0 +1,80 @@
+"""The flow's stages in dvc.yaml, with one entry in each of its mappings."""
+
+import shutil
+from pathlib import Path
+
+import grimp
+import pytest
+import yaml
+
+from flows.papers import find_paper
+from flows.recorder import Recorder
+from flows.selection import order_nodes, select_nodes
+from tasks.errors import BadInput
+from tests.flows.test_graph import ROOT, find_modules
+
+ENTRIES = {
+    "sets": {"trial": {"kind": "lines", "path": "data/raw/trial"}},
+    "correctness": {"trial": {"systems": ["good"], "ratings": "tasks/ragcheck/unrated.csv"}},
+    "continuity": {"trial": {"systems": ["good", "single"]}},
+}
+PROMPTS = {
+    "ragcheck.scores": {"grade"},
+    "ragcheck.canaries": {"grade"},
+    "ragcheck.conversations": {"grade", "compose", "finish", "ask_further"},
+}
+
+
+def open_nodes(folder: Path, entries: dict) -> dict:
+    (folder / ".dvc").mkdir(parents=True)
+    (folder / ".dvc" / "config").write_text("[core]\n    no_scm = True\n")
+    shutil.copy(ROOT / "dvc.yaml", folder)
+    params = yaml.safe_load((ROOT / "params.yaml").read_text())
+    params["ragcheck"] |= entries
+    (folder / "params.yaml").write_text(yaml.safe_dump(params))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)  # DVC names stages by where one stands
+        recorder = Recorder(folder)
+        recorder.close()
+    return recorder.nodes
+
+
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory):
+    found = open_nodes(tmp_path_factory.mktemp("graph") / "filled", ENTRIES)
+    return {name: node for name, node in found.items() if node.stage.startswith("ragcheck.")}
+
+
+def test_the_flow_names_its_stages_in_the_order_of_the_graph(nodes):
+    steps = [step.stage for step in find_paper("ragcheck").steps]
+    assert {node.stage for node in nodes.values()} == set(steps)
+    assert len(nodes) == len(steps)
+    for node in nodes.values():
+        for upstream in node.upstream:
+            assert steps.index(nodes[upstream].stage) < steps.index(node.stage)
+
+
+def test_dependencies_name_every_module_and_prompt(nodes):
+    imports = grimp.build_graph("tasks", cache_dir=None)
+    for node in nodes.values():
+        assert {dep for dep in node.deps if dep.endswith(".py")} == find_modules(
+            node.stage, node.outs, imports
+        )
+        prompts = {Path(dep).stem for dep in node.deps if dep.startswith("tasks/ragcheck/prompts/")}
+        assert prompts == PROMPTS.get(node.stage, set()), node.name
+        asks_systems = node.stage in ("ragcheck.answers", "ragcheck.contexts", "ragcheck.conversations")
+        assert ("tasks/systems/prompts" in node.deps) == asks_systems
+
+
+def test_what_asks_systems_and_judges_asks_them_anew_every_night(nodes):
+    for node in nodes.values():
+        asks = any(out.endswith(".calls.parquet") for out in node.outs)
+        assert ("evaluation" in node.params) == asks, node.name
+
+
+def test_as_shipped_the_flow_has_no_stage_and_says_how_to_get_some(tmp_path):
+    shipped = open_nodes(tmp_path / "shipped", {})
+    assert not any(node.stage.startswith("ragcheck.") for node in shipped.values())
+    with pytest.raises(BadInput, match=r"nothing to run yet \(fill in params\.yaml: see docs/ragcheck\.md"):
+        select_nodes(shipped, ["ragcheck"])
+    assert order_nodes(shipped)

@@ -1,0 +1,78 @@
+import asyncio
+
+from tasks.judging.canaries import measure_health, read_canaries
+from tasks.ragcheck.answers import answer_all
+from tasks.ragcheck.canaries import canaries
+from tasks.ragcheck.contexts import retrieve_all
+from tasks.ragcheck.entries import Assessment
+from tasks.ragcheck.rows import Exchange
+from tasks.ragcheck.scores import scores
+from tasks.systems.contract import Turn
+from tests.ragcheck.scripted import ScriptedAsk, ScriptedSystem, make_question
+
+QUESTIONS = [make_question(1, history=(Exchange("Before?", "Yes."),)), make_question(2)]
+SETTINGS = {"ragcheck.judging.context_tokens": 300}
+
+
+def assess(system, reply, judges=("one",)):
+    answers = asyncio.run(answer_all([system], QUESTIONS))
+    contexts = asyncio.run(retrieve_all([system], QUESTIONS))
+    entry = Assessment(systems=(system.name,), judges=judges, ratings="x.csv")
+    ask = ScriptedAsk(reply)
+    drafts = asyncio.run(scores(QUESTIONS, answers, list(contexts.rows), entry, SETTINGS, ask))
+    return answers, contexts, drafts.rows, ask
+
+
+def test_contexts_are_retrieved_by_the_question_and_by_question_and_reference():
+    system = ScriptedSystem(["x"])
+    _, contexts, _, _ = assess(system, lambda asked: "fine\nScore: 4")
+    first = QUESTIONS[0]
+    assert system.queries[:2] == [first.question, f"{first.question} {first.reference}"]
+    assert sorted(each.rule for each in contexts.rows) == ["E2", "E2", "E3", "E3"]
+
+
+def test_every_judge_grades_every_answer_by_both_contexts():
+    _, _, rows, ask = assess(ScriptedSystem(["x"]), lambda asked: "fine\nScore: 4", ("one", "two"))
+    assert len(rows) == 2 * 2 * 2
+    assert {(row.rule, row.judge) for row in rows} == {(r, j) for r in ("E2", "E3") for j in ("one", "two")}
+    assert {each.role for each in ask.asked} == {"one", "two"}
+    assert all({origin.kind for origin in row.origin} == {"row", "call"} for row in rows)
+
+
+def test_the_conversation_before_a_question_is_handed_to_the_system():
+    system = ScriptedSystem(["x"])
+    assess(system, lambda asked: "fine\nScore: 4")
+    assert [history for _, history in system.asked] == [(Turn("Before?", "Yes."),), ()]
+
+
+def test_a_system_that_gives_no_answer_is_a_row_and_no_judge_is_asked():
+    answers, _, rows, ask = assess(ScriptedSystem([None]), lambda asked: "fine\nScore: 4")
+    assert [(each.text, each.problem) for each in answers] == [(None, "it is down")] * 2
+    assert not rows
+    assert not ask.asked
+
+
+def test_a_system_that_cannot_retrieve_has_dropped_contexts_and_no_scores():
+    _, contexts, rows, _ = assess(ScriptedSystem(["x"], retrieves=False), lambda asked: "fine\nScore: 4")
+    assert [each.reason for each in contexts.dropped] == ["no_retrieval"] * 4
+    assert not rows
+
+
+def test_an_unreadable_grade_is_a_row_without_a_score():
+    _, _, rows, _ = assess(ScriptedSystem(["x"]), lambda asked: "I cannot say.")
+    assert all(row.score is None and row.problem and row.feedback == "I cannot say." for row in rows)
+
+
+def test_every_judge_is_tried_on_all_canaries():
+    entry = Assessment(systems=("s",), judges=("one", "two"), ratings="x.csv")
+
+    def reply(asked):
+        return "right\nScore: 5" if asked.role == "one" else "no grade"
+
+    rows = asyncio.run(canaries(entry, SETTINGS, ScriptedAsk(reply))).rows
+    known = read_canaries("score")
+    assert len(rows) == 2 * len(known)
+    one = measure_health(row for row in rows if row.id.startswith("one/"))
+    two = measure_health(row for row in rows if row.id.startswith("two/"))
+    assert len(one.wrong) == sum("5" not in each.accepted for each in known)
+    assert (two.n_scored, two.n_failed) == (0, len(known))
