@@ -6,7 +6,7 @@ import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -17,7 +17,6 @@ from tasks.scoring.metric import FAILED, MeanTally, Metric, Score
 from tasks.scoring.sql_pool import Pair, SqlPool
 from tasks.scoring.sql_suites import Suites
 from tasks.scoring.sql_text import drop_distinct, has_order, prepare_prediction
-from tasks.scoring.sql_worker import Verdict
 
 if TYPE_CHECKING:
     from tasks.scoring.sql_servers import SqlServers
@@ -89,7 +88,7 @@ class Execution(Metric[Queries]):
             verdicts = pool.judge(self.pair(items, rules, waiting))
             while judged := tuple(islice(verdicts, len(rules))):
                 yield from _pop_missing(waiting, len(rules))
-                yield waiting.popleft(), tuple(map(score_verdict, judged))
+                yield waiting.popleft(), tuple([score_outcome(verdict.outcome) for verdict in judged])
             yield from _pop_missing(waiting, len(rules))
         if self.url is None:
             self.suites.close()
@@ -121,11 +120,12 @@ class Execution(Metric[Queries]):
         return Pair(rule, item.uris, drop_distinct(item.gold), drop_distinct(prediction), ordered)
 
 
-def score_verdict(verdict: Verdict) -> Score:
+@cache
+def score_outcome(outcome: str) -> Score:
     """Turn what became of a pair into a score; only a gold query that does not run is nobody's score."""
-    if verdict.outcome == "gold-error":
-        return Score({}, "failed", verdict.outcome)
-    return Score({"accuracy": float(verdict.outcome == "correct")}, outcome=verdict.outcome)
+    if outcome == "gold-error":
+        return Score({}, "failed", outcome)
+    return Score({"accuracy": float(outcome == "correct")}, outcome=outcome)
 
 
 def _pop_missing(waiting: deque[Queries], rules: int) -> Iterator[tuple[Queries, tuple[Score, ...]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import marshal
 import mmap
 import select
 import subprocess
@@ -12,7 +13,7 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
@@ -26,7 +27,7 @@ START_SECONDS = 60.0
 GRACE_SECONDS = 0.3
 """How much later than its own limit a query is killed: one that SQLite stops needs no new process."""
 POLL_SECONDS = 0.05
-BATCH = 32
+BATCH = 64
 
 
 class Pair(NamedTuple):
@@ -64,15 +65,21 @@ class SqlPool:
         An outcome is what the rule says (correct, wrong, empty), or error, timeout, gold-error. Raises
         BenchloomError where no worker starts, never for what a query does.
         """
-        source = (Numbered(number, pair) for number, pair in enumerate(pairs))
+        source = map(Numbered, count(), pairs)
         waiting: dict[int, Verdict] = {}
         following = 0
-        while self._hand_out(source):
-            for number, verdict in self._collect():
-                waiting.setdefault(number, verdict)
+        self._fill_up(source)
+        while self._hand_out():
+            # What follows, reading on and the caller's own work, is done while the workers are at theirs.
+            self._fill_up(source)
             while following in waiting:
                 yield waiting.pop(following)
                 following += 1
+            for number, verdict in self._collect():
+                waiting.setdefault(number, verdict)
+        while following in waiting:
+            yield waiting.pop(following)
+            following += 1
 
     def close(self) -> None:
         """End the workers, whatever they are doing."""
@@ -87,9 +94,11 @@ class SqlPool:
     ) -> None:
         self.close()
 
-    def _hand_out(self, source: Iterator[Numbered]) -> bool:
-        """Give every idle worker a batch; tell whether any is at work."""
+    def _fill_up(self, source: Iterator[Numbered]) -> None:
         self._queue.extend(islice(source, max(0, 4 * BATCH * self._size - len(self._queue))))
+
+    def _hand_out(self) -> bool:
+        """Give every idle worker a batch; tell whether any is at work."""
         while self._queue:
             worker = self._find_idle()
             if worker is None:
@@ -191,7 +200,7 @@ class _Worker:
         self.batch = batch
         self._steps_before = self._steps_seen = self._read_position()[0]
         self._since = time.monotonic()
-        body = json.dumps([each.pair for each in batch]).encode()
+        body = marshal.dumps([tuple(each.pair) for each in batch])
         # A process that has just ended is noticed when its answer is read.
         with contextlib.suppress(OSError):
             self._requests.write(LENGTH.pack(len(body)) + body)

@@ -20,7 +20,7 @@ def prepare_prediction(text: str) -> str:
     A model that was shown `SELECT` as the beginning of its answer goes on with the columns
     (STREAMBENCH, appendix F.2.1). A query that begins with WITH, VALUES or a bracket lacks nothing.
     """
-    fenced = FENCE.search(text)
+    fenced = FENCE.search(text) if "```" in text else None
     sql = (fenced.group(1) if fenced else text).strip()
     return sql if BEGINNING.match(_skip_comments(sql)) else f"SELECT {sql}"
 
