@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tasks.judging.quoting import clean
 from tasks.systems.contract import Passage
 
 ASCII_PER_TOKEN = 4
@@ -28,13 +29,13 @@ def cut_text(text: str, tokens: float) -> str:
 
 
 def fit_passages(passages: Sequence[Passage], tokens: int) -> list[str]:
-    """Show passages, best first, until the budget is spent; the last one is cut."""
+    """Show passages, best first, each on a harmless line, until the budget is spent; the last one is cut."""
     return list(_fit(passages, tokens))
 
 
 def _fit(passages: Sequence[Passage], tokens: float) -> Iterator[str]:
     for passage in passages:
-        text = " ".join(f"{passage.title}: {passage.text}".split() if passage.title else passage.text.split())
+        text = clean(f"{passage.title}: {passage.text}" if passage.title else passage.text)
         size = measure_tokens(text)
         if size > tokens:
             if tokens > measure_tokens(GAP):

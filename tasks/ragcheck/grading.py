@@ -51,11 +51,12 @@ async def grade_response(
 ) -> Answer[Grade]:
     """Have a role grade a response. A reply that is no feedback with a score has no value."""
     quoted = quote(response, guard=judging.guard, limit=judging.response_characters)
+    contexts = fit_passages(passages, judging.context_tokens)
     return await ask(
         "grade",
         {
             "words": judging.feedback_words,
-            "passages": fit_passages(passages, judging.context_tokens),
+            "passages": contexts,
             "history": question.history,
             "question": question.question,
             "reference": question.reference,
@@ -63,7 +64,7 @@ async def grade_response(
         },
         role=role,
         row=row,
-        parse=lambda text: parse_grade(text, shown=[response, quoted.text]),
+        parse=lambda text: parse_grade(text, shown=[response, quoted.text, *contexts]),
         grammar=GRAMMAR,
     )
 
