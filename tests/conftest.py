@@ -1,0 +1,25 @@
+"""What holds for every test."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+
+import pytest
+
+IN_CI = os.environ.get("CI", "").lower() in {"1", "true", "yes"}
+PARTS = ("postgresql", "mariadb", "driver", "Chromium", "bubblewrap", "extra `")
+"""Words of the reasons by which a test skips where a part of the machine or of the set-up is missing."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Fail in CI what elsewhere skips for want of a server, a browser or a sandbox."""
+    report = yield
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
+    if IN_CI and report.skipped and not hasattr(report, "wasxfail") and any(part in reason for part in PARTS):
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid}: must not be skipped in CI ({reason})"
+    return report
