@@ -12,15 +12,24 @@ WORD = 'w ::= [a-z]{1,14} ("-" [a-z]{2,10})?'
 TURNS = ("which", "so", "and", "a", "as")
 
 
-def write_part_grammar(kind: str, name: str, facts: Sequence[Fact]) -> str:
+def write_part_grammar(kind: str, name: str, facts: Sequence[Fact], *, mentions: bool = True) -> str:
     """Write the grammar of one sentence a fact, in order.
 
     A sentence begins with one of a few ways to say the fact and goes on in words of small letters: a
     small model left free gives a film another director, a second year and prizes that it never won; and
     where it must bring a value into a sentence of its own, it writes nonsense up to it.
+
+    mentions: among these words may stand the thing's name and the values of its facts. Where they may
+    not, a small model that is about to write one is left with pieces of words.
     """
     turns = " | ".join(_quote(each) for each in TURNS)
-    rules = [WORD, f'tail ::= ", " ({turns}) (" " w){{5,18}} "."']
+    rules = [WORD]
+    if mentions:
+        said = [name, *(value for fact in facts for value in (*fact.values, _list_values(fact.values)))]
+        rules.append("m ::= w | " + " | ".join(_quote(each) for each in dict.fromkeys(said)))
+        rules.append(f'tail ::= ", " ({turns}) (" " m){{4,16}} "."')
+    else:
+        rules.append(f'tail ::= ", " ({turns}) (" " w){{5,18}} "."')
     for number, fact in enumerate(facts):
         heads = " | ".join(_quote(each) for each in list_heads(kind, name, fact))
         rules.append(f"s{number} ::= ({heads}) tail")

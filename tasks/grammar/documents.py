@@ -41,6 +41,8 @@ class Documents(BaseModel):
     """The least share of its facts that must be read from a document; else it is dropped."""
     at_once: int = Field(default=6, ge=1)
     """Questions that one request to the reader holds."""
+    mentions: bool = True
+    """Whether a sentence may come back to the thing's name and to other values of its part."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ async def _write_part(
         role="generator",
         row=profile.id,
         parse=lambda text: parse_part(text, facts, params),
-        grammar=write_part_grammar(profile.kind, profile.name, facts),
+        grammar=write_part_grammar(profile.kind, profile.name, facts, mentions=params.mentions),
         sample=sample,
         max_tokens=3 * params.maximum_words,
     )

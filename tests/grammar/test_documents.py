@@ -138,6 +138,9 @@ def test_the_grammar_lets_every_way_to_say_the_facts_through_and_no_other_name_o
         assert accepts(grammar, f"{head}, which is more than others ask for.")
     for wrong in ("1081 usd, which Bo finds", "1081 usd, which was 900 and is", "1082 usd, which is"):
         assert not accepts(grammar, f"The hourly rate of Ada Zwick is {wrong} more than others ask for.")
+    again = "The hourly rate of Ada Zwick is 1081 usd, which means that Ada Zwick asks for 1081 an hour."
+    assert accepts(grammar, again)
+    assert not accepts(write_part_grammar("doctor", "Ada Zwick", FACTS[1:2], mentions=False), again)
 
 
 def test_the_numbered_grammar_and_its_parser_agree():
