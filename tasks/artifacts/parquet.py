@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pydantic import TypeAdapter, ValidationError
 
 from tasks.artifacts.rows import schema_of
 from tasks.artifacts.spool import Spool
@@ -21,7 +21,6 @@ from tasks.files import write_beside
 ROW_GROUP = 65_536
 BATCH = 4_096
 """Rows that are in memory at one time where an artifact is streamed."""
-PLAIN = frozenset({str, int, float, bool, type(None)})
 Row = TypeVar("Row")
 
 
@@ -35,10 +34,11 @@ def write_rows(path: Path, row: type, rows: Iterable[Any]) -> int:
     key = schema.names[0]
     ordered = rows if isinstance(rows, Spool) else sorted(rows, key=attrgetter(key))
     checked = _check_ids(ordered, path) if key == "id" else iter(ordered)
-    count = 0
+    count, adapter = 0, _adapt(row)
     with write_beside(path) as draft, _open_writer(draft, schema) as writer:
         while group := list(islice(checked, ROW_GROUP)):
-            writer.write_table(pa.Table.from_pylist([_to_record(each) for each in group], schema=schema))
+            records = adapter.dump_python(group, warnings=False)
+            writer.write_table(pa.Table.from_pylist(records, schema=schema))
             count += len(group)
         if count == 0:
             writer.write_table(schema.empty_table())
@@ -64,15 +64,9 @@ def _check_ids(rows: Iterable[Any], path: Path) -> Iterator[Any]:
         yield each
 
 
-def _to_record(value: Any) -> Any:
-    """Give a row's plain values; dataclasses.asdict would copy each of them."""
-    if type(value) in PLAIN:
-        return value
-    if isinstance(value, (tuple, list)):
-        return [_to_record(each) for each in value]
-    if dataclasses.is_dataclass(value):
-        return {name: each if type(each) in PLAIN else _to_record(each) for name, each in vars(value).items()}
-    return value
+@cache
+def _adapt(row: type) -> TypeAdapter[list[Any]]:
+    return TypeAdapter(list[row])  # type: ignore[valid-type] # a type that is known when it runs
 
 
 def read_rows(path: Path, row: type[Row]) -> list[Row]:
@@ -110,11 +104,14 @@ class StoredRows(Generic[Row]):
         return islice(self._read(), self._count)
 
     def _read(self) -> Iterator[Row]:
+        adapter = _adapt(self._row)  # type: ignore[arg-type] # mypy: a class is no Hashable
         with self._open() as file:
             batches = file.iter_batches(BATCH)
             while (batch := self._take(batches)) is not None:
-                for record in batch.to_pylist():
-                    yield _build(self._row, record)
+                try:
+                    yield from adapter.validate_python(batch.to_pylist())
+                except ValidationError as error:
+                    raise self._refuse(error) from error
 
     def _take(self, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
         try:
@@ -135,29 +132,6 @@ class StoredRows(Generic[Row]):
 def count_rows(path: Path) -> int:
     """Read the number of rows from the footer."""
     return int(pq.read_metadata(path).num_rows)
-
-
-def _build(row: type[Row], record: dict[str, Any]) -> Row:
-    hints = _hints_of(row)  # type: ignore[arg-type] # mypy: a class is no Hashable
-    return row(**{name: _convert(hints[name], value) for name, value in record.items()})
-
-
-@cache
-def _hints_of(row: type) -> dict[str, Any]:
-    # Asked once per row, not once per type, this alone took forty seconds of 20,000 questions.
-    return get_type_hints(row)
-
-
-def _convert(hint: Any, value: Any) -> Any:
-    if value is None:
-        return None
-    if type(None) in get_args(hint) and get_origin(hint) is not tuple:
-        hint = next(each for each in get_args(hint) if each is not type(None))
-    if get_origin(hint) is tuple:
-        return tuple(_convert(get_args(hint)[0], item) for item in value)
-    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        return _build(hint, value)
-    return value
 
 
 __all__: Sequence[str] = ("ROW_GROUP", "StoredRows", "count_rows", "read_rows", "write_rows", "write_table")

@@ -52,10 +52,12 @@ class Counts:
     dropped: Mapping[str, int]
 
 
+ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
 def make_id(*parts: object) -> str:
     """Hash what determines a row into its id (16 hex digits of SHA-256)."""
-    text = json.dumps(parts, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return hashlib.sha256(ENCODER.encode(parts).encode()).hexdigest()[:16]
 
 
 SCALARS: dict[type, pa.DataType] = {

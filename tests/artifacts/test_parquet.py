@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tasks.artifacts.parquet import BATCH, StoredRows, read_rows, write_rows
-from tasks.artifacts.rows import Origin, make_id
+from tasks.artifacts.rows import Origin, make_id, schema_of
 from tasks.errors import BadInput
 
 
@@ -68,3 +70,11 @@ def test_what_is_no_parquet_or_is_not_there_is_named(tmp_path):
     for name in ("a", "b"):
         with pytest.raises(BadInput, match=rf"{name}.parquet: cannot be read as Parquet"):
             StoredRows(tmp_path / f"{name}.parquet", Item)
+
+
+def test_a_cell_that_no_row_may_have_is_named(tmp_path):
+    path = tmp_path / "items.parquet"
+    origin = pa.array([[]], schema_of(Item).field("origin").type)
+    pq.write_table(pa.table({"id": pa.array([None], pa.string()), "number": [1], "origin": origin}), path)
+    with pytest.raises(BadInput, match=r"items\.parquet: cannot be read as Parquet.*id"):
+        read_rows(path, Item)
