@@ -16,7 +16,6 @@ from tasks.ragcheck.page_parts import (
     Headline,
     count_drops,
     list_calls,
-    read_calls,
     show_passages,
     show_question,
     write_page,
@@ -33,6 +32,7 @@ from tasks.ragcheck.rows import (
     Rating,
     Score,
 )
+from tasks.reports.calls import read_calls
 
 SUBTITLE = (
     "How right a system's answers are: judged against the reference answer, with contexts that the question "
@@ -89,9 +89,9 @@ def correctness_page(
             "rows": _list_answers(questions, answers, contexts, scores, baselines, ratings),
         },
         calls=calls,
+        warnings=[f"{each['name']}: {line}" for each in judges for line in each["warnings"]],
         told={
             "judges": judges,
-            "warnings": [f"{each['name']}: {line}" for each in judges for line in each["warnings"]],
             "tables": _make_tables(correlations, entry),
             "rated": bool(ratings),
             "drops": count_drops([questions_dropped, contexts_dropped, ratings_dropped]),
