@@ -179,7 +179,11 @@ def _head(told: Mapping[str, Any]) -> list[Headline]:
     return [
         Headline("module at fault", fault["module"] or "not told", f"{note}, {fault['rule']}"),
         *(
-            Headline(label, None if rates[name] is None else float(rates[name]), note)
+            Headline(
+                label,
+                None if rates[name] is None else float(rates[name]),
+                f"{_say_interval(rates['ci'][name])}{note}",
+            )
             for label, name in HEADLINES
         ),
         Headline(
@@ -187,6 +191,10 @@ def _head(told: Mapping[str, Any]) -> list[Headline]:
         ),
         Headline("groups", counts["groups"]),
     ]
+
+
+def _say_interval(interval: Sequence[float] | None) -> str:
+    return "" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}; "
 
 
 def _say_canaries(health: Mapping[str, Any]) -> str:

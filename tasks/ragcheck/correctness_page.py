@@ -131,12 +131,18 @@ def _make_tables(correlations: Sequence[Correlation], entry: Assessment) -> list
             {
                 "row": each,
                 "top": TOP_SCORE if each.measure in ("E1", *RULES) else 1,
-                "label": f"{each.measure}: {each.judge}" if each.judge else each.measure.replace("_", " "),
+                "label": _label(each),
             }
             for each in lines
         ]
         tables.append({"dataset": dataset, "system": system, "lines": told})
     return tables
+
+
+def _label(line: Correlation) -> str:
+    if line.judge:
+        return f"{line.measure}: {line.judge}"
+    return "E1: people" if line.measure == "E1" else line.measure.replace("_", " ")
 
 
 def _list_answers(

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from tasks.artifacts.basis import Basis, Selection
 from tasks.reports.frame import PAGES, PAGES_FOLDER, write_folder
@@ -77,12 +78,31 @@ class AssessmentPage:
                 "mode": mode,
                 "n_a": test["rates"].get("accuracy", {}).get("n_a", 0),
                 "n_b": test["rates"].get("accuracy", {}).get("n_b", 0),
-                "lines": [_lay_out_rate(*each) for each in test["rates"].items()],
+                "lines": [self._link(name, mode, _lay_out_rate(*each)) for each in test["rates"].items()],
                 "faults": list(test["fault"].items()),
             }
             for name, modes in self.told["hypothesis"].items()
             for mode, test in modes.items()
         ]
+
+    def _link(self, set_name: str, mode: str, line: dict[str, Any]) -> dict[str, Any]:
+        """Say which selects of the browser lead from a module's shares to their answers.
+
+        The browser tags a group by all texts asked, a test by its set's alone: where they differ in how
+        many answers that makes, there is no link.
+        """
+        links = {}
+        for side, criterion in (("a", self.a), ("b", self.b)):
+            wanted = {"set": set_name, "criterion": criterion, "mode": mode, "rule": line["rule"]}
+            found = sum(
+                row["modes"][mode]["modules"][line["rule"]] == line["module"]
+                for row in self.browser["questions"]
+                if line["module"] and row["criterion"] == criterion
+                if set_name in row["sets"] and mode in row["modes"]
+            )
+            if found and found == round(line[side] * line[f"n_{side}"]):
+                links[side] = urlencode({**wanted, "module": line["module"]})
+        return {**line, "links": links}
 
     @property
     def headline(self) -> dict[str, Any]:
@@ -145,7 +165,14 @@ def _lay_out_rate(name: str, rate: Mapping[str, Any]) -> dict[str, Any]:
         "module": f"wrong by the {module} ({rule})",
     }[kind]
     interval = None if low is None else (low, high)
-    return {**rate, "label": label, "rule": rule, "head": kind == "accuracy", "interval": interval}
+    return {
+        **rate,
+        "label": label,
+        "rule": rule,
+        "module": module,
+        "head": kind == "accuracy",
+        "interval": interval,
+    }
 
 
 def _list_kinds(cells: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -12,6 +12,8 @@ from tasks.reports.frame import render_alone
 WIDTH, HEIGHT = 960, 190
 """Of an assessment's line, in SVG units."""
 LEFT, RIGHT, TOP, BOTTOM = 40, 60, 12, 34
+REACHES = (0.1, 0.25, 0.5, 1)
+"""Where the line of a difference may end: at the first that holds every interval."""
 LABELS = 8
 """Nights named below the line, the last one always."""
 
@@ -25,7 +27,15 @@ def write_page(out: Path, nights: Sequence[Mapping[str, Any]]) -> None:
 
 def _collect(name: str, nights: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     means = [each["change"]["mean"] for each in nights]
-    return {"name": name, "nights": nights[::-1], "last": nights[-1], "dots": place_dots(nights, means)}
+    bounds = [abs(each["change"][end] or 0) for each in nights for end in ("low", "high")]
+    reach = next(each for each in REACHES if each >= max(bounds) or each == REACHES[-1])
+    return {
+        "name": name,
+        "nights": nights[::-1],
+        "last": nights[-1],
+        "dots": place_dots(nights, means),
+        "reach": reach,
+    }
 
 
 def place_dots(nights: Sequence[Mapping[str, Any]], means: Sequence[float | None]) -> list[dict[str, Any]]:

@@ -105,8 +105,13 @@ def test_a_conversation_is_opened_and_read_by_the_keys_alone(page, site):
     expect(page.locator("#detail a").first).to_be_focused()  # the same question to the other system
     page.keyboard.press("Escape")
     expect(chosen).to_be_focused()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Enter")
+    first = page.locator("#list a >> nth=0")
+    expect(first).to_have_attribute("aria-current", "true")
     page.go_back()
-    expect(page.locator("#list a[aria-current]")).to_have_count(0)
+    expect(chosen).to_have_attribute("aria-current", "true")
+    expect(first).not_to_have_attribute("aria-current", "true")
 
 
 def test_filters_narrow_the_list_of_conversations(page, site):

@@ -63,14 +63,14 @@ Benchloom.want("rows", (data) => {
       ...(grade ? [showGrade("Judge", grade, kind)] : [])];
   }
 
-  function showTurn(turn, number) {
+  function showTurn(system, turn, number) {
     const probing = turn.guards.T5;
     const last = turn.final_grade || turn.grade;
     return make("section", {class: "turn"},
       make("h3", null, `Turn ${number + 1}`, last ? showScore(last[0]) : null),
-      make("div", {class: "say asked"}, ...paintLeaks(turn.query, probing)),
+      make("div", {class: "say asked"}, make("span", {class: "who"}, number ? "Asked on (T4, T5)" : "Asked"), ...paintLeaks(turn.query, probing)),
       probing && probing[0].length ? dim(`probes: ${probing[0].join(", ")}${probing[1].length ? ` · flagged: ${probing[1].join(", ")}` : ""}`) : null,
-      make("div", {class: "say said"}, turn.said || "(no answer)"),
+      make("div", {class: "say said"}, make("span", {class: "who"}, `Said by ${system}`), turn.said || "(no answer)"),
       ...(turn.tentative ? showNote("Composed (T2)", turn.tentative, turn.guards.T2, turn.grade, turn.final_grade ? "was" : "") : []),
       ...(turn.final === null ? [] : showNote("At the reference's grain (T6)", turn.final, turn.guards.T6, turn.final_grade)));
   }
@@ -85,7 +85,7 @@ Benchloom.want("rows", (data) => {
         wscore === null ? `failed: ${row.problem}` : `wscore ${wscore.toFixed(3)} · lscore ${lscore} · mscore ${mscore} · ended by ${plain(row.ended)}`)),
       ...(others.length ? [dim("The same question to ", ...others.flatMap((each, place) => [place ? ", " : "",
         make("a", {href: `#row=${encodeURIComponent(each.id)}`}, each.system)]))] : []),
-      ...row.turns.map(showTurn),
+      ...row.turns.map((turn, number) => showTurn(row.system, turn, number)),
       ...showContexts("Contexts that the judge saw (E3)", row.passages),
       ...showCalls("Calls", row.calls),
       ...showIds({conversation: row.id, question: row.key}),
@@ -101,7 +101,8 @@ Benchloom.want("rows", (data) => {
   const PARTS = {
     answers: {
       marks: (row) => (row.response === null ? [mark("no answer", "bad")]
-        : row.grades.map((each) => make("span", {title: `${each[0]} by ${each[1]}`}, `${each[0]} `, showScore(each[2])))),
+        : data.judges.map((judge) => make("span", null, data.judges.length > 1 ? `${judge}: ` : "",
+          ...row.grades.filter((each) => each[1] === judge).flatMap(([rule, , score]) => [`${rule} `, showScore(score), " "])))),
       texts: (row) => [row.response || "", ...row.grades.map((grade) => grade[3])],
       selects: {score: {read: gradeOf}},
       detail: showAnswer,

@@ -81,6 +81,7 @@ Benchloom.want("questions", (data) => {
     texts: (row) => [row.question, groups.get(row.group).answer, row.response || ""],
     ids: (row) => [row.id, row.group],
     selects: {
+      set: {read: (row) => row.sets, options: any([...new Set(data.questions.flatMap((row) => row.sets))].sort())},
       mode: {options: each(data.modes), value: data.mode},
       rule: {options: each(data.rules), value: data.rule},
       tag: {read: (row) => told(row)?.tag, options: any(["gap", "non-robust", "robust"])},

@@ -14,7 +14,8 @@
   // rows: what is browsed; noun: what one of them is called, also in the address (#noun=id); nouns: many.
   // id, title, marks, texts, detail: of a row, its id, its line and what stands below it, what is searched,
   // and its nodes; ids: what else it is found by. selects: name -> {read, options, value}: a row is kept
-  // where read(row) is the value chosen; without read a select only changes how rows are told.
+  // where read(row) is the value chosen, or holds it; without read a select only changes how rows are told.
+  // A link with data-narrow="name=value&..." sets these selects and clears the others.
   function browse({rows, noun, nouns, id, title, marks, texts, ids, selects, detail}) {
     const byId = new Map(rows.map((row) => [id(row), row]));
     const haystack = new Map(rows.map((row) => [row, texts(row).join("\n").toLowerCase()]));
@@ -29,9 +30,16 @@
       const words = get("find").value.toLowerCase().split(/\s+/).filter(Boolean);
       const wanted = Object.entries(selects).filter(([name, {read}]) => read && get(`by-${name}`).value)
         .map(([name, {read}]) => [get(`by-${name}`).value, read]);
-      found = rows.filter((row) => wanted.every(([value, read]) => read(row) === value) && words.every((word) => fits(word, row)));
+      found = rows.filter((row) => wanted.every(([value, read]) => [read(row)].flat().includes(value)) && words.every((word) => fits(word, row)));
       page = 0;
       list();
+    }
+
+    function narrow(wanted) {
+      get("find").value = "";
+      for (const [name, {value}] of Object.entries(selects)) get(`by-${name}`).value = value || "";
+      for (const [name, value] of new URLSearchParams(wanted)) get(`by-${name}`).value = value;
+      filter();
     }
 
     function list() {
@@ -72,6 +80,7 @@
       if (value !== undefined) get(`by-${name}`).value = value;
       get(`by-${name}`).addEventListener("change", filter);
     }
+    for (const link of document.querySelectorAll("[data-narrow]")) link.addEventListener("click", () => narrow(link.dataset.narrow));
     let timer;
     get("find").addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(filter, PATIENCE_MS); });
     get("filter").addEventListener("submit", (event) => event.preventDefault());
@@ -86,7 +95,7 @@
     });
     filter();
     show();
-    return {filter};
+    return {narrow};
   }
 
   function showPassage(title, notes, ...inside) {

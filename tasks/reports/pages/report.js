@@ -70,8 +70,7 @@ Benchloom.want("questions", (data) => {
   const body = data.templates.map((template, place) => {
     const button = make("button", {type: "button", "aria-label": `Show the ${tally[place].questions} questions of this template`}, count(tally[place].questions));
     button.addEventListener("click", () => {
-      document.getElementById("by-template").value = String(place);
-      browser.filter();
+      browser.narrow(`template=${place}&set=balanced`);
       document.getElementById("browse").scrollIntoView();
     });
     return make("tr", null, make("td", null, make("code", {class: "sql"}, ...paint(template[1], true))),
