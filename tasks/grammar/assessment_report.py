@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from tasks.artifacts.rows import Counts
 from tasks.databases.entry import DatabaseEntry
 from tasks.grammar.assessed import AskedQuestion, Baseline, Judgement, SystemAnswer
@@ -18,12 +16,8 @@ from tasks.grammar.assessment_entry import Entry
 from tasks.grammar.judged import MODES, MODULES, RULES, SETS, Tagged, tag_rows
 from tasks.grammar.withholding import plant_gaps
 from tasks.reports.assessment_page import AssessmentPage, Headline, write_assessment
+from tasks.reports.calls import read_calls
 from tasks.systems.contract import Document
-
-TOLD_OF_A_CALL = (
-    "role", "model", "prompt", "epoch", "messages", "decoding", "text", "prompt_tokens", "completion_tokens",
-    "parsed", "problem",
-)  # fmt: skip
 
 HEADLINES = (
     ("accuracy", "accuracy"),
@@ -51,7 +45,7 @@ def assessment_report(
     told = json.loads(figures.read_text(encoding="utf-8"))
     browser = gather_rows(told, questions, documents, answers, judgements, baselines, entry)
     wanted = {call for row in browser["questions"] for call in row["calls"]}
-    calls = _read_calls((answers_calls, judgements_calls, baselines_calls), wanted)
+    calls = read_calls((answers_calls, judgements_calls, baselines_calls), wanted)
     title = database.title or database.name
     page = AssessmentPage(
         name=key,
@@ -185,7 +179,11 @@ def _head(told: Mapping[str, Any]) -> list[Headline]:
     return [
         Headline("module at fault", fault["module"] or "not told", f"{note}, {fault['rule']}"),
         *(
-            Headline(label, None if rates[name] is None else float(rates[name]), note)
+            Headline(
+                label,
+                None if rates[name] is None else float(rates[name]),
+                f"{_say_interval(rates['ci'][name])}{note}",
+            )
             for label, name in HEADLINES
         ),
         Headline(
@@ -195,15 +193,10 @@ def _head(told: Mapping[str, Any]) -> list[Headline]:
     ]
 
 
+def _say_interval(interval: Sequence[float] | None) -> str:
+    return "" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}; "
+
+
 def _say_canaries(health: Mapping[str, Any]) -> str:
     right = health["n_scored"] - len(health["wrong"])
     return f"{right} of {health['n']} judged right, {health['n_failed']} not parsed"
-
-
-def _read_calls(paths: Iterable[Path], wanted: set[str]) -> dict[str, Any]:
-    calls: dict[str, Any] = {}
-    for path in paths:
-        for record in pq.read_table(path, columns=["id", *TOLD_OF_A_CALL]).to_pylist():
-            if record["id"] in wanted:
-                calls[record.pop("id")] = {**record, "messages": json.loads(record["messages"])}
-    return dict(sorted(calls.items()))

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
-from tasks.artifacts.facts import name_beside
 from tasks.artifacts.lineage import Lineage
 from tasks.artifacts.nodes import Node, walk_nodes
 from tasks.artifacts.parquet import read_rows
 from tasks.errors import BadInput
 from tasks.grammar.rows import Group, Question, SqlTemplate, TextTemplate
 
-TOLD_OF_A_CALL = (
-    "stage", "role", "model", "prompt", "prompt_digest", "attempt", "messages", "decoding", "text",
-    "prompt_tokens", "completion_tokens", "parsed", "problem",
-)  # fmt: skip
-
 
 def make_browser(
     sql_templates: Path, back_check: Path, fill_in: Path, unbalanced: Path, balanced: Path
 ) -> tuple[dict[str, Any], set[str]]:
-    """Gather the browser's rows, which point at each other by number (see pages/browser.js)."""
+    """Gather the browser's rows, which point at each other by number (see report.js)."""
     lineage = Lineage(unbalanced.parent)
     keys: set[str] = set()
 
@@ -89,15 +79,3 @@ def _walk_own(node: Node) -> list[Node]:
         for each in walk_nodes(parent)
     }
     return [each for each in walk_nodes(node) if (each.kind, each.reference) not in below]
-
-
-def read_calls(paths: Sequence[Path], keys: set[str]) -> dict[str, Any]:
-    """Read what the page tells of these calls out of the calls beside the artifacts."""
-    calls = {}
-    for path in paths:
-        beside = name_beside(path, "calls")
-        if beside.is_file():
-            for record in pq.read_table(beside, columns=["id", *TOLD_OF_A_CALL]).to_pylist():
-                if record["id"] in keys:
-                    calls[record.pop("id")] = {**record, "messages": json.loads(record["messages"])}
-    return dict(sorted(calls.items()))

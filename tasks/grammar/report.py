@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tasks.artifacts.basis import Basis, Selection
-from tasks.artifacts.facts import ArtifactFacts, read_facts, tally_calls
+from tasks.artifacts.facts import ArtifactFacts, name_beside, read_facts, tally_calls
 from tasks.artifacts.rows import Counts
 from tasks.databases.entry import DatabaseEntry
-from tasks.grammar.browser import make_browser, read_calls
+from tasks.grammar.browser import make_browser
 from tasks.grammar.yields import CriterionYield, count_templates, count_yields, describe_drops
+from tasks.reports.calls import read_calls
 from tasks.reports.contracts import open_contracts
 from tasks.reports.page import Bar, Chart, Example, Figure, Report, write_report
 
@@ -66,7 +67,7 @@ def report(
             charts=_draw_charts(yields),
             examples=_choose_examples(paths),
             browser=browser,
-            calls=read_calls(paths, keys),
+            calls=read_calls(_list_calls(paths), keys),
             contracts=open_contracts(contracts, [path.stem for path in paths], out),
         ),
         out,
@@ -154,3 +155,7 @@ def _choose_examples(paths: Sequence[Path]) -> Mapping[tuple[str, str], Sequence
         if len(chosen) < EXAMPLES:
             chosen.append(Example(each["id"], each["detail"]))
     return examples
+
+
+def _list_calls(paths: Sequence[Path]) -> list[Path]:
+    return [beside for each in paths if (beside := name_beside(each, "calls")).is_file()]

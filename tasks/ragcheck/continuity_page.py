@@ -15,13 +15,13 @@ from tasks.ragcheck.page_parts import (
     Headline,
     count_drops,
     list_calls,
-    read_calls,
     show_passages,
     show_question,
     write_page,
 )
 from tasks.ragcheck.plots import plot_datasets
 from tasks.ragcheck.rows import ENDS, FAILED, TOP_SCORE, Comparison, Conversation, Grade, Guard, Question
+from tasks.reports.calls import read_calls
 
 SUBTITLE = (
     "How far, and how soon, a system leads somebody who asks on to the reference answer. wscore weighs early "

@@ -16,7 +16,6 @@ from tasks.ragcheck.page_parts import (
     Headline,
     count_drops,
     list_calls,
-    read_calls,
     show_passages,
     show_question,
     write_page,
@@ -33,6 +32,7 @@ from tasks.ragcheck.rows import (
     Rating,
     Score,
 )
+from tasks.reports.calls import read_calls
 
 SUBTITLE = (
     "How right a system's answers are: judged against the reference answer, with contexts that the question "
@@ -89,9 +89,9 @@ def correctness_page(
             "rows": _list_answers(questions, answers, contexts, scores, baselines, ratings),
         },
         calls=calls,
+        warnings=[f"{each['name']}: {line}" for each in judges for line in each["warnings"]],
         told={
             "judges": judges,
-            "warnings": [f"{each['name']}: {line}" for each in judges for line in each["warnings"]],
             "tables": _make_tables(correlations, entry),
             "rated": bool(ratings),
             "drops": count_drops([questions_dropped, contexts_dropped, ratings_dropped]),
@@ -131,12 +131,18 @@ def _make_tables(correlations: Sequence[Correlation], entry: Assessment) -> list
             {
                 "row": each,
                 "top": TOP_SCORE if each.measure in ("E1", *RULES) else 1,
-                "label": f"{each.measure}: {each.judge}" if each.judge else each.measure.replace("_", " "),
+                "label": _label(each),
             }
             for each in lines
         ]
         tables.append({"dataset": dataset, "system": system, "lines": told})
     return tables
+
+
+def _label(line: Correlation) -> str:
+    if line.judge:
+        return f"{line.measure}: {line.judge}"
+    return "E1: people" if line.measure == "E1" else line.measure.replace("_", " ")
 
 
 def _list_answers(

@@ -1,4 +1,4 @@
-"""What both pages of ragcheck have in common: their folder, the calls they show, drops told."""
+"""What both pages of ragcheck have in common: their folder, drops told, how questions are shown."""
 
 from __future__ import annotations
 
@@ -9,28 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 from jinja2 import ChoiceLoader, PackageLoader
 
-from tasks.artifacts.export import draft_folder
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Dropped, Origin
 from tasks.ragcheck.rows import Question
-from tasks.reports.embed import write_data
-from tasks.reports.page import PAGES, PAGES_FOLDER
-from tasks.reports.record import RECORD
+from tasks.reports.frame import PAGES, write_folder
 from tasks.systems.contract import Passage
 
 OWN_FOLDER = Path(__file__).parent / "pages"
 TEMPLATES = PAGES.overlay(
     loader=ChoiceLoader([PackageLoader("tasks.ragcheck", "pages"), PackageLoader("tasks.reports", "pages")])
 )
-SHARED = ("report.css", "assessment.css", "core.js")
 OWN = ("ragcheck.css", "ragcheck.js")
-TOLD_OF_A_CALL = (
-    "stage", "role", "model", "prompt", "epoch", "messages", "decoding", "text", "prompt_tokens",
-    "completion_tokens", "parsed", "problem",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -53,41 +44,31 @@ def write_page(
     browser: Mapping[str, Any],
     calls: Mapping[str, Any],
     told: Mapping[str, Any],
+    warnings: Sequence[str] = (),
 ) -> None:
-    """Write a page's folder: index.html, styles, scripts, data, and the summary for the front page.
-
-    Texts may hold anything: the template escapes them, and the data can close no tag.
-    """
-    html = TEMPLATES.get_template(template).render(
-        name=name, title=title, subtitle=subtitle, figures=figures, **told
+    """Write a page's folder, with the summary for the front page."""
+    summary = {
+        "flow": "ragcheck",
+        "name": name,
+        "title": title,
+        "subtitle": subtitle,
+        "figures": [{"label": each.label, "value": each.value, "note": each.note} for each in figures],
+    }
+    write_folder(
+        out,
+        TEMPLATES.get_template(template),
+        [OWN_FOLDER / each for each in OWN],
+        record=json.dumps(summary, ensure_ascii=False, indent=2) + "\n",
+        rows=("rows", browser),
+        calls=calls,
+        flow="ragcheck",
+        name=name,
+        title=title,
+        subtitle=subtitle,
+        figures=figures,
+        warnings=warnings,
+        **told,
     )
-    with draft_folder(out) as folder:
-        (folder / "index.html").write_text(html, encoding="utf-8", newline="\n")
-        for part in SHARED:
-            (folder / part).write_bytes((PAGES_FOLDER / part).read_bytes())
-        for part in OWN:
-            (folder / part).write_bytes((OWN_FOLDER / part).read_bytes())
-        summary = {
-            "flow": "ragcheck",
-            "name": name,
-            "title": title,
-            "subtitle": subtitle,
-            "figures": [{"label": each.label, "value": each.value, "note": each.note} for each in figures],
-        }
-        text = json.dumps(summary, ensure_ascii=False, indent=2) + "\n"
-        (folder / RECORD).write_text(text, encoding="utf-8", newline="\n")
-        write_data(folder / "rows.js", "rows", browser)
-        write_data(folder / "calls.js", "calls", calls)
-
-
-def read_calls(paths: Iterable[Path]) -> dict[str, Any]:
-    """Read calls by their ledger key, without what makes an embedding's row long."""
-    calls: dict[str, Any] = {}
-    for path in paths:
-        for record in pq.read_table(path, columns=["id", *TOLD_OF_A_CALL]).to_pylist():
-            if record["prompt"]:
-                calls[record.pop("id")] = {**record, "messages": json.loads(record["messages"])}
-    return dict(sorted(calls.items()))
 
 
 def count_drops(paths: Iterable[Path]) -> list[tuple[str, str, int]]:

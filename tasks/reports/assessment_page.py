@@ -7,15 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from tasks.artifacts.basis import Basis, Selection
-from tasks.artifacts.export import draft_folder
-from tasks.reports.embed import write_data
-from tasks.reports.page import PAGES, PAGES_FOLDER
-from tasks.reports.record import RECORD
+from tasks.reports.frame import PAGES, PAGES_FOLDER, write_folder
 
-PARTS = ("report.css", "assessment.css", "core.js", "assessment.js")
-"""Copied beside the page, so that a folder can be moved or sent and still opens."""
+PARTS = ("assessment.css", "assessment.js")
 RATES = ("accuracy", "robustness", "retrieval_db_accuracy", "lambda")
 
 
@@ -81,12 +78,31 @@ class AssessmentPage:
                 "mode": mode,
                 "n_a": test["rates"].get("accuracy", {}).get("n_a", 0),
                 "n_b": test["rates"].get("accuracy", {}).get("n_b", 0),
-                "lines": [_lay_out_rate(*each) for each in test["rates"].items()],
+                "lines": [self._link(name, mode, _lay_out_rate(*each)) for each in test["rates"].items()],
                 "faults": list(test["fault"].items()),
             }
             for name, modes in self.told["hypothesis"].items()
             for mode, test in modes.items()
         ]
+
+    def _link(self, set_name: str, mode: str, line: dict[str, Any]) -> dict[str, Any]:
+        """Say which selects of the browser lead from a module's shares to their answers.
+
+        The browser tags a group by all texts asked, a test by its set's alone: where they differ in how
+        many answers that makes, there is no link.
+        """
+        links = {}
+        for side, criterion in (("a", self.a), ("b", self.b)):
+            wanted = {"set": set_name, "criterion": criterion, "mode": mode, "rule": line["rule"]}
+            found = sum(
+                row["modes"][mode]["modules"][line["rule"]] == line["module"]
+                for row in self.browser["questions"]
+                if line["module"] and row["criterion"] == criterion
+                if set_name in row["sets"] and mode in row["modes"]
+            )
+            if found and found == round(line[side] * line[f"n_{side}"]):
+                links[side] = urlencode({**wanted, "module": line["module"]})
+        return {**line, "links": links}
 
     @property
     def headline(self) -> dict[str, Any]:
@@ -148,8 +164,15 @@ def _lay_out_rate(name: str, rate: Mapping[str, Any]) -> dict[str, Any]:
         "context": f"context enough ({rule}), without mutual gaps",
         "module": f"wrong by the {module} ({rule})",
     }[kind]
-    off_zero = low is not None and high is not None and (low > 0 or high < 0)
-    return {**rate, "label": label, "rule": rule, "head": kind == "accuracy", "off_zero": off_zero}
+    interval = None if low is None else (low, high)
+    return {
+        **rate,
+        "label": label,
+        "rule": rule,
+        "module": module,
+        "head": kind == "accuracy",
+        "interval": interval,
+    }
 
 
 def _list_kinds(cells: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -158,14 +181,21 @@ def _list_kinds(cells: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def write_assessment(page: AssessmentPage, out: Path) -> None:
     """Write the page's folder: index.html, its styles and scripts, its data, its figures."""
-    html = PAGES.get_template("assessment.html").render(page=page)
-    with draft_folder(out) as folder:
-        (folder / "index.html").write_text(html, encoding="utf-8", newline="\n")
-        for part in PARTS:
-            (folder / part).write_bytes((PAGES_FOLDER / part).read_bytes())
-        (folder / RECORD).write_text(write_figures(page), encoding="utf-8", newline="\n")
-        write_data(folder / "questions.js", "questions", page.browser)
-        write_data(folder / "calls.js", "calls", page.calls)
+    write_folder(
+        out,
+        PAGES.get_template("assessment.html"),
+        [PAGES_FOLDER / each for each in PARTS],
+        record=write_figures(page),
+        rows=("questions", page.browser),
+        calls=page.calls,
+        flow="grammar",
+        name=page.name,
+        title=page.title,
+        subtitle=page.subtitle,
+        figures=page.figures,
+        warnings=page.warnings,
+        page=page,
+    )
 
 
 def write_figures(page: AssessmentPage) -> str:

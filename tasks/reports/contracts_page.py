@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tasks.artifacts.contracts import Finding
 from tasks.reports.contracts import Contracts
-from tasks.reports.page import PAGES, PAGES_FOLDER
+from tasks.reports.frame import PAGES, PAGES_FOLDER
 
 STYLE = "report.css"
 

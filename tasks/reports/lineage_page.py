@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ from tasks.artifacts.trail import Trail
 from tasks.artifacts.trees import name_node, render_text
 from tasks.files import write_text
 from tasks.reports.embed import encode_json
-from tasks.reports.page import PAGES, PAGES_FOLDER
+from tasks.reports.frame import render_alone
 
 NODES = 1_000
 """Nodes on a page, in the order of the walk; the page says how many are left out."""
@@ -47,17 +45,15 @@ def write_lineage(trail: Trail, out: Path) -> None:
             for each in shown
         ],
     }
-    style = "\n".join((PAGES_FOLDER / each).read_text(encoding="utf-8") for each in STYLES)
-    scripts = [(PAGES_FOLDER / each).read_text(encoding="utf-8") for each in SCRIPTS]
-    page = PAGES.get_template("lineage.html").render(
+    page = render_alone(
+        "lineage.html",
+        styles=STYLES,
+        scripts=SCRIPTS,
         trail=trail,
         counts=count_kinds(trail.nodes),
         left_out=len(trail.nodes) - len(shown),
         plain=render_text(trail)[:PLAIN],
         data=Markup(encode_json(data)),  # noqa: S704 - it holds no character that could close the tag
-        style=Markup(style),  # noqa: S704 - ours
-        scripts=[Markup(each) for each in scripts],  # noqa: S704 - ours
-        seals={"style": [_seal(style)], "script": [_seal(each) for each in scripts]},
     )
     write_text(out, page)
 
@@ -76,8 +72,3 @@ def _cut(value: Any) -> Any:
         kept = [_cut(each) for each in value[:ITEMS]]
         return [*kept, f"and {len(value) - ITEMS:,} more"] if len(value) > ITEMS else kept
     return value
-
-
-def _seal(text: str) -> str:
-    """Hash what stands between two tags, as a content security policy names it."""
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

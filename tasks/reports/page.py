@@ -7,27 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from tasks.artifacts.basis import Basis
-from tasks.artifacts.export import draft_folder
 from tasks.artifacts.facts import ArtifactFacts, Tally, group_by_prompt, tally_calls
 from tasks.reports.contracts import Contracts
-from tasks.reports.embed import write_data
+from tasks.reports.frame import PAGES, PAGES_FOLDER, write_folder
 from tasks.reports.layout import Layout, lay_out
-from tasks.reports.record import RECORD, write_record
-
-PAGES_FOLDER = Path(__file__).parent / "pages"
-PAGES = Environment(
-    loader=PackageLoader("tasks.reports", "pages"),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
-PAGES.filters["count"] = lambda number: f"{number:,}"
-PARTS = ("report.css", "core.js", "browser.js")
-"""Copied beside the page, so that a folder can be moved or sent and still opens."""
+from tasks.reports.record import write_record
 
 
 @dataclass(frozen=True)
@@ -100,7 +85,19 @@ class Report:
 def write_report(report: Report, out: Path) -> None:
     """Write the page's folder: index.html, its style and scripts, its data."""
     artifacts = {each.name: each for each in report.artifacts}
-    page = PAGES.get_template("report.html").render(
+    write_folder(
+        out,
+        PAGES.get_template("report.html"),
+        [PAGES_FOLDER / "report.js"],
+        record=write_record(report),
+        rows=("questions", report.browser),
+        calls=report.calls,
+        flow=report.flow,
+        name=report.name,
+        title=report.title,
+        subtitle=report.subtitle,
+        figures=report.figures,
+        warnings=(),
         report=report,
         artifacts=artifacts,
         tallies={name: tally_calls(each.calls) for name, each in artifacts.items()},
@@ -109,13 +106,6 @@ def write_report(report: Report, out: Path) -> None:
         layout=_lay_out(report),
         most_dropped=max((count for each in report.artifacts for count in each.dropped.values()), default=1),
     )
-    with draft_folder(out) as folder:
-        (folder / "index.html").write_text(page, encoding="utf-8", newline="\n")
-        for part in PARTS:
-            (folder / part).write_bytes((PAGES_FOLDER / part).read_bytes())
-        (folder / RECORD).write_text(write_record(report), encoding="utf-8", newline="\n")
-        write_data(folder / "questions.js", "questions", report.browser)
-        write_data(folder / "calls.js", "calls", report.calls)
 
 
 def _group_prompts(artifacts: Sequence[ArtifactFacts]) -> dict[str, list[tuple[Any, Tally]]]:

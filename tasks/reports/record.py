@@ -15,8 +15,6 @@ from tasks.artifacts.facts import ArtifactFacts, Tally, tally_calls
 if TYPE_CHECKING:
     from tasks.reports.page import Report
 
-RECORD = "report.json"
-
 
 def write_record(report: Report) -> str:
     """Write a report's figures as one JSON object."""

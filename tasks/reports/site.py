@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import os
 from collections.abc import Sequence
@@ -12,10 +10,7 @@ from typing import Any
 
 from tasks.errors import BadInput
 from tasks.files import write_text
-from tasks.reports.page import PAGES
-from tasks.reports.record import RECORD
-
-STYLE = Path(__file__).parent / "pages" / "report.css"
+from tasks.reports.frame import RECORD, render_alone
 
 
 def write_index(reports: Sequence[Path], out: Path) -> None:
@@ -28,10 +23,7 @@ def write_index(reports: Sequence[Path], out: Path) -> None:
         for folder in reports
     ]
     entries.sort(key=lambda each: (each["flow"], each["title"], each["link"]))
-    style = STYLE.read_text(encoding="utf-8")
-    seal = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    page = PAGES.get_template("index.html").render(entries=entries, style=style, seal=seal)
-    write_text(out, page)
+    write_text(out, render_alone("index.html", entries=entries))
 
 
 def _read_record(folder: Path) -> dict[str, Any]:

@@ -9,17 +9,22 @@ import argparse
 import json
 import subprocess
 import sys
+import tempfile
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page
 
+from flows.commands.lineage import find_trail
 from flows.prefect_server import use_prefect
 from flows.settings import find_project
 from tasks.errors import BadInput, BenchloomError
+from tasks.reports.lineage_page import write_lineage
 from tests.browser.assessments import open_answer
+from tests.browser.staged import run_ragcheck, stage_ragcheck, write_nights
 from tests.browser.watch import Complaints, open_chromium
 
 LARGEST = 300_000
@@ -28,6 +33,16 @@ LOOKS = {"light": ("light", 1280), "dark": ("dark", 1280), "narrow": ("light", 4
 PATIENCE_MS = 60_000
 SETTLING_MS = 4_000
 """Prefect's graph moves for a while before it lies still."""
+
+
+@dataclass(frozen=True)
+class View:
+    """A kind of page: its name in pictures, what it shows when it is there, and a part that is opened."""
+
+    name: str
+    shows: str
+    part: str = ""
+    open: Callable[[Page], None] | None = None
 
 
 def main() -> int:
@@ -50,18 +65,42 @@ def main() -> int:
 
 
 def look(root: Path, pictures: Path | None, prefect: str | None, no_prefect: bool) -> list[str]:
-    """Look at the site and at Prefect; return what is wrong."""
+    """Look at the site, at pages made for looking, and at Prefect; return what is wrong."""
     pictures = pictures or root / "docs" / "pictures"
     pictures.mkdir(parents=True, exist_ok=True)
-    with open_chromium() as browser:
-        complaints = look_at_site(browser, root / "data" / "reports", pictures)
-        if not no_prefect:
-            with find_prefect(root, prefect) as url:
-                complaints += look_at_prefect(browser, url, pictures)
+    with tempfile.TemporaryDirectory() as scratch:
+        made = make_pages(root, Path(scratch))
+        with open_chromium() as browser:
+            complaints = look_at_site(browser, root / "data" / "reports", pictures)
+            for view, path in made:
+                complaints += look_at_page(browser, view, path, pictures)
+            if not no_prefect:
+                with find_prefect(root, prefect) as url:
+                    complaints += look_at_prefect(browser, url, pictures)
     sizes = {path.name: path.stat().st_size for path in sorted(pictures.glob("*.png"))}
     print("\n".join(f"{name}: {size:,} bytes" for name, size in sizes.items()))
     return complaints + [
         f"{name}: {size:,} bytes are too many" for name, size in sizes.items() if size > LARGEST
+    ]
+
+
+def make_pages(root: Path, folder: Path) -> list[tuple[View, Path]]:
+    """Make what is no report: the lineage of the sample's first figure, scripted nights and ragchecks."""
+    lineage, nights = folder / "lineage.html", folder / "nights.html"
+    reports = sorted((root / "data" / "reports").glob("grammar/*/report.json"))
+    figures = [each for each in reports if not (each.parent / "assessment.js").is_file()]
+    if not figures:
+        raise BadInput(root / "data" / "reports", "holds no report", hint="benchloom report")
+    target = f"{figures[0].relative_to(root).as_posix()}#/figures/0"
+    write_lineage(find_trail(target, None, root, every=False), lineage)
+    write_nights(nights)
+    with stage_ragcheck(folder) as project:
+        pages = run_ragcheck(project)
+    return [
+        (LINEAGE, lineage),
+        (NIGHTS, nights),
+        (CORRECTNESS, pages / "trial-correctness" / "index.html"),
+        (CONTINUITY, pages / "trial-continuity" / "index.html"),
     ]
 
 
@@ -70,32 +109,40 @@ def look_at_site(browser: Browser, site: Path, pictures: Path) -> list[str]:
     pages = sorted(site.glob("*/*/index.html"))
     if not pages or not (site / "index.html").is_file():
         raise BadInput(site, "holds no report", hint="benchloom report")
-    complaints = Complaints(site.resolve().as_uri())
-    page = new_page(browser, complaints, *LOOKS["light"])
-    page.goto((site / "index.html").as_uri())
-    page.screenshot(path=pictures / "index.png")
+    complaints = look_at_page(browser, FRONT, site / "index.html", pictures)
+    pictured = set()
     for path in pages:
-        for look_name, (scheme, width) in LOOKS.items():
-            page = new_page(browser, complaints, scheme, width)
-            page.goto(path.resolve().as_uri())
-            page.wait_for_selector("#list a")
-            kind, part, open_part = find_kind(path)
-            first = path == next(each for each in pages if find_kind(each)[0] == kind)
-            if first:
-                name = f"{kind}.png" if look_name == "light" else f"{kind}_{look_name}.png"
-                page.screenshot(path=pictures / name)
-            open_part(page)
-            if first:
-                page.screenshot(path=pictures / f"{part}_{look_name}.png")
-            page.context.close()
+        view = ASSESSMENT if (path.parent / "assessment.js").is_file() else REPORT
+        complaints += look_at_page(browser, view, path, None if view in pictured else pictures)
+        pictured.add(view)
+    return complaints
+
+
+def look_at_page(browser: Browser, view: View, path: Path, pictures: Path | None) -> list[str]:
+    """Open a page in every look and click through it; return what is wrong."""
+    complaints = Complaints(path.parent.resolve().as_uri())
+    for name, (scheme, width) in LOOKS.items():
+        page = new_page(browser, complaints, scheme, width)
+        page.goto(path.resolve().as_uri())
+        page.wait_for_selector(view.shows)
+        complaints.lines += [f"{path}: {each}" for each in find_overflow(page)]
+        if pictures:
+            page.screenshot(
+                path=pictures / (f"{view.name}.png" if name == "light" else f"{view.name}_{name}.png")
+            )
+        if view.open:
+            view.open(page)
+            complaints.lines += [f"{path}: {each}" for each in find_overflow(page)]
+            if pictures:
+                page.screenshot(path=pictures / f"{view.part}_{name}.png")
+        page.context.close()
     return complaints.lines
 
 
-def find_kind(page: Path) -> tuple[str, str, Callable[[Page], None]]:
-    """Tell what a page is: its name in pictures, that of the part which is opened, and how it is opened."""
-    if (page.parent / "assessment.js").is_file():
-        return "assessment", "answer", open_answer
-    return "report", "question", open_question
+def find_overflow(page: Page) -> list[str]:
+    """Say so where a page is wider than its window, since it would scroll sideways as a whole."""
+    wide, there = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    return [f"is {wide} pixels wide in a window of {there}"] if wide > there else []
 
 
 def open_question(page: Page) -> None:
@@ -108,9 +155,49 @@ def open_question(page: Page) -> None:
     page.wait_for_selector("#detail .call")
     page.click("#detail .call >> nth=0")
     page.wait_for_selector("#detail .call[open] pre")
+    show_detail(page)
+
+
+def open_graded(page: Page) -> None:
+    """Open an answer and the contexts of its judge."""
+    page.click("#list a >> nth=0")
+    page.wait_for_selector("#detail .grade")
+    page.click("#detail .passage >> nth=0")
+    show_detail(page)
+
+
+def open_conversation(page: Page) -> None:
+    """Open a conversation that took more than one turn."""
+    page.select_option("#by-system", "good")
+    page.click("#list a:has(.grade + .grade) >> nth=0")
+    page.wait_for_selector("#detail .turn >> nth=1")
+    show_detail(page)
+
+
+def open_source(page: Page) -> None:
+    """Walk from a figure to a row, and on to what it comes from."""
+    for _ in range(2):
+        before = page.inner_text("#detail h2")
+        page.click("#detail .links a >> nth=0")
+        page.wait_for_function(
+            "before => document.querySelector('#detail h2').textContent !== before", arg=before
+        )
+
+
+def show_detail(page: Page) -> None:
+    """Bring the browser of rows into the picture."""
     page.locator("#browse").evaluate("section => section.scrollIntoView({behavior: 'instant'})")
     page.locator("#detail").evaluate("detail => detail.scrollTop = 0")
     page.wait_for_timeout(500)
+
+
+FRONT = View("index", "h1")
+REPORT = View("report", "#list a", "question", open_question)
+ASSESSMENT = View("assessment", "#list a", "answer", open_answer)
+CORRECTNESS = View("correctness", "#list a", "graded", open_graded)
+CONTINUITY = View("continuity", "#list a", "conversation", open_conversation)
+LINEAGE = View("lineage", "#tree [role=treeitem]", "source", open_source)
+NIGHTS = View("nights", ".plot .point")
 
 
 def look_at_prefect(browser: Browser, url: str, pictures: Path) -> list[str]:

@@ -1,4 +1,5 @@
 import pytest
+from playwright.sync_api import expect
 
 from tasks.grammar.withholding import Withheld
 from tasks.reports.site import write_index
@@ -75,6 +76,21 @@ def test_a_wrong_answer_is_found_and_read_with_its_documents(page, sites):
     page.select_option("#by-module", "")
     open_answer(page)
     assert complaints.lines == []
+
+
+def test_a_share_of_wrong_answers_leads_to_them(page, sites):
+    page.goto((sites["hostile"] / "index.html").as_uri())
+    page.wait_for_selector("#list a")
+    page.fill("#find", "nothing has these words")
+    link = page.locator("#fault figure").first.locator("[data-narrow*=retrieval]").first
+    share = float(link.inner_text())
+    link.click()
+
+    expect(page.locator("#by-module")).to_have_value("retrieval")
+    expect(page.locator("#find")).to_have_value("")
+    found = int(page.inner_text("#found").split()[0])
+    assert found == round(share * 20) == 20
+    expect(page.locator("#list a").first).to_contain_text("retrieval")
 
 
 def test_a_link_to_no_question_says_so(page, sites):

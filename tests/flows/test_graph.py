@@ -9,12 +9,14 @@ from pathlib import Path
 import grimp
 import pytest
 import yaml
+from jinja2.meta import find_referenced_templates
 
 from flows.binding import argument_name, find_function
 from flows.papers import PAPERS
 from flows.recorder import Recorder
 from flows.selection import order_nodes, select_nodes
 from tasks.errors import BadInput
+from tasks.reports.frame import PAGES
 
 ROOT = Path(__file__).parents[2]
 WRITER = "tasks.artifacts.parquet"
@@ -88,12 +90,47 @@ def test_packages_hold_no_code_that_a_dependency_could_miss():
         assert not re.search(r"^(import|from|def|class|\w+ =)", file.read_text(), re.MULTILINE), file
 
 
-def test_dependencies_name_every_prompt_and_every_page_that_a_stage_reads(nodes):
+def test_dependencies_name_every_prompt_that_a_stage_asks_by(nodes):
     for node in nodes.values():
         if any(out.endswith(".calls.parquet") for out in node.outs):
             # A stage that only puts questions to a system asks by the system's prompts.
             asks = any("prompts" in Path(dep).parts for dep in node.deps)
             assert asks or node.stage in ONLY_EMBED, node.name
+
+
+def find_pages(modules: set[str]) -> set[str]:
+    """List templates, styles and scripts that modules name, and the templates that these stand on."""
+    folders = [ROOT / "tasks/ragcheck/pages", ROOT / "tasks/reports/pages"]
+    texts = {file: (ROOT / file).read_text() for file in modules}
+    frame = texts.pop("tasks/reports/frame.py", "")
+    names = {name for text in texts.values() for name in re.findall(r'"([a-z_]+\.(?:html|css|js))"', text)}
+    if any("write_folder(" in text for text in texts.values()):
+        names |= set(re.findall(r'"([a-z]+\.(?:css|js))"', re.search(r"^SHARED = .*$", frame, re.M).group()))
+    names.discard("index.html")  # as a file of that name is written: the template is the front page's
+    found: set[str] = set()
+    while names:
+        places = [folder / name for name in names for folder in folders if (folder / name).is_file()]
+        found |= {place.relative_to(ROOT).as_posix() for place in places}
+        below = {
+            name for place in places for name in find_referenced_templates(PAGES.parse(place.read_text()))
+        }
+        names = below - {Path(each).name for each in found}
+    return found
+
+
+def test_dependencies_name_every_page_that_a_stage_writes_and_no_other(nodes):
+    written = 0
+    for node in nodes.values():
+        pages = find_pages({dep for dep in node.deps if dep.endswith(".py")})
+        named = {dep for dep in node.deps if "/pages/" in dep}
+        if "tasks/ragcheck/pages" in node.deps:  # a folder of its own
+            pages = {page for page in pages if "ragcheck" not in page}
+        if "tasks/reports/frame.py" in node.deps:
+            written += 1
+            assert named == pages, node.name
+        else:
+            assert not named, node.name
+    assert written > 4
 
 
 def test_stages_that_ask_systems_declare_them_their_prompts_and_the_night(nodes):

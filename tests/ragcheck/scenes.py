@@ -3,7 +3,7 @@
 import asyncio
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,6 +68,7 @@ class RagProject:
     root: Path
     asked: list[str] = field(default_factory=list)
     delay_s: float = 0.0
+    reply: Callable[[list[dict[str, str]], int], str] = reply
     errors: dict[str, BaseException] = field(default_factory=dict)
 
     def open(self, **options: Any) -> Run:
@@ -122,7 +123,7 @@ class RagProject:
         body = await request.json()
         await asyncio.sleep(self.delay_s)
         self.asked.append(json.dumps(body["messages"], ensure_ascii=False))
-        text = reply(body["messages"], len(self.asked))
+        text = self.reply(body["messages"], len(self.asked))
         choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
         usage = {"prompt_tokens": 20, "completion_tokens": 5, "total_tokens": 25}
         return web.json_response(

@@ -13,7 +13,7 @@ from tasks.artifacts.nodes import walk_nodes
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Dropped
 from tasks.ragcheck.rows import Comparison, Conversation, Correlation, Guard
-from tasks.reports.record import RECORD
+from tasks.reports.frame import RECORD
 from tests.ragcheck.scenes import make_project
 
 STAGES = 14

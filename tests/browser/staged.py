@@ -1,0 +1,61 @@
+"""Pages that the sample has no artifacts of, made from small scripted data by the code that makes them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+from flows.nightly import Night
+from tasks.errors import BenchloomError
+from tasks.judging.nights import AlarmRule, Scored, compare_nights
+from tasks.reports.night import write_page
+from tests.ragcheck.scenes import RagProject, make_project
+
+NIGHTS = {"monday": 0, "tuesday": 1, "wednesday": 0, "thursday": 9, "friday": 1}
+"""How many answers of 40 a night gets wrong beside the usual ones."""
+PAGES = ("trial-correctness", "trial-continuity")
+
+
+@contextmanager
+def stage_ragcheck(folder: Path) -> Iterator[RagProject]:
+    """Make a project of ragcheck in an empty folder and stand in it, with a ledger of its own.
+
+    It asks by an event loop of its own, so no browser may be open yet.
+    """
+    before, ledger = Path.cwd(), os.environ.get("BENCHLOOM_LEDGER")
+    os.environ["BENCHLOOM_LEDGER"] = str(folder / "ledger.sqlite")
+    try:
+        with make_project(folder / "project") as project:
+            os.chdir(project.root)
+            yield project
+    finally:
+        os.chdir(before)
+        os.environ.pop("BENCHLOOM_LEDGER")
+        if ledger is not None:
+            os.environ["BENCHLOOM_LEDGER"] = ledger
+
+
+def run_ragcheck(project: RagProject) -> Path:
+    """Run both parts; return the folder of their pages."""
+    project.run()
+    for error in project.errors.values():
+        raise BenchloomError(str(error)) from error
+    return project.root / "data/reports/ragcheck"
+
+
+def write_nights(out: Path, name: str = "films-weak", titles: str = "") -> None:
+    """Write the page of five nights, of which the fourth alarms. titles: what stands behind every label."""
+    history: list[dict[str, object]] = []
+    earlier: list[Scored] = []
+    against = None
+    for label, wrong in NIGHTS.items():
+        night = [Scored(f"q{number}", f"g{number % 12}", float(number >= 12 + wrong)) for number in range(40)]
+        change = compare_nights(earlier, night, AlarmRule(draws=500))
+        accepted = not change.alarms
+        history.append(asdict(Night(label + titles, name, against, accepted, change)))
+        if accepted:
+            earlier, against = night, label
+    write_page(out, history)
