@@ -6,6 +6,11 @@ import os
 from collections.abc import Generator
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# How long an example takes is the machine's affair, and not what a property says.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true", "yes"}
 PARTS = ("postgresql", "mariadb", "driver", "Chromium", "bubblewrap", "extra `")

@@ -119,7 +119,7 @@ def test_a_folder_of_ours_brings_its_true_documents(tmp_path):
     assert keep_grounded(read.questions, ["d1"]) == []
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.permutations([(f"q{n}", f"g{n // 2}") for n in range(12)]), st.integers(1, 8))
 def test_the_groups_that_are_taken_do_not_hang_on_the_order(pairs, limit):
     def ask(order):

@@ -136,7 +136,7 @@ words = st.one_of(st.none(), st.sampled_from(["", "a", "A", "b's", "1", "01", "Ã
 numbers = st.one_of(st.none(), st.integers(-2, 3))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.tuples(words, words), max_size=6),
     st.lists(st.tuples(st.integers(1, 6), words, numbers), max_size=8),

@@ -14,7 +14,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.grammar.judged import (
@@ -165,7 +165,6 @@ rows_of_any_kind = st.lists(
 ).map(number)
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)  # on a busy machine
 @given(rows_of_any_kind, st.sampled_from(MODES))
 def test_accuracy_is_always_r_times_one_less_lambda_and_modules_share_out_the_wrong(rows, mode):
     figures = measure(rows, mode)
@@ -184,7 +183,6 @@ def test_accuracy_is_always_r_times_one_less_lambda_and_modules_share_out_the_wr
             assert 1 - len(wrong) / len(tagged) == pytest.approx(figures["accuracy"])
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)  # on a busy machine
 @given(rows_of_any_kind, st.sampled_from(MODES), st.integers(0, 99))
 def test_renaming_ids_and_turning_rows_changes_nothing(rows, mode, seed):
     names = dict(zip("dex", ["9", "é", "~"], strict=True))

@@ -108,7 +108,7 @@ def test_what_is_no_query_of_ours_has_no_twin(plays, sql):
 CELLS = st.integers(0, 2)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     left=st.lists(st.tuples(CELLS, CELLS), max_size=6),
     right=st.lists(st.tuples(CELLS, CELLS), max_size=6),

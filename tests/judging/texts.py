@@ -1,9 +1,9 @@
 """Hostile texts for properties: pieces of verdicts, fences, quotations and markers, in any order."""
 
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 
-STEADY = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+STEADY = settings(max_examples=200)
 """A busy machine is no failure."""
 
 PIECES = [
