@@ -36,6 +36,7 @@ GRAMMAR = Paper(
         Step("grammar.questions"),
         Step("grammar.answers", retries=1, tags=ASKS),
         Step("grammar.judgements", retries=1, tags=ASKS),
+        Step("grammar.human_labels"),
         Step("grammar.canaries", retries=1, tags=ASKS),
         Step("grammar.baselines", retries=1, tags=ASKS),
         Step("grammar.closed_domain"),

@@ -8,9 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tasks.artifacts.rows import Counts
+from tasks.artifacts.parquet import read_rows
+from tasks.artifacts.rows import Counts, Dropped
 from tasks.judging.canaries import CanaryRow, measure_health
-from tasks.judging.trust import Thresholds, find_warnings
+from tasks.judging.trust import HumanAlpha, Thresholds, find_warnings, warn_scores
 from tasks.ragcheck.entries import Assessment
 from tasks.ragcheck.page_parts import (
     Headline,
@@ -21,7 +22,9 @@ from tasks.ragcheck.page_parts import (
     show_question,
     write_page,
 )
+from tasks.ragcheck.ratings import make_form
 from tasks.ragcheck.rows import (
+    BY_REFERENCE,
     MEASURES,
     RULES,
     TOP_SCORE,
@@ -65,7 +68,8 @@ def correctness_page(
 ) -> Counts:
     """Write the page's folder."""
     calls = read_calls([answers_calls, contexts_calls, scores_calls, canaries_calls, baselines_calls])
-    judges = [_tell_judge(judge, scores, canaries, settings) for judge in entry.judges]
+    people = _find_alphas(correlations, entry) if ratings else {}
+    judges = [_tell_judge(judge, scores, canaries, people.get(judge, ()), settings) for judge in entry.judges]
     graded = [each for each in scores if each.score is not None]
     write_page(
         "correctness.html",
@@ -95,16 +99,41 @@ def correctness_page(
             "tables": _make_tables(correlations, entry),
             "rated": bool(ratings),
             "drops": count_drops([questions_dropped, contexts_dropped, ratings_dropped]),
+            "unusable": [
+                (each.reason, each.detail) for each in sorted(read_rows(ratings_dropped, Dropped), key=_place)
+            ],
         },
+        form=make_form(questions, answers),
     )
     return Counts(len(answers), len(answers), {})
 
 
+def _place(dropped: Dropped) -> int:
+    number = dropped.detail.removeprefix("line ").partition(":")[0]
+    return int(number) if number.isdigit() else 0
+
+
+def _find_alphas(correlations: Sequence[Correlation], entry: Assessment) -> dict[str, list[HumanAlpha]]:
+    """Find each judge's agreement with people by the paper's contexts (E3), on all answers of each system."""
+    found: dict[str, list[HumanAlpha]] = {}
+    for each in correlations:
+        if each.measure == BY_REFERENCE and not each.dataset and not each.note:
+            of = each.system if len(entry.systems) > 1 else ""
+            alpha = HumanAlpha(each.pairs, each.alpha.value, each.alpha.low, each.alpha.high, of)
+            found.setdefault(each.judge, []).append(alpha)
+    return found
+
+
 def _tell_judge(
-    judge: str, scores: Sequence[Score], canaries: Sequence[CanaryRow], settings: Mapping[str, Any]
+    judge: str,
+    scores: Sequence[Score],
+    canaries: Sequence[CanaryRow],
+    people: Sequence[HumanAlpha],
+    settings: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Tell how far a judge can be believed: its canaries, and the replies that were no grade."""
+    """Tell how far a judge can be believed: its canaries, the replies that were no grade, and people."""
     found = {k.removeprefix(SECTION): v for k, v in settings.items() if k.startswith(SECTION)}
+    thresholds = Thresholds(**found)
     own = [each for each in scores if each.judge == judge]
     unscored = sum(each.score is None for each in own)
     health = measure_health(
@@ -112,8 +141,18 @@ def _tell_judge(
         for each in canaries
         if each.id.startswith(f"{judge}/")
     )
-    lines = find_warnings(Thresholds(**found), n=len(own), n_unscored=unscored, canaries=health)
-    return {"name": judge, "n": len(own), "unscored": unscored, "canaries": health, "warnings": list(lines)}
+    lines = [
+        *find_warnings(thresholds, n=len(own), n_unscored=unscored, canaries=health),
+        *filter(None, (warn_scores(thresholds, each) for each in people)),
+    ]
+    return {
+        "name": judge,
+        "n": len(own),
+        "unscored": unscored,
+        "canaries": health,
+        "people": people,
+        "warnings": lines,
+    }
 
 
 def _make_tables(correlations: Sequence[Correlation], entry: Assessment) -> list[dict[str, Any]]:

@@ -27,6 +27,8 @@ TEMPLATES = PAGES.overlay(
 )
 SHARED = ("report.css", "assessment.css", "core.js")
 OWN = ("ragcheck.css", "ragcheck.js")
+FORM = "to_rate.csv"
+"""What people rate answers in; the page links to it."""
 TOLD_OF_A_CALL = (
     "stage", "role", "model", "prompt", "epoch", "messages", "decoding", "text", "prompt_tokens",
     "completion_tokens", "parsed", "problem",
@@ -53,10 +55,12 @@ def write_page(
     browser: Mapping[str, Any],
     calls: Mapping[str, Any],
     told: Mapping[str, Any],
+    form: str = "",
 ) -> None:
     """Write a page's folder: index.html, styles, scripts, data, and the summary for the front page.
 
-    Texts may hold anything: the template escapes them, and the data can close no tag.
+    Texts may hold anything: the template escapes them, and the data can close no tag. form: a CSV to fill
+    in, where the page has one.
     """
     html = TEMPLATES.get_template(template).render(
         name=name, title=title, subtitle=subtitle, figures=figures, **told
@@ -76,6 +80,8 @@ def write_page(
         }
         text = json.dumps(summary, ensure_ascii=False, indent=2) + "\n"
         (folder / RECORD).write_text(text, encoding="utf-8", newline="\n")
+        if form:
+            (folder / FORM).write_text(form, encoding="utf-8-sig", newline="")
         write_data(folder / "rows.js", "rows", browser)
         write_data(folder / "calls.js", "calls", calls)
 

@@ -16,6 +16,8 @@ from tasks.reports.record import RECORD
 
 PARTS = ("report.css", "assessment.css", "core.js", "assessment.js")
 """Copied beside the page, so that a folder can be moved or sent and still opens."""
+FORM = "to_label.csv"
+"""What people label answers in; the page links to it."""
 RATES = ("accuracy", "robustness", "retrieval_db_accuracy", "lambda")
 
 
@@ -33,7 +35,8 @@ class AssessmentPage:
     """All that a page shows. Texts may hold anything: the page escapes them.
 
     told: what figures.json holds. browser: the data of the question browser; calls: ledger key -> what was
-    asked and answered.
+    asked and answered. form: the CSV that people label answers in; unusable: the lines of their labels that
+    could not be used, reason and detail.
     """
 
     name: str
@@ -44,6 +47,14 @@ class AssessmentPage:
     about: Sequence[tuple[str, str]]
     browser: Mapping[str, Any]
     calls: Mapping[str, Any]
+    form: str
+    unusable: Sequence[tuple[str, str]]
+
+    @property
+    def people(self) -> Mapping[str, Any] | None:
+        """How the judge's verdicts stand to people's; None where no labels were given."""
+        people: Mapping[str, Any] | None = self.told["judge"]["people"]
+        return people
 
     @property
     def a(self) -> str:
@@ -164,6 +175,7 @@ def write_assessment(page: AssessmentPage, out: Path) -> None:
         for part in PARTS:
             (folder / part).write_bytes((PAGES_FOLDER / part).read_bytes())
         (folder / RECORD).write_text(write_figures(page), encoding="utf-8", newline="\n")
+        (folder / FORM).write_text(page.form, encoding="utf-8-sig", newline="")
         write_data(folder / "questions.js", "questions", page.browser)
         write_data(folder / "calls.js", "calls", page.calls)
 
@@ -187,6 +199,7 @@ def write_figures(page: AssessmentPage) -> str:
             if isinstance(each.value, (int, float))
         ],
         "fault": told["fault"],
+        "judge": {"warnings": told["judge"]["warnings"], "people": _tell_people(page.people)},
         "rates": {
             name: {
                 mode: {
@@ -215,6 +228,19 @@ def write_figures(page: AssessmentPage) -> str:
         },
     }
     return json.dumps(record, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def _tell_people(people: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Tell what stands behind the agreement with people: the judgements, and the labels of these answers."""
+    if people is None:
+        return None
+    rows = (Selection("human_labels"), Selection("judgements"))
+    figures = {
+        name: {"value": people[name], "basis": Basis(f"{name} of judge and people", rows).to_json()}
+        for name in ("agreement", "kappa")
+    }
+    alpha = {"value": people["raters_alpha"], "basis": Basis("Krippendorff's alpha", rows[:1]).to_json()}
+    return {**people, **figures, "raters_alpha": alpha}
 
 
 def _base(part: str, measure: str) -> dict[str, Any]:
