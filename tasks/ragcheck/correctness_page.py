@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Counts, Dropped
-from tasks.judging.canaries import CanaryRow, measure_health
-from tasks.judging.trust import HumanAlpha, Thresholds, find_warnings, warn_scores
+from tasks.judging.canaries import CanaryRow
+from tasks.judging.trust import HumanAlpha, Thresholds
+from tasks.ragcheck.believing import tell_judge
 from tasks.ragcheck.entries import Assessment
 from tasks.ragcheck.page_parts import (
     Headline,
@@ -68,8 +68,12 @@ def correctness_page(
 ) -> Counts:
     """Write the page's folder."""
     calls = read_calls([answers_calls, contexts_calls, scores_calls, canaries_calls, baselines_calls])
+    found = {k.removeprefix(SECTION): v for k, v in settings.items() if k.startswith(SECTION)}
+    thresholds = Thresholds(**found)
     people = _find_alphas(correlations, entry) if ratings else {}
-    judges = [_tell_judge(judge, scores, canaries, people.get(judge, ()), settings) for judge in entry.judges]
+    judges = [
+        tell_judge(judge, scores, canaries, people.get(judge, ()), thresholds) for judge in entry.judges
+    ]
     graded = [each for each in scores if each.score is not None]
     write_page(
         "correctness.html",
@@ -122,37 +126,6 @@ def _find_alphas(correlations: Sequence[Correlation], entry: Assessment) -> dict
             alpha = HumanAlpha(each.pairs, each.alpha.value, each.alpha.low, each.alpha.high, of)
             found.setdefault(each.judge, []).append(alpha)
     return found
-
-
-def _tell_judge(
-    judge: str,
-    scores: Sequence[Score],
-    canaries: Sequence[CanaryRow],
-    people: Sequence[HumanAlpha],
-    settings: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Tell how far a judge can be believed: its canaries, the replies that were no grade, and people."""
-    found = {k.removeprefix(SECTION): v for k, v in settings.items() if k.startswith(SECTION)}
-    thresholds = Thresholds(**found)
-    own = [each for each in scores if each.judge == judge]
-    unscored = sum(each.score is None for each in own)
-    health = measure_health(
-        replace(each, id=each.id.removeprefix(f"{judge}/"))
-        for each in canaries
-        if each.id.startswith(f"{judge}/")
-    )
-    lines = [
-        *find_warnings(thresholds, n=len(own), n_unscored=unscored, canaries=health),
-        *filter(None, (warn_scores(thresholds, each) for each in people)),
-    ]
-    return {
-        "name": judge,
-        "n": len(own),
-        "unscored": unscored,
-        "canaries": health,
-        "people": people,
-        "warnings": lines,
-    }
 
 
 def _make_tables(correlations: Sequence[Correlation], entry: Assessment) -> list[dict[str, Any]]:
