@@ -187,16 +187,24 @@ def score(
 
 @app.command()
 def evaluate(
-    flow: Annotated[str, typer.Argument(help="By whose rules: grammar.", metavar="FLOW")],
+    flow: Annotated[str, typer.Argument(help="By whose rules: grammar or ragcheck.", metavar="FLOW")],
     dataset: Annotated[
         Path,
-        typer.Option(metavar="PATH", help="A dataset folder, or .jsonl, .jsonl.gz, .parquet of questions."),
+        typer.Option(metavar="PATH", help="A folder or file of questions with answers; see the FLOW's page."),
     ],
     system: Annotated[str, typer.Option(metavar="NAME", help="A name of `systems` in params.yaml.")],
     documents: Annotated[
         Path | None, typer.Option(metavar="PATH", help="What the built-in RAG retrieves from.")
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only N groups, drawn by seed.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Only N groups or questions, drawn by seed.")
+    ] = None,
+    turns: Annotated[
+        int | None, typer.Option(min=1, help="ragcheck: lead conversations too, of N turns at most.")
+    ] = None,
+    language: Annotated[
+        str, typer.Option(metavar="CODE", help="ragcheck: of the questions; default: en, of JSQuAD ja.")
+    ] = "",
     as_of: Annotated[
         str, typer.Option(metavar="LABEL", help="Ask anew under it; default: `evaluation.as_of`.")
     ] = "",
@@ -225,6 +233,8 @@ def evaluate(
                 limit,
                 as_of,
                 out.absolute() if out else None,
+                turns,
+                language,
             ),
             replay=replay,
             budget_usd=budget_usd,

@@ -14,6 +14,8 @@ from tasks.files import write_beside
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("flows", "tasks")
+LABELS = Path("data/labels")
+"""People's labels: a stage depends on the folder, so it must be there; a project begins without any."""
 FILES = ("pyproject.toml", "requirements.lock", "Makefile", "LICENSE", ".gitignore", ".dvcignore")
 SAMPLE = "sources"
 """The stages and parameters of the sample's own sources, which another project has no use for."""
@@ -54,6 +56,8 @@ def make_project(folder: Path) -> None:
         raise BadInput(ROOT, f"has no {missing[0]} to copy", hint="call `benchloom init` from a checkout")
     for name in FOLDERS:
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / LABELS).mkdir(parents=True)
+    shutil.copy(ROOT / LABELS / "README.md", folder / LABELS)
     for name in FILES:
         if (ROOT / name).exists():
             shutil.copy(ROOT / name, folder / name)

@@ -62,6 +62,18 @@ class Judgement:
 
 
 @dataclass(frozen=True)
+class AnswerLabel:
+    """A person's word on an answer: Correct or Incorrect. rater: empty where the file names none."""
+
+    id: str
+    answer: str
+    """The answer's id."""
+    rater: str
+    label: str
+    origin: tuple[Origin, ...]
+
+
+@dataclass(frozen=True)
 class Baseline:
     """What a reference-free method says of an answer, beside its judgement.
 

@@ -15,13 +15,21 @@ from pydantic import BaseModel, ConfigDict, Field
 from tasks.artifacts.parquet import count_rows
 from tasks.artifacts.rows import Counts
 from tasks.files import write_text
-from tasks.grammar.assessed import AskedQuestion, Baseline, ClosedDomain, Judgement, SystemAnswer
+from tasks.grammar.assessed import (
+    AnswerLabel,
+    AskedQuestion,
+    Baseline,
+    ClosedDomain,
+    Judgement,
+    SystemAnswer,
+)
 from tasks.grammar.assessment_entry import Entry
 from tasks.grammar.judged import RULES, SETS, Judged, Mode
 from tasks.grammar.set_figures import attribute_wrong, contrast_set, count_gaps, diagnose_gaps, rate_set
 from tasks.grammar.tables import compare_actions, compare_baselines, compare_domains, count_dataset
 from tasks.judging.canaries import CanaryRow, measure_health
-from tasks.judging.trust import Thresholds, find_warnings
+from tasks.judging.human_labels import HumanLabel
+from tasks.judging.trust import HumanAgreement, Thresholds, find_warnings, measure_agreement
 from tasks.scoring.running import Bootstrap
 
 DIGITS = 10
@@ -49,6 +57,7 @@ def assessment(
     baselines: list[Baseline],
     canaries: list[CanaryRow],
     closed_domain: list[ClosedDomain],
+    human_labels: list[AnswerLabel],
     sql_templates: Path,
     back_check: Path,
     fill_in: Path,
@@ -87,7 +96,12 @@ def assessment(
         "system": entry.system,
         "llm_only": entry.llm_only,
         "criteria": list(params.criteria),
-        "judge": _describe_judge(judgements, canaries, settings),
+        "judge": _describe_judge(
+            judgements,
+            canaries,
+            compare_with_people(judgements, human_labels, intervals) if entry.labels else None,
+            settings,
+        ),
         "counts": _count_rows(rows, answers),
         "rates": {name: rate_set(part, params.criteria, intervals) for name, part in parts.items()},
         "hypothesis": hypothesis,
@@ -132,8 +146,23 @@ def join_rows(
     return rows
 
 
+def compare_with_people(
+    judgements: Iterable[Judgement], labels: Iterable[AnswerLabel], intervals: Bootstrap
+) -> HumanAgreement:
+    """Hold the judge's word on each answer against people's labels of it."""
+    return measure_agreement(
+        {each.id: each.judgement for each in judgements},
+        [HumanLabel(each.answer, each.label, each.rater) for each in labels],
+        draws=intervals.draws,
+        seed=intervals.seed,
+    )
+
+
 def _describe_judge(
-    judgements: Sequence[Judgement], canaries: Sequence[CanaryRow], settings: Mapping[str, Any]
+    judgements: Sequence[Judgement],
+    canaries: Sequence[CanaryRow],
+    people: HumanAgreement | None,
+    settings: Mapping[str, Any],
 ) -> dict[str, Any]:
     given = {
         name.removeprefix(THRESHOLDS): value
@@ -142,8 +171,15 @@ def _describe_judge(
     }
     health = measure_health(canaries)
     unscored = sum(each.judgement is None for each in judgements)
-    warnings = find_warnings(Thresholds(**given), n=len(judgements), n_unscored=unscored, canaries=health)
-    return {"warnings": list(warnings), "canaries": asdict(health), "unscored": unscored}
+    warnings = find_warnings(
+        Thresholds(**given), n=len(judgements), n_unscored=unscored, canaries=health, human=people
+    )
+    return {
+        "warnings": list(warnings),
+        "canaries": asdict(health),
+        "unscored": unscored,
+        "people": asdict(people) if people else None,
+    }
 
 
 def _count_rows(rows: Sequence[Judged], answers: Sequence[SystemAnswer]) -> dict[str, int]:

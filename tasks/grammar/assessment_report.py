@@ -8,11 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tasks.artifacts.rows import Counts
+from tasks.artifacts.rows import Counts, Dropped
 from tasks.databases.entry import DatabaseEntry
 from tasks.grammar.assessed import AskedQuestion, Baseline, Judgement, SystemAnswer
 from tasks.grammar.assessment import join_rows
 from tasks.grammar.assessment_entry import Entry
+from tasks.grammar.human_labels import make_form
 from tasks.grammar.judged import MODES, MODULES, RULES, SETS, Tagged, tag_rows
 from tasks.grammar.withholding import plant_gaps
 from tasks.reports.assessment_page import AssessmentPage, Headline, write_assessment
@@ -33,6 +34,7 @@ def assessment_report(
     answers: list[SystemAnswer],
     judgements: list[Judgement],
     baselines: list[Baseline],
+    human_labels_dropped: list[Dropped],
     answers_calls: Path,
     judgements_calls: Path,
     baselines_calls: Path,
@@ -66,6 +68,8 @@ def assessment_report(
         ],
         browser=browser,
         calls=calls,
+        form=_fill_form(questions, answers),
+        unusable=[(each.reason, each.detail) for each in human_labels_dropped],
     )
     write_assessment(page, out)
     return Counts(len(questions), len(browser["questions"]), {})
@@ -169,6 +173,18 @@ def _show_tagged(tagged: Tagged) -> dict[str, Any]:
         "sufficient": dict(tagged.sufficient),
         "modules": {rule: tagged.find_module(rule) for rule in RULES},
     }
+
+
+def _fill_form(questions: Iterable[AskedQuestion], answers: Iterable[SystemAnswer]) -> str:
+    """Write the form that people label answers in; a question without a response has nothing to label."""
+    asked = {each.id: each for each in questions}
+    return make_form(
+        [
+            (each.id, asked[each.question].question, asked[each.question].answer, each.response)
+            for each in answers
+            if each.response is not None
+        ]
+    )
 
 
 def _head(told: Mapping[str, Any]) -> list[Headline]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -29,7 +30,11 @@ from tasks.databases.columns import Column
 from tasks.databases.content import unchanged
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import Limits, SafeDatabase
+from tasks.grammar import corpus_contracts
 from tasks.grammar.balanced import Balanced
+from tasks.grammar.corpus_contracts import declare_corpus
+from tasks.grammar.documents import Documents
+from tasks.grammar.questions import Questions
 from tasks.grammar.rerun import Rerun, leave_out
 from tasks.grammar.row_rules import (
     Index,
@@ -56,7 +61,9 @@ ROWS: Mapping[str, type] = {
     "fill_in": Group,
     "unbalanced": Question,
     "balanced": Question,
+    **corpus_contracts.ROWS,
 }
+Section = TypeVar("Section", bound=BaseModel)
 AS_GROUP = ("sql", "sql_template", "answer", "answer_rows")
 HASH = r"^[0-9a-f]{16}$"
 
@@ -73,6 +80,15 @@ class Contracts(BaseModel):
     """For each answer's query."""
 
 
+@dataclass(frozen=True)
+class Sections:
+    """What the stages were told that made the rows."""
+
+    balanced: Balanced
+    documents: Documents
+    questions: Questions
+
+
 def contracts(
     schema: Path,
     sql_templates: Path,
@@ -81,6 +97,10 @@ def contracts(
     fill_in: Path,
     unbalanced: Path,
     balanced: Path,
+    profiles: Path,
+    documents: Path,
+    true_documents: Path,
+    questions: Path,
     database: DatabaseEntry,
     settings: Mapping[str, Any],
     params: Contracts,
@@ -90,27 +110,28 @@ def contracts(
 
     Raises ContractBroken, when all is written, with a line that names artifact, contract, count and ids.
     """
-    paths = {
-        path.stem: path
-        for path in (schema, sql_templates, text_templates, back_check, fill_in, unbalanced, balanced)
-    }
-    dropped = [name_beside(path, "dropped") for path in paths.values()]
-    calls = [path for path in (name_beside(each, "calls") for each in paths.values()) if path.is_file()]
+    made = (schema, sql_templates, text_templates, back_check, fill_in, unbalanced, balanced)
+    corpus = (profiles, documents, true_documents, questions)
+    paths = {path.stem: path for path in (*made, *corpus)}
+    dropped, calls = (
+        [path for path in (name_beside(each, kind) for each in paths.values()) if path.is_file()]
+        for kind in ("dropped", "calls")
+    )
     artifacts = {
         **{path: ROWS[stem] for stem, path in paths.items()},
         **dict.fromkeys(dropped, Dropped),
         **dict.fromkeys(calls, Call),
     }
-    own = {
-        name.removeprefix("grammar.balanced."): value
-        for name, value in settings.items()
-        if name.startswith("grammar.balanced.")
-    }
+    sections = Sections(
+        read_section(settings, "grammar.balanced", Balanced),
+        read_section(settings, "grammar.documents", Documents),
+        read_section(settings, "grammar.questions", Questions),
+    )
     with draft_folder(out) as folder:
         with unchanged(database), SafeDatabase(database, params.limits) as safe:
             findings = validate(
                 artifacts,
-                lambda: declare(paths, dropped, calls, safe, Balanced.model_validate(own), params),
+                lambda: declare(paths, dropped, calls, safe, sections, params),
                 folder,
             )
         write_contracts(f"Contracts of {database.title or database.name}", findings, folder)
@@ -118,12 +139,18 @@ def contracts(
     return Counts(sum(each.checked for each in findings), len(findings), {})
 
 
+def read_section(settings: Mapping[str, Any], name: str, kind: type[Section]) -> Section:
+    """Read another stage's parameters among those that dvc.yaml declares for this one."""
+    own = {key.removeprefix(f"{name}."): each for key, each in settings.items() if key.startswith(f"{name}.")}
+    return kind.model_validate(own)
+
+
 def declare(
     paths: Mapping[str, Path],
     dropped: Sequence[Path],
     calls: Sequence[Path],
     database: SafeDatabase,
-    balanced: Balanced,
+    sections: Sections,
     params: Contracts,
 ) -> list[Contract]:
     """Declare what must hold of the flow's rows. Columns are right by now; NULLs may still stand in them."""
@@ -169,9 +196,12 @@ def declare(
         "unbalanced": _expect_questions(known, texts, groups, reruns, origins),
         "balanced": [
             *_expect_questions(known, texts, groups, reruns, origins),
-            expect_balance(paths["balanced"], balanced.criteria, balanced.texts),
+            expect_balance(paths["balanced"], sections.balanced.criteria, sections.balanced.texts),
         ],
     }
+    documents_dropped = name_beside(paths["documents"], "dropped")
+    corpus = declare_corpus(paths, documents_dropped, groups, sections.documents, sections.questions)
+    own |= {stem: [_expect_hash(), *rules, origins] for stem, rules in corpus.items()}
     return [
         *(Contract(path, (*expect_keyed(ROWS[stem]), *own[stem])) for stem, path in paths.items()),
         *(Contract(path, (*expect_keyed(Dropped), origins)) for path in dropped),

@@ -21,6 +21,8 @@ from tasks.models.ask import Ask, Unparsed
 from tasks.systems.contract import Document
 
 PROMPT = "document_part"
+UNREAD = "fact_unread"
+"""The reason by which a fact is dropped that no reader finds in a document that is kept."""
 
 
 class Documents(BaseModel):
@@ -147,7 +149,7 @@ def _settle(
     left = [
         Dropped(
             each.fact.id,
-            "fact_unread",
+            UNREAD,
             f"{each.fact.attribute} of {profile.name}: {', '.join(each.fact.values)}, read as: {each.answer}",
             origin,
         )

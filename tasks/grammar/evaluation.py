@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tasks.errors import BadInput
 from tasks.grammar.answers import make_answer
 from tasks.grammar.assessed import AskedQuestion, Judgement, SystemAnswer
 from tasks.grammar.assessment import join_rows, round_figures
@@ -23,7 +22,7 @@ from tasks.models.ask import Ask
 from tasks.scoring.running import Bootstrap
 from tasks.systems.build import build_system
 from tasks.systems.contract import Document
-from tasks.systems.entries import RagEntry, SystemEntry
+from tasks.systems.entries import SystemEntry
 
 MOST_CRITERIA = 12
 """Above it they are no kinds of wording: figures are made of all rows alone."""
@@ -37,23 +36,6 @@ class Evaluated:
     answers: Sequence[SystemAnswer]
     judgements: Sequence[Judgement]
     canaries: Sequence[CanaryRow]
-
-
-def needs_documents(entry: SystemEntry) -> bool:
-    """Tell whether a system retrieves from a corpus of ours."""
-    return isinstance(entry, RagEntry) and entry.retriever != "none"
-
-
-def check_documents(name: str, entry: SystemEntry, given: bool, found: bool) -> None:
-    """Hold that a system that retrieves has a corpus, and that no other is given one. Raises BadInput."""
-    if needs_documents(entry) and not found:
-        raise BadInput(
-            f"systems.{name}",
-            "retrieves, and there are no documents",
-            hint="--documents PATH, a file or folder",
-        )
-    if given and not needs_documents(entry):
-        raise BadInput("--documents", f"the system {name!r} does not retrieve from documents of ours")
 
 
 async def ask_system(

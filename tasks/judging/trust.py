@@ -25,6 +25,9 @@ class Thresholds(BaseModel):
 
     canary_agreement: float = Field(default=0.9, ge=0, le=1)
     human_agreement: float = Field(default=0.8, ge=0, le=1)
+    """Of labels: the share that are people's too."""
+    human_alpha: float = Field(default=0.667, ge=0, le=1)
+    """Of scores: Krippendorff's alpha, ordinal, of judge and people."""
     unscored_share: float = Field(default=0.05, ge=0, le=1)
 
 
@@ -48,6 +51,19 @@ class HumanAgreement:
     """Cohen's, judge against the people's label; None where chance leaves nothing to agree on."""
     raters_alpha: float | None
     """Krippendorff's, nominal, among the people themselves; None with one rater an item."""
+
+
+@dataclass(frozen=True)
+class HumanAlpha:
+    """How a judge's scores stand to people's: Krippendorff's alpha at level ordinal, 1 at most."""
+
+    n: int
+    """Answers that both scored."""
+    alpha: float | None
+    low: float | None
+    high: float | None
+    of: str = ""
+    """Whose answers, where there are several."""
 
 
 def settle_labels(labels: Iterable[HumanLabel]) -> dict[str, str | None]:
@@ -128,6 +144,8 @@ def _warn_canaries(least: float, health: CanaryHealth | None) -> str:
 
 
 def _warn_human(least: float, human: HumanAgreement) -> str:
+    if not human.n_items:
+        return "People's labels were given, and none of them is of an answer here."
     if human.agreement is None:
         return f"None of the {human.n_items} items that people labelled has a verdict to compare."
     if human.agreement >= least:
@@ -136,6 +154,28 @@ def _warn_human(least: float, human: HumanAgreement) -> str:
         f"The judge agrees with people on {_show(human.agreement)} of {human.n} items "
         f"(95% interval {_show(human.low)} to {_show(human.high)}, wanted {_show(least)})."
     )
+
+
+def warn_scores(thresholds: Thresholds, human: HumanAlpha) -> str:
+    """Write the sentence on a judge whose scores are not people's; empty where they are.
+
+    Where chance leaves nothing to agree on, as where all scores are alike, nothing is known of the judge, and
+    that is said.
+    """
+    of = f" of {human.of}" if human.of else ""
+    if human.alpha is None:
+        return f"On {human.n} answers{of} that people rated, agreement with them cannot be told."
+    if human.alpha >= thresholds.human_alpha:
+        return ""
+    return (
+        f"On {human.n} answers{of} its agreement with people is {human.alpha:.2f} by Krippendorff's alpha, "
+        f"ordinal (95% interval {_number(human.low)} to {_number(human.high)}, "
+        f"wanted {thresholds.human_alpha:g})."
+    )
+
+
+def _number(value: float | None) -> str:
+    return "none" if value is None else f"{value:.2f}"
 
 
 def _warn_unscored(most: float, n: int, n_unscored: int) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tasks.artifacts.rows import Counts
-from tasks.judging.canaries import CanaryRow, measure_health
-from tasks.judging.trust import Thresholds, find_warnings
+from tasks.artifacts.parquet import read_rows
+from tasks.artifacts.rows import Counts, Dropped
+from tasks.judging.canaries import CanaryRow
+from tasks.judging.trust import HumanAlpha, Thresholds
+from tasks.ragcheck.believing import tell_judge
 from tasks.ragcheck.entries import Assessment
 from tasks.ragcheck.page_parts import (
     Headline,
@@ -20,7 +21,9 @@ from tasks.ragcheck.page_parts import (
     show_question,
     write_page,
 )
+from tasks.ragcheck.ratings import make_form
 from tasks.ragcheck.rows import (
+    BY_REFERENCE,
     MEASURES,
     RULES,
     TOP_SCORE,
@@ -65,7 +68,12 @@ def correctness_page(
 ) -> Counts:
     """Write the page's folder."""
     calls = read_calls([answers_calls, contexts_calls, scores_calls, canaries_calls, baselines_calls])
-    judges = [_tell_judge(judge, scores, canaries, settings) for judge in entry.judges]
+    found = {k.removeprefix(SECTION): v for k, v in settings.items() if k.startswith(SECTION)}
+    thresholds = Thresholds(**found)
+    people = _find_alphas(correlations, entry) if ratings else {}
+    judges = [
+        tell_judge(judge, scores, canaries, people.get(judge, ()), thresholds) for judge in entry.judges
+    ]
     graded = [each for each in scores if each.score is not None]
     write_page(
         "correctness.html",
@@ -95,25 +103,29 @@ def correctness_page(
             "tables": _make_tables(correlations, entry),
             "rated": bool(ratings),
             "drops": count_drops([questions_dropped, contexts_dropped, ratings_dropped]),
+            "unusable": [
+                (each.reason, each.detail) for each in sorted(read_rows(ratings_dropped, Dropped), key=_place)
+            ],
         },
+        form=make_form(questions, answers),
     )
     return Counts(len(answers), len(answers), {})
 
 
-def _tell_judge(
-    judge: str, scores: Sequence[Score], canaries: Sequence[CanaryRow], settings: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Tell how far a judge can be believed: its canaries, and the replies that were no grade."""
-    found = {k.removeprefix(SECTION): v for k, v in settings.items() if k.startswith(SECTION)}
-    own = [each for each in scores if each.judge == judge]
-    unscored = sum(each.score is None for each in own)
-    health = measure_health(
-        replace(each, id=each.id.removeprefix(f"{judge}/"))
-        for each in canaries
-        if each.id.startswith(f"{judge}/")
-    )
-    lines = find_warnings(Thresholds(**found), n=len(own), n_unscored=unscored, canaries=health)
-    return {"name": judge, "n": len(own), "unscored": unscored, "canaries": health, "warnings": list(lines)}
+def _place(dropped: Dropped) -> int:
+    number = dropped.detail.removeprefix("line ").partition(":")[0]
+    return int(number) if number.isdigit() else 0
+
+
+def _find_alphas(correlations: Sequence[Correlation], entry: Assessment) -> dict[str, list[HumanAlpha]]:
+    """Find each judge's agreement with people by the paper's contexts (E3), on all answers of each system."""
+    found: dict[str, list[HumanAlpha]] = {}
+    for each in correlations:
+        if each.measure == BY_REFERENCE and not each.dataset and not each.note:
+            of = each.system if len(entry.systems) > 1 else ""
+            alpha = HumanAlpha(each.pairs, each.alpha.value, each.alpha.low, each.alpha.high, of)
+            found.setdefault(each.judge, []).append(alpha)
+    return found
 
 
 def _make_tables(correlations: Sequence[Correlation], entry: Assessment) -> list[dict[str, Any]]:

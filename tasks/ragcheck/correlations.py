@@ -153,7 +153,10 @@ def _make_line(
         if (person := rated.get(name)) is not None and person != NOT_SURE
     ]
     against = correlate_with_people(pairs, how)
-    is_people = measure == PEOPLE
+    if measure == PEOPLE:
+        alpha = measure_agreement(list(_list_items(ratings, names)), how)
+    else:  # a baseline is on another scale: it can correlate with people, not agree with them
+        alpha = measure_agreement(pairs, how) if judge else NOTHING
     return Correlation(
         id=make_id(system, dataset, measure, judge),
         system=system,
@@ -169,7 +172,7 @@ def _make_line(
         pairs=len(pairs),
         pearson=against["pearson"],
         spearman=against["spearman"],
-        alpha=measure_agreement(list(_list_items(ratings, names)), how) if is_people else NOTHING,
+        alpha=alpha,
         note=measured.note,
         origin=tuple(Origin("row", f"{measured.reference}#{name}") for name in sorted(measured.rows))
         if not dataset

@@ -22,6 +22,8 @@ TEMPLATES = PAGES.overlay(
     loader=ChoiceLoader([PackageLoader("tasks.ragcheck", "pages"), PackageLoader("tasks.reports", "pages")])
 )
 OWN = ("ragcheck.css", "ragcheck.js")
+FORM = "to_rate.csv"
+"""What people rate answers in; the page links to it."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,9 @@ def write_page(
     calls: Mapping[str, Any],
     told: Mapping[str, Any],
     warnings: Sequence[str] = (),
+    form: str = "",
 ) -> None:
-    """Write a page's folder, with the summary for the front page."""
+    """Write a page's folder, with the summary for the front page. form: a CSV to fill in, if there is one."""
     summary = {
         "flow": "ragcheck",
         "name": name,
@@ -61,6 +64,7 @@ def write_page(
         record=json.dumps(summary, ensure_ascii=False, indent=2) + "\n",
         rows=("rows", browser),
         calls=calls,
+        form=(FORM, form),
         flow="ragcheck",
         name=name,
         title=title,

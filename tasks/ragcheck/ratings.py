@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
-from tasks.errors import BadInput
+from tasks.judging.human_files import Line, read_lines, write_form
 from tasks.ragcheck.entries import Assessment
 from tasks.ragcheck.rows import Answer, Question, Rating
 
@@ -18,8 +14,8 @@ COLUMNS = ("item", "rater", "rating")
 WHOLE = re.compile(r"[0-5](\.0+)?", re.ASCII)
 LONGEST = 200
 """Characters of an item's or rater's name."""
-
-Line = tuple[int, Mapping[str, object]]
+HINT = "columns item, rater and rating; see docs/ragcheck.md"
+FORM = ("item", "system", "question", "reference", "response", "rating", "rater")
 
 
 def ratings(questions: list[Question], answers: list[Answer], entry: Assessment) -> Drafts[Rating]:
@@ -30,9 +26,14 @@ def ratings(questions: list[Question], answers: list[Answer], entry: Assessment)
     items = name_items(questions, answers)
     kept: dict[str, Rating] = {}
     dropped: list[Dropped] = []
-    for line, record in read_records(entry.ratings):
-        item, rater, rating = (_show(record.get(column)) for column in COLUMNS)
+    for line in read_lines(entry.ratings, COLUMNS, HINT):
+        if line.record is None:
+            dropped.append(_drop(line, "unreadable", line.problem))
+            continue
+        item, rater, rating = (_show(line.record.get(column)) for column in COLUMNS)
         problem = ""
+        if not rater and not rating:
+            continue  # a line of the form that nobody has filled in
         if not rater or not item or len(rater) > LONGEST or len(item) > LONGEST:
             problem = "no_name"
         elif item not in items:
@@ -48,8 +49,8 @@ def ratings(questions: list[Question], answers: list[Answer], entry: Assessment)
                 origin = (Origin("row", f"answers#{answer}"),)
                 kept[row_id] = Rating(row_id, answer, rater, int(rating[0]), origin)
         if problem:
-            what = f"line {line}: {item[:LONGEST]}, {rater[:LONGEST]}, {rating[:LONGEST]}"
-            dropped.append(Dropped(make_id("rating", line), problem, what))
+            what = f"{item[:LONGEST]}, {rater[:LONGEST]}, {rating[:LONGEST]}"
+            dropped.append(_drop(line, problem, what))
     return Drafts(list(kept.values()), dropped)
 
 
@@ -63,41 +64,24 @@ def name_items(questions: Sequence[Question], answers: Sequence[Answer]) -> dict
     return {name: next(iter(ids)) for name, ids in owners.items() if len(ids) == 1}
 
 
-def read_records(path: Path) -> Iterator[Line]:
-    """Read CSV (by its header) or JSON Lines: line number and record. Raises BadInput."""
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(path, f"cannot be read as UTF-8 text: {error}") from error
-    if "\0" in text:
-        raise BadInput(path, "holds NUL bytes: it is no text")
-    return _read_json(path, text) if path.suffix in (".jsonl", ".json") else _read_csv(path, text)
+def make_form(questions: Sequence[Question], answers: Sequence[Answer]) -> str:
+    """Write the CSV to fill in: every answer that there is, and no grade of a judge.
+
+    In the order of the ids, which are hashes: whoever rates the first hundred has a sample.
+    """
+    asked = {each.id: each for each in questions}
+    return write_form(
+        FORM,
+        [
+            (each.id, each.system, question.question, question.reference, each.text, "", "")
+            for each in sorted(answers, key=lambda each: each.id)
+            if each.text is not None and (question := asked.get(each.question)) is not None
+        ],
+    )
 
 
-def _read_json(path: Path, text: str) -> Iterator[Line]:
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise BadInput(path, f"is no JSON: {str(error)[:80]}", line=number) from error
-        if not isinstance(record, dict):
-            raise BadInput(path, "is no JSON object", line=number)
-        yield number, record
-
-
-def _read_csv(path: Path, text: str) -> Iterator[Line]:
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    try:
-        missing = [each for each in COLUMNS if each not in (reader.fieldnames or ())]
-        if missing:
-            found = ", ".join(map(str, reader.fieldnames or ())) or "none"
-            raise BadInput(path, f"has no column {missing[0]!r} (there: {found:.80})", line=1)
-        for record in reader:
-            yield reader.line_num, record
-    except csv.Error as error:
-        raise BadInput(path, f"is no CSV: {error}", line=reader.line_num) from error
+def _drop(line: Line, reason: str, what: str) -> Dropped:
+    return Dropped(make_id("rating", line.number), reason, f"line {line.number}: {what}")
 
 
 def _show(value: object) -> str:

@@ -149,7 +149,7 @@ class Correlation:
     pearson: Estimate
     spearman: Estimate
     alpha: Estimate
-    """Krippendorff's alpha of the raters, on E1's own line."""
+    """Krippendorff's alpha, ordinal: of the raters on E1's own line, on a judge's of judge and people."""
     note: str
     origin: tuple[Origin, ...]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tasks.errors import BadInput
 
@@ -32,6 +32,37 @@ class QuestionSet(BaseModel):
     """mtrag: only questions that stand at the beginning of a conversation."""
     answerability: tuple[str, ...] = ("ANSWERABLE",)
     """mtrag: of which kinds; an empty list is all."""
+
+
+def recognise_set(path: Path, language: str = "", take: int | None = None) -> QuestionSet:
+    """Tell by its name what a path holds: our lines, MT-RAG's reference tasks, or a SQuAD file.
+
+    A folder with questions.jsonl, or that file, is `lines`; another folder or .jsonl file is MT-RAG's; a
+    .json file, or a folder with nothing else, is JSQuAD's, whose language is Japanese unless it is said.
+    Raises BadInput.
+    """
+    if not path.exists():
+        raise BadInput(path, "no such file or folder")
+    kind: Literal["mtrag", "jsquad", "lines"]
+    if path.name == QUESTIONS or (path / QUESTIONS).is_file():
+        kind, path = "lines", path if path.is_dir() else path.parent
+    elif path.suffix == ".json" or (
+        path.is_dir() and not any(path.glob("*.jsonl")) and any(path.glob("*.json"))
+    ):
+        kind = "jsquad"
+    elif path.is_dir() or path.suffix == ".jsonl":
+        kind = "mtrag"
+    else:
+        raise BadInput(
+            path, "is no set of questions", hint=f"a folder with {QUESTIONS}, MT-RAG's tasks, or a SQuAD file"
+        )
+    spoken = language or ("ja" if kind == "jsquad" else "en")
+    try:
+        return QuestionSet(kind=kind, path=path, language=spoken, take=take)
+    except ValidationError as error:
+        raise BadInput(
+            f"--language {language}", "is no language: two or three letters, as in en or ja"
+        ) from error
 
 
 def read_lines(folder: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -13,6 +13,8 @@ from tasks.artifacts.basis import Basis, Selection
 from tasks.reports.frame import PAGES, PAGES_FOLDER, write_folder
 
 PARTS = ("assessment.css", "assessment.js")
+FORM = "to_label.csv"
+"""What people label answers in; the page links to it."""
 RATES = ("accuracy", "robustness", "retrieval_db_accuracy", "lambda")
 
 
@@ -30,7 +32,8 @@ class AssessmentPage:
     """All that a page shows. Texts may hold anything: the page escapes them.
 
     told: what figures.json holds. browser: the data of the question browser; calls: ledger key -> what was
-    asked and answered.
+    asked and answered. form: the CSV that people label answers in; unusable: the lines of their labels that
+    could not be used, reason and detail.
     """
 
     name: str
@@ -41,6 +44,14 @@ class AssessmentPage:
     about: Sequence[tuple[str, str]]
     browser: Mapping[str, Any]
     calls: Mapping[str, Any]
+    form: str
+    unusable: Sequence[tuple[str, str]]
+
+    @property
+    def people(self) -> Mapping[str, Any] | None:
+        """How the judge's verdicts stand to people's; None where no labels were given."""
+        people: Mapping[str, Any] | None = self.told["judge"]["people"]
+        return people
 
     @property
     def a(self) -> str:
@@ -188,6 +199,7 @@ def write_assessment(page: AssessmentPage, out: Path) -> None:
         record=write_figures(page),
         rows=("questions", page.browser),
         calls=page.calls,
+        form=(FORM, page.form),
         flow="grammar",
         name=page.name,
         title=page.title,
@@ -217,6 +229,7 @@ def write_figures(page: AssessmentPage) -> str:
             if isinstance(each.value, (int, float))
         ],
         "fault": told["fault"],
+        "judge": {"warnings": told["judge"]["warnings"], "people": _tell_people(page.people)},
         "rates": {
             name: {
                 mode: {
@@ -245,6 +258,19 @@ def write_figures(page: AssessmentPage) -> str:
         },
     }
     return json.dumps(record, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def _tell_people(people: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Tell what stands behind the agreement with people: the judgements, and the labels of these answers."""
+    if people is None:
+        return None
+    rows = (Selection("human_labels"), Selection("judgements"))
+    figures = {
+        name: {"value": people[name], "basis": Basis(f"{name} of judge and people", rows).to_json()}
+        for name in ("agreement", "kappa")
+    }
+    alpha = {"value": people["raters_alpha"], "basis": Basis("Krippendorff's alpha", rows[:1]).to_json()}
+    return {**people, **figures, "raters_alpha": alpha}
 
 
 def _base(part: str, measure: str) -> dict[str, Any]:

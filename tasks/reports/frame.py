@@ -37,6 +37,7 @@ def write_folder(
     record: str,
     rows: tuple[str, Any],
     calls: Any,
+    form: tuple[str, str] = ("", ""),
     **told: Any,
 ) -> None:
     """Write a page's folder: index.html, its styles and scripts, its rows and calls, its figures.
@@ -44,7 +45,8 @@ def write_folder(
     A folder can be moved or sent and still opens. Texts may hold anything: the template escapes them, and
     the data can close no tag. own: styles and scripts beside the shared ones. rows: what is browsed, under
     the name by which its script asks for it; calls are loaded when they are first looked at.
-    told: what folder.html and the template show.
+    form: name and text of a CSV that people fill in, where there is one; with a mark that spreadsheets know
+    UTF-8 by. told: what folder.html and the template show.
     """
     name, data = rows
     parts = [*(PAGES_FOLDER / each for each in SHARED), *own]
@@ -57,6 +59,8 @@ def write_folder(
         for part in parts:
             (folder / part.name).write_bytes(part.read_bytes())
         (folder / RECORD).write_text(record, encoding="utf-8", newline="\n")
+        if form[1]:
+            (folder / form[0]).write_text(form[1], encoding="utf-8-sig", newline="")
         write_data(folder / f"{name}.js", name, data)
         write_data(folder / "calls.js", "calls", calls)
 

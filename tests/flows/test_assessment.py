@@ -26,8 +26,8 @@ from tests.models.scenes import answering, say
 
 ROOT = Path(__file__).parents[2]
 STAGES = (
-    "questions", "answers", "judgements", "canaries", "baselines", "closed-domain", "assessment",
-    "assessment-report",
+    "questions", "answers", "judgements", "human-labels", "canaries", "baselines", "closed-domain",
+    "assessment", "assessment-report",
 )  # fmt: skip
 ASSESSMENTS = {
     "v-weak": {"database": "villages", "system": "weak", "llm_only": "v-alone"},
@@ -74,6 +74,7 @@ def project(tmp_path, monkeypatch):
     own = {name: stages[name] for name in (f"grammar-{each}" for each in STAGES)}
     (root / "dvc.yaml").write_text(yaml.safe_dump({"stages": own}, sort_keys=False))
     write_dataset(root / "data" / "grammar" / "villages")
+    (root / "data" / "labels").mkdir()
     asked = []
 
     async def answer(request: web.Request) -> web.Response:
@@ -141,7 +142,7 @@ def read_figures(root: Path, name: str):
 def test_from_questions_to_pages_under_dvc(project):
     root, asked = project
     states = run(root)
-    assert len(states) == 1 + 7 * len(ASSESSMENTS)
+    assert len(states) == 1 + 8 * len(ASSESSMENTS)
     assert set(states.values()) == {"ran"}
 
     weak, good, gaps, alone = (read_figures(root, name) for name in ASSESSMENTS)
@@ -171,6 +172,35 @@ def test_from_questions_to_pages_under_dvc(project):
     # Nothing is asked, and nothing runs, a second time.
     before = len(asked)
     assert set(run(root).values()) == {"fresh"}
+    assert len(asked) == before
+
+
+@pytest.mark.timeout(1200)
+def test_labels_of_people_warn_and_no_model_is_asked_for_it(project):
+    root, asked = project
+    few = load_params(root)
+    few["assessments"] = {"v-alone": ASSESSMENTS["v-alone"]}
+    few["grammar"]["questions"]["groups"] = 4
+    (root / "params.yaml").write_text(yaml.safe_dump(few, sort_keys=False))
+    run(root)
+    before = len(asked)
+    assert read_figures(root, "v-alone")["judge"]["people"] is None
+    # The model alone answers nothing, and the judge says so; these people say it answers all.
+    form = (root / "data/reports/grammar/v-alone/to_label.csv").read_text("utf-8-sig").splitlines()
+    ids = [line.partition(",")[0] for line in form[1:]]
+    file = root / "data/labels/alone.csv"
+    file.write_text("\n".join(["id,label", *(f"{each},Correct" for each in ids), "nobody,Correct"]))
+    few["assessments"]["v-alone"] = {**ASSESSMENTS["v-alone"], "labels": "data/labels/alone.csv"}
+    (root / "params.yaml").write_text(yaml.safe_dump(few, sort_keys=False))
+    run(root)
+    judge = read_figures(root, "v-alone")["judge"]
+    assert (judge["people"]["n"], judge["people"]["agreement"]) == (len(ids), 0)
+    assert any("agrees with people on 0.0%" in each for each in judge["warnings"])
+    file.write_text(file.read_text().replace("Correct", "Incorrect"))
+    states = run(root)
+    assert states["grammar-human-labels@v-alone"] == states["grammar-assessment@v-alone"] == "ran"
+    assert states["grammar-judgements@v-alone"] == states["grammar-questions@villages"] == "fresh"
+    assert read_figures(root, "v-alone")["judge"]["people"]["agreement"] == 1
     assert len(asked) == before
 
 

@@ -206,7 +206,8 @@ def test_ctrl_c_ends_it_and_the_same_command_goes_on(project, model):
 @pytest.mark.parametrize(
     ("flow", "words", "line"),
     [
-        ("ragcheck", ("--system", "weak"), "ragcheck.correctness"),
+        ("ragcheck", ("--system", "weak"), "questions.jsonl, line 1: 'reference' is None"),
+        ("grammar", ("--system", "alone", "--turns", "2"), "--turns: is of `evaluate ragcheck`"),
         ("other", ("--system", "weak"), "is no flow"),
         ("grammar", ("--system", "nobody"), "(there: "),
         ("grammar", ("--system", "weak"), "systems.weak: retrieves, and there are no documents"),

@@ -145,6 +145,7 @@ def assess(world: World, name: str, *, withheld=None, model: Model | None = None
             "baselines": free.rows,
             "canaries": tried.rows,
             "closed_domain": closed_domain(judged).rows,
+            "human_labels": [],
             "entry": entry,
         }
 

@@ -1,11 +1,13 @@
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tasks.artifacts.parquet import write_rows
-from tasks.artifacts.rows import Origin
+from tasks.artifacts.rows import Dropped, Origin
 from tasks.databases.entry import DatabaseEntry
 from tasks.grammar.assessment_report import assessment_report
 from tasks.grammar.withholding import Withheld
@@ -17,11 +19,19 @@ from tests.grammar.test_report import read_data
 
 
 def write_page(
-    folder: Path, name: str = "weak", hostile: bool = False, withheld: Withheld | None = None
+    folder: Path,
+    name: str = "weak",
+    hostile: bool = False,
+    withheld: Withheld | None = None,
+    change: Callable[[dict[str, Any]], list[Dropped]] = lambda parts: [],
 ) -> Path:
-    """Write the page of an assessment over the villages; each judgement has a call of its own."""
+    """Write the page of an assessment over the villages; each judgement has a call of its own.
+
+    change: alters the stages' rows; gives what was dropped of people's labels.
+    """
     world = make_world()
     parts = assess(world, name, withheld=withheld, sample=3)
+    dropped = change(parts)
     if hostile:
         parts["answers"] = [replace(each, response=f"{each.response} {HOSTILE}") for each in parts["answers"]]
     calls = [make_call("judgements", each.id, HOSTILE) for each in parts["judgements"]]
@@ -41,6 +51,7 @@ def write_page(
         key=f"v-{name}",
         database=DatabaseEntry(name="villages", file=Path("villages.sqlite"), title="Villages"),
         out=out,
+        human_labels_dropped=dropped,
         **{f"{stem}_calls": path for stem, path in paths.items()},
         **rows,
     )

@@ -9,10 +9,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tasks.artifacts.contracts import RESULTS, read_findings
-from tasks.artifacts.rows import schema_of
+from tasks.artifacts.rows import Dropped, schema_of
 from tasks.errors import ContractBroken
 from tasks.grammar.rows import Question
 from tests.grammar.sample import HOSTILE
@@ -70,6 +71,9 @@ def test_what_the_stages_write_holds(made):
             assert checked[f"{stem}.{contract}"] == count
     assert checked["balanced.balanced_groups"] == checked["balanced.no_bracket_left"] == rows["balanced"]
     assert checked["balanced.columns"] == 10
+    assert checked["documents.words"] == checked["documents.facts_told"] == len(made.read("documents")) >= 5
+    assert checked["questions.documents_exist"] == len(made.read("questions")) >= 10
+    assert checked["true_documents.documents_exist"] == len(made.read("true_documents")) >= 5
 
 
 def test_a_row_that_stands_twice_is_named(world):
@@ -253,6 +257,116 @@ def test_only_so_many_answers_are_run_again_where_it_is_asked(world):
     edit = {"sql": group["sql"].replace("SELECT", "SELECT DISTINCT DISTINCT"), "answer": "x"}
     world.plant("unbalanced", lambda rows: rows[0].update(edit))
     assert world.read("unbalanced")[0]["id"] in find_broken(world, answers=1)["unbalanced.answer_reproduces"]
+
+
+def test_a_document_that_stands_twice_is_named_and_so_is_its_entity(world):
+    world.plant("documents", lambda rows: [*rows, dict(rows[1])])
+    twice = world.read("documents")[1]["id"]
+    assert find_broken(world) == {
+        "documents.unique_ids": (twice, twice), "documents.one_per_entity": (twice, twice),
+    }  # fmt: skip
+
+
+def test_two_documents_of_one_entity_are_named_though_their_ids_differ(world):
+    def copy(rows):
+        return [*rows, {**rows[0], "id": "0" * 16}]
+
+    world.plant("profiles", copy)
+    world.plant("documents", copy)
+    own = world.read("documents")[0]["id"]
+    broken = find_broken(world)
+    assert broken["documents.one_per_entity"] == broken["profiles.one_per_entity"] == (own, "0" * 16)
+
+
+def test_a_document_that_is_too_short_or_too_long_is_named(world):
+    texts = {0: "Short.", 2: "word " * 61}
+    world.plant("documents", lambda rows: [rows[n].update(text=texts[n]) for n in texts] and rows)
+    short, long = (world.read("documents")[n]["id"] for n in (0, 2))
+    broken = find_broken(world)
+    assert broken["documents.words"] == (short, long)
+    assert set(broken) == {"documents.words", "documents.facts_told"}
+    (finding,) = [e for e in read_findings(world.folder / "contracts") if e.id == "documents.words"]
+    assert finding.details == ("has 1 words", "has 61 words")
+
+
+def test_a_document_with_an_open_bracket_is_named(world):
+    world.plant("documents", lambda rows: rows[1].update(text=rows[1]["text"] + " [sic"))
+    assert find_broken(world) == {"documents.no_bracket_left": (world.read("documents")[1]["id"],)}
+
+
+def test_a_document_that_lost_a_fact_is_named_with_the_fact(world):
+    profile = next(each for each in world.read("profiles") if each["facts"])
+    fact = profile["facts"][0]
+
+    def cut(rows):
+        for row in rows:
+            if row["id"] == profile["id"]:
+                row["text"] = row["text"].replace(fact["values"][0], "nothing")
+        return rows
+
+    world.plant("documents", cut)
+    assert find_broken(world) == {"documents.facts_told": (profile["id"],)}
+    (finding,) = [e for e in read_findings(world.folder / "contracts") if e.id == "documents.facts_told"]
+    assert fact["attribute"] in finding.details[0]
+
+
+def test_a_document_of_which_too_few_facts_were_read_is_named(world):
+    profile = max(world.read("profiles"), key=lambda each: len(each["facts"]))
+    lost = profile["facts"][: len(profile["facts"]) // 2 + 1]  # readable is 0.5
+    before = world.read("documents.dropped")
+    gone = {each["id"] for each in before}
+    more = [{**before[0], "id": each["id"]} for each in lost if each["id"] not in gone]
+    path = world.path("documents.dropped")
+    pq.write_table(pa.Table.from_pylist([*before, *more], schema=schema_of(Dropped)), path)
+    assert find_broken(world) == {"documents.facts_read": (profile["id"],)}
+
+
+def test_a_document_that_is_gone_is_named_by_all_who_ask_for_it(world):
+    lost = world.read("questions")[0]["true_document_ids"][0]
+    world.plant("documents", lambda rows: [each for each in rows if each["id"] != lost])
+    groups = [each["id"] for each in world.read("true_documents") if lost in each["documents"]]
+    asked = [each["id"] for each in world.read("questions") if lost in each["true_document_ids"]]
+    assert find_broken(world) == {
+        "true_documents.documents_exist": tuple(groups), "questions.documents_exist": tuple(asked),
+    }  # fmt: skip
+
+
+def test_a_question_without_true_documents_and_one_with_anothers_are_named(world):
+    rows = world.read("questions")
+    other = next(
+        n for n, each in enumerate(rows) if each["true_document_ids"] != rows[0]["true_document_ids"]
+    )
+    edits = {0: None, other: rows[0]["true_document_ids"]}
+    world.plant(
+        "questions", lambda rows: [rows[n].update(true_document_ids=ids) for n, ids in edits.items()] and rows
+    )
+    assert find_broken(world) == {
+        "questions.documents_exist": (rows[0]["id"],), "questions.as_its_group": (rows[other]["id"],),
+    }  # fmt: skip
+
+
+def test_a_question_that_is_of_no_set_or_was_changed_is_named(world):
+    def change(rows):
+        rows[0]["id"] = "0" * 16
+        rows[1]["in_balanced"] = not rows[1]["in_balanced"]
+        rows[2]["question"] += "?"
+        return rows
+
+    world.plant("questions", change)
+    rows = world.read("questions")
+    assert find_broken(world) == {
+        "questions.set_exists": (rows[0]["id"], rows[1]["id"]),
+        "questions.as_in_its_set": (rows[2]["id"],),
+    }
+
+
+def test_a_database_without_a_corpus_holds(world):
+    for stem in ("profiles", "documents", "true_documents", "questions"):
+        world.plant(stem, lambda rows: rows.clear())
+        for kind in ("dropped", "calls"):
+            if (path := world.path(f"{stem}.{kind}")).is_file():
+                pq.write_table(pq.read_table(path).slice(0, 0), path)
+    assert {each.state for each in world.check("empty")} == {"held"}
 
 
 def list_hashes(folder: Path) -> dict[str, str]:

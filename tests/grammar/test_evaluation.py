@@ -13,11 +13,12 @@ from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Origin
 from tasks.errors import BadInput
 from tasks.grammar.assessed import AskedQuestion, Judgement, SystemAnswer
-from tasks.grammar.evaluation import Evaluated, check_documents, list_failures, make_figures
+from tasks.grammar.evaluation import Evaluated, list_failures, make_figures
 from tasks.grammar.own_questions import keep_grounded, read_questions, take_groups
 from tasks.grammar.true_documents import TrueDocument
 from tasks.judging.trust import Thresholds
 from tasks.scoring.running import Bootstrap
+from tasks.systems.needs import check_documents
 from tests.systems.scripted import ENTRY
 
 

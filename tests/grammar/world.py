@@ -15,12 +15,17 @@ from tasks.databases.columns import Column
 from tasks.databases.entry import DatabaseEntry
 from tasks.grammar.balanced import Balanced, balanced
 from tasks.grammar.contracts import ROWS, Contracts, contracts
+from tasks.grammar.documents import UNREAD
 from tasks.grammar.fill_in import FillIn, fill_in
+from tasks.grammar.profiles import Profiles, profiles
 from tasks.grammar.queries import write_template
+from tasks.grammar.questions import Questions, questions
 from tasks.grammar.rows import SqlTemplate, TextTemplate
 from tasks.grammar.sql_rules import read_template
+from tasks.grammar.true_documents import TrueDocuments, true_documents
 from tasks.grammar.unbalanced import Unbalanced, unbalanced
 from tasks.models.calls import Call
+from tasks.systems.contract import Document
 from tests.grammar.sample import make_call
 from tests.grammar.scripted import SCHEMA, make_database
 
@@ -39,6 +44,16 @@ TEXTS = {
         "reason of visit [visits.order] on [visits.day]",
         "Could you look up the reason of visit number [visits.order] on [visits.day]?",
     ),
+}
+
+
+SETTINGS = {
+    "grammar.balanced.criteria": ["short", "long"],
+    "grammar.balanced.texts": 1,
+    "grammar.documents.words": [8, 60],
+    "grammar.documents.readable": 0.5,
+    "grammar.questions.criteria": ["short", "long"],
+    "grammar.questions.grounded": True,
 }
 
 
@@ -68,7 +83,7 @@ class World:
         contracts(
             **{stem: self.path(stem) for stem in ROWS},
             database=DatabaseEntry(name="clinic", title="Clinic", file=self.database),
-            settings={"grammar.balanced.criteria": ["short", "long"], "grammar.balanced.texts": 1},
+            settings=SETTINGS,
             params=Contracts(**params),
             out=self.folder / out,
         )
@@ -77,7 +92,8 @@ class World:
 
 def make_world(root: Path) -> World:
     world = World(root / "data" / "grammar" / "clinic", make_database(root / "clinic.sqlite"))
-    templates, texts, calls = [], [], {"sql_templates": [], "text_templates": [], "back_check": []}
+    templates, texts = [], []
+    calls = {"sql_templates": [], "text_templates": [], "back_check": [], "documents": []}
 
     def call(stem: str, row: str) -> Origin:
         made: Call = make_call(stem, row, "text")
@@ -113,9 +129,40 @@ def make_world(root: Path) -> World:
         "unbalanced": unbalanced(confirmed, groups, Unbalanced()),
         "balanced": balanced(confirmed, groups, Balanced(criteria=("short", "long"))),
     }
+    made |= make_corpus(groups, templates, made["balanced"], made["unbalanced"], world.database, call)
     for stem, drafts in made.items():
         write_rows(world.path(stem), ROWS[stem], drafts.rows)
         write_rows(world.path(f"{stem}.dropped"), Dropped, drafts.dropped)
     for stem, rows in calls.items():
         write_rows(world.path(f"{stem}.calls"), Call, rows)
     return world
+
+
+def make_corpus(groups, templates, in_balance, others, database, call) -> dict[str, Drafts[Any]]:
+    """Write the doctors and clinics up, each fact in a sentence; one fact of one document was not read."""
+    entry = DatabaseEntry(name="clinic", file=database)
+    things = profiles(
+        list(in_balance.rows), templates, SCHEMA, entry, Profiles(entities={"clinic": ("doctors", "clinics")})
+    )
+    told, dropped = [], []
+    for profile in things.rows:
+        lines = [
+            f"The {fact.attribute} of {fact.subject}: {', '.join(fact.values)}." for fact in profile.facts
+        ]
+        origin = (Origin("row", f"profiles#{profile.id}"), call("documents", profile.id))
+        if "[" in profile.name:  # as the stage, which takes no paragraph with a bracket
+            dropped.append(Dropped(profile.id, "facts_missing", profile.name, origin))
+            continue
+        told.append(Document(profile.id, profile.name, " ".join([*lines, "So it is told."]), origin))
+        if UNREAD not in {each.reason for each in dropped} and len(profile.facts) > 1:
+            dropped.append(Dropped(profile.facts[0].id, UNREAD, profile.name, origin))
+    true = true_documents(list(things.rows), groups, templates, SCHEMA, entry, TrueDocuments())
+    asked = questions(
+        list(in_balance.rows), list(others.rows), list(true.rows), told, Questions(criteria=("short", "long"))
+    )
+    return {
+        "profiles": things,
+        "documents": Drafts(told, dropped),
+        "true_documents": true,
+        "questions": asked,
+    }

@@ -91,3 +91,23 @@ def test_datasets_have_lines_of_their_own():
 
 def test_without_ratings_there_is_no_line_of_people():
     assert not any(measure == "E1" for _, measure, _ in run(1, [make_score(1, 3)]))
+
+
+def test_a_judges_agreement_with_people_is_ordinal_alpha_over_the_pairs():
+    # Pairs (person, judge): (5,5) (1,1) (3,2), one left out by a 0.
+    # Mid-ranks of 1 1 2 3 5 5: 1.5 1.5 3 4 5.5 5.5. D_o = 2/6 * (4-3)^2 = 1/3.
+    # D_e is the mean squared distance of two of the six ranks: 2 (6 sum g^2 - (sum g)^2) / 30
+    # with sum g = 21, sum g^2 = 4.5 + 9 + 16 + 60.5 = 90, so 2 (540 - 441) / 30 = 6.6.
+    scores = [make_score(i, s) for i, s in enumerate([5, 1, 2, 0], 1)]
+    people = [rate(i, r) for i, r in enumerate([5, 1, 3, 4], 1)]
+    rows = run(4, scores, people)
+    assert rows["", "E3", "one"].alpha.value == pytest.approx(1 - (1 / 3) / 6.6)
+    assert rows["", "word_recall", ""].alpha.value is None
+
+
+def test_a_judge_that_ranks_as_people_do_but_gives_less_correlates_and_does_not_agree():
+    scores = [make_score(i, s) for i, s in enumerate([1, 1, 2, 2, 3, 3], 1)]
+    people = [rate(i, r) for i, r in enumerate([3, 3, 4, 4, 5, 5], 1)]
+    row = run(6, scores, people)["", "E3", "one"]
+    assert row.spearman.value == pytest.approx(1.0)
+    assert row.alpha.value < 0.2

@@ -48,6 +48,11 @@ def test_both_parts_run_are_fresh_then_and_replay_to_the_same_bytes(project):
     assert lines["E3", "judge"].pearson.value > 0.9
     dropped = read_rows(folder / "ratings.dropped.parquet", Dropped)
     assert [each.reason for each in dropped] == ["unknown_item"] * 2
+    page = (project.root / "data/reports/ragcheck/trial-correctness/index.html").read_text()
+    # People and judge are one step apart on the answer that was right, and less on the others.
+    assert f"<strong>{lines['E3', 'judge'].alpha.value:.3f}</strong>" in page
+    assert "2 lines of the ratings could not be used" in page
+    assert 'href="to_rate.csv"' in page
 
     talks = read_rows(folder / "conversations.parquet", Conversation)
     assert len(talks) == 8
@@ -127,6 +132,19 @@ def test_another_night_asks_systems_and_judges_anew(project):
     assert states["ragcheck-answers@trial"] == states["ragcheck-scores@trial"] == "ran"
     assert states["ragcheck-questions@trial"] == states["ragcheck-corpus@trial"] == "fresh"
     assert len(project.asked) == 2 * asked
+
+
+def test_a_judge_that_people_contradict_warns_at_the_pages_head(project):
+    project.set(ragcheck__continuity={})
+    (project.root / "data/raw/ratings.csv").write_text(
+        "item,rater,rating\n" + "".join(f"{n},ann,{rating}\n" for n, rating in enumerate((1, 5, 4, 5), 1))
+    )
+    project.run()
+    assert not project.errors
+    page = (project.root / "data/reports/ragcheck/trial-correctness/index.html").read_text()
+    warning = "judge: On 4 answers its agreement with people is -"
+    assert warning in page
+    assert page.index(warning) < page.index("<h1>")
 
 
 def test_what_a_judge_leaves_unscored_warns_at_the_pages_head(project):

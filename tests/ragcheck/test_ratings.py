@@ -2,7 +2,7 @@ import pytest
 
 from tasks.errors import BadInput
 from tasks.ragcheck.entries import Assessment
-from tasks.ragcheck.ratings import ratings
+from tasks.ragcheck.ratings import make_form, ratings
 from tasks.ragcheck.rows import Answer
 from tests.ragcheck.scripted import make_question
 
@@ -45,7 +45,7 @@ def test_an_item_may_be_named_by_its_question_where_one_system_answered(tmp_path
         ("a1,ann,6", "no_rating"), ("a1,ann,-1", "no_rating"), ("a1,ann,4.5", "no_rating"),
         ("a1,ann,", "no_rating"), ("a1,ann,nan", "no_rating"), ("a1,ann,٤", "no_rating"),
         ("a9,ann,4", "unknown_item"), ("a1,,4", "no_name"), (",ann,4", "no_name"),
-        (f"a1,{'x' * 300},4", "no_name"), ("a1", "no_name"),
+        (f"a1,{'x' * 300},4", "no_name"), ("a1", "unreadable"),
     ],
 )  # fmt: skip
 def test_what_is_no_rating_is_dropped_with_its_reason(tmp_path, row, reason):
@@ -74,13 +74,30 @@ def test_booleans_and_nested_values_are_no_ratings(tmp_path):
         (b"item,rater,rating\n" + b"x" * 200_000 + b",a,1\n", "r.csv", "is no CSV"),
         (b"{oops\n", "r.jsonl", "line 1: is no JSON"),
         (b"[1]\n", "r.jsonl", "no JSON object"),
-        (b"[" * 100_000, "r.jsonl", "is no JSON"),
+        (b"[" * 100_000, "r.jsonl", "line 1: is nested too deep"),
     ],
 )
 def test_a_file_that_is_none_is_one_clear_line(tmp_path, content, name, says):
     with pytest.raises(BadInput, match=says) as caught:
         read(tmp_path, content, name)
     assert "\n" not in str(caught.value)
+
+
+def test_a_line_that_cannot_be_read_leaves_the_others(tmp_path):
+    lines = '{oops\n{"item": "a1", "rater": "ann", "rating": 3}\n[1]\n'
+    assert read(tmp_path, lines, "r.jsonl") == ([("a1", "ann", 3)], ["unreadable", "unreadable"])
+
+
+def test_the_form_is_filled_in_and_read_and_what_is_left_open_is_no_mistake(tmp_path):
+    texts = {"a1": "=1+1", "a2": 'two\n"lines"', "a3": None}
+    hostile = [make_answer(name, "q2" if name == "a2" else "q1", text=text) for name, text in texts.items()]
+    form = make_form(QUESTIONS, hostile)
+    assert form.splitlines()[0] == "item,system,question,reference,response,rating,rater"
+    assert "\na1,s," in form.replace("\r", "")
+    assert "'=1+1" in form
+    assert "a3" not in form
+    filled = form.replace("'=1+1,,", "'=1+1,4,ann")
+    assert read(tmp_path, filled, answers=hostile) == ([("a1", "ann", 4)], [])
 
 
 def test_nobody_has_rated_in_the_file_that_ships():

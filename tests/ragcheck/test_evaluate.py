@@ -1,0 +1,237 @@
+"""`benchloom evaluate ragcheck` as a stranger runs it: a real process, a scripted model on loopback."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tasks.artifacts.parquet import count_rows, read_rows
+from tasks.ragcheck.rows import Conversation, Score
+from tasks.sources.mtrag import read_tasks
+from tests.flows.sample import interrupt, wait_for
+from tests.ragcheck import scenes
+from tests.ragcheck.scenes import QUESTIONS, ROOT, RagProject, make_project, reply
+
+OWN = "data/raw/trial"
+PART_ONE = {
+    "questions.parquet", "answers.parquet", "contexts.parquet", "scores.parquet", "canaries.parquet",
+    "baselines.parquet", "calls.parquet", "figures.json",
+}  # fmt: skip
+
+
+@pytest.fixture
+def project(tmp_path) -> Iterator[RagProject]:
+    with make_project(tmp_path / "project") as made:
+        params = made.root / "params.yaml"
+        before = params.read_bytes()
+        yield made
+        assert params.read_bytes() == before
+
+
+def start(project: RagProject, *words: str) -> subprocess.Popen[str]:
+    ledger = str(project.root / ".benchloom" / "own.sqlite")
+    return subprocess.Popen(
+        [sys.executable, "-m", "flows.cli", "evaluate", "ragcheck", *words],
+        cwd=project.root, env={**os.environ, "PYTHONPATH": str(ROOT), "BENCHLOOM_LEDGER": ledger},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def evaluate(project: RagProject, *words: str, dataset=OWN, system="good", code=0) -> tuple[str, str]:
+    process = start(project, "--dataset", str(dataset), "--system", system, *words)
+    out, said = process.communicate(timeout=300)
+    assert "Traceback" not in said, said
+    assert process.returncode == code, said
+    return out, said
+
+
+def test_part_one_by_the_flows_own_rules_written_once_and_replayed(project, tmp_path):
+    out = tmp_path / "mine"
+    text, _ = evaluate(project, "--out", str(out), "--json")
+    figures = json.loads(text)
+    assert figures == json.loads((out / "figures.json").read_text())
+    assert {each.name for each in out.iterdir()} == PART_ONE
+    assert (figures["kind"], figures["documents"], figures["turns"]) == ("lines", 3, None)
+    # As tests/ragcheck/test_flow.py: one question of four is answered, so the grades are 5 2 2 2.
+    assert figures["correctness"]["all"]["E3"]["value"] == 2.75
+    assert figures["correctness"]["all"]["E2"]["scored"] == 4
+    assert figures["correctness"]["plants"]["E3"]["value"] == 3.5
+    assert 0 < figures["correctness"]["all"]["word_recall"]["value"] < 1
+    assert figures["continuity"] is None
+    assert figures["failures"] == figures["left_out"] == []
+    assert figures["warnings"], "this judge fails canaries"
+    assert str(project.root) not in text
+    assert {each.judge for each in read_rows(out / "scores.parquet", Score)} == {"judge"}
+    before, asked = {each.name: each.read_bytes() for each in out.iterdir()}, len(project.asked)
+
+    table, _ = evaluate(project, "--out", str(out), "--replay")
+    assert len(project.asked) == asked, "the ledger answers"
+    assert {each.name: each.read_bytes() for each in out.iterdir()} == before
+    assert table.splitlines()[0].startswith("WARNING")
+    assert "4 questions, 0 without an answer; 8 grades, 0 unscored" in " ".join(table.split())
+    assert "2.750 (2.000," in table
+
+    evaluate(project, "--as-of", "later")
+    assert len(project.asked) == 2 * asked
+    assert not (project.root / "dvc.lock").exists()
+
+
+def test_turns_lead_conversations_of_so_many_turns_at_most(project, tmp_path):
+    out = tmp_path / "mine"
+    figures = json.loads(evaluate(project, "--turns", "2", "--out", str(out), "--json")[0])
+    talks = read_rows(out / "conversations.parquet", Conversation)
+    # With a memory the second answer names what the reference names.
+    assert sorted(each.scores for each in talks) == [(2, 5), (2, 5), (2, 5), (5,)]
+    # n = 2: [2, 5] gives (2 * 2 + 1 * 5) / 3 = 3, [5] gives (2 * 5 + 1 * 5) / 3 = 5.
+    assert figures["continuity"]["all"]["wscore"]["value"] == (3 + 3 + 3 + 5) / 4
+    assert figures["continuity"]["all"]["lscore"]["value"] == (2 + 2 + 2 + 1) / 4
+    assert figures["continuity"]["all"]["leak"]["n"] >= 4
+    assert figures["correctness"]["all"]["E3"]["value"] == 2.75
+    single = json.loads(evaluate(project, "--turns", "2", "--json", system="single")[0])
+    assert single["continuity"]["all"]["wscore"]["value"] < 3
+    table, _ = evaluate(project, "--turns", "2", "--replay")
+    assert "4 conversations of at most 2 turns, 0 failed" in table
+
+
+def test_what_no_judge_scores_is_named_and_in_no_mean(project, monkeypatch):
+    def say(messages, asked):
+        # The script's judge says nothing readable of a response that names what is broken.
+        if (
+            not messages[0]["content"].startswith("You grade")
+            and "Glassworks make?" in messages[-1]["content"]
+        ):
+            return "It is broken."
+        return reply(messages, asked)
+
+    monkeypatch.setattr(scenes, "reply", say)
+    out, said = evaluate(project, "--json", code=1)
+    figures = json.loads(out)
+    assert figures["counts"]["unscored"] == 2
+    told = figures["correctness"]["all"]["E3"]
+    assert (told["scored"], told["failed"], told["value"]) == (3, 1, 3.0)  # 5 2 2
+    assert "question 4: E3: unscored: " in said
+    assert "question 4: E2: unscored: " in said
+
+
+def test_a_limit_takes_alike_of_each_dataset_and_documents_may_be_others(project):
+    corpus = project.root / "corpus"
+    corpus.mkdir()
+    (corpus / "one.md").write_text("# One\n\nNothing of use.\n")
+    out, said = evaluate(project, "--limit", "2", "--documents", "corpus", "--json")
+    figures = json.loads(out)
+    assert (figures["counts"]["questions"], figures["documents"]) == (2, 1)
+    assert set(figures["correctness"]) == {"all", "plants", "glass"}
+    assert "2 questions are left out: not taken" in said
+
+
+def write_squad(path: Path) -> Path:
+    asked = [
+        {"id": name, "question": question, "answers": [{"text": answer, "answer_start": 0}]}
+        for name, _, question, answer in QUESTIONS
+    ]
+    paragraphs = [{"context": "The Orbis project is led by Marta Quill.", "qas": asked}]
+    path.write_text(json.dumps({"data": [{"title": "Orbis", "paragraphs": paragraphs}]}))
+    return path
+
+
+def write_mtrag(folder: Path) -> Path:
+    folder.mkdir()
+    path = folder / "reference.jsonl"
+    path.write_text("")
+    for number, (_, _, question, answer) in enumerate(QUESTIONS):
+        before = [{"speaker": "user", "text": "Hm?"}, {"speaker": "agent", "text": "Yes."}] if number else []
+        task = {
+            "task_id": f"t{number}", "Collection": "c", "turn": number, "answerability": ["ANSWERABLE"],
+            "input": [*before, {"speaker": "user", "text": question}],
+            "targets": [{"speaker": "agent", "text": answer}],
+            "contexts": [{"document_id": "d1", "title": "Orbis", "text": "Orbis is led by Marta Quill."}],
+        }  # fmt: skip
+        path.write_text(path.read_text() + json.dumps(task) + "\n")
+    return folder
+
+
+def test_a_squad_file_and_a_folder_of_mtrag_are_told_apart(project, tmp_path):
+    squad = write_squad(tmp_path / "squad.json")
+    figures = json.loads(evaluate(project, "--language", "en", "--json", dataset=squad)[0])
+    assert (figures["kind"], figures["language"], figures["documents"]) == ("jsquad", "en", 1)
+    assert figures["correctness"]["all"]["E3"]["scored"] == 4
+    folder = write_mtrag(tmp_path / "mtrag")
+    assert len(read_tasks(folder)) == 4
+    out, said = evaluate(project, "--turns", "1", "--json", dataset=folder)
+    figures = json.loads(out)
+    assert (figures["kind"], figures["counts"]["questions"], figures["counts"]["conversations"]) == (
+        "mtrag",
+        4,
+        1,
+    )
+    assert "3 questions begin no conversation" in said
+    assert any("Hm?" in each for each in project.asked), "the turns before are handed to the system"
+
+
+def test_a_budget_stops_it_and_more_of_it_goes_on(project):
+    evaluate(project, "--budget-tokens", "900", code=3)
+    before = len(project.asked)
+    assert before
+    evaluate(project)
+    assert len(project.asked) == len(set(project.asked)), "what was paid for is not asked again"
+
+
+def test_ctrl_c_ends_it_and_the_same_command_goes_on(project):
+    project.delay_s = 0.4
+    process = start(project, "--dataset", OWN, "--system", "good", "--turns", "3")
+    wait_for(lambda: len(project.asked) >= 4, process, 120)
+    said = interrupt(process, signal.SIGINT)
+    assert process.returncode == 130, said
+    assert "the same command goes on" in said
+    assert "Traceback" not in said
+    project.delay_s = 0
+    before = len(project.asked)
+    evaluate(project, "--turns", "3")
+    assert len(project.asked) > before
+    assert len(project.asked) <= len(set(project.asked)) + 4, "only what was in flight may be asked twice"
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("--system", "nobody"), "(there: good, single)"),
+        (("--dataset", "nowhere"), "no such file or folder"),
+        (("--dataset", "params.yaml"), "is no set of questions"),
+        (("--dataset", "broken"), "questions.jsonl, line 2: is no JSON"),
+        (("--dataset", "alone"), "systems.good: retrieves, and there are no documents"),
+        (("--language", "english"), "--language english: is no language"),
+        (("--as-of", "../x"), "is no label"),
+        (("--out", "params.yaml"), "cannot be made a folder (file exists)"),
+    ],
+)
+def test_what_is_wrong_is_one_line_before_anybody_is_asked(project, words, line):
+    row = json.dumps({"id": "1", "question": "a?", "reference": "b"})
+    for name, text in (("broken", f"{row}\n{{oops\n"), ("alone", f"{row}\n")):
+        (project.root / name).mkdir()
+        (project.root / name / "questions.jsonl").write_text(text)
+    (project.root / "broken" / "documents.jsonl").write_text('{"id": "d", "text": "t"}\n')
+    given = dict(zip(("--dataset", "--system"), (OWN, "good"), strict=True))
+    given |= {words[0]: words[1]}
+    process = start(project, *(part for pair in given.items() for part in pair))
+    out, said = process.communicate(timeout=120)
+    assert (process.returncode, out) == (2, ""), said
+    assert line in said
+    assert len(said.splitlines()) == 1
+    assert not project.asked
+
+
+def test_a_missing_call_under_replay_is_exit_4(project):
+    evaluate(project, "--replay", code=4)
+    assert not project.asked
+
+
+def test_a_dataset_is_counted_by_the_artifacts_that_are_written(project, tmp_path):
+    out = tmp_path / "mine"
+    evaluate(project, "--out", str(out))
+    assert count_rows(out / "answers.parquet") == 4
+    assert count_rows(out / "contexts.parquet") == count_rows(out / "scores.parquet") == 8
