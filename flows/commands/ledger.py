@@ -59,11 +59,9 @@ def export(
     from tasks.models.verifying import find_calls
 
     root = find_root()
-    calls = find_calls(root / "data" / flow)
+    calls = find_calls(root / "data", flow)
     if not calls:
-        raise BadInput(
-            f"data/{flow}", "has no calls artifact (*.calls.parquet)", hint=f"benchloom run {flow}"
-        )
+        raise BadInput("data", f"has no calls of {flow} (*.calls.parquet)", hint=f"benchloom run {flow}")
     place = out or root / "data" / "ledger" / f"{flow}.jsonl.gz"
     with open_ledger() as ledger:
         found = {call.id: ledger.get(call.id) for call in calls}
@@ -71,8 +69,8 @@ def export(
     if missing:
         first = missing[0]
         raise BadInput(
-            f"data/{flow}",
-            f"{len(missing)} of {len(calls)} calls are in no ledger, first {first.id[:12]} of {first.stage}",
+            "data",
+            f"{len(missing)} of {len(calls)} are in no ledger, first {first.id[:12]} of {first.stage}",
             hint="run the flow live, or import the ledger they were recorded in",
         )
     count = write_shipped(place, [entry for entry in found.values() if entry is not None])
@@ -120,10 +118,10 @@ def verify(
     from tasks.models.opening import open_client
     from tasks.models.verifying import Comparison, ask_again, draw_sample, find_model_calls
 
-    folder = find_root() / "data" / (flow or "")
-    calls = draw_sample(find_model_calls(folder), sample, seed)
+    calls = draw_sample(find_model_calls(find_root() / "data", flow or ""), sample, seed)
     if not calls:
-        raise BadInput(folder, "has no calls artifact (*.calls.parquet)", hint="benchloom run")
+        of = f"calls of {flow}" if flow else "calls"
+        raise BadInput("data", f"has no {of} (*.calls.parquet)", hint="benchloom run")
     run, models = load_models()
     done: list[Comparison] = []
 

@@ -28,16 +28,21 @@ class Comparison:
         return self.text == self.call.text
 
 
-def find_calls(folder: Path) -> list[Call]:
-    """Read all calls artifacts under a folder; one call a key, sorted by key."""
+def find_calls(folder: Path, flow: str = "") -> list[Call]:
+    """Read the calls of a flow's stages, or of all, from the artifacts under a folder; sorted by key."""
     paths = sorted(path for path in folder.rglob("*.calls.parquet") if ".preview" not in path.parts)
-    calls = {call.id: call for path in paths for call in read_rows(path, Call)}
+    calls = {
+        call.id: call
+        for path in paths
+        for call in read_rows(path, Call)
+        if not flow or call.stage.startswith(f"{flow}-")
+    }
     return [calls[key] for key in sorted(calls)]
 
 
-def find_model_calls(folder: Path) -> list[Call]:
+def find_model_calls(folder: Path, flow: str = "") -> list[Call]:
     """Read those that a model answered: a system under test is asked anew by an evaluation alone."""
-    return [call for call in find_calls(folder) if not is_system_call(call.to_request())]
+    return [call for call in find_calls(folder, flow) if not is_system_call(call.to_request())]
 
 
 def draw_sample(calls: Sequence[Call], size: int | None, seed: int) -> list[Call]:

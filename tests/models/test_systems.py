@@ -3,6 +3,7 @@
 import asyncio
 import json
 import time
+from dataclasses import replace
 
 import pytest
 from aiohttp import web
@@ -276,8 +277,10 @@ def test_a_plan_counts_calls_and_sends_none(tmp_path):
 
 def test_calls_to_systems_are_shipped_but_no_model_is_asked_for_them_again(tmp_path):
     _, ask = ask_once(tmp_path, Shop(echo))
-    write_rows(tmp_path / "data" / "x.calls.parquet", Call, ask.call_rows())
-    assert len(find_calls(tmp_path / "data")) == 1
+    calls = [replace(each, stage="paper-stage@shop") for each in ask.call_rows()]
+    write_rows(tmp_path / "data" / "x.calls.parquet", Call, calls)
+    assert find_calls(tmp_path / "data", "paper") == find_calls(tmp_path / "data") == calls
+    assert find_calls(tmp_path / "data", "pap") == []
     assert find_model_calls(tmp_path / "data") == []
 
 
