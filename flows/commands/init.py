@@ -78,8 +78,8 @@ def empty_databases(params: Any) -> Any:
     """Take the sample out of the parameters, and say what an entry looks like."""
     params.pop(SAMPLE, None)
     params["databases"] = {}
-    # What else names the sample: its assessments, its corpus, and the nights that ask them.
-    params["assessments"] = {}
+    # What else names the sample: its companies, assessments, corpus, and the nights that ask them.
+    params["companies"], params["closed"], params["assessments"] = {}, {}, {}
     params["grammar"]["profiles"]["entities"] = {}
     params["nightly"]["assessments"] = []
     params.yaml_set_comment_before_after_key("databases", before=FILL_IN)

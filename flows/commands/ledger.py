@@ -67,10 +67,10 @@ def export(
         found = {call.id: ledger.get(call.id) for call in calls}
     missing = [call for call in calls if found[call.id] is None]
     if missing:
-        first = missing[0]
+        first = f"first {missing[0].id[:12]} of {missing[0].stage}"
         raise BadInput(
             "data",
-            f"{len(missing)} of {len(calls)} are in no ledger, first {first.id[:12]} of {first.stage}",
+            f"{len(missing)} of {len(calls)} calls are in no ledger, {first}",
             hint="run the flow live, or import the ledger they were recorded in",
         )
     count = write_shipped(place, [entry for entry in found.values() if entry is not None])

@@ -26,7 +26,7 @@ def project(tmp_path, monkeypatch):
     requests = [make_request(number) for number in range(6)]
     entries = [make_entry(request, f"answer {number}", at=1.0) for number, request in enumerate(requests)]
     calls = [
-        make_call("grammar.ask", "row", "role", PROMPT, request, entry, None)
+        make_call("grammar-ask@films", "row", "role", PROMPT, request, entry, None)
         for request, entry in zip(requests, entries, strict=True)
     ]
     write_rows(tmp_path / "data/grammar/films/ask.calls.parquet", Call, calls[:4])
@@ -96,7 +96,7 @@ def test_what_is_exported_is_imported_elsewhere(project, monkeypatch):
 
 def test_an_export_with_a_call_missing_writes_nothing(project, monkeypatch):
     monkeypatch.setenv("BENCHLOOM_LEDGER", str(project / "empty.sqlite"))
-    with pytest.raises(BadInput, match=r"6 of 6 calls are in no ledger.*grammar\.ask"):
+    with pytest.raises(BadInput, match=r"6 of 6 calls are in no ledger.*grammar-ask"):
         invoke("export", "grammar")
     assert not (project / "data/ledger").exists()
 
