@@ -14,10 +14,11 @@ from sqlalchemy import text
 from tasks.databases.content import Content, read_content
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import Limits, SafeDatabase
-from tasks.errors import BadInput, DatabaseGone, SqlError
+from tasks.errors import BadInput, DatabaseGone
 from tests.databases.conftest import make_library
 from tests.databases.hostile_servers import MAY_ANSWER, MEMORY, STATEMENTS
 from tests.databases.servers import PASSWORD, PASSWORD_ENV, Place, copy_tables, open_place
+from tests.databases.throwing import throw, throw_in_time
 
 LIMITS = Limits(timeout_s=0.5, rows=1_000, bytes=1_000_000, memory_mb=128)
 HONEST = "SELECT title FROM books WHERE book_id = 7"
@@ -78,14 +79,6 @@ def look(place: Place) -> tuple[Content, list[object]]:
     return read_content(owner), [*map(str, catalogue)]
 
 
-def throw(database: SafeDatabase, sql: str) -> tuple[str, bool]:
-    """Run a statement; give what came of it in a line, and whether it answered."""
-    try:
-        return str(database.query(sql).rows), True
-    except SqlError as error:
-        return str(error), False
-
-
 @pytest.mark.parametrize("kind", STATEMENTS)
 def test_there_are_enough(kind: str) -> None:
     assert len(STATEMENTS[kind]) >= 60
@@ -100,9 +93,8 @@ def test_nothing_changes_and_it_ends(
     folder: Path,
 ) -> None:
     sql = STATEMENTS[place.kind][name].replace("{folder}", str(folder))
-    began = time.monotonic()
-    outcome, answered = throw(database, sql)
-    assert time.monotonic() - began < LIMITS.timeout_s + 1
+    (outcome, answered), seconds = throw_in_time(database, sql, LIMITS.timeout_s + 1)
+    assert seconds < LIMITS.timeout_s + 1
     assert not answered or name in MAY_ANSWER[place.kind]
     assert 0 < len(outcome) < 1_000
     assert "\n" not in outcome
