@@ -112,7 +112,10 @@ def test_a_group_that_lost_a_text_is_named_by_what_is_left_of_it(world):
     lost = world.read("balanced")[4]
     world.plant("balanced", lambda rows: rows[:4] + rows[5:])
     (left,) = [each["id"] for each in world.read("balanced") if each["group"] == lost["group"]]
-    assert find_broken(world) == {"balanced.balanced_groups": (left,)}
+    gone = (lost["id"],)  # it was asked, too
+    assert find_broken(world) == {
+        "balanced.balanced_groups": (left,), "questions.origins": gone, "questions.set_exists": gone
+    }  # fmt: skip
     (finding,) = [e for e in read_findings(world.folder / "contracts") if e.id == "balanced.balanced_groups"]
     assert f"0 {lost['criterion']}" in finding.details[0]
 
@@ -171,14 +174,18 @@ def test_an_edited_answer_is_named_wherever_it_stands(world):
         named[f"{stem}.answer_reproduces"] = tuple(
             e["id"] for e in world.read(stem) if e["sql"] == group["sql"]
         )
+    asked = [each["id"] for each in world.read("questions") if each["group"] == group["id"]]
+    named["questions.as_in_its_set"] = tuple(asked)
     assert find_broken(world) == named
-    assert [len(each) for each in named.values()] == [1, 2, 2]
+    assert [len(each) for each in named.values()] == [1, 2, 2, 2]
 
 
 def test_an_answer_that_does_not_say_its_rows_is_named(world):
     world.plant("balanced", lambda rows: rows[0].update(answer="surgery"))
     own = (world.read("balanced")[0]["id"],)
-    assert find_broken(world) == {"balanced.answer_reproduces": own, "balanced.as_its_group": own}
+    assert find_broken(world) == {
+        "balanced.answer_reproduces": own, "balanced.as_its_group": own, "questions.as_in_its_set": own
+    }  # fmt: skip
 
 
 def test_answers_that_the_database_no_longer_gives_are_named(world):
@@ -236,7 +243,7 @@ def test_an_id_that_is_no_hash_and_an_unknown_reference_are_named(world):
 def test_everything_is_written_though_it_broke_and_nothing_is_taken_away(world):
     world.plant("balanced", lambda rows: [row.update(question="[") for row in rows] and rows)
     planted = world.path("balanced").read_bytes()
-    find_broken(world)
+    broken = find_broken(world)
 
     assert world.path("balanced").read_bytes() == planted
     out = world.folder / "contracts"
@@ -245,7 +252,7 @@ def test_everything_is_written_though_it_broke_and_nothing_is_taken_away(world):
     assert finding.broken == finding.checked == rows > len(finding.ids) == 20
     page = (out / "index.html").read_text(encoding="utf-8")
     assert finding.ids[0] in page
-    assert "2 contracts are broken" in page
+    assert f"{len(broken)} contracts are broken" in page
     assert finding.ids[0] in (out / "data_docs" / "balanced.html").read_text(encoding="utf-8")
 
 
