@@ -14,7 +14,6 @@ from tasks.artifacts.parquet import count_rows, read_rows
 from tasks.ragcheck.rows import Conversation, Score
 from tasks.sources.mtrag import read_tasks
 from tests.flows.sample import interrupt, wait_for
-from tests.ragcheck import scenes
 from tests.ragcheck.scenes import QUESTIONS, ROOT, RagProject, make_project, reply
 
 OWN = "data/raw/trial"
@@ -98,7 +97,7 @@ def test_turns_lead_conversations_of_so_many_turns_at_most(project, tmp_path):
     assert "4 conversations of at most 2 turns, 0 failed" in table
 
 
-def test_what_no_judge_scores_is_named_and_in_no_mean(project, monkeypatch):
+def test_what_no_judge_scores_is_named_and_in_no_mean(project):
     def say(messages, asked):
         # The script's judge says nothing readable of a response that names what is broken.
         if (
@@ -108,7 +107,7 @@ def test_what_no_judge_scores_is_named_and_in_no_mean(project, monkeypatch):
             return "It is broken."
         return reply(messages, asked)
 
-    monkeypatch.setattr(scenes, "reply", say)
+    project.reply = say
     out, said = evaluate(project, "--json", code=1)
     figures = json.loads(out)
     assert figures["counts"]["unscored"] == 2
