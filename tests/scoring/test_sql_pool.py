@@ -69,6 +69,22 @@ def test_a_prediction_gets_its_outcome(pool: SqlPool, uri: str, predicted: str, 
     assert judge(pool, uri, "SELECT 0 UNION SELECT 1", predicted) == outcome
 
 
+@pytest.mark.parametrize(
+    ("sql", "outcome"),
+    [
+        ("SELECT n FROM a WHERE n < 5", "correct"),
+        ("SELECT random()", "wrong"),
+        ("SELECT RANDOMBLOB(16)", "wrong"),
+        ("SELECT n FROM a ORDER BY RANDOM()", "wrong"),
+    ],
+)
+def test_a_query_against_itself_is_right_unless_chance_is_in_it(
+    pool: SqlPool, uri: str, sql: str, outcome: str
+) -> None:
+    (verdict,) = pool.judge([Pair("test-suite", (uri,), sql, sql, ordered=True)])
+    assert verdict.outcome == outcome
+
+
 def test_text_that_is_no_utf8_is_compared_by_its_bytes(pool: SqlPool, uri: str) -> None:
     assert judge(pool, uri, "SELECT CAST(x'ff' AS TEXT)", "SELECT CAST(x'ff' AS TEXT) AS t") == "correct"
     assert judge(pool, uri, "SELECT CAST(x'ff' AS TEXT)", "SELECT CAST(x'fe' AS TEXT)") == "wrong"
