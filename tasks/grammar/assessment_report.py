@@ -51,7 +51,7 @@ def assessment_report(
     title = database.title or database.name
     page = AssessmentPage(
         name=key,
-        title=f"{title}: the system “{entry.system}” assessed",
+        title=_title(title, entry),
         subtitle=(
             "Each group asks one thing in several wordings. A system that answers some wordings and not "
             "others has the knowledge, and loses it on the way: in retrieval or in the model."
@@ -185,6 +185,12 @@ def _fill_form(questions: Iterable[AskedQuestion], answers: Iterable[SystemAnswe
             if each.response is not None
         ]
     )
+
+
+def _title(database: str, entry: Entry) -> str:
+    """Tell assessments of one system apart."""
+    whole = f"{database}: the system “{entry.system}” assessed"
+    return f"{whole}, {entry.withheld.share:.0%} of the groups without documents" if entry.withheld else whole
 
 
 def _head(told: Mapping[str, Any]) -> list[Headline]:

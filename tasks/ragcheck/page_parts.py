@@ -14,7 +14,7 @@ from jinja2 import ChoiceLoader, PackageLoader
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Dropped, Origin
 from tasks.ragcheck.rows import Question
-from tasks.reports.frame import PAGES, write_folder
+from tasks.reports.frame import PAGES, summarise, write_folder
 from tasks.systems.contract import Passage
 
 OWN_FOLDER = Path(__file__).parent / "pages"
@@ -51,10 +51,9 @@ def write_page(
 ) -> None:
     """Write a page's folder, with the summary for the front page. form: a CSV to fill in, if there is one."""
     summary = {
-        "flow": "ragcheck",
-        "name": name,
-        "title": title,
-        "subtitle": subtitle,
+        **summarise(
+            "assessment", flow="ragcheck", name=name, title=title, subtitle=subtitle, warnings=warnings
+        ),
         "figures": [{"label": each.label, "value": each.value, "note": each.note} for each in figures],
     }
     write_folder(

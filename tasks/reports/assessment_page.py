@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from tasks.artifacts.basis import Basis, Selection
-from tasks.reports.frame import PAGES, PAGES_FOLDER, write_folder
+from tasks.reports.frame import PAGES, PAGES_FOLDER, summarise, write_folder
 
 PARTS = ("assessment.css", "assessment.js")
 FORM = "to_label.csv"
@@ -214,10 +214,15 @@ def write_figures(page: AssessmentPage) -> str:
     """Write the figures as one JSON object, each with the rows that it was computed from."""
     told = page.told
     record = {
-        "flow": "grammar",
-        "name": page.name,
-        "title": page.title,
-        "subtitle": page.subtitle,
+        **summarise(
+            "assessment",
+            flow="grammar",
+            name=page.name,
+            title=page.title,
+            subtitle=page.subtitle,
+            finding=_say_fault(told["fault"]),
+            warnings=page.warnings,
+        ),
         "figures": [
             {
                 "label": each.label,
@@ -229,7 +234,7 @@ def write_figures(page: AssessmentPage) -> str:
             if isinstance(each.value, (int, float))
         ],
         "fault": told["fault"],
-        "judge": {"warnings": told["judge"]["warnings"], "people": _tell_people(page.people)},
+        "judge": {"people": _tell_people(page.people)},
         "rates": {
             name: {
                 mode: {
@@ -258,6 +263,11 @@ def write_figures(page: AssessmentPage) -> str:
         },
     }
     return json.dumps(record, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def _say_fault(fault: Mapping[str, Any]) -> str:
+    place = f"{fault['set']} set, {fault['mode']} mode, {fault['rule']}"
+    return f"module at fault: {fault['module'] or 'not told'} ({place})"
 
 
 def _tell_people(people: Mapping[str, Any] | None) -> dict[str, Any] | None:

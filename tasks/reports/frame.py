@@ -29,6 +29,31 @@ RECORD = "report.json"
 """A page's figures in its folder: what the front page reads, and what lineage walks back from."""
 
 
+def summarise(
+    part: str,
+    *,
+    flow: str,
+    name: str,
+    title: str,
+    subtitle: str,
+    finding: str = "",
+    warnings: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Begin a page's record with what the front page shows of it; `figures` follow.
+
+    part: `dataset` or `assessment`. finding: what it came to, in words.
+    """
+    return {
+        "part": part,
+        "flow": flow,
+        "name": name,
+        "title": title,
+        "subtitle": subtitle,
+        "finding": finding,
+        "warnings": list(warnings),
+    }
+
+
 def write_folder(
     out: Path,
     template: Template,

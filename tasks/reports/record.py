@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tasks.artifacts.basis import Basis, Selection
 from tasks.artifacts.facts import ArtifactFacts, Tally, tally_calls
+from tasks.reports.frame import summarise
 
 if TYPE_CHECKING:
     from tasks.reports.page import Report
@@ -21,10 +22,13 @@ def write_record(report: Report) -> str:
     with_calls = [each.name for each in report.artifacts if each.calls]
     total = tally_calls(call for each in report.artifacts for call in each.calls)
     record = {
-        "flow": report.flow,
-        "name": report.name,
-        "title": report.title,
-        "subtitle": report.subtitle,
+        **summarise(
+            "dataset",
+            flow=report.flow,
+            name=report.name,
+            title=report.title,
+            subtitle=report.subtitle,
+        ),
         "figures": [
             {"label": each.label, "note": each.note, **_give(each.value, each.basis)}
             for each in report.figures

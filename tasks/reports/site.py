@@ -12,6 +12,9 @@ from tasks.errors import BadInput
 from tasks.files import write_text
 from tasks.reports.frame import RECORD, render_alone
 
+SECTIONS = {"dataset": "Datasets", "assessment": "Assessments"}
+"""A page's part of the site (tasks.reports.frame.summarise), in the order of the front page."""
+
 
 def write_index(reports: Sequence[Path], out: Path) -> None:
     """Write the front page `out` over report folders, flows and titles in order.
@@ -23,7 +26,11 @@ def write_index(reports: Sequence[Path], out: Path) -> None:
         for folder in reports
     ]
     entries.sort(key=lambda each: (each["flow"], each["title"], each["link"]))
-    write_text(out, render_alone("index.html", entries=entries))
+    sections = [
+        {"title": title, "entries": [each for each in entries if each["part"] == part]}
+        for part, title in SECTIONS.items()
+    ]
+    write_text(out, render_alone("index.html", sections=[each for each in sections if each["entries"]]))
 
 
 def _read_record(folder: Path) -> dict[str, Any]:

@@ -4,12 +4,14 @@ import pytest
 
 from tasks.errors import BadInput
 from tasks.reports.embed import encode_json
+from tasks.reports.frame import summarise
 from tasks.reports.site import write_index
 
 
-def write_record(folder, title):
+def write_record(folder, title, part="dataset", figures=(), **told):
     folder.mkdir(parents=True)
-    record = {"flow": "grammar", "name": folder.name, "title": title, "subtitle": "", "figures": []}
+    begun = summarise(part, flow="grammar", name=folder.name, title=title, subtitle="", **told)
+    record = {**begun, "figures": figures}
     (folder / "report.json").write_text(json.dumps(record), encoding="utf-8")
     return folder
 
@@ -26,6 +28,31 @@ def test_reports_are_linked_relatively_and_in_order(tmp_path):
     assert "&lt;Ants&gt;" in page
     assert "<Ants>" not in page
     assert str(tmp_path) not in page
+
+
+def test_assessments_come_after_datasets_with_their_figures_and_warnings(tmp_path):
+    told = {"finding": "module at fault: retrieval", "warnings": ["The judge got 1 of 2 canaries right."]}
+    figures = [{"label": "accuracy", "value": 0.1, "note": "0.033 to 0.200"}]
+    folders = [
+        write_record(tmp_path / "grammar" / "a", "Ants", "assessment", figures, **told),
+        write_record(tmp_path / "grammar" / "b", "Zoo"),
+    ]
+
+    write_index(folders, tmp_path / "index.html")
+
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    shown = [
+        "Datasets",
+        "Zoo",
+        "Assessments",
+        "Ants",
+        "fault: retrieval",
+        "0.100",
+        "0.033 to 0.200",
+        "1 of 2",
+    ]
+    places = [page.index(each) for each in shown]
+    assert places == sorted(places)
 
 
 def test_a_folder_without_a_report_is_named(tmp_path):
