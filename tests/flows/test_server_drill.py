@@ -78,6 +78,13 @@ class Project:
         folder = self.root / "data/grammar/flights"
         return {name: (folder / f"{name}.parquet").read_bytes() for name in COMPARED}
 
+    def walk_back(self) -> tuple[int, str]:
+        """Walk every question of the flights back to its sources, from a commit that holds them all."""
+        identity = ("-c", "user.name=drill", "-c", "user.email=drill@localhost")
+        for words in (("add", "-A"), (*identity, "commit", "-qm", "The flights as they stand")):
+            subprocess.run(["git", *words], cwd=self.root, check=True)
+        return self.run("flows.cli", "lineage", "data/grammar/flights/balanced.parquet", "--all")
+
     def forget_fill_in(self) -> None:
         """Let go of the artifact that is read from the server, and of DVC's copies."""
         for path in (self.root / "data/grammar/flights").glob("fill_in*"):
@@ -128,6 +135,11 @@ def test_the_same_artifacts_from_a_server_that_goes_away(project: Project, kind:
         assert code == 0, output
         assert "fill-in@flights" in output
         assert project.read_artifacts() == expected
+        code, output = project.walk_back()
+        assert code == 0, output[-2000:]
+        assert output.count(f"source {kind}.json#") >= count_rows(
+            project.root / "data/grammar/flights/balanced.parquet"
+        )
 
         project.forget_fill_in()
         code, output = project.bring_up_kicked(place)
