@@ -13,6 +13,7 @@ from pathlib import Path
 
 import yaml
 
+from flows.commands.init import load_yaml, write_yaml
 from tasks.artifacts.parquet import count_rows
 from tasks.sources.packages import copy_packaged
 
@@ -116,9 +117,24 @@ def make_sample(root: Path) -> Sample:
     return Sample(root)
 
 
-def replay_sample(root: Path) -> Sample:
-    """Make the project and replay it: the undisturbed run, which keeps enough rows for a drill to count."""
+def make_datasets(root: Path) -> Sample:
+    """Copy the project without companies, corpus and assessments: what stands on its two datasets."""
     sample = make_sample(root)
+    params, lock = load_yaml(root / "params.yaml"), load_yaml(root / "dvc.lock")
+    params |= {"companies": {}, "assessments": {}}
+    params["grammar"]["profiles"]["entities"] = {}
+    for name in list(lock["stages"]):
+        _, fanned_out, key = name.partition("@")
+        if fanned_out and key not in params["databases"]:
+            del lock["stages"][name]
+    write_yaml(root / "params.yaml", params)
+    write_yaml(root / "dvc.lock", lock)
+    return sample
+
+
+def replay_datasets(root: Path) -> Sample:
+    """Make the datasets by replay: the undisturbed run, which keeps enough rows for a drill to count."""
+    sample = make_datasets(root)
     sample.run("--set", NOWHERE)
     for name in ("films", "flights"):
         assert count_rows(sample.root / f"data/grammar/{name}/unbalanced.parquet") >= 300

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tasks.artifacts.parquet import write_table
-from tests.flows.sample import NOWHERE, Sample, make_sample
+from tests.flows.sample import NOWHERE, Sample, make_datasets
 
 pytestmark = [pytest.mark.drill, pytest.mark.timeout(3600)]
 FILMS = "data/grammar/films"
@@ -20,7 +20,7 @@ FILMS = "data/grammar/films"
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory) -> Sample:
-    sample = make_sample(tmp_path_factory.mktemp("sample"))
+    sample = make_datasets(tmp_path_factory.mktemp("sample"))
     sample.run("--set", NOWHERE)
     return sample
 
@@ -32,7 +32,7 @@ def sample(whole):
     yield whole
     (whole.root / "dvc.lock").write_bytes(lock)
     whole.dvc("checkout", "--force")
-    assert "22 up to date" in whole.run()
+    assert f"{len(whole.lock()['stages'])} up to date" in whole.run()
     assert whole.artifacts() == before
 
 

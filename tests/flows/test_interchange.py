@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.flows.sample import Sample, replay_sample, wait_for
+from tests.flows.sample import Sample, replay_datasets, wait_for
 
 pytestmark = [pytest.mark.drill, pytest.mark.timeout(3600)]
 UP_TO_DATE = "Data and pipelines are up to date."
@@ -21,7 +21,7 @@ FRESH = {"parameter": "grammar-balanced@films", "prompt": "grammar-fill-in@films
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory) -> Sample:
-    return replay_sample(tmp_path_factory.mktemp("sample"))
+    return replay_datasets(tmp_path_factory.mktemp("sample"))
 
 
 def test_after_our_run_dvc_has_nothing_to_do(sample):

@@ -21,7 +21,7 @@ from flows.prefect_server import SERVER, server_folder
 from flows.servers import find_server, stop_servers
 from tasks.models.ledger import Ledger
 from tests.databases.servers import copy_tables, open_place
-from tests.flows.sample import ROOT, Sample, make_sample, replay_sample
+from tests.flows.sample import ROOT, Sample, make_datasets, replay_datasets
 from tests.flows.search import find_secrets, list_forms
 from tests.models.scenes import LedgerServer, serving
 
@@ -34,13 +34,13 @@ COMPARED = ("schema", "sql_templates", "text_templates", "back_check", "fill_in"
 
 @pytest.fixture(scope="module")
 def replayed(tmp_path_factory) -> Sample:
-    return replay_sample(tmp_path_factory.mktemp("replayed"))
+    return replay_datasets(tmp_path_factory.mktemp("replayed"))
 
 
 @pytest.fixture
 def asking(tmp_path) -> Sample:
     """The project without its shipped ledger: every call must be asked."""
-    sample = make_sample(tmp_path / "project")
+    sample = make_datasets(tmp_path / "project")
     shutil.rmtree(sample.root / "data/ledger")
     return sample
 

@@ -14,7 +14,7 @@ import yaml
 from flows.prefect_server import SERVER, server_folder, start_server
 from flows.servers import find_server, stop_servers
 from tasks.errors import BenchloomError
-from tests.flows.sample import NOWHERE, Sample, interrupt, make_sample, replay_sample, wait_for
+from tests.flows.sample import NOWHERE, Sample, interrupt, make_datasets, replay_datasets, wait_for
 
 pytestmark = [pytest.mark.drill, pytest.mark.timeout(3600)]
 MEGABYTE = 1_000_000
@@ -27,7 +27,7 @@ SLOW_STAGE = """
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory) -> Sample:
-    return replay_sample(tmp_path_factory.mktemp("sample"))
+    return replay_datasets(tmp_path_factory.mktemp("sample"))
 
 
 @pytest.fixture(scope="module")
@@ -230,7 +230,7 @@ def leave_room(disk: Path, size: int) -> None:
 
 
 def test_on_a_full_disk_a_run_says_so_and_goes_on_when_there_is_room(small_disk, undisturbed):
-    sample = make_sample(small_disk / "project")
+    sample = make_datasets(small_disk / "project")
     sample.run("--set", NOWHERE, "sources.films")
     wipe(sample)
     for room in (0, 8_000, 100_000, MEGABYTE, 2 * MEGABYTE, 4 * MEGABYTE):  # each leaves what it got done
