@@ -7,14 +7,12 @@ from typing import Annotated
 
 import typer
 
-from flows.cli_options import Json, Targets
+from flows.cli_options import BudgetTokens, BudgetUsd, Json, Replay, Targets
 
 
 def run(
     targets: Targets = None,
-    replay: Annotated[
-        bool, typer.Option("--replay", help="Ask no model: every call must be in a ledger.")
-    ] = False,
+    replay: Replay = False,
     plain: Annotated[bool, typer.Option("--plain", help="Without Prefect.")] = False,
     only_failed: Annotated[
         bool, typer.Option("--only-failed", help="Only what failed or was stopped in its last run.")
@@ -27,12 +25,8 @@ def run(
         int | None,
         typer.Option(min=1, help="Only the first N items, into data/.preview/; dvc.lock stays as it is."),
     ] = None,
-    budget_usd: Annotated[
-        float | None, typer.Option(min=0, help="Stop before this run has paid more.")
-    ] = None,
-    budget_tokens: Annotated[
-        int | None, typer.Option(min=0, help="Stop before this run has used more.")
-    ] = None,
+    budget_usd: BudgetUsd = None,
+    budget_tokens: BudgetTokens = None,
 ) -> None:
     """Bring artifacts up to date: stale stages run, fresh ones are left alone.
 
@@ -57,9 +51,7 @@ def run(
 def stage(
     name: Annotated[str, typer.Argument(help="Its name, as in dvc.yaml: grammar.fill_in")],
     key: Annotated[str, typer.Argument(help="What it is fanned out over: a database's name.")] = "",
-    replay: Annotated[
-        bool, typer.Option("--replay", help="Ask no model: every call must be in a ledger.")
-    ] = False,
+    replay: Replay = False,
 ) -> None:
     """Run one stage and write its outputs, as `dvc repro` does; nothing is recorded.
 

@@ -11,3 +11,6 @@ Targets = Annotated[
     typer.Argument(metavar="[FLOW|STAGE]...", help="Flows or stages; everything where none is named."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, on stdout.")]
+Replay = Annotated[bool, typer.Option("--replay", help="Ask no model: every call must be in a ledger.")]
+BudgetUsd = Annotated[float | None, typer.Option(min=0, help="Stop before this has paid more.")]
+BudgetTokens = Annotated[int | None, typer.Option(min=0, help="Stop before this has used more.")]

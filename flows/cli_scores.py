@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli_options import Json
+from flows.cli_options import BudgetTokens, BudgetUsd, Json, Replay
 
 
 def score(
@@ -90,9 +90,9 @@ def evaluate(
     as_of: Annotated[
         str, typer.Option(metavar="LABEL", help="Ask anew under it; default: `evaluation.as_of`.")
     ] = "",
-    replay: Annotated[bool, typer.Option("--replay", help="Ask nobody: all must be in a ledger.")] = False,
-    budget_usd: Annotated[float | None, typer.Option(min=0, help="Stop before it has paid more.")] = None,
-    budget_tokens: Annotated[int | None, typer.Option(min=0, help="Stop before it has used more.")] = None,
+    replay: Replay = False,
+    budget_usd: BudgetUsd = None,
+    budget_tokens: BudgetTokens = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Default: data/evaluations/<system>-<hash>.")
     ] = None,

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from flows.cli_options import BudgetTokens, BudgetUsd, Replay
+
 app = typer.Typer(
     rich_markup_mode=None, no_args_is_help=True, help="Evaluate anew, and compare with the last good night."
 )
@@ -17,13 +19,9 @@ def once(
     as_of: Annotated[
         str | None, typer.Option(metavar="LABEL", help="The night's label; default: this minute, UTC.")
     ] = None,
-    replay: Annotated[bool, typer.Option("--replay", help="Ask nobody: all must be in a ledger.")] = False,
-    budget_usd: Annotated[
-        float | None, typer.Option(min=0, help="Stop before this night has paid more.")
-    ] = None,
-    budget_tokens: Annotated[
-        int | None, typer.Option(min=0, help="Stop before this night has used more.")
-    ] = None,
+    replay: Replay = False,
+    budget_usd: BudgetUsd = None,
+    budget_tokens: BudgetTokens = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
     """Ask what `nightly.assessments` names anew, now; exit 5 where it really fell.
