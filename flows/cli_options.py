@@ -12,5 +12,9 @@ Targets = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, on stdout.")]
 Replay = Annotated[bool, typer.Option("--replay", help="Ask no model: every call must be in a ledger.")]
-BudgetUsd = Annotated[float | None, typer.Option(min=0, help="Stop before this has paid more.")]
-BudgetTokens = Annotated[int | None, typer.Option(min=0, help="Stop before this has used more.")]
+BudgetUsd = Annotated[
+    float | None, typer.Option(min=0, help="Stop before it has paid more than so many dollars.")
+]
+BudgetTokens = Annotated[
+    int | None, typer.Option(min=0, help="Stop before it has used more than so many tokens.")
+]
