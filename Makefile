@@ -29,7 +29,7 @@ reproduce: $(STAMP) ## Rebuild the sample dataset from its shipped ledger, to th
 	@benchloom report
 
 test: check ## Run the checks and all tests but the drills
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist loadfile
 
 check: $(STAMP) ## Lint, format, types and import contracts
 	$(BIN)/ruff check .
