@@ -23,6 +23,7 @@ RAGCHECK = Paper(
         Step("ragcheck.correctness_page"),
         # Part II: conversations that seek the reference answer (section 3)
         Step("ragcheck.conversations", retries=1, tags=ASKS),
+        Step("ragcheck.conversation_canaries", retries=1, tags=ASKS),
         Step("ragcheck.guards"),
         Step("ragcheck.comparison"),
         Step("ragcheck.continuity_page"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,10 +16,15 @@ from tasks.systems.contract import Passage
 
 
 async def canaries(entry: Assessment, settings: Mapping[str, Any], ask: Ask) -> Drafts[CanaryRow]:
+    """Have every judge of Part I grade every canary."""
+    return await try_judges(entry.judges, settings, ask)
+
+
+async def try_judges(judges: Sequence[str], settings: Mapping[str, Any], ask: Ask) -> Drafts[CanaryRow]:
     """Have every judge grade every canary. Rows are named `<judge>/<canary>`."""
     judging = Judging.find(settings)
     rows = []
-    for name in entry.judges:
+    for name in judges:
 
         async def judge(canary: Canary, role: str = name) -> Answer[int]:
             answer = await _grade(canary, role, judging, ask)

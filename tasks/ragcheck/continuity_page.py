@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from tasks.artifacts.rows import Counts
+from tasks.judging.canaries import CanaryRow
 from tasks.ragcheck.agents import Conversing
+from tasks.ragcheck.believing import find_thresholds, tell_judge
 from tasks.ragcheck.entries import Continuity
 from tasks.ragcheck.page_parts import (
     Headline,
@@ -35,8 +37,10 @@ def continuity_page(
     conversations: list[Conversation],
     guards: list[Guard],
     comparison: list[Comparison],
+    conversation_canaries: list[CanaryRow],
     conversations_dropped: Path,
     conversations_calls: Path,
+    conversation_canaries_calls: Path,
     entry: Continuity,
     key: str,
     settings: Mapping[str, Any],
@@ -44,7 +48,17 @@ def continuity_page(
 ) -> Counts:
     """Write the page's folder."""
     turns = int(settings.get("ragcheck.conversations.turns", Conversing().turns))
-    calls = read_calls([conversations_calls])
+    calls = read_calls([conversations_calls, conversation_canaries_calls])
+    grades = [
+        each for talk in conversations for turn in talk.turns for each in (turn.grade, turn.final_grade)
+    ]
+    judge = tell_judge(
+        entry.judge,
+        [each.score for each in grades if each],
+        conversation_canaries,
+        (),
+        find_thresholds(settings),
+    )
     failed = sum(each.ended == FAILED for each in conversations)
     asked = {each.id: each for each in questions}
     tops = {"wscore": TOP_SCORE, "lscore": turns, "mscore": TOP_SCORE}
@@ -79,6 +93,7 @@ def continuity_page(
             "rows": _list_conversations(asked, conversations, guards),
         },
         calls=calls,
+        judges=[judge],
         told={
             "systems": entry.systems,
             "judge": entry.judge,

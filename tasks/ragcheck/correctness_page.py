@@ -10,8 +10,8 @@ from typing import Any
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Counts, Dropped
 from tasks.judging.canaries import CanaryRow
-from tasks.judging.trust import HumanAlpha, Thresholds
-from tasks.ragcheck.believing import tell_judge
+from tasks.judging.trust import HumanAlpha
+from tasks.ragcheck.believing import find_thresholds, tell_judge
 from tasks.ragcheck.entries import Assessment
 from tasks.ragcheck.page_parts import (
     Headline,
@@ -41,7 +41,6 @@ SUBTITLE = (
     "How right a system's answers are: judged against the reference answer, with contexts that the question "
     "retrieves (E2) and that question and reference retrieve together (E3), and held against people (E1)."
 )
-SECTION = "judging.thresholds."
 
 
 def correctness_page(
@@ -68,11 +67,17 @@ def correctness_page(
 ) -> Counts:
     """Write the page's folder."""
     calls = read_calls([answers_calls, contexts_calls, scores_calls, canaries_calls, baselines_calls])
-    found = {k.removeprefix(SECTION): v for k, v in settings.items() if k.startswith(SECTION)}
-    thresholds = Thresholds(**found)
+    thresholds = find_thresholds(settings)
     people = _find_alphas(correlations, entry) if ratings else {}
     judges = [
-        tell_judge(judge, scores, canaries, people.get(judge, ()), thresholds) for judge in entry.judges
+        tell_judge(
+            judge,
+            [each.score for each in scores if each.judge == judge],
+            canaries,
+            people.get(judge, ()),
+            thresholds,
+        )
+        for judge in entry.judges
     ]
     graded = [each for each in scores if each.score is not None]
     write_page(
@@ -97,9 +102,8 @@ def correctness_page(
             "rows": _list_answers(questions, answers, contexts, scores, baselines, ratings),
         },
         calls=calls,
-        warnings=[f"{each['name']}: {line}" for each in judges for line in each["warnings"]],
+        judges=judges,
         told={
-            "judges": judges,
             "tables": _make_tables(correlations, entry),
             "rated": bool(ratings),
             "drops": count_drops([questions_dropped, contexts_dropped, ratings_dropped]),

@@ -67,7 +67,7 @@ def make_figures(
     evaluated: Evaluated, system: str, thresholds: Thresholds, how: Resampling
 ) -> dict[str, Any]:
     """Compute what an evaluation came to, over all questions and per dataset where there are several."""
-    judge = tell_judge(JUDGE, evaluated.scores, evaluated.canaries, (), thresholds)
+    judge = tell_judge(JUDGE, [each.score for each in evaluated.scores], evaluated.canaries, (), thresholds)
     lines = correlations(
         list(evaluated.questions),
         list(evaluated.answers),

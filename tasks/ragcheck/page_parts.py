@@ -46,10 +46,14 @@ def write_page(
     browser: Mapping[str, Any],
     calls: Mapping[str, Any],
     told: Mapping[str, Any],
-    warnings: Sequence[str] = (),
+    judges: Sequence[Mapping[str, Any]],
     form: str = "",
 ) -> None:
-    """Write a page's folder, with the summary for the front page. form: a CSV to fill in, if there is one."""
+    """Write a page's folder, with the summary for the front page.
+
+    judges: what believing.tell_judge says of each. form: a CSV to fill in, if there is one.
+    """
+    warnings = [f"{each['name']}: {line}" for each in judges for line in each["warnings"]]
     summary = {
         **summarise(
             "assessment", flow="ragcheck", name=name, title=title, subtitle=subtitle, warnings=warnings
@@ -70,6 +74,7 @@ def write_page(
         subtitle=subtitle,
         figures=figures,
         warnings=warnings,
+        judges=judges,
         **told,
     )
 

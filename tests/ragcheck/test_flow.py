@@ -12,11 +12,12 @@ from tasks.artifacts.lineage import Lineage
 from tasks.artifacts.nodes import walk_nodes
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Dropped
+from tasks.judging.canaries import CanaryRow, read_canaries
 from tasks.ragcheck.rows import Comparison, Conversation, Correlation, Guard
 from tasks.reports.frame import RECORD
 from tests.ragcheck.scenes import make_project
 
-STAGES = 14
+STAGES = 15
 
 
 @pytest.fixture
@@ -145,6 +146,18 @@ def test_a_judge_that_people_contradict_warns_at_the_pages_head(project):
     warning = "judge: On 4 answers its agreement with people is -"
     assert warning in page
     assert page.index(warning) < page.index("<h1>")
+
+
+def test_the_judge_of_conversations_is_tried_on_canaries_without_part_one(project):
+    project.set(ragcheck__correctness={})
+    project.run()
+    assert not project.errors
+    rows = read_rows(project.root / "data/ragcheck/trial/conversation_canaries.parquet", CanaryRow)
+    assert len(rows) == len(read_canaries("score"))
+    page = (project.root / "data/reports/ragcheck/trial-continuity/index.html").read_text()
+    warning = "judge: The judge got "  # it grades at random here
+    assert page.index(warning) < page.index("<h1>")
+    assert page.index('id="judges"') > page.index("<h1>")
 
 
 def test_what_a_judge_leaves_unscored_warns_at_the_pages_head(project):

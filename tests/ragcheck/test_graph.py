@@ -21,6 +21,7 @@ ENTRIES = {
 PROMPTS = {
     "ragcheck.scores": {"grade"},
     "ragcheck.canaries": {"grade"},
+    "ragcheck.conversation_canaries": {"grade"},
     "ragcheck.conversations": {"grade", "compose", "finish", "ask_further"},
 }
 
