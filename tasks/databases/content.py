@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from sqlalchemy import Connection, column, select, table
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.sql import quoted_name
 
 from tasks.databases.columns import Column
@@ -152,9 +152,16 @@ def _read_table(connection: Connection, name: str, columns: Sequence[Column]) ->
     query = select(*map(column, names)).select_from(table(quoted_name(name, quote=True)))
     total, rows = 0, 0
     streamed = connection.execution_options(stream_results=True, yield_per=BATCH).execute(query)
-    for batch in streamed.partitions():
-        rows += len(batch)
-        total += sum(map(hash_row, batch))
+    result: Any = getattr(streamed.cursor, "_result", None)
+    try:
+        for batch in streamed.partitions():
+            rows += len(batch)
+            total += sum(map(hash_row, batch))
+    except DBAPIError:
+        # PyMySQL reads a result to its end when it is let go, and complains on stderr where the server went.
+        if hasattr(result, "unbuffered_active"):
+            result.unbuffered_active = False
+        raise
     return TableContent(columns=describe_columns(columns), rows=rows, sha256=f"{total % MODULUS:064x}")
 
 

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import gc
 import json
+import sys
 from pathlib import Path
 
 import pytest
+from sqlalchemy import make_url
 
 from flows.snapshots import find_servers, refresh_records
 from tasks.databases.columns import Column
@@ -11,6 +14,7 @@ from tasks.databases.content import Content, check_columns, load_record, read_co
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.reflection import reflect
 from tasks.errors import BadInput, DatabaseGone
+from tests.databases.gate import open_gate
 from tests.databases.servers import PASSWORD, Place
 
 
@@ -103,6 +107,28 @@ def test_a_server_that_is_gone_keeps_its_record(tmp_path: Path) -> None:
     refresh_records(servers, ["shop"], said.append)
     assert len(said) == 1
     assert said[0].endswith("until then its last record stands")
+
+
+def test_a_server_that_stops_while_its_tables_are_read_is_one_clear_error(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", said.append)  # what a driver says when a result is let go
+    address = make_url(place.entry.url or "")
+    whole = 0
+    for part in range(8):
+        with open_gate(address.host or "", address.port or 0) as gate:
+            url = address.set(host="127.0.0.1", port=gate.port).render_as_string(hide_password=False)
+            entry = place.entry.model_copy(update={"url": url})
+            if not part:
+                read_content(entry)
+                whole = gate.passed
+                continue
+            gate.limit = whole * part // 8
+            with pytest.raises(DatabaseGone, match=r"databases\.shop: the server does not answer"):
+                read_content(entry)
+    gc.collect()
+    assert not said
 
 
 def test_a_server_needs_a_file_for_its_record(tmp_path: Path) -> None:
