@@ -15,6 +15,15 @@ from tasks.files import write_beside
 
 Model = TypeVar("Model", bound=BaseModel)
 
+BY_NAME = frozenset(
+    {
+        "databases", "companies", "closed", "assessments", "systems", "roles", "models",
+        "run.endpoints", "run.prices", "run.systems",
+        "ragcheck.sets", "ragcheck.correctness", "ragcheck.continuity",
+    }
+)  # fmt: skip
+"""Sections of params.yaml whose keys are anybody's names, so that a new one is no mistake."""
+
 
 def find_project(start: Path | None = None) -> Path:
     """Find the project's folder: the nearest one upwards with dvc.yaml and params.yaml."""
@@ -64,7 +73,10 @@ def parse_value(params: Mapping[str, Any], key: str, hint: Any) -> Any:
 
 
 def set_params(root: Path, assignments: list[str]) -> None:
-    """Carry out `KEY=VALUE` edits in params.yaml, as `dvc exp run -S` does. Values are YAML."""
+    """Carry out `KEY=VALUE` edits in params.yaml, as `dvc exp run -S` does. Values are YAML.
+
+    A key must be there already, but for an entry of a section whose keys are names. Raises BadInput.
+    """
     from ruamel.yaml import YAML
 
     path = root / "params.yaml"
@@ -82,7 +94,8 @@ def set_params(root: Path, assignments: list[str]) -> None:
             if not isinstance(section, dict) or name not in section:
                 raise BadInput(f"--set {key}", f"params.yaml has no section {name!r}")
             section = section[name]
-        if not isinstance(section, dict) or last not in section:
+        new = ".".join(parents) in BY_NAME
+        if not isinstance(section, dict) or (last not in section and not new):
             known = ", ".join(map(str, section)) if isinstance(section, dict) else "no keys"
             raise BadInput(f"--set {key}", f"params.yaml has no such parameter (there: {known})")
         section[last] = yaml.safe_load(value)

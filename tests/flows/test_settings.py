@@ -35,6 +35,11 @@ def test_set_edits_in_place_and_keeps_comments(root):
     assert load_params(root)["run"]["workers"] == 2
 
 
+def test_set_adds_an_entry_where_the_keys_are_names(root):
+    set_params(root, ["roles.judge={temperature: 0.0, seed: 1}", "roles.judge.seed=2"])
+    assert load_params(root)["roles"]["judge"] == {"temperature": 0.0, "seed": 2}
+
+
 @pytest.mark.parametrize(
     ("assignment", "message"),
     [
