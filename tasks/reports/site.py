@@ -39,4 +39,6 @@ def _read_record(folder: Path) -> dict[str, Any]:
         record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise BadInput(path, "is no report's record", hint="run the report's stage") from error
+    if not isinstance(record, dict) or "part" not in record:
+        raise BadInput(path, "is the record of an older report", hint="run the report's stage")
     return record

@@ -51,6 +51,13 @@ def test_a_folder_without_a_report_is_named(tmp_path):
         write_index([tmp_path / "films"], tmp_path / "index.html")
 
 
+def test_a_record_of_an_older_kind_is_named(tmp_path):
+    folder = write_record(tmp_path / "films", "Films")
+    (folder / "report.json").write_text('{"flow": "grammar", "title": "Films"}', encoding="utf-8")
+    with pytest.raises(BadInput, match=r"films.report\.json: is the record of an older report"):
+        write_index([folder], tmp_path / "index.html")
+
+
 def test_embedded_json_closes_no_tag_and_reads_back():
     hostile = {"a": "</script><!-- & \u2028 \u2029"}
 
