@@ -90,7 +90,7 @@ def test_every_kind_of_fault_is_overcome_and_booked(tmp_path):
         server = LedgerServer(ledger, faults=1.0, seed=3)
         with serving(server.application()) as url:
             sent = send(
-                url, *requests, doubts=doubts, budget=budget, timeout_s=1.0, in_flight=60, breaker=100
+                url, *requests, doubts=doubts, budget=budget, timeout_s=8.0, in_flight=60, breaker=100
             )
     assert [each.entry.text for each in sent] == [f"answer to question {number}" for number in range(60)]
     assert {each.entry.attempts for each in sent} == {2}
