@@ -79,13 +79,18 @@ def describe_type(kind: pa.DataType) -> str:
 
 
 def check_rows(contract: Contract) -> Check:
-    """Make the frame of one artifact: the columns that are looked at, and one of problems for each rule."""
+    """Make the frame of one artifact: the columns that are looked at, and one of problems for each rule.
+
+    Raises ValueError where a rule has the name of a column.
+    """
     rules = [each for each in contract.expectations if isinstance(each, RowRule)]
     own = [each for each in contract.expectations if isinstance(each, Expectation)]
     columns = dict.fromkeys(["id", *(name for each in own for name in each.columns)])
     frame = pq.read_table(contract.path, columns=list(columns)).to_pandas()
     looked = {}
     for rule in rules:
+        if rule.name in frame:
+            raise ValueError(f"{contract.path.name}: the rule {rule.name} has the name of a column")
         problems = list(find_problems(contract.path, rule))
         looked[rule.name] = sum(each is not None for each in problems)
         frame[rule.name] = pd.Series([each or None for each in problems], dtype=object)

@@ -15,6 +15,7 @@ from tasks.grammar.closed_columns import group_columns
 from tasks.grammar.closed_entry import Closed, Renaming
 from tasks.grammar.draws import draw_letter
 from tasks.grammar.inventing import Invention, Inventor
+from tasks.grammar.rewriting import make_finder
 from tasks.grammar.shapes import Shape, shape_coined, shape_firm, shape_person, shape_place
 from tasks.models.ask import Ask
 
@@ -37,6 +38,7 @@ async def closed_names(entry: Closed, ask: Ask) -> Drafts[Renaming]:
         for old in values[name]:
             places[old].append(name)
     inventor = Inventor(ask, entry.tries, entry.sure, places)
+    find = make_finder(places)
     rows: list[Renaming] = []
     dropped: list[Dropped] = []
     counts: defaultdict[str, int] = defaultdict(int)
@@ -44,7 +46,7 @@ async def closed_names(entry: Closed, ask: Ask) -> Drafts[Renaming]:
     for old in sorted(places):
         kind = kinds[places[old][0]]
         room = min([len(old) + ROOM, *(longest[each] for each in places[old] if each in longest)])
-        found = await _invent(old, kind, room, inventor, entry.seed)
+        found = await _invent(old, kind, room, find, inventor, entry.seed)
         new = found.name
         if new is None:
             dropped.append(found.drop(make_id("name", old)))
@@ -68,9 +70,13 @@ async def closed_names(entry: Closed, ask: Ask) -> Drafts[Renaming]:
     return Drafts(rows, dropped)
 
 
-async def _invent(old: str, kind: str, room: int, inventor: Inventor, seed: int) -> Invention:
+async def _invent(
+    old: str, kind: str, room: int, find: Callable[[str], str], inventor: Inventor, seed: int
+) -> Invention:
     def fit(name: str) -> str:
-        return f"too_long: {name}" if len(name) > room else ""
+        if len(name) > room:
+            return f"too_long: {name}"
+        return f"holds_old: {name} holds {find(name)}" if find(name) else ""
 
     return await inventor.invent(
         "closed_name",

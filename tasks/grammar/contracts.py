@@ -9,23 +9,11 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tasks.artifacts.contracts import (
-    Contract,
-    Expectation,
-    Origins,
-    RowRule,
-    expect_keyed,
-    expect_match,
-    expect_no_match,
-    expect_no_nulls,
-    expect_unique,
-    raise_broken,
-)
+from tasks.artifacts.contracts import Expectation, RowRule, expect_match, expect_no_match
 from tasks.artifacts.export import draft_folder
 from tasks.artifacts.facts import name_beside
-from tasks.artifacts.parquet import read_rows
-from tasks.artifacts.rows import Counts, Dropped
-from tasks.artifacts.validation import validate
+from tasks.artifacts.parquet import read_sound_rows
+from tasks.artifacts.rows import Counts
 from tasks.databases.columns import Column
 from tasks.databases.content import unchanged
 from tasks.databases.entry import DatabaseEntry
@@ -50,8 +38,7 @@ from tasks.grammar.row_rules import (
     read_index,
 )
 from tasks.grammar.rows import Group, Question, SqlTemplate, TextTemplate
-from tasks.models.calls import Call
-from tasks.reports.contracts_page import write_contracts
+from tasks.reports.contract_stage import Rules, check_artifacts, expect_hash, settle
 
 ROWS: Mapping[str, type] = {
     "schema": Column,
@@ -65,7 +52,6 @@ ROWS: Mapping[str, type] = {
 }
 Section = TypeVar("Section", bound=BaseModel)
 AS_GROUP = ("sql", "sql_template", "answer", "answer_rows")
-HASH = r"^[0-9a-f]{16}$"
 
 
 class Contracts(BaseModel):
@@ -113,30 +99,19 @@ def contracts(
     made = (schema, sql_templates, text_templates, back_check, fill_in, unbalanced, balanced)
     corpus = (profiles, documents, true_documents, questions)
     paths = {path.stem: path for path in (*made, *corpus)}
-    dropped, calls = (
-        [path for path in (name_beside(each, kind) for each in paths.values()) if path.is_file()]
-        for kind in ("dropped", "calls")
-    )
-    artifacts = {
-        **{path: ROWS[stem] for stem, path in paths.items()},
-        **dict.fromkeys(dropped, Dropped),
-        **dict.fromkeys(calls, Call),
-    }
     sections = Sections(
         read_section(settings, "grammar.balanced", Balanced),
         read_section(settings, "grammar.documents", Documents),
         read_section(settings, "grammar.questions", Questions),
     )
-    with draft_folder(out) as folder:
-        with unchanged(database), SafeDatabase(database, params.limits) as safe:
-            findings = validate(
-                artifacts,
-                lambda: declare(paths, dropped, calls, safe, sections, params),
-                folder,
-            )
-        write_contracts(f"Contracts of {database.title or database.name}", findings, folder)
-    raise_broken(findings, out)
-    return Counts(sum(each.checked for each in findings), len(findings), {})
+    with draft_folder(out) as folder, unchanged(database), SafeDatabase(database, params.limits) as safe:
+        findings = check_artifacts(
+            f"Contracts of {database.title or database.name}",
+            {path: ROWS[stem] for stem, path in paths.items()},
+            lambda origins: declare(paths, safe, sections, params, origins),
+            folder,
+        )
+    return settle(findings, out)
 
 
 def read_section(settings: Mapping[str, Any], name: str, kind: type[Section]) -> Section:
@@ -147,31 +122,25 @@ def read_section(settings: Mapping[str, Any], name: str, kind: type[Section]) ->
 
 def declare(
     paths: Mapping[str, Path],
-    dropped: Sequence[Path],
-    calls: Sequence[Path],
     database: SafeDatabase,
     sections: Sections,
     params: Contracts,
-) -> list[Contract]:
+    origins: RowRule,
+) -> Rules:
     """Declare what must hold of the flow's rows. Columns are right by now; NULLs may still stand in them."""
-    columns = [
-        each
-        for each in read_rows(paths["schema"], Column)
-        if None not in (each.id, each.table, each.name, each.type)
-    ]
+    columns = read_sound_rows(paths["schema"], Column)
     templates = read_index(paths["sql_templates"], ["sql", "placeholders"])
     written = read_index(paths["text_templates"], ["sql_template", "criterion", "text"])
     texts = read_index(paths["back_check"], ["sql_template", "criterion", "text"])
     groups = read_index(paths["fill_in"], [*AS_GROUP, "fillings"])
-    origins = Origins(paths.values(), calls).rule()
     reruns = Rerun(database, columns, leave_out(paths["fill_in"], params.answers, params.seed)).rule()
     known = expect_known("sql_template_exists", "sql_template", "SQL template", templates)
     own: dict[str, Sequence[Expectation | RowRule]] = {
         "schema": [expect_references(each.id for each in columns)],
-        "sql_templates": [_expect_hash(), expect_template(columns), origins],
-        "text_templates": [_expect_hash(), known, expect_placeholders(templates), origins],
+        "sql_templates": [expect_hash(), expect_template(columns), origins],
+        "text_templates": [expect_hash(), known, expect_placeholders(templates), origins],
         "back_check": [
-            _expect_hash(),
+            expect_hash(),
             known,
             expect_same(
                 "as_written",
@@ -185,7 +154,7 @@ def declare(
             origins,
         ],
         "fill_in": [
-            _expect_hash(),
+            expect_hash(),
             known,
             expect_query(),
             expect_filled_sql(templates),
@@ -201,23 +170,15 @@ def declare(
     }
     documents_dropped = name_beside(paths["documents"], "dropped")
     corpus = declare_corpus(paths, documents_dropped, groups, sections.documents, sections.questions)
-    own |= {stem: [_expect_hash(), *rules, origins] for stem, rules in corpus.items()}
-    return [
-        *(Contract(path, (*expect_keyed(ROWS[stem]), *own[stem])) for stem, path in paths.items()),
-        *(Contract(path, (*expect_keyed(Dropped), origins)) for path in dropped),
-        *(Contract(path, (expect_unique("id"), *expect_no_nulls(["id"]))) for path in calls),
-    ]
-
-
-def _expect_hash() -> Expectation:
-    return expect_match("ids_are_hashes", "Its id is 16 hexadecimal digits.", "id", HASH)
+    own |= {stem: [expect_hash(), *rules, origins] for stem, rules in corpus.items()}
+    return {path: own[stem] for stem, path in paths.items()}
 
 
 def _expect_questions(
     known: RowRule, texts: Index, groups: Index, reruns: RowRule, origins: RowRule
 ) -> list[Expectation | RowRule]:
     return [
-        _expect_hash(),
+        expect_hash(),
         known,
         expect_known("text_exists", "text_template", "confirmed text", texts),
         expect_known("group_exists", "group", "group", groups),

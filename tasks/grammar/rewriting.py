@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 
 def rewrite(text: str, names: Mapping[str, str], people: Mapping[str, str] | None = None) -> str:
@@ -41,9 +41,20 @@ def keep_case(found: str, new: str, spelt: bool) -> str:
     return new.lower() if found.islower() else new
 
 
-def _compile(names: Mapping[str, str]) -> re.Pattern[str]:
+def make_finder(names: Iterable[str]) -> Callable[[str], str]:
+    """Make what finds the first of these names in a text, as `rewrite` does; "" where there is none."""
+    pattern = _compile(names)
+
+    def find(text: str) -> str:
+        match = pattern.search(text)
+        return match.group() if match else ""
+
+    return find
+
+
+def _compile(names: Iterable[str]) -> re.Pattern[str]:
     forms = []
-    for old in sorted(names, key=lambda each: (-len(each), each)):
+    for old in sorted(set(names), key=lambda each: (-len(each), each)):
         exact = re.escape(old)
         forms.append(f"(?i:{exact})" if " " in old else f"{exact}|{re.escape(old.upper())}")
     return re.compile(rf"(?<!\w)(?:{'|'.join(forms)})(?!\w)")

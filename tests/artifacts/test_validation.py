@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tasks.artifacts.checks import Check, describe_type
+from tasks.artifacts.checks import Check, check_rows, describe_type
 from tasks.artifacts.contracts import (
     Contract,
     Expectation,
@@ -119,3 +119,11 @@ def test_types_are_named_by_what_they_hold():
     item = pa.struct([("kind", pa.string()), ("place", pa.int64())])
     assert describe_type(pa.list_(pa.field("element", item))) == "list of {kind: string, place: int64}"
     assert describe_type(pa.list_(pa.field("item", item))) == "list of {kind: string, place: int64}"
+
+
+def test_a_rule_of_the_name_of_a_column_is_refused_before_it_hides_the_column(tmp_path):
+    path = tmp_path / "replies.parquet"
+    write_rows(path, Reply, REPLIES)
+    rule = RowRule("words", "", ("text",), lambda _: "")
+    with pytest.raises(ValueError, match="the rule words has the name of a column"):
+        check_rows(Contract(path, (*expect_keyed(Reply), rule)))

@@ -9,6 +9,7 @@ import subprocess
 import pytest
 import yaml
 
+from tasks.artifacts.contracts import read_findings
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Dropped
 from tasks.grammar.closed_entry import Renaming
@@ -50,8 +51,8 @@ def run(sample: Sample, *words: str) -> str:
 
 def test_switched_on_they_are_made_and_asked_about_and_replayed(tmp_path):
     sample = make_sample(tmp_path / "project")
-    targets = ("grammar.closed_documents", "grammar-fill-in@trial", "grammar-fill-in@trial_closed",
-               "grammar.company.reports")  # fmt: skip
+    targets = ("grammar.closed_contracts", "grammar-fill-in@trial", "grammar-fill-in@trial_closed",
+               "grammar.company.contracts")  # fmt: skip
     with answering(write_reply) as url:
         switch_on(sample, url)
         run(sample, *targets)
@@ -59,6 +60,8 @@ def test_switched_on_they_are_made_and_asked_about_and_replayed(tmp_path):
     people = read_rows(data / "companies/trial/employees.parquet", Employee)
     assert len(people) == 7
     assert len(read_rows(data / "companies/trial/projects.parquet", Project)) == 3
+    for folder in ("companies", "closed"):
+        assert {each.state for each in read_findings(data / folder / "trial/contracts")} == {"held"}
     documents = read_rows(data / "companies/trial/documents.parquet", Document)
     dropped = read_rows(data / "companies/trial/documents.dropped.parquet", Dropped)
     assert len(documents) == 3 + 1 + 3, dropped

@@ -90,6 +90,12 @@ def test_a_missing_value_is_named(world):
     assert broken["fill_in.no_nulls"] == (world.read("fill_in")[2]["id"],)
 
 
+@pytest.mark.parametrize(("stem", "column"), [("schema", "type"), ("profiles", "name")])
+def test_a_missing_value_is_named_in_what_other_rows_are_held_to(world, stem, column):
+    world.plant(stem, lambda rows: rows[-1].update({column: None}))
+    assert find_broken(world)[f"{stem}.no_nulls"] == (world.read(stem)[-1]["id"],)
+
+
 def test_a_column_of_another_type_is_named_and_no_row_is_read(world):
     schema = schema_of(Question)
     other = schema.set(schema.get_field_index("answer"), pa.field("answer", pa.int64()))
@@ -293,7 +299,7 @@ def test_a_document_that_is_too_short_or_too_long_is_named(world):
     assert broken["documents.words"] == (short, long)
     assert set(broken) == {"documents.words", "documents.facts_told"}
     (finding,) = [e for e in read_findings(world.folder / "contracts") if e.id == "documents.words"]
-    assert finding.details == ("has 1 words", "has 61 words")
+    assert finding.details == ("has 1 words; 8 to 60 are due", "has 61 words; 8 to 60 are due")
 
 
 def test_a_document_with_an_open_bracket_is_named(world):

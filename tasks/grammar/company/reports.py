@@ -22,6 +22,8 @@ from tasks.grammar.machine_reading import Reading, check_reading, missing_values
 from tasks.models.ask import Answer, Ask, Unparsed
 from tasks.systems.contract import Document
 
+MISSING = "facts_missing"
+"""Why a fact was dropped that no draft of its section said."""
 PER_FACT = (7, 36)
 """Least and greatest number of words of a section, for each of its facts."""
 WISHED = (12, 20)
@@ -162,11 +164,16 @@ def _settle(
     return Document(plan.id, plan.title, text, origin), left
 
 
+def name_unread(plan: Plan, fact: Fact) -> str:
+    """Name the dropped row that stands for a fact which is not read from a document."""
+    return make_id("unread", plan.id, fact.id)
+
+
 def _drop_fact(
     plan: Plan, fact: Fact, draft: Draft, reading: Reading | None, origin: tuple[Origin, ...]
 ) -> Dropped:
-    row = make_id("unread", plan.id, fact.id)
+    row = name_unread(plan, fact)
     what = f"{fact.attribute} of {fact.subject}: {', '.join(fact.values)}"
     if reading is None:
-        return Dropped(row, "facts_missing", f"{what}: {draft.problem}", origin)
+        return Dropped(row, MISSING, f"{what}: {draft.problem}", origin)
     return Dropped(row, "fact_unread", f"{what}, read as: {reading.answer}", origin)

@@ -48,69 +48,96 @@ def assemble(
     )
 
 
-def find_faults(whole: Whole) -> list[str]:
-    """Say what no engine's constraint can: each fault in a line, nothing where the company is sound."""
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong with one row of one part. part: the artifact's name, `employees`."""
+
+    part: str
+    row: str
+    says: str
+
+
+def find_faults(whole: Whole) -> list[Fault]:
+    """Find what no engine's constraint can; nothing where the company is sound."""
     return [*_check_names(whole), *_check_people(whole), *_check_projects(whole)]
 
 
-def _check_names(whole: Whole) -> Iterator[str]:
-    kinds = {
-        "employees": [each.name for each in whole.employees],
-        "companies": [whole.profile.name, *(each.name for each in whole.clients)],
-        "projects": [each.name for each in whole.projects],
-        "departments": whole.departments,
-        "services": whole.profile.services,
-    }
-    for kind, names in kinds.items():
-        for name, count in Counter(name.casefold() for name in names).items():
-            if count > 1:
-                yield f"{count} {kind} are called {name!r}"
+def _check_names(whole: Whole) -> Iterator[Fault]:
+    own = whole.profile
+    named = [
+        (
+            "company",
+            [
+                ("profile", own.id, own.name),
+                *(("clients", each.id, each.name) for each in whole.clients),
+            ],
+        ),
+        ("employee", [("employees", each.id, each.name) for each in whole.employees]),
+        ("project", [("projects", each.id, each.name) for each in whole.projects]),
+        ("department", [("employees", each.id, each.department) for each in whole.employees if each.leads]),
+        ("service", [("profile", own.id, each) for each in own.services]),
+    ]
+    for kind, rows in named:
+        counts = Counter(name.casefold() for _, _, name in rows)
+        for part, row, name in rows:
+            if counts[name.casefold()] > 1:
+                yield Fault(part, row, f"{name!r} is the name of more than one {kind}")
 
 
-def _check_people(whole: Whole) -> Iterator[str]:
+def _check_people(whole: Whole) -> Iterator[Fault]:
     numbers = {each.number: each for each in whole.employees}
-    if len(numbers) < len(whole.employees):
-        yield "two employees have one number"
-    tops = [each.name for each in whole.employees if each.supervisor is None]
-    if len(tops) != 1:
-        yield f"{len(tops)} employees have no supervisor"
+    counts = Counter(each.number for each in whole.employees)
+    tops = [each for each in whole.employees if each.supervisor is None]
+    heads = Counter(each.department for each in whole.employees if each.leads)
     for each in whole.employees:
-        if each.supervisor is None:
-            continue
-        above = numbers.get(each.supervisor)
-        if above is None:
-            yield f"{each.name}'s supervisor does not exist"
-        elif above.number >= each.number:
-            yield f"{each.name} is led by somebody below them"
-        elif not each.leads and above.department != each.department:
-            yield f"{each.name} is led from another department"
-    for department in whole.departments:
-        heads = sum(each.leads for each in whole.employees if each.department == department)
-        if heads != 1:
-            yield f"{department} has {heads} heads"
+        if counts[each.number] > 1:
+            yield Fault("employees", each.id, f"{each.name} shares number {each.number}")
+        if len(tops) != 1 and (not tops or each in tops):
+            yield Fault("employees", each.id, f"{len(tops)} employees have no supervisor")
+        if heads[each.department] != 1:
+            yield Fault("employees", each.id, f"{each.department} has {heads[each.department]} heads")
+        if each.supervisor is not None and (wrong := _check_supervisor(each, numbers.get(each.supervisor))):
+            yield Fault("employees", each.id, f"{each.name} {wrong}")
 
 
-def _check_projects(whole: Whole) -> Iterator[str]:
+def _check_supervisor(employee: Employee, above: Employee | None) -> str:
+    if above is None:
+        return "has a supervisor who does not exist"
+    if above.number >= employee.number:
+        return "is led by somebody below them"
+    if not employee.leads and above.department != employee.department:
+        return "is led from another department"
+    return ""
+
+
+def _check_projects(whole: Whole) -> Iterator[Fault]:
     staff = {each.number: each for each in whole.employees}
     clients = {each.number: each for each in whole.clients}
     for each in whole.projects:
-        team = [each.director, each.manager, *each.members]
-        if len(set(team)) < len(team):
-            yield f"{each.name} has somebody twice"
-        if any(number not in staff for number in team):
-            yield f"{each.name} has staff that do not exist"
-        elif any(staff[number].hired > each.start for number in team):
-            yield f"{each.name} has staff hired after its start"
-        if each.client not in clients:
-            yield f"{each.name}'s client does not exist"
-        elif str(clients[each.client].since) > each.start[:4]:
-            yield f"{each.name} is older than its client's first year"
-        if each.service not in whole.profile.services:
-            yield f"{each.name}'s service is not offered"
-        if each.start >= each.end:
-            yield f"{each.name} ends before it starts"
-        if each.budget <= 0:
-            yield f"{each.name}'s budget is not positive"
+        for wrong in _check_project(each, staff, clients, whole.profile.services):
+            yield Fault("projects", each.id, f"{each.name} {wrong}")
+
+
+def _check_project(
+    project: Project, staff: Mapping[int, Employee], clients: Mapping[int, Client], services: Sequence[str]
+) -> Iterator[str]:
+    team = [project.director, project.manager, *project.members]
+    if len(set(team)) < len(team):
+        yield "has somebody twice"
+    if any(number not in staff for number in team):
+        yield "has staff that do not exist"
+    elif any(staff[number].hired > project.start for number in team):
+        yield "has staff hired after its start"
+    if project.client not in clients:
+        yield "has a client that does not exist"
+    elif str(clients[project.client].since) > project.start[:4]:
+        yield "is older than its client's first year"
+    if project.service not in services:
+        yield "is of a service that is not offered"
+    if project.start >= project.end:
+        yield "ends before it starts"
+    if project.budget <= 0:
+        yield "has a budget that is not positive"
 
 
 def tabulate(whole: Whole) -> dict[str, list[dict[str, Cell]]]:

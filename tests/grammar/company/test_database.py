@@ -1,7 +1,6 @@
 """One schema on three engines: the same content, and the same inserts refused."""
 
 import asyncio
-import dataclasses
 import sqlite3
 
 import pytest
@@ -11,8 +10,6 @@ from sqlalchemy.exc import DBAPIError
 from tasks.databases.content import read_content
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.reflection import reflect
-from tasks.errors import StageFailed
-from tasks.grammar.company.database import database
 from tasks.grammar.fill_in import FillIn, fill_in
 from tasks.grammar.sql_templates import SqlTemplates, sql_templates
 from tests.databases.servers import PASSWORD, PASSWORD_ENV, open_place
@@ -169,27 +166,3 @@ def test_the_same_company_gives_the_same_bytes(scene, tmp_path):
     assert names == ["company.sqlite", "mariadb.sql", "postgresql.sql"]
     for name in names:
         assert (first / name).read_bytes() == (second / name).read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("part", "change", "fault"),
-    [
-        ("projects", {"client": 99}, "client does not exist"),
-        ("projects", {"manager": 99}, "staff that do not exist"),
-        ("projects", {"end": "2001-01-01"}, "ends before it starts"),
-        ("projects", {"start": "2001-01-01"}, "staff hired after its start"),
-        ("projects", {"budget": 0}, "not positive"),
-        ("projects", {"service": "Magic"}, "is not offered"),
-        ("projects", {"name": "SAME"}, "2 projects are called 'same'"),
-        ("employees", {"supervisor": 99}, "supervisor does not exist"),
-        ("employees", {"department": "Elsewhere"}, "led from another department"),
-    ],
-)
-def test_parts_that_do_not_fit_together_are_refused(scene, tmp_path, part, change, fault):
-    parts = {**scene.parts, part: sorted(scene.parts[part], key=lambda each: each.number)}
-    if "name" in change:
-        parts[part][0] = dataclasses.replace(parts[part][0], name="Same")
-    parts[part] = [*parts[part][:-1], dataclasses.replace(parts[part][-1], **change)]
-    with pytest.raises(StageFailed, match=fault):
-        database(*(parts[name] for name in ("profile", "employees", "clients", "projects")), tmp_path / "out")
-    assert not (tmp_path / "out").exists()
