@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,6 @@ from tasks.grammar.company.rows import Client, Employee, Position, Profile, Proj
 from tasks.grammar.company.settings import Company, Reports
 from tasks.grammar.company.whole import Fault, Whole, assemble, find_faults
 from tasks.grammar.corpus_contracts import expect_lengths, expect_readable, expect_told
-from tasks.grammar.row_rules import expect_known
 from tasks.reports.contract_stage import Rules, check_artifacts, expect_hash, settle
 from tasks.systems.contract import Document
 
@@ -121,6 +120,17 @@ def expect_written(plans: Sequence[Plan], documents: Path) -> RowRule:
     return RowRule("documents_exist", says, ("id",), lambda _: problem)
 
 
+def expect_planned(planned: Collection[str]) -> RowRule:
+    """Expect a document to be one that the company should have."""
+    says = "It is one of the documents that this company should have."
+    return RowRule(
+        "planned",
+        says,
+        ("id",),
+        lambda record: "" if record["id"] in planned else "is none of this company's",
+    )
+
+
 def declare_documents(
     plans: Sequence[Plan], documents: Path, reports: Reports
 ) -> list[Expectation | RowRule]:
@@ -134,7 +144,7 @@ def declare_documents(
         if (row := name_unread(plan, fact)) in dropped
     }
     return [
-        expect_known("planned", "id", "document of this company", facts),
+        expect_planned(facts),
         expect_lengths({each.id: each.words for each in plans if each.words}),
         expect_no_match("no_bracket_left", "No bracket stands in it.", "text", r"[\[\]{}<>]"),
         expect_told(facts, {each for each, reason in left.items() if reason == MISSING}),
