@@ -11,7 +11,7 @@ from pymysql.constants import FIELD_TYPE
 from pymysql.converters import conversions
 from pymysql.cursors import SSCursor
 
-from tasks.databases.server_child import Privileged
+from tasks.databases.server_engine import Privileged
 
 ORPHAN_S = 3_600
 """When the server itself ends a stream whose reader was killed; the reader's own alarm comes far earlier."""

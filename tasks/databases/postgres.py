@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 from psycopg.types.string import TextLoader
 
-from tasks.databases.server_child import Privileged
+from tasks.databases.server_engine import Privileged
 
 AS_TEXT = (
     "date",

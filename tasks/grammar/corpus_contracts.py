@@ -6,7 +6,7 @@ A database without an entry in `grammar.profiles.entities` has these artifacts t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tasks.artifacts.contracts import (
@@ -20,9 +20,16 @@ from tasks.artifacts.contracts import (
 from tasks.artifacts.parquet import read_sound_rows
 from tasks.artifacts.rows import Dropped
 from tasks.grammar.assessed import AskedQuestion
+from tasks.grammar.document_rules import (
+    Facts,
+    Lost,
+    expect_lengths,
+    expect_no_bracket,
+    expect_readable,
+    expect_told,
+)
 from tasks.grammar.documents import UNREAD, Documents
-from tasks.grammar.facts import Fact, Profile
-from tasks.grammar.machine_reading import missing_values
+from tasks.grammar.facts import Profile
 from tasks.grammar.questions import Questions
 from tasks.grammar.row_rules import Index, expect_known, expect_same, read_index
 from tasks.grammar.true_documents import TrueDocument
@@ -34,10 +41,6 @@ ROWS: Mapping[str, type] = {
     "true_documents": TrueDocument,
     "questions": AskedQuestion,
 }
-Facts = Mapping[str, Sequence[Fact]]
-"""What is to be told, by the id of the document that tells it."""
-Lost = Collection[tuple[str, str]]
-"""A document's id, and that of a fact which is not read from it."""
 AS_QUESTION = ("group", "criterion", "question", "answer", "sql_template", "text_template")
 
 
@@ -60,7 +63,7 @@ def declare_corpus(
             expect_known("profile_exists", "id", "profile", profiles),
             expect_one_each(paths["documents"], profiles),
             expect_lengths(dict.fromkeys(profiles, documents.words)),
-            expect_no_match("no_bracket_left", "No bracket stands in it.", "text", r"[\[\]{}<>]"),
+            expect_no_bracket(),
             expect_told(facts),
             expect_readable(facts, find_lost(facts, dropped), documents.readable),
         ],
@@ -106,44 +109,6 @@ def expect_one_each(path: Path, profiles: Mapping[str, Profile]) -> RowRule:
         return f"is one of {count} of {profile.table} {', '.join(profile.key)}"
 
     return RowRule("one_per_entity", "No other is of the same row of the same table.", ("id",), check)
-
-
-def expect_lengths(bounds: Mapping[str, tuple[int, int]]) -> RowRule:
-    """Expect a document to have so many words: least and greatest, by its id."""
-
-    def check(record: Record) -> str:
-        words = len(record["text"].split())
-        least, most = bounds.get(record["id"], (words, words))
-        return "" if least <= words <= most else f"has {words:,} words; {least:,} to {most:,} are due"
-
-    return RowRule("words", "It is as long as it should be.", ("id", "text"), check)
-
-
-def expect_told(facts: Facts, left_out: Lost = frozenset()) -> RowRule:
-    """Expect a document to name every value of its facts, as the stage that wrote it does."""
-
-    def check(record: Record) -> str:
-        for fact in facts.get(record["id"], ()):
-            missing = missing_values(record["text"], fact)
-            if missing and (record["id"], fact.id) not in left_out:
-                return f"does not name {fact.attribute}: {', '.join(missing)}"
-        return ""
-
-    return RowRule("facts_told", "It names every value of its facts.", ("id", "text"), check)
-
-
-def expect_readable(facts: Facts, lost: Lost, least: float) -> RowRule:
-    """Expect a reader to have found so many of a document's facts. lost: those that none found."""
-
-    def check(record: Record) -> str:
-        own = facts.get(record["id"], ())
-        unread = [each for each in own if (record["id"], each.id) in lost]
-        if len(own) - len(unread) >= least * len(own):
-            return ""
-        return f"{len(own) - len(unread)} of {len(own)} facts were read, not {unread[0].attribute}"
-
-    says = f"A reader found at least {100 * least:g}% of its facts in it."
-    return RowRule("facts_read", says, ("id",), check)
 
 
 def find_lost(facts: Facts, dropped: Sequence[Dropped]) -> Lost:

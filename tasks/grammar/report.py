@@ -13,7 +13,8 @@ from tasks.grammar.browser import make_browser
 from tasks.grammar.yields import CriterionYield, count_templates, count_yields, describe_drops
 from tasks.reports.calls import read_calls
 from tasks.reports.contracts import open_contracts
-from tasks.reports.page import Bar, Chart, Example, Figure, Report, write_report
+from tasks.reports.page import write_report
+from tasks.reports.report import Bar, Chart, Example, Figure, Report
 
 EXAMPLES = 12
 """How many dropped rows are shown of each reason."""

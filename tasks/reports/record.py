@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tasks.artifacts.basis import Basis, Selection
 from tasks.artifacts.facts import ArtifactFacts, Tally, tally_calls
 from tasks.reports.frame import summarise
-
-if TYPE_CHECKING:
-    from tasks.reports.page import Report
+from tasks.reports.report import Report
 
 
 def write_record(report: Report) -> str:

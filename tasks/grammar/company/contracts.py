@@ -11,7 +11,6 @@ from tasks.artifacts.contracts import (
     Expectation,
     Record,
     RowRule,
-    expect_no_match,
     read_ids,
     read_records,
 )
@@ -24,7 +23,7 @@ from tasks.grammar.company.reports import MISSING, name_unread
 from tasks.grammar.company.rows import Client, Employee, Position, Profile, Project
 from tasks.grammar.company.settings import Company, Reports
 from tasks.grammar.company.whole import Fault, Whole, assemble, find_faults
-from tasks.grammar.corpus_contracts import expect_lengths, expect_readable, expect_told
+from tasks.grammar.document_rules import expect_lengths, expect_no_bracket, expect_readable, expect_told
 from tasks.reports.contract_stage import Rules, check_artifacts, expect_hash, settle
 from tasks.systems.contract import Document
 
@@ -146,7 +145,7 @@ def declare_documents(
     return [
         expect_planned(facts),
         expect_lengths({each.id: each.words for each in plans if each.words}),
-        expect_no_match("no_bracket_left", "No bracket stands in it.", "text", r"[\[\]{}<>]"),
+        expect_no_bracket(),
         expect_told(facts, {each for each, reason in left.items() if reason == MISSING}),
         expect_readable(facts, left.keys(), reports.readable),
     ]
