@@ -10,8 +10,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from dvc.lock import LockError
-from dvc.rwlock import rwlock
+import dvc.rwlock
+from dvc.exceptions import DvcException
 
 from tasks.files import write_beside
 
@@ -36,6 +36,18 @@ class WholeFiles:
             yield file
 
 
+edit_in_place = dvc.rwlock._edit_rwlock
+
+
+def edit_whole(lock_dir: str, fs: Any, hardlink: bool) -> Any:
+    """Edit DVC's lock file as DVC does, through `WholeFiles`."""
+    return edit_in_place(lock_dir, WholeFiles(fs), hardlink)
+
+
+# DVC holds paths for a moment of its own too, in all that it does with a stage.
+dvc.rwlock._edit_rwlock = edit_whole
+
+
 class PathLocks:
     """Holds paths for several stages at once.
 
@@ -46,7 +58,6 @@ class PathLocks:
 
     def __init__(self, repo: Any) -> None:
         self.repo = repo
-        self.files = WholeFiles(repo.fs)
         self.counts: Counter[tuple[str, str]] = Counter()
         self.groups: list[tuple[ExitStack, frozenset[tuple[str, str]]]] = []
         self.mutex = threading.Lock()
@@ -59,9 +70,9 @@ class PathLocks:
             new = [item for item in wanted if not self.counts[item]]
             stack = ExitStack()
             stack.enter_context(
-                rwlock(
+                dvc.rwlock.rwlock(
                     self.repo.tmp_dir,
-                    self.files,
+                    self.repo.fs,
                     " ".join(sys.argv),
                     [path for mode, path in new if mode == "read"],
                     [path for mode, path in new if mode == "write"],
@@ -78,6 +89,7 @@ class PathLocks:
                 for group in list(self.groups):
                     if not any(self.counts[item] for item in group[1]):
                         self.groups.remove(group)
-                        # A path that cannot be released now is free once this process has ended.
-                        with suppress(OSError, LockError):
+                        # A path that cannot be released now is free once this process has ended. What is
+                        # not let go of here DVC would let go of at the interpreter's end, and hang there.
+                        with suppress(OSError, DvcException, AssertionError):
                             group[0].close()

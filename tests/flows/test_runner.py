@@ -127,6 +127,35 @@ def test_a_lock_file_that_was_cut_short_is_named_with_what_to_do(project):
     recorder.close()
 
 
+def test_a_lock_file_that_is_cut_short_while_paths_are_held_leaves_none_of_them_held(project):
+    recorder = Recorder(project.root)
+    file = project.root / ".dvc" / "tmp" / "rwlock"
+    with recorder.locks.hold(["/a"], []):
+        with recorder.locks.hold(["/b"], ["/c"]):
+            file.write_text('{"read": {')
+        assert len(recorder.locks.groups) == 1
+    assert recorder.locks.groups == []
+    recorder.close()
+
+
+def test_dvc_too_leaves_its_lock_file_whole_on_a_full_disk(project, monkeypatch):
+    recorder = Recorder(project.root)
+    file = project.root / ".dvc" / "tmp" / "rwlock"
+    with recorder.hold("first"):
+        before = file.read_text()
+
+        def write_half(content, file):
+            file.write('{"read": {')
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr("dvc.rwlock.json.dump", write_half)
+        with pytest.raises(OSError, match="No space left"), recorder.repo.lock:
+            recorder.stages["first"].changed_outs()
+        monkeypatch.undo()
+        assert file.read_text() == before
+    recorder.close()
+
+
 def test_a_full_disk_is_known_however_it_is_wrapped():
     full = OSError(errno.ENOSPC, "No space left on device", "data/a.parquet")
     wrapped = StageFailed("a: cannot be saved")
