@@ -120,8 +120,7 @@ def print_figures(figures: Mapping[str, Any]) -> None:
         ),
         highlight=False,
     )
-    closed = counts["grounded"] > 0
-    modes = [mode for mode in figures["rates"] if closed or mode != "closed"]
+    modes = list(figures["rates"])
     table = Table("criterion", "scored", "figure", *(Column(mode, no_wrap=True) for mode in modes))
     for name, part in figures["rates"]["open"].items():
         head = [escape(clean(name)), f"{part['n_scored']}/{part['n']}"]
@@ -129,8 +128,14 @@ def print_figures(figures: Mapping[str, Any]) -> None:
             table.add_row(*head, label, *(spell(figures["rates"][mode][name], rate) for mode in modes))
             head = ["", ""]
     console.print(table)
-    if not closed:
+    if "closed" not in modes:
         console.print("True or retrieved documents are not known: there is no closed mode.", highlight=False)
+    elif counts["grounded"] < counts["rows"]:
+        console.print(
+            f"True and retrieved documents are known of {counts['grounded']} of {counts['rows']} questions; "
+            "the others count in closed mode as they do in open mode.",
+            highlight=False,
+        )
     for mode, tests in (figures["hypothesis"] or {}).items():
         if contrast := tests["rates"].get("accuracy"):
             console.print(

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -121,8 +122,10 @@ def run_stage(run: Run, node: Node, folder: Path) -> None:
 def settle_night(run: Run, assessment: str, names: Sequence[str], label: str, rule: AlarmRule) -> Night:
     """Compare an assessment's night with the last accepted one, and write both down."""
     history = read_history(run.root)
-    good = [each for each in history if each["assessment"] == assessment and each["accepted"]]
-    before = next((each["label"] for each in reversed(good) if each["label"] != label), None)
+    own = [each for each in history if each["assessment"] == assessment]
+    # A night that is run again is held against what it was held against then, not against a later one.
+    past = list(takewhile(lambda each: each["label"] != label, own))
+    before = next((each["label"] for each in reversed(past) if each["accepted"]), None)
     outs = [out for name in names for out in run.recorder.nodes[name].outs]
     earlier = read_scores(run.root, outs, before) if before else []
     change = compare_nights(earlier, read_scores(run.root, outs, label), rule)
@@ -163,10 +166,12 @@ def write_night(root: Path, night: Night, history: list[dict[str, Any]]) -> None
     own = asdict(night)
     folder = root / FOLDER / night.label
     write_text(folder / f"{night.assessment}.json", json.dumps(own, indent=1, sort_keys=True) + "\n")
-    others = [
-        each for each in history if (each["label"], each["assessment"]) != (night.label, night.assessment)
-    ]
-    nights = [*others, own]
+    names = [(each["label"], each["assessment"]) for each in history]
+    nights = list(history)
+    if (night.label, night.assessment) in names:
+        nights[names.index((night.label, night.assessment))] = own
+    else:
+        nights.append(own)
     write_text(root / FOLDER / HISTORY, json.dumps(nights, indent=1, sort_keys=True) + "\n")
     write_page(root / FOLDER / "index.html", nights)
 

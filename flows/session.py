@@ -28,7 +28,7 @@ class Session:
 
     def __init__(self, caller: Caller, roles: Mapping[str, Role], identities: Mapping[str, str]) -> None:
         self.caller, self.roles, self.identities = caller, roles, identities
-        self._reporter = None if caller.replay else Reporter(caller.tally.look)
+        self._reporter = None if caller.replay else Reporter(caller.look)
 
     def make_ask(self, stage: str, prompts: Path, epoch: str) -> StageAsk:
         """Make the `ask` of a stage that runs."""

@@ -15,6 +15,9 @@ from tasks.artifacts.nodes import Node
 JSON_COLUMNS = ("messages", "decoding", "constraint")
 """Columns of a calls artifact that hold JSON."""
 
+SYSTEM = "system"
+"""The role of a call that went to a system under test, whose name stands for the model."""
+
 
 @dataclass
 class Makers:
@@ -70,10 +73,11 @@ class Makers:
         stage = self.graph.find_writer(path) if self.graph else None
         parents = []
         if stage is not None:
-            role = f"roles.{record.get('role')}"
-            summary["params"] = {role: stage.params[role]} if role in stage.params else {}
-            if role not in stage.params:
-                self.report(f"call {key}", f"its stage {stage.name} has no parameters {role} in dvc.lock")
+            role = record.get("role")
+            asked = f"systems.{record.get('model')}" if role == SYSTEM else f"roles.{role}"
+            summary["params"] = find_params(stage.params, asked)
+            if not summary["params"]:
+                self.report(f"call {key}", f"its stage {stage.name} has no parameters {asked} in dvc.lock")
         if record.get("prompt"):
             parents.append(self._trace_prompt(key, stage, record))
         if stage is not None:
@@ -133,6 +137,15 @@ class Makers:
                 f"it read {read.path} of md5 {read.md5}, which was written anew since (md5 {written.md5})",
                 "benchloom run",
             )
+
+
+def find_params(params: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Find parameters by their dotted name, where they stand by it or inside those of a section."""
+    if name in params:
+        return {name: params[name]}
+    section, _, own = name.partition(".")
+    whole = params.get(section)
+    return {name: whole[own]} if isinstance(whole, Mapping) and own in whole else {}
 
 
 def _read_json(text: object) -> object:

@@ -79,6 +79,12 @@ def make_figures(
         if len(criteria) == 2
         else None,
     }
+    if not figures["counts"]["grounded"]:
+        # Without true and retrieved documents closed mode would be open mode once more.
+        for section in ("rates", "gaps", "attribution", "hypothesis"):
+            figures[section] = figures[section] and {
+                mode: each for mode, each in figures[section].items() if mode != "closed"
+            }
     rounded: dict[str, Any] = round_figures(figures)
     return rounded
 

@@ -10,7 +10,7 @@ import asyncio
 import threading
 from collections.abc import Coroutine, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from tasks.models.ask import Request, Send
@@ -20,7 +20,7 @@ from tasks.models.claims import Claims
 from tasks.models.client import Client, Sent
 from tasks.models.entries import Entry
 from tasks.models.ledger import Ledger
-from tasks.models.progress import Tally
+from tasks.models.progress import Progress, Tally
 from tasks.models.settings import BatchMode
 from tasks.models.systems import Systems
 
@@ -69,6 +69,13 @@ class Caller:
     def replay(self) -> bool:
         """Whether only recorded calls may be used."""
         return self._client is None
+
+    def look(self) -> Progress:
+        """Look how far the calls are, and which endpoints fail."""
+        doors = [each for each in (self._client, self._systems) if each is not None]
+        return replace(
+            self.tally.look(), troubles=tuple(line for door in doors for line in door.list_troubles())
+        )
 
     def recall(self, key: str) -> Entry | None:
         """Look a call up without asking anybody."""

@@ -141,6 +141,10 @@ class Client:
         for line in self._lines.values():
             await line.close()
 
+    def list_troubles(self) -> list[str]:
+        """Say which endpoints give nothing but failures."""
+        return [each for line in list(self._lines.values()) if (each := line.gate.trouble)]
+
     def line(self, model: str) -> Line:
         """Give a model's endpoint. Raises BadInput where none is set up."""
         if model not in self._lines:

@@ -21,6 +21,7 @@ from tasks.models.settings import SystemRun, read_secret
 BLOCK = 1 << 16
 MOST_REDIRECTS = 3
 KEEPS_THE_BODY = frozenset({307, 308})
+NO_KEY = 401
 SAID = 300
 """Characters of what a failing system said that are kept."""
 
@@ -184,10 +185,13 @@ def _judge_connection(error: BaseException) -> Failure:
 
 def _judge_status(reply: aiohttp.ClientResponse, text: str) -> Failure:
     said = " ".join(text[:SAID].split())
-    problem = f"answered {reply.status}: {said}"
+    problem = f"answered {reply.status}" + (f": {said}" if said else "")
     wait_s = read_retry_after(reply.headers)
     if reply.status == THROTTLED:
         return Failure(problem, retry=True, paid=False, wait_s=wait_s, kind="throttled")
     if reply.status in RETRIED or reply.status >= 500:
         return Failure(problem, retry=True, paid=True, wait_s=wait_s, kind="broken")
+    if reply.status == NO_KEY:
+        # Whoever is not let in has learnt nothing of the system.
+        return Failure(f"{problem}; is its key_env right?", retry=False, paid=False, kind="refused")
     return _refuse(problem)

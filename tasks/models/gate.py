@@ -1,8 +1,9 @@
 """One endpoint's queue: who may send now, and how the endpoint's own words change that.
 
-First come, first served. A sending is let in when fewer are under way than allowed, when both
-buckets of the minute hold enough, and when the circuit is closed. What is allowed falls by half
-with a 429 and grows by one per round of answers up to the endpoint's `in_flight`.
+First come, first served; a system's question that is sent again comes before new ones. A sending is
+let in when fewer are under way than allowed, when both buckets of the minute hold enough, and when the
+circuit is closed. What is allowed falls by half with a 429 and grows by one per round of answers up to
+the endpoint's `in_flight`.
 """
 
 from __future__ import annotations
@@ -83,13 +84,24 @@ class Gate:
         """How many may be under way now: one while the circuit is being tried again."""
         return 1 if self._failures >= self._endpoint.breaker else int(self._allowed)
 
-    async def enter(self, tokens: int) -> Ticket:
-        """Wait for a turn. tokens: the most that the sending may use.
+    @property
+    def trouble(self) -> str:
+        """Say that the endpoint gives nothing but failures, and since when; "" where it does not."""
+        if self._failures < 2:
+            return ""
+        seconds = time.monotonic() - self._failing_since
+        return f"{self._name}: {self._failures} failures in a row, for {seconds:.0f} s"
+
+    async def enter(self, tokens: int, *, again: bool = False) -> Ticket:
+        """Wait for a turn. tokens: the most that the sending may use. again: it comes before new ones.
 
         Raises ModelFailed where the endpoint has given nothing but failures for its whole deadline.
         """
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._queue.append((turn, tokens))
+        if again:
+            self._queue.appendleft((turn, tokens))
+        else:
+            self._queue.append((turn, tokens))
         self._let_in()
         ticket = Ticket(0.0, tokens)
         try:

@@ -25,6 +25,8 @@ class Progress:
     per_second: float
     usd: float
     tokens: int
+    troubles: tuple[str, ...] = ()
+    """Endpoints that give nothing but failures, a line each."""
 
     @property
     def left_s(self) -> float | None:
@@ -35,10 +37,11 @@ class Progress:
         """Write it as one line for people."""
         left = "unknown" if self.left_s is None else f"about {format_time(self.left_s)}"
         failed = f", {self.failed} failed" if self.failed else ""
-        return (
+        line = (
             f"calls: {self.answered} answered{failed}, {self.waiting} waiting, "
             f"{self.per_second:.1f} a second, {self.tokens:,} tokens, ${self.usd:.4f}, time left {left}"
         )
+        return "; ".join([line, *self.troubles])
 
 
 @dataclass

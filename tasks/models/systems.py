@@ -1,8 +1,9 @@
 """Puts requests to systems under test: their queue, retries, a deadline, and what a failure means.
 
 A system that gives a wrong reply, or none in time, has failed at that question: the call is recorded
-as failed, with the reason as its text. One that cannot be reached, or only says that it has too much
-to do, says nothing about itself: then the stage fails, and goes on from there when it is run again.
+as failed, with the reason as its text. One that cannot be reached, does not let us in, or only says that
+it has too much to do, says nothing about itself: then the stage fails, and goes on from there when it is
+run again.
 """
 
 from __future__ import annotations
@@ -92,6 +93,10 @@ class Systems:
         for line in self._lines.values():
             await line.door.close()
 
+    def list_troubles(self) -> list[str]:
+        """Say which systems give nothing but failures."""
+        return [each for line in list(self._lines.values()) if (each := line.gate.trouble)]
+
     def line(self, name: str) -> SystemLine:
         """Give a system's queue and door; one that `run.systems` does not name has the defaults."""
         if name not in self._lines:
@@ -101,7 +106,8 @@ class Systems:
     async def _try(self, visit: Visit) -> Entry | Failure | None:
         """Send once, in turn; None where it is not to be sent any more."""
         line = visit.line
-        ticket = await line.gate.enter(0)
+        # Else every question would be tried once, at an ever longer interval, before one is given up.
+        ticket = await line.gate.enter(0, again=visit.sendings > 0)
         try:
             came = await self._send(visit) if visit.admit(visit.key) else None
         except BaseException:
@@ -135,7 +141,7 @@ class Systems:
 
     async def _give_up(self, visit: Visit, failure: Failure) -> Entry:
         problem = visit.line.door.scrub(failure.problem)
-        if failure.retry and not failure.paid:
+        if not failure.paid:
             raise ModelFailed(
                 f"{visit.line.name}: no answer after {visit.sendings} tries; the system {problem}"
             )

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self
 
 import jmespath
 from jmespath.exceptions import JMESPathError
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 Retriever = Literal["keyword", "bm25", "dense", "hybrid", "none"]
 FUNCTION = r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"
@@ -80,6 +80,23 @@ class HttpCall(Strict):
     """Their documents' ids."""
     titles: JsonPath | None = None
     scores: JsonPath | None = None
+
+    @field_validator("body")
+    @classmethod
+    def _check_body(cls, body: dict[str, Any]) -> dict[str, Any]:
+        if not _carries_question(body):
+            raise ValueError(
+                "holds neither {question} nor a string that is {messages}: no question would get there"
+            )
+        return body
+
+
+def _carries_question(body: object) -> bool:
+    if isinstance(body, dict):
+        return any(map(_carries_question, body.values()))
+    if isinstance(body, list):
+        return any(map(_carries_question, body))
+    return isinstance(body, str) and ("{question}" in body or body == "{messages}")
 
 
 class HttpAnswer(HttpCall):

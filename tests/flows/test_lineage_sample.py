@@ -209,6 +209,20 @@ def test_every_figure_of_the_reports_resolves_to_its_rows(root, lineage):
     assert lineage.gaps == []
 
 
+def test_what_a_system_said_and_what_was_found_of_it_walk_back_too(root, lineage):
+    draw = random.Random(SEED)
+    for stem in ("answers", "judgements", "baselines", "canaries"):
+        path = f"data/grammar/films/films-weak/{stem}.parquet"
+        for row in draw.sample(sorted(lineage.tables.index(root / path)), 5):
+            calls = [each for each in walk_nodes(lineage.trace_row(path, row)) if each.kind == "call"]
+            assert calls
+            assert all(each.summary["params"] for each in calls)
+    path = "data/reports/grammar/films-weak/report.json"
+    for each in list(list_figures(json.loads((root / path).read_text())))[:5]:
+        lineage.trace_figure(path, each.pointer)
+    assert lineage.gaps == []
+
+
 def test_folders_are_hashed_as_dvc_hashes_them(lineage):
     folders = [
         each

@@ -84,6 +84,11 @@ def test_a_night_asks_anew_passes_unchanged_and_alarms_on_a_planted_regression(b
     fourth = run_night(built, "--as-of", "four", "--json")
     assert json.loads(fourth.stdout)[0]["against"] == "two", "an alarmed night is nothing to compare with"
 
+    later = run_night(built, "--as-of", "two", "--json")
+    assert json.loads(later.stdout)[0]["against"] == "one", "what came after is no past of it"
+    history = json.loads((built.root / "data/nightly/nights.json").read_text())
+    assert [each["label"] for each in history] == ["one", "two", "three", "four"]
+
     page = (built.root / "data/nightly/index.html").read_text()
     assert "films-weak" in page
     assert "the mean fell by" in page

@@ -199,6 +199,17 @@ def test_two_criteria_are_held_against_each_other_and_no_other_number(names, con
     assert figures["rates"]["open"]["all"]["accuracy"] == 1.0
 
 
+def test_where_documents_are_not_known_there_is_no_closed_mode():
+    evaluated = evaluate(
+        ("1", "g", "short", "Correct", None, ("d1",)),
+        ("2", "g", "long", "Incorrect", ("d9",), None),
+    )
+    figures = make_figures(evaluated, ("short", "long"), Thresholds(), Bootstrap(200, 0))
+    assert figures["counts"]["grounded"] == 0
+    for section in ("rates", "gaps", "attribution", "hypothesis"):
+        assert set(figures[section]) == {"open"}, section
+
+
 def test_nothing_scored_is_no_figure():
     figures = make_figures(
         evaluate(("1", "g", "", "failed", None, None)), ("a", "b"), Thresholds(), Bootstrap(50, 0)

@@ -195,3 +195,40 @@ def test_an_endpoint_that_stays_down_turns_all_away_in_one_line():
     assert errors
     assert all(isinstance(error, ModelFailed) for error in errors)
     assert "tester: the endpoint has failed" in str(errors[0])
+
+
+def test_what_is_sent_again_comes_before_what_is_new():
+    async def play():
+        gate = open_gate(in_flight=1)
+        first = await gate.enter(1)
+        turns = {name: asyncio.ensure_future(gate.enter(1)) for name in ("new", "newer")}
+        await asyncio.sleep(0)
+        turns["again"] = asyncio.ensure_future(gate.enter(1, again=True))
+        await asyncio.sleep(0)
+        gate.leave_failed(first, REFUSED, 0.0)
+        order = []
+        while turns:
+            done, _ = await asyncio.wait(turns.values(), return_when=asyncio.FIRST_COMPLETED)
+            (name,) = [each for each, turn in turns.items() if turn in done]
+            order.append(name)
+            gate.leave_answered(turns.pop(name).result(), 1)
+        return order
+
+    assert asyncio.run(play()) == ["again", "new", "newer"]
+
+
+def test_an_endpoint_that_only_fails_is_in_trouble_until_it_answers():
+    async def play():
+        gate = open_gate(in_flight=4, breaker=9)
+        said = [gate.trouble]
+        tickets = await enter_all(gate, 4)
+        for ticket in tickets[:3]:
+            gate.leave_failed(ticket, BROKEN, 0.0)
+            said.append(gate.trouble)
+        gate.leave_answered(tickets[3], 1)
+        return [*said, gate.trouble]
+
+    never, once, twice, thrice, well = asyncio.run(play())
+    assert (never, once, well) == ("", "", "")
+    assert twice.startswith("tester: 2 failures in a row, for ")
+    assert thrice.startswith("tester: 3 failures in a row, for ")

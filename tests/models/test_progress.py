@@ -50,6 +50,11 @@ def test_before_the_first_answer_the_time_left_is_unknown():
     assert line == "calls: 0 answered, 7 waiting, 0.0 a second, 0 tokens, $0.0000, time left unknown"
 
 
+def test_the_line_says_which_endpoint_only_fails():
+    line = Progress(0, 0, 7, 0.0, 0.0, 0, ("ours: 5 failures in a row, for 40 s",)).describe()
+    assert line.endswith("time left unknown; ours: 5 failures in a row, for 40 s")
+
+
 def test_the_line_says_what_failed():
     line = Progress(1_200, 2, 90, 1.5, 0.1234, 45_120).describe()
     assert line == (

@@ -161,6 +161,18 @@ def test_a_refusal_is_a_failed_call_at_once(tmp_path):
     assert (answer.value, answer.problem, len(shop.bodies)) == (None, "the system answered 403: no", 1)
 
 
+def test_a_key_that_is_refused_is_no_answer_and_is_not_kept(tmp_path):
+    async def refuse(request, number):
+        return web.Response(status=401)
+
+    shop = Shop(refuse)
+    with pytest.raises(ModelFailed, match=r"the system answered 401; is its key_env right\?"):
+        ask_once(tmp_path, shop)
+    assert len(shop.bodies) == 1
+    with open_caller(tmp_path, replay=True) as caller, pytest.raises(CallMissing):
+        asyncio.run(put(make_ask(caller)))
+
+
 def test_a_reply_that_does_not_parse_is_kept_and_not_asked_again(tmp_path):
     async def babble(request, number):
         return web.Response(text="<html>")

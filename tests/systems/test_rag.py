@@ -147,8 +147,10 @@ def test_titles_are_searched_and_shown():
         {"kind": "rag", "topk": 1},
         {"kind": "rag", "chunk": {"tokens": 5, "overlap": 5}},
         {"kind": "rag", "retriever": "hybrid", "fused": ["bm25"]},
-        {"kind": "http", "answer": {"body": {}, "text": "a"}},
-        {"kind": "http", "version": "1", "answer": {"body": {}, "text": "a["}},
+        {"kind": "http", "answer": {"body": {"q": "{question}"}, "text": "a"}},
+        {"kind": "http", "version": "1", "answer": {"body": {"q": "{question}"}, "text": "a["}},
+        {"kind": "http", "version": "1", "answer": {"body": {"q": "{qestion}"}, "text": "a"}},
+        {"kind": "http", "version": "1", "answer": {"body": {"q": ["so {messages}", 1]}, "text": "a"}},
         {"kind": "callable", "version": "1", "function": "os.system"},
         {"kind": "robot"},
     ],
@@ -156,3 +158,8 @@ def test_titles_are_searched_and_shown():
 def test_a_wrong_entry_is_refused(wrong):
     with pytest.raises(ValidationError):
         ENTRY.validate_python(wrong)
+
+
+@pytest.mark.parametrize("body", [{"q": "Say: {question}"}, {"a": [{"b": "{messages}"}]}])
+def test_a_body_that_carries_the_question_anywhere_is_right(body):
+    ENTRY.validate_python({"kind": "http", "version": "1", "answer": {"body": body, "text": "a"}})
