@@ -111,7 +111,7 @@ def lineage(
 ) -> None:
     """Trace a figure, an artifact, or one of its rows, back to the sources. Exit 1 where there is a gap.
 
-    Example: benchloom lineage data/grammar/films/balanced.parquet --row 0f3a5c
+    Example: benchloom lineage data/grammar/films/balanced.parquet --row 0066af
     """
     from flows.commands.lineage import lineage_command
     from flows.settings import find_project

@@ -45,7 +45,7 @@ from tasks.ragcheck.under_test import build_systems
 from tasks.systems.contract import Document
 from tasks.systems.corpus import read_corpus
 from tasks.systems.entries import SystemEntry
-from tasks.systems.needs import check_documents, needs_documents
+from tasks.systems.needs import can_search, check_documents, needs_documents
 
 JUDGING = "ragcheck.judging"
 LABELS = {
@@ -71,6 +71,11 @@ def read_ground(root: Path, params: Mapping[str, Any], wish: Wish) -> Ground:
     ]
     if wish.turns and len(targets) < len(read.rows):
         notes.append(f"{len(read.rows) - len(targets)} questions begin no conversation: --turns leaves them")
+    if not can_search(entry):
+        notes.append(
+            f"systems.{wish.system} has no `search`, so there are no contexts to judge by and no grades, "
+            "only measures without contexts; give it one (docs/systems.md)"
+        )
     about = {"kind": found.kind, "language": found.language, "turns": wish.turns}
     key = make_id(
         "evaluation",

@@ -43,7 +43,11 @@ class Tables:
         places = self.index(path)
         if row_id in places:
             return row_id
-        fits = [each for each in places if each.startswith(row_id)] if len(row_id) >= SHORTEST_PREFIX else []
+        fits = [each for each in places if each.startswith(row_id)]
+        if fits and len(row_id) < SHORTEST_PREFIX:
+            raise BadInput(
+                path, f"{row_id!r} is too short for an id's beginning (at least {SHORTEST_PREFIX})"
+            )
         if len(fits) == 1:
             return fits[0]
         if fits:

@@ -55,6 +55,6 @@ async def _retrieve(system: System, question: Question, rule: str) -> Context | 
     origin = (Origin("row", f"questions#{question.id}"),)
     passages = await retrieve_by_rule(system, question, rule)
     if passages is None:
-        what = f"{system.name} does not retrieve without answering"
+        what = f"{system.name} does not retrieve without answering (it has no `search`)"
         return Dropped(row_id, "no_retrieval", what, origin)
     return Context(row_id, question.id, system.name, rule, passages, origin)

@@ -76,9 +76,10 @@ def _read_file(path: Path) -> Iterator[Task]:
         if line.strip():
             try:
                 yield _read_task(json.loads(line))
-            except (KeyError, TypeError, ValueError, IndexError) as error:
-                what = f"is no MT-RAG task: {type(error).__name__}: {error}"
-                raise BadInput(path, what, line=number) from error
+            except KeyError as error:
+                raise BadInput(path, f"is no MT-RAG task: has no {error}", line=number) from error
+            except (TypeError, ValueError, IndexError) as error:
+                raise BadInput(path, f"is no MT-RAG task: {error}", line=number) from error
 
 
 def _read_task(record: Mapping[str, Any]) -> Task:

@@ -212,6 +212,11 @@ def test_the_beginning_of_an_id_is_enough(sample, tmp_path):
     assert node.summary["question"] == question.question
 
 
+def test_too_short_a_beginning_is_said_to_be_that(sample, tmp_path):
+    with pytest.raises(BadInput, match=r"is too short for an id's beginning \(at least 6\)"):
+        Lineage(tmp_path).trace_row(f"{FOLDER}/balanced.parquet", sample.questions[0].id[:4])
+
+
 def test_an_unknown_row_says_what_there_is(sample, tmp_path):
     with pytest.raises(BadInput, match="no row 'nonesuch'") as caught:
         Lineage(tmp_path).trace_row(f"{FOLDER}/balanced.parquet", "nonesuch")

@@ -68,6 +68,13 @@ def test_a_record_that_is_no_task_is_named_by_file_and_line(tmp_path, broken):
         read_tasks(path)
 
 
+def test_what_a_record_lacks_is_named(tmp_path):
+    record = make_task()
+    del record["input"]
+    with pytest.raises(BadInput, match=r"line 1: is no MT-RAG task: has no 'input'"):
+        read_tasks(write(tmp_path / "reference.jsonl", record))
+
+
 @pytest.mark.parametrize("text", ["{", "[1]", "null", "\ud83d"])
 def test_a_line_that_is_no_object_is_named(tmp_path, text):
     path = tmp_path / "reference.jsonl"

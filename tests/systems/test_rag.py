@@ -6,8 +6,11 @@ import pytest
 from pydantic import ValidationError
 
 from tasks.systems.contract import Turn
+from tasks.systems.needs import can_search
 from tasks.systems.rag import read_query
 from tests.systems.scripted import ENTRY, ScriptedAsk, build, document
+
+HTTP = {"kind": "http", "version": "1", "answer": {"body": {"q": "{question}"}, "text": "a"}}
 
 TEXTS = ["Ada leads the mill in Vex.", "Bo leads the quarry.", "The mill grinds corn."]
 HISTORY = [Turn("Who leads the mill?", "Ada does.")]
@@ -163,3 +166,19 @@ def test_a_wrong_entry_is_refused(wrong):
 @pytest.mark.parametrize("body", [{"q": "Say: {question}"}, {"a": [{"b": "{messages}"}]}])
 def test_a_body_that_carries_the_question_anywhere_is_right(body):
     ENTRY.validate_python({"kind": "http", "version": "1", "answer": {"body": body, "text": "a"}})
+
+
+@pytest.mark.parametrize(
+    ("entry", "can"),
+    [
+        ({"kind": "rag"}, True),
+        ({"kind": "rag", "retriever": "none"}, False),
+        ({"kind": "openai"}, False),
+        ({"kind": "callable", "version": "1", "function": "a.b:c"}, False),
+        ({"kind": "callable", "version": "1", "function": "a.b:c", "search": "a.b:d"}, True),
+        (HTTP, False),
+        ({**HTTP, "search": {"body": {"q": "{question}"}, "contexts": "hits"}}, True),
+    ],
+)
+def test_whether_a_system_searches_without_answering_is_said_by_its_entry(entry, can):
+    assert can_search(ENTRY.validate_python(entry)) == can
