@@ -94,7 +94,8 @@ class StoredRows(Generic[Row]):
 
         Raises BadInput where the file is missing or its columns are not those of `row`.
         """
-        self._path, self._row = path, row
+        self._path = path
+        self._adapter = _adapt(row)  # type: ignore[arg-type] # mypy: a class is no Hashable
         with self._open() as file:
             found, wanted = file.schema_arrow.names, schema_of(row).names  # type: ignore[arg-type] # mypy: no Hashable
             count = int(file.metadata.num_rows)
@@ -114,18 +115,16 @@ class StoredRows(Generic[Row]):
 
     def iterate_sound(self) -> Iterator[Row]:
         """Pass over the rows of which a cell is not of its type."""
-        adapter = _adapt(self._row)  # type: ignore[arg-type] # mypy: a class is no Hashable
         for records in self._read_batches():
             for record in records:
                 with suppress(ValidationError):
-                    yield from adapter.validate_python([record])
+                    yield from self._adapter.validate_python([record])
 
     def _read(self) -> Iterator[Row]:
-        adapter = _adapt(self._row)  # type: ignore[arg-type] # mypy: a class is no Hashable
         before = 0
         for records in self._read_batches():
             try:
-                yield from adapter.validate_python(records)
+                yield from self._adapter.validate_python(records)
             except ValidationError as error:
                 raise self._refuse_row(error, before) from error
             before += len(records)
