@@ -105,16 +105,19 @@ def make_pages(root: Path, folder: Path) -> list[tuple[View, Path]]:
 
 
 def look_at_site(browser: Browser, site: Path, pictures: Path) -> list[str]:
-    """Open the front page and every report; take pictures of the first of each kind."""
+    """Open the front page and every report; take pictures of the first dataset and the last assessment.
+
+    The last of the sample's assessments is that of the weak system, which has the most to tell.
+    """
     pages = sorted(site.glob("*/*/index.html"))
     if not pages or not (site / "index.html").is_file():
         raise BadInput(site, "holds no report", hint="benchloom report")
     complaints = look_at_page(browser, FRONT, site / "index.html", pictures)
-    pictured = set()
+    assessed = [path for path in pages if (path.parent / "assessment.js").is_file()]
+    pictured = {*assessed[-1:], *[path for path in pages if path not in assessed][:1]}
     for path in pages:
-        view = ASSESSMENT if (path.parent / "assessment.js").is_file() else REPORT
-        complaints += look_at_page(browser, view, path, None if view in pictured else pictures)
-        pictured.add(view)
+        view = ASSESSMENT if path in assessed else REPORT
+        complaints += look_at_page(browser, view, path, pictures if path in pictured else None)
     return complaints
 
 
