@@ -20,8 +20,8 @@ from tasks.grammar.company.plans import plan_documents
 from tasks.grammar.company.rows import Client, Employee, Profile, Project
 from tasks.grammar.company.settings import Company
 from tasks.grammar.company.whole import assemble
-from tasks.grammar.facts import Fact
-from tasks.grammar.machine_reading import holds_fact
+from tasks.grammar.corpus.entities import Fact
+from tasks.grammar.corpus.machine_reading import holds_fact
 from tasks.systems.contract import Document
 
 READ_BY_HAND = 20

@@ -25,11 +25,11 @@ from tasks.artifacts.rows import Drafts, Dropped
 from tasks.databases.columns import Column
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import Limits
-from tasks.grammar.balanced import Balanced, balanced
-from tasks.grammar.fill_in import FillIn, fill_in
-from tasks.grammar.queries import Query, write_filled, write_template
+from tasks.grammar.construct.balanced import Balanced, balanced
+from tasks.grammar.construct.fill_in import FillIn, fill_in
+from tasks.grammar.construct.queries import Query, write_filled, write_template
+from tasks.grammar.construct.unbalanced import Rule, Unbalanced, unbalanced
 from tasks.grammar.rows import Group, Question, SqlTemplate, TextTemplate
-from tasks.grammar.unbalanced import Rule, Unbalanced, unbalanced
 
 SIZES = (10_000, 1_000_000)
 SAMPLE, SAMPLE_S = 2_000, 5.0

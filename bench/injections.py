@@ -20,7 +20,7 @@ from typing import Any
 
 import yaml
 
-from flows.session import open_session
+from flows.run.session import open_session
 from flows.settings import load_params
 from tasks.errors import BenchloomError
 from tasks.judging.grammars import judge_grammar

@@ -24,13 +24,13 @@ import aiohttp
 from openai import AsyncOpenAI, DefaultAioHttpClient
 
 from tasks.models.ask import Role
-from tasks.models.asker import StageAsk
 from tasks.models.budget import Budget
-from tasks.models.caller import Caller
 from tasks.models.client import Client
-from tasks.models.desk import Desk
+from tasks.models.dispatcher import Caller
 from tasks.models.entries import Entry
 from tasks.models.ledger import Ledger
+from tasks.models.recorded_model import StageAsk
+from tasks.models.request_builder import Desk
 from tasks.models.settings import Endpoint, Limits, Price
 
 IN_FLIGHT, LATENCY_S, ROUNDS = 64, 0.05, 3

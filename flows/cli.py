@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from flows.cli_graph import lineage, plan, run, snapshot, stage, status
-from flows.cli_options import Json
-from flows.cli_scores import evaluate, score
+from flows.commands.cli_graph import lineage, plan, run, snapshot, stage, status
+from flows.commands.cli_options import Json
+from flows.commands.cli_scores import evaluate, score
 from flows.commands.ledger import app as ledger_app
 from flows.commands.model import app as model_app
 from flows.commands.nightly import app as nightly_app

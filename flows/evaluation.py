@@ -13,14 +13,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol
 
-from flows.binding import prompts_folder
-from flows.nightly import LABEL
-from flows.session import Session, read_mapping
+from flows.nights.night import LABEL
+from flows.run.binding import prompts_folder
+from flows.run.session import Session, read_mapping
 from tasks.artifacts.parquet import write_rows
 from tasks.errors import BadInput
 from tasks.files import write_text
-from tasks.models.asker import StageAsk
 from tasks.models.calls import Call
+from tasks.models.recorded_model import StageAsk
 from tasks.systems.contract import Document
 from tasks.systems.entries import SystemEntry
 

@@ -10,12 +10,12 @@ from flows.evaluation import Asks, Ground, Result, Wish, clean, place_out, read_
 from flows.settings import parse_section
 from tasks.artifacts.rows import make_id
 from tasks.errors import BadInput
-from tasks.grammar import judgements as judging
-from tasks.grammar.assessed import AskedQuestion, Judgement, SystemAnswer
-from tasks.grammar.assessment import AssessmentParams
-from tasks.grammar.canaries import canaries
-from tasks.grammar.evaluation import Evaluated, ask_system, list_failures, make_figures
-from tasks.grammar.own_questions import OwnQuestions, keep_grounded, read_questions, take_groups
+from tasks.grammar.assess import judgements as judging
+from tasks.grammar.assess.assessment import AssessmentParams
+from tasks.grammar.assess.canaries import canaries
+from tasks.grammar.assess.evaluation import Evaluated, ask_system, list_failures, make_figures
+from tasks.grammar.assess.own_questions import OwnQuestions, keep_grounded, read_questions, take_groups
+from tasks.grammar.assessment_rows import AskedQuestion, Judgement, SystemAnswer
 from tasks.judging.canaries import CanaryRow
 from tasks.judging.trust import Thresholds
 from tasks.scoring.running import Bootstrap

@@ -10,7 +10,7 @@ class Step:
     """One stage of a flow, as Prefect runs it. What it reads and writes stands in dvc.yaml."""
 
     stage: str
-    """`grammar.schema`: tasks/grammar/schema.py, and the section of that name in params.yaml."""
+    """`grammar.schema`: tasks/grammar/construct/schema.py, and the section of that name in params.yaml."""
     retries: int = 0
     """How often the whole stage is tried again when an endpoint gave no reply; what it had been
     told by then is in the ledger and is not paid for again."""

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from flows.evaluation import Asks, Flow, Wish, clean, describe_wish, prepare_out, write_all
-from flows.session import open_session
+from flows.run.session import open_session
 from flows.settings import find_project, get_section, load_params
 from tasks.errors import BadInput
 

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flows.lock import LOCK, read_graph
-from tasks.artifacts.graph import Graph
-from tasks.artifacts.trail import Trail
+from flows.lineage.lock import LOCK, read_graph
 from tasks.errors import BadInput
+from tasks.lineage.records import Graph
+from tasks.lineage.result import Trail
 
 if TYPE_CHECKING:
-    from tasks.artifacts.lineage import Lineage
+    from tasks.lineage.walk import Lineage
 
 FOLDER = ".benchloom/lineage"
 """Where pages and events go unless --out says otherwise."""
@@ -38,7 +38,7 @@ def lineage_command(
     Raises BadInput where the target or the row is unknown, saying what there is.
     """
     # pyarrow is imported with these; a command line that is asked for --help does without.
-    from tasks.artifacts.trees import render_json, render_text
+    from tasks.lineage.rendering import render_json, render_text
 
     trail = find_trail(target, row, root, every=every)
     if html:
@@ -48,7 +48,7 @@ def lineage_command(
         write_lineage(trail, page)
         print(page)
     if openlineage:
-        from flows.openlineage import emit_events
+        from flows.lineage.openlineage import emit_events
 
         print(emit_events(trail, root, out if out and not html else root / FOLDER / "openlineage.jsonl"))
     if as_json:
@@ -90,9 +90,9 @@ def find_trail(target: str, row: str | None, root: Path, *, every: bool = False)
 @contextmanager
 def open_lineage(root: Path, graph: Graph) -> Iterator[Lineage]:
     """Open a project's lineage with everything that it can ask: artifacts, files, git, databases."""
-    from flows.archive import Archive
-    from flows.tracers import open_tracers
-    from tasks.artifacts.lineage import Lineage
+    from flows.lineage.archive import Archive
+    from flows.lineage.tracers import open_tracers
+    from tasks.lineage.walk import Lineage
     from tasks.sources.packages import describe_packaged
 
     with open_tracers(root, graph) as tracers:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli_options import BudgetTokens, BudgetUsd, Replay
+from flows.commands.cli_options import BudgetTokens, BudgetUsd, Replay
 
 app = typer.Typer(
     rich_markup_mode=None, no_args_is_help=True, help="Evaluate anew, and compare with the last good night."
@@ -34,8 +34,8 @@ def once(
     from datetime import UTC, datetime
 
     from flows.commands.run import make_run
-    from flows.nightly import describe_night, read_nightly, run_night
-    from flows.recorder import Recorder
+    from flows.nights.night import describe_night, read_nightly, run_night
+    from flows.run.recorder import Recorder
     from flows.settings import find_project, load_params
 
     root = find_project()
@@ -67,14 +67,14 @@ def serve() -> None:
 
     Example: benchloom nightly serve
     """
-    from flows.nightly import read_nightly
-    from flows.prefect_server import use_prefect
+    from flows.nights.night import read_nightly
+    from flows.run.prefect_server import use_prefect
     from flows.settings import find_project, load_params
 
     root = find_project()
     nightly = read_nightly(load_params(root))
     with use_prefect(root, _say):
-        from flows.deployment import serve_nights
+        from flows.nights.deployment import serve_nights
 
         _say(f"nights at {nightly.cron!r}, the machine's time; Ctrl-C ends this")
         serve_nights(root, nightly.cron)
@@ -90,14 +90,14 @@ def deploy(
 
     Example: benchloom nightly deploy --pool benchloom
     """
-    from flows.nightly import read_nightly
-    from flows.prefect_server import use_prefect
+    from flows.nights.night import read_nightly
+    from flows.run.prefect_server import use_prefect
     from flows.settings import find_project, load_params
 
     root = find_project()
     nightly = read_nightly(load_params(root))
     with use_prefect(root, _say) as url:
-        from flows.deployment import deploy_nights
+        from flows.nights.deployment import deploy_nights
 
         deploy_nights(root, nightly.cron, pool)
     _say(f"deployed at {nightly.cron!r} to the work pool {pool!r}; where it shall run, start a worker:")

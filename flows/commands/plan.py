@@ -11,10 +11,10 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from flows.planner import NOTHING, Range, StagePlan, plan_stages
-from flows.recorder import Recorder
-from flows.selection import select_nodes
-from flows.session import open_session
+from flows.run.planner import NOTHING, Range, StagePlan, plan_stages
+from flows.run.recorder import Recorder
+from flows.run.selection import select_nodes
+from flows.run.session import open_session
 from flows.settings import find_project, load_params
 
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from flows.bill import describe_bill
-from flows.recorder import Recorder
-from flows.runner import Interrupted, Run, run_plain
-from flows.selection import select_failed, select_nodes
+from flows.run.bill import describe_bill
+from flows.run.recorder import Recorder
+from flows.run.runner import Interrupted, Run, run_plain
+from flows.run.selection import select_failed, select_nodes
+from flows.run.snapshots import find_servers, refresh_records
 from flows.settings import find_project, get_section, load_params, set_params
-from flows.snapshots import find_servers, refresh_records
 from tasks.errors import BadInput, BenchloomError, BudgetSpent, CallMissing, LockHeld
 
 PRECEDENCE: tuple[type[BenchloomError], ...] = (Interrupted, BudgetSpent, CallMissing, LockHeld, BadInput)
@@ -44,7 +44,7 @@ def run_command(
     run = make_run(root, recorder, params, replay=replay, budget_usd=budget_usd, budget_tokens=budget_tokens)
     refresh_records(servers, (recorder.nodes[name].key for name in names), run.say)
     if limit is not None:
-        from flows.preview import run_preview
+        from flows.run.preview import run_preview
 
         return run_preview(run, names, limit)
     workers = int(get_section(params, "run").get("workers", 4))
@@ -80,7 +80,7 @@ def make_run(
     """Make a run whose model session opens when the first stage asks."""
 
     def open_session() -> Any:
-        from flows.session import open_session as open_models
+        from flows.run.session import open_session as open_models
 
         return open_models(root, params, replay=replay, budget_usd=budget_usd, budget_tokens=budget_tokens)
 
@@ -89,13 +89,13 @@ def make_run(
 
 def run_with_prefect(run: Run, names: Sequence[str], workers: int, title: str) -> None:
     """Run under the project's Prefect server, or the one that PREFECT_API_URL names; plainly without one."""
-    from flows.prefect_server import use_prefect
+    from flows.run.prefect_server import use_prefect
 
     with use_prefect(run.root, run.say) as url:
         if url is None:
             run_plain(run, names, workers)
             return
-        from flows.reproduce import run_flow
+        from flows.run.reproduce import run_flow
 
         run_flow(run, names, workers, title)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from flows.run.snapshots import find_servers, refresh_record
 from flows.settings import find_project, load_params
-from flows.snapshots import find_servers, refresh_record
 from tasks.errors import BadInput
 
 

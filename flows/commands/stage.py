@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
-from flows.binding import Places, bind
 from flows.commands.run import make_run
-from flows.recorder import Recorder
+from flows.run.binding import Places, bind
+from flows.run.recorder import Recorder
 from flows.settings import find_project, load_params
 from tasks.errors import BadInput
 

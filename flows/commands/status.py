@@ -7,9 +7,9 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from flows.outcomes import load_outcome
-from flows.recorder import Node, Recorder
-from flows.selection import order_nodes
+from flows.run.outcomes import load_outcome
+from flows.run.recorder import Node, Recorder
+from flows.run.selection import order_nodes
 from flows.settings import find_project
 from tasks.errors import LockHeld
 

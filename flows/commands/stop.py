@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from flows.prefect_server import server_folder
-from flows.servers import stop_servers
+from flows.run.prefect_server import server_folder
+from flows.run.servers import stop_servers
 from flows.settings import find_project
 
 

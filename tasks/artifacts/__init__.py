@@ -1,1 +1,1 @@
-"""Parquet files, dataset cards and lineage."""
+"""Parquet files, their contracts, and dataset cards."""

@@ -8,8 +8,8 @@ from typing import Any
 
 import yaml
 
-from tasks.artifacts.facts import ArtifactFacts, group_by_prompt, list_models, tally_calls
 from tasks.artifacts.markdown import draw_list, draw_table, escape
+from tasks.artifacts.statistics import ArtifactFacts, group_by_prompt, list_models, tally_calls
 
 HUB_LICENCES = frozenset(
     {

@@ -21,7 +21,7 @@ from tasks.errors import BadInput, ModelFailed
 from tasks.models.ask import Request
 from tasks.models.batch_files import Outcome, read_results, write_calls
 from tasks.models.budget import Budget, Reservation
-from tasks.models.claims import Claims
+from tasks.models.call_locks import Claims
 from tasks.models.client import Client, Line, Sent, worst_case
 from tasks.models.entries import Entry
 from tasks.models.failures import FAILED_SENDING, Failure, choose_wait, judge

@@ -21,8 +21,8 @@ from tasks.models.ask import Request
 from tasks.models.budget import NOTHING, Amount, Budget, Reservation
 from tasks.models.entries import Entry
 from tasks.models.failures import FAILED_SENDING, Failure, choose_wait, judge
-from tasks.models.gate import Gate, Ticket
 from tasks.models.ledger import Doubt
+from tasks.models.rate_limiter import Gate, Ticket
 from tasks.models.replies import build_post, estimate_prompt, make_entry, read_replies
 from tasks.models.settings import Endpoint, read_secret
 
@@ -92,7 +92,7 @@ class Errand:
 
 
 class Client:
-    """All endpoints of a run. Lives in one event loop; see `tasks.models.caller` for threads."""
+    """All endpoints of a run. Lives in one event loop; see `tasks.models.dispatcher` for threads."""
 
     def __init__(
         self,

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tasks.errors import BadInput
 from tasks.models.budget import Budget
-from tasks.models.caller import Caller
 from tasks.models.client import Client, Locate
+from tasks.models.dispatcher import Caller
 from tasks.models.embedded import ensure_server
 from tasks.models.ledger import Ledger, find_ledger
 from tasks.models.settings import EmbeddedModel, ModelRun, Price

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tasks.models.ask import Answer, Request, Send
-from tasks.models.caller import Caller
 from tasks.models.calls import Call
 from tasks.models.client import worst_case
-from tasks.models.desk import Desk, try_parse
+from tasks.models.dispatcher import Caller
 from tasks.models.embeddings import read_vector
 from tasks.models.logprobs import read_logprobs
+from tasks.models.request_builder import Desk, try_parse
 from tasks.models.system_calls import is_system_call, read_system
 
 Value = TypeVar("Value")

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from tasks.errors import ModelFailed
 from tasks.models.ask import Request, Send
 from tasks.models.client import Keep, Sent
-from tasks.models.doors import LiveDoor, SendFailed
 from tasks.models.entries import Entry
 from tasks.models.failures import Failure, choose_wait
-from tasks.models.gate import Gate
+from tasks.models.rate_limiter import Gate
 from tasks.models.settings import SystemRun
 from tasks.models.system_calls import FAILED
+from tasks.models.transport import LiveDoor, SendFailed
 
 
 class SystemLine:

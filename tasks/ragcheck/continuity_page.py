@@ -11,8 +11,8 @@ from typing import Any
 from tasks.artifacts.rows import Counts
 from tasks.judging.canaries import CanaryRow
 from tasks.ragcheck.agents import Conversing
-from tasks.ragcheck.believing import find_thresholds, tell_judge
 from tasks.ragcheck.entries import Continuity
+from tasks.ragcheck.judge_report import find_thresholds, tell_judge
 from tasks.ragcheck.page_parts import (
     Headline,
     count_drops,

@@ -16,7 +16,7 @@ from tasks.ragcheck.conversing import converse
 from tasks.ragcheck.entries import Continuity
 from tasks.ragcheck.grading import Judging
 from tasks.ragcheck.rows import BY_REFERENCE, Conversation, Question
-from tasks.ragcheck.taking import take_alike
+from tasks.ragcheck.sampling import take_alike
 from tasks.ragcheck.under_test import build_systems
 from tasks.systems.build import SystemEntry
 from tasks.systems.contract import Document, System

@@ -11,8 +11,8 @@ from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Counts, Dropped
 from tasks.judging.canaries import CanaryRow
 from tasks.judging.trust import HumanAlpha
-from tasks.ragcheck.believing import find_thresholds, tell_judge
 from tasks.ragcheck.entries import Assessment
+from tasks.ragcheck.judge_report import find_thresholds, tell_judge
 from tasks.ragcheck.page_parts import (
     Headline,
     count_drops,

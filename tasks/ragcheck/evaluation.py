@@ -13,12 +13,12 @@ from typing import Any
 from tasks.artifacts.rows import Dropped
 from tasks.judging.canaries import CanaryRow
 from tasks.judging.trust import Thresholds
-from tasks.ragcheck.believing import tell_judge
 from tasks.ragcheck.comparison import comparison
 from tasks.ragcheck.correlations import correlations
 from tasks.ragcheck.entries import Assessment, Continuity
 from tasks.ragcheck.figures import Resampling
 from tasks.ragcheck.guards import guards
+from tasks.ragcheck.judge_report import tell_judge
 from tasks.ragcheck.rows import (
     FAILED,
     Answer,

@@ -11,8 +11,8 @@ from tasks.judging.grammars import judge_grammar
 from tasks.judging.quoting import quote
 from tasks.judging.verdicts import parse_score
 from tasks.models.ask import Answer, Ask, Unparsed
-from tasks.ragcheck.cutting import fit_passages
 from tasks.ragcheck.rows import NOT_SURE, TOP_SCORE, Grade, Question
+from tasks.ragcheck.truncation import fit_passages
 from tasks.systems.contract import Passage
 
 FIELD = "Score"

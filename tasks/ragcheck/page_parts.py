@@ -9,18 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jinja2 import ChoiceLoader, PackageLoader
-
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Dropped, Origin
 from tasks.ragcheck.rows import Question
-from tasks.reports.frame import PAGES, summarise, write_folder
+from tasks.reports.frame import open_templates, summarise, write_folder
 from tasks.systems.contract import Passage
 
 OWN_FOLDER = Path(__file__).parent / "pages"
-TEMPLATES = PAGES.overlay(
-    loader=ChoiceLoader([PackageLoader("tasks.ragcheck", "pages"), PackageLoader("tasks.reports", "pages")])
-)
+TEMPLATES = open_templates("tasks.ragcheck")
 OWN = ("ragcheck.css", "ragcheck.js")
 FORM = "to_rate.csv"
 """What people rate answers in; the page links to it."""

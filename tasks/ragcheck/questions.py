@@ -5,8 +5,8 @@ from __future__ import annotations
 from tasks.artifacts.rows import Drafts, Dropped, make_id
 from tasks.errors import BadInput
 from tasks.ragcheck.rows import Exchange, Question
+from tasks.ragcheck.sampling import take_alike
 from tasks.ragcheck.sets import QUESTIONS, QuestionSet, read_lines, read_text
-from tasks.ragcheck.taking import take_alike
 from tasks.sources.jsquad import read_squad
 from tasks.sources.mtrag import read_tasks
 

@@ -17,8 +17,8 @@ from tasks.artifacts.contracts import (
     expect_unique,
     raise_broken,
 )
-from tasks.artifacts.facts import name_beside
 from tasks.artifacts.rows import Counts, Dropped
+from tasks.artifacts.statistics import name_beside
 from tasks.artifacts.validation import validate
 from tasks.models.calls import Call
 from tasks.reports.contracts_page import write_contracts

@@ -8,15 +8,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from tasks.artifacts.export import draft_folder
 from tasks.reports.embed import write_data
 
 PAGES_FOLDER = Path(__file__).parent / "pages"
+FRAME = PackageLoader("tasks.reports", "pages")
 PAGES = Environment(
-    loader=PackageLoader("tasks.reports", "pages"),
+    loader=FRAME,
     autoescape=True,
     undefined=StrictUndefined,
     trim_blocks=True,
@@ -27,6 +28,11 @@ SHARED = ("report.css", "core.js", "browse.js")
 """Beside every page that lists rows; its own styles and scripts come after these."""
 RECORD = "report.json"
 """A page's figures in its folder: what the front page reads, and what lineage walks back from."""
+
+
+def open_templates(package: str) -> Environment:
+    """Give the templates of a paper (the folder `pages` of its package) over those of the frame."""
+    return PAGES.overlay(loader=ChoiceLoader([PackageLoader(package, "pages"), FRAME]))
 
 
 def summarise(

@@ -8,10 +8,10 @@ from typing import Any
 
 from markupsafe import Markup
 
-from tasks.artifacts.nodes import count_kinds
-from tasks.artifacts.trail import Trail
-from tasks.artifacts.trees import name_node, render_text
 from tasks.files import write_text
+from tasks.lineage.nodes import count_kinds
+from tasks.lineage.rendering import name_node, render_text
+from tasks.lineage.result import Trail
 from tasks.reports.embed import encode_json
 from tasks.reports.frame import render_alone
 

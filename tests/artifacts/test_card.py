@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from tasks.artifacts.card import Card, DataSet, Section, Source, write_card
-from tasks.artifacts.facts import ArtifactFacts, CallFacts
+from tasks.artifacts.statistics import ArtifactFacts, CallFacts
 
 CALL = CallFacts("k", "judge", "small", "ab", "check", "cd" * 32, 1_000, 20, estimated=True, parsed=False)
 CARD = Card(

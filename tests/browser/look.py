@@ -19,7 +19,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page
 
 from flows.commands.lineage import find_trail
-from flows.prefect_server import use_prefect
+from flows.run.prefect_server import use_prefect
 from flows.settings import find_project
 from tasks.errors import BadInput, BenchloomError
 from tasks.reports.lineage_page import write_lineage

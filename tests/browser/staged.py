@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from flows.nightly import Night
+from flows.nights.night import Night
 from tasks.errors import BenchloomError
 from tasks.judging.nights import AlarmRule, Scored, compare_nights
 from tasks.reports.night import write_page

@@ -1,12 +1,12 @@
 import pytest
 from playwright.sync_api import expect
 
-from tasks.grammar.withholding import Withheld
+from tasks.grammar.assess.ablation import Withheld
 from tasks.reports.site import write_index
 from tests.browser.assessments import open_answer
 from tests.browser.look import LOOKS, look_at_site
 from tests.browser.watch import Complaints, find_chromium, open_chromium
-from tests.grammar.test_assessment_report import write_page
+from tests.grammar.assess.test_assessment_report import write_page
 
 pytestmark = [
     pytest.mark.browser,

@@ -1,9 +1,9 @@
 import pytest
 from playwright.sync_api import expect
 
-from tasks.artifacts.graph import Graph
-from tasks.artifacts.lineage import Lineage
-from tasks.artifacts.trail import Trail
+from tasks.lineage.records import Graph
+from tasks.lineage.result import Trail
+from tasks.lineage.walk import Lineage
 from tasks.reports.lineage_page import write_lineage
 from tests.browser.watch import Complaints, find_chromium, open_chromium
 from tests.grammar.sample import write_sample

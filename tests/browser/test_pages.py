@@ -3,7 +3,7 @@ import time
 import pytest
 from playwright.sync_api import expect
 
-from tasks.grammar.report import report
+from tasks.grammar.publish.report import report
 from tasks.reports.site import write_index
 from tests.browser.look import look_at_site, open_question
 from tests.browser.watch import Complaints, find_chromium, open_chromium

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import make_url
 
-from flows.snapshots import find_servers, refresh_records
+from flows.run.snapshots import find_servers, refresh_records
 from tasks.databases.columns import Column
 from tasks.databases.content import Content, check_columns, load_record, read_content, unchanged, write_record
 from tasks.databases.entry import DatabaseEntry

@@ -10,15 +10,15 @@ import yaml
 from aiohttp import web
 
 from flows.commands.run import make_run
-from flows.recorder import Recorder
-from flows.runner import run_plain
-from flows.selection import order_nodes
+from flows.run.recorder import Recorder
+from flows.run.runner import run_plain
+from flows.run.selection import order_nodes
 from flows.settings import load_params
 from tasks.artifacts.parquet import read_rows, write_rows
 from tasks.artifacts.rows import Origin
-from tasks.grammar.assessed import AskedQuestion, Judgement, SystemAnswer
+from tasks.grammar.assessment_rows import AskedQuestion, Judgement, SystemAnswer
+from tasks.grammar.corpus.true_documents import TrueDocument
 from tasks.grammar.rows import Group, Question, SqlTemplate, TextTemplate
-from tasks.grammar.true_documents import TrueDocument
 from tasks.systems.contract import Document
 from tests.flows.conftest import make_folder
 from tests.grammar.assess_world import make_world

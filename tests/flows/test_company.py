@@ -12,7 +12,7 @@ import yaml
 from tasks.artifacts.contracts import read_findings
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Dropped
-from tasks.grammar.closed_entry import Renaming
+from tasks.grammar.closed.closed_entry import Renaming
 from tasks.grammar.company.rows import Employee, Project
 from tasks.grammar.rows import Group
 from tasks.systems.contract import Document

@@ -11,7 +11,7 @@ from aiohttp import web
 
 from flows.settings import set_params
 from tasks.artifacts.parquet import count_rows, write_rows
-from tasks.grammar.true_documents import TrueDocument
+from tasks.grammar.corpus.true_documents import TrueDocument
 from tasks.systems.contract import Document
 from tests.flows.night_model import NightModel
 from tests.flows.sample import Sample, interrupt, make_sample, wait_for

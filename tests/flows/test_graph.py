@@ -11,16 +11,16 @@ import pytest
 import yaml
 from jinja2.meta import find_referenced_templates
 
-from flows.binding import argument_name, find_function
 from flows.papers import PAPERS
-from flows.recorder import Recorder
-from flows.selection import order_nodes, select_nodes
+from flows.run.binding import argument_name, find_function
+from flows.run.recorder import Recorder
+from flows.run.selection import order_nodes, select_nodes
 from tasks.errors import BadInput
 from tasks.reports.frame import PAGES
 
 ROOT = Path(__file__).parents[2]
 WRITER = "tasks.artifacts.parquet"
-ASK = ("tasks.models.ask", "tasks.models.calls", "tasks.models.desk")
+ASK = ("tasks.models.ask", "tasks.models.calls", "tasks.models.request_builder")
 """What stands between a stage and its artifact's bytes without being imported by it."""
 
 ONLY_EMBED = {"ragcheck.baselines"}
@@ -209,8 +209,8 @@ def test_arguments_are_named_by_their_files(path, name):
 
 HEAVY = """
 import importlib, sys
-from flows.binding import find_function
-from flows.recorder import Recorder
+from flows.run.binding import find_function
+from flows.run.recorder import Recorder
 from pathlib import Path
 recorder = Recorder(Path.cwd())
 for node in recorder.nodes.values():

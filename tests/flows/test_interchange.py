@@ -11,7 +11,7 @@ CHANGES = {
     "parameter": ("params.yaml", "{first: 1, keep: 0.5}", "{first: 1, keep: 0.25}"),
     # What the model is told stays the same, so that the shipped ledger answers.
     "prompt": ("tasks/grammar/prompts/back_check.md", "\nTables:", "\n{# all of them #}\nTables:"),
-    "module": ("tasks/grammar/balanced.py", "\n\n\n", "\n\n\n# one more line\n"),
+    "module": ("tasks/grammar/construct/balanced.py", "\n\n\n", "\n\n\n# one more line\n"),
     "raw file": ("data/raw/packages/airlines.csv", "Delta Air", "Dalta Air"),
 }
 FRESH = {"parameter": "grammar-balanced@films", "prompt": "grammar-fill-in@films",
@@ -66,7 +66,7 @@ def test_a_change_is_carried_out_alike_by_both_and_taken_back_from_the_run_cache
 
 def test_a_file_edited_while_its_stage_runs_fails_it_and_is_named(sample):
     artifacts, lock = sample.artifacts(), sample.lock()
-    module, stage = "tasks/grammar/fill_in.py", "grammar-fill-in@films"
+    module, stage = "tasks/grammar/construct/fill_in.py", "grammar-fill-in@films"
     original = (sample.root / module).read_text()
     sample.edit(module, lambda text: text + "# before it runs\n")
     process = sample.start(stage)

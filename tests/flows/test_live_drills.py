@@ -17,8 +17,8 @@ import yaml
 from aiohttp import web
 from sqlalchemy import make_url, text
 
-from flows.prefect_server import SERVER, server_folder
-from flows.servers import find_server, stop_servers
+from flows.run.prefect_server import SERVER, server_folder
+from flows.run.servers import find_server, stop_servers
 from tasks.models.ledger import Ledger
 from tests.databases.servers import copy_tables, open_place
 from tests.flows.sample import ROOT, Sample, make_datasets, replay_datasets

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from tasks.artifacts.rows import Origin, make_id
-from tasks.grammar.answers import answers
-from tasks.grammar.assessed import AskedQuestion
-from tasks.grammar.assessment_entry import Entry
-from tasks.grammar.baselines import Baselines, baselines
-from tasks.grammar.canaries import canaries
-from tasks.grammar.closed_domain import closed_domain
-from tasks.grammar.judgements import Judgements, judgements
+from tasks.grammar.assess.answers import answers
+from tasks.grammar.assess.assessment_entry import Entry
+from tasks.grammar.assess.baselines import Baselines, baselines
+from tasks.grammar.assess.canaries import canaries
+from tasks.grammar.assess.closed_domain import closed_domain
+from tasks.grammar.assess.judgements import Judgements, judgements
+from tasks.grammar.assessment_rows import AskedQuestion
 from tasks.models.ask import Answer, Unparsed, render_prompt
 from tasks.systems.contract import Document
 from tasks.systems.entries import RagEntry

@@ -7,10 +7,10 @@ import re
 import sqlite3
 
 from tasks.databases.reflection import reflect
-from tasks.grammar.sql_templates import SqlTemplates, sql_templates
-from tasks.grammar.text_templates import TextTemplates, text_templates
+from tasks.grammar.construct.sql_templates import SqlTemplates, sql_templates
+from tasks.grammar.construct.text_templates import TextTemplates, text_templates
+from tests.grammar.construct.test_sql_templates import EXAMPLE, make_kind
 from tests.grammar.scripted import ScriptedAsk, make_database
-from tests.grammar.test_sql_templates import EXAMPLE, make_kind
 
 
 def pick(asked):

@@ -13,17 +13,17 @@ from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id, schema_of
 from tasks.databases.columns import Column
 from tasks.databases.entry import DatabaseEntry
-from tasks.grammar.balanced import Balanced, balanced
-from tasks.grammar.contracts import ROWS, Contracts, contracts
-from tasks.grammar.documents import UNREAD
-from tasks.grammar.fill_in import FillIn, fill_in
-from tasks.grammar.profiles import Profiles, profiles
-from tasks.grammar.queries import write_template
-from tasks.grammar.questions import Questions, questions
+from tasks.grammar.construct.balanced import Balanced, balanced
+from tasks.grammar.construct.fill_in import FillIn, fill_in
+from tasks.grammar.construct.queries import write_template
+from tasks.grammar.construct.sql_rules import read_template
+from tasks.grammar.construct.unbalanced import Unbalanced, unbalanced
+from tasks.grammar.corpus.documents import UNREAD
+from tasks.grammar.corpus.profiles import Profiles, profiles
+from tasks.grammar.corpus.questions import Questions, questions
+from tasks.grammar.corpus.true_documents import TrueDocuments, true_documents
+from tasks.grammar.publish.contracts import ROWS, Contracts, contracts
 from tasks.grammar.rows import SqlTemplate, TextTemplate
-from tasks.grammar.sql_rules import read_template
-from tasks.grammar.true_documents import TrueDocuments, true_documents
-from tasks.grammar.unbalanced import Unbalanced, unbalanced
 from tasks.models.calls import Call
 from tasks.systems.contract import Document
 from tests.grammar.sample import make_call

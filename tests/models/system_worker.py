@@ -5,12 +5,12 @@ import json
 import sys
 from pathlib import Path
 
-from tasks.models.asker import StageAsk
 from tasks.models.budget import Budget
-from tasks.models.caller import Caller
 from tasks.models.client import Client
-from tasks.models.desk import Desk
+from tasks.models.dispatcher import Caller
 from tasks.models.ledger import Ledger
+from tasks.models.recorded_model import StageAsk
+from tasks.models.request_builder import Desk
 from tasks.models.settings import SystemRun
 from tasks.models.systems import Systems
 

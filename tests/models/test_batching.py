@@ -6,8 +6,8 @@ import pytest
 from tasks.errors import BadInput, BudgetSpent, ModelFailed
 from tasks.models.ask import Role
 from tasks.models.budget import Budget
-from tasks.models.caller import Caller
 from tasks.models.client import Client
+from tasks.models.dispatcher import Caller
 from tasks.models.embeddings import make_embedding
 from tasks.models.ledger import Ledger, OpenBatch
 from tasks.models.settings import BatchMode, Endpoint, Limits, Price

@@ -9,16 +9,16 @@ from openai import OpenAI
 from tasks.artifacts.parquet import read_rows, write_rows
 from tasks.errors import CallMissing
 from tasks.models.ask import Role
-from tasks.models.asker import StageAsk
 from tasks.models.budget import Budget
-from tasks.models.caller import Caller
 from tasks.models.calls import Call
 from tasks.models.client import Client
-from tasks.models.desk import Desk
+from tasks.models.dispatcher import Caller
 from tasks.models.embeddings import make_embedding, round_vector
 from tasks.models.ledger import Ledger
 from tasks.models.planning import PlanAsk
+from tasks.models.recorded_model import StageAsk
 from tasks.models.replies import Unusable, parse_embeddings
+from tasks.models.request_builder import Desk
 from tests.models.scenes import MODEL, LedgerServer, make_endpoint, make_entry, serving
 
 ROLE = Role(model=MODEL)

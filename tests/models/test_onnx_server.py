@@ -10,14 +10,14 @@ from pydantic import ValidationError
 
 from flows.settings import load_params
 from tasks.models.ask import Role
-from tasks.models.asker import StageAsk
 from tasks.models.budget import Budget
-from tasks.models.caller import Caller
 from tasks.models.client import Client
-from tasks.models.desk import Desk
+from tasks.models.dispatcher import Caller
 from tasks.models.fetching import find_file, has_files, is_sound, pull_model
 from tasks.models.ledger import Ledger
 from tasks.models.onnx_server import Embedder, build_application
+from tasks.models.recorded_model import StageAsk
+from tasks.models.request_builder import Desk
 from tasks.models.settings import EmbeddedModel, read_settings
 from tests.flows.sample import ROOT
 from tests.models.scenes import make_endpoint, serving

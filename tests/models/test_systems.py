@@ -11,14 +11,14 @@ from aiohttp import web
 from tasks.artifacts.parquet import read_rows, write_rows
 from tasks.errors import BadInput, CallMissing, ModelFailed
 from tasks.models.ask import Unparsed
-from tasks.models.asker import StageAsk
 from tasks.models.budget import Budget
-from tasks.models.caller import Caller
 from tasks.models.calls import Call
 from tasks.models.client import Client
-from tasks.models.desk import Desk
+from tasks.models.dispatcher import Caller
 from tasks.models.ledger import Ledger
 from tasks.models.planning import PlanAsk
+from tasks.models.recorded_model import StageAsk
+from tasks.models.request_builder import Desk
 from tasks.models.settings import Limits, SystemRun
 from tasks.models.systems import Systems
 from tasks.models.verifying import find_calls, find_model_calls

@@ -12,13 +12,13 @@ from pathlib import Path
 from tasks.artifacts.parquet import write_rows
 from tasks.errors import BenchloomError
 from tasks.models.ask import Role
-from tasks.models.asker import StageAsk
 from tasks.models.budget import Budget
-from tasks.models.caller import Caller
 from tasks.models.calls import Call
 from tasks.models.client import Client
-from tasks.models.desk import Desk
+from tasks.models.dispatcher import Caller
 from tasks.models.ledger import Ledger
+from tasks.models.recorded_model import StageAsk
+from tasks.models.request_builder import Desk
 from tasks.models.settings import BatchMode, Endpoint, Limits
 from tests.models.scenes import MODEL, make_entry
 

@@ -13,10 +13,10 @@ import yaml
 from aiohttp import web
 
 from flows.commands.run import make_run
-from flows.outcomes import Outcome
-from flows.recorder import Recorder
-from flows.runner import Run, run_plain
-from flows.selection import order_nodes
+from flows.run.outcomes import Outcome
+from flows.run.recorder import Recorder
+from flows.run.runner import Run, run_plain
+from flows.run.selection import order_nodes
 from flows.settings import load_params
 from tests.flows.conftest import make_folder
 from tests.models.scenes import answering

@@ -6,13 +6,13 @@ import time
 
 import pytest
 
-from flows.runner import run_plain
-from flows.selection import order_nodes
-from tasks.artifacts.lineage import Lineage
-from tasks.artifacts.nodes import walk_nodes
+from flows.run.runner import run_plain
+from flows.run.selection import order_nodes
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Dropped
 from tasks.judging.canaries import CanaryRow, read_canaries
+from tasks.lineage.nodes import walk_nodes
+from tasks.lineage.walk import Lineage
 from tasks.ragcheck.rows import Comparison, Conversation, Correlation, Guard
 from tasks.reports.frame import RECORD
 from tests.ragcheck.scenes import make_project

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.models.ask import Unparsed
-from tasks.ragcheck.cutting import GAP, cut_text, fit_passages, measure_tokens
 from tasks.ragcheck.grading import Judging, grade_response, parse_grade, read_grade
 from tasks.ragcheck.rows import Exchange, Grade
+from tasks.ragcheck.truncation import GAP, cut_text, fit_passages, measure_tokens
 from tasks.systems.contract import Passage
 from tests.ragcheck.scripted import ScriptedAsk, make_question
 

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from flows.papers import find_paper
-from flows.recorder import Recorder
-from flows.selection import order_nodes, select_nodes
+from flows.run.recorder import Recorder
+from flows.run.selection import order_nodes, select_nodes
 from tasks.errors import BadInput
 from tests.flows.test_graph import ROOT, find_modules
 

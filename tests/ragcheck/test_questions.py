@@ -5,8 +5,8 @@ import pytest
 from tasks.errors import BadInput
 from tasks.ragcheck.corpus import corpus
 from tasks.ragcheck.questions import questions
+from tasks.ragcheck.sampling import take_alike
 from tasks.ragcheck.sets import QuestionSet
-from tasks.ragcheck.taking import take_alike
 from tests.ragcheck.scripted import make_question
 from tests.sources.test_jsquad import ask
 from tests.sources.test_jsquad import write as write_squad

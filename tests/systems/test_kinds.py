@@ -8,13 +8,13 @@ from aiohttp import web
 from tasks.artifacts.parquet import read_rows, write_rows
 from tasks.errors import CallMissing
 from tasks.models.ask import Role
-from tasks.models.asker import StageAsk
 from tasks.models.budget import Budget
-from tasks.models.caller import Caller
 from tasks.models.calls import Call
 from tasks.models.client import Client
-from tasks.models.desk import Desk
+from tasks.models.dispatcher import Caller
 from tasks.models.ledger import Ledger
+from tasks.models.recorded_model import StageAsk
+from tasks.models.request_builder import Desk
 from tasks.models.settings import SystemRun
 from tasks.models.systems import Systems
 from tasks.systems.build import build_system

@@ -6,9 +6,9 @@ from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.errors import StageFailed
 from tasks.grammar.company.rows import Client, Profile
 from tasks.grammar.company.settings import Company
-from tasks.grammar.draws import draw, draw_letter, middle_year
-from tasks.grammar.inventing import Invention, Inventor
-from tasks.grammar.shapes import shape_firm, shape_phrase, shape_place
+from tasks.grammar.invent.invented_names import Invention, Inventor
+from tasks.grammar.invent.seeded_random import draw, draw_letter, middle_year
+from tasks.grammar.invent.shapes import shape_firm, shape_phrase, shape_place
 from tasks.models.ask import Ask
 
 

@@ -15,15 +15,20 @@ from tasks.artifacts.contracts import (
     read_records,
 )
 from tasks.artifacts.export import draft_folder
-from tasks.artifacts.facts import name_beside
 from tasks.artifacts.parquet import count_rows, read_sound_rows
 from tasks.artifacts.rows import Counts, Dropped
+from tasks.artifacts.statistics import name_beside
 from tasks.grammar.company.plans import Plan, plan_documents
 from tasks.grammar.company.reports import MISSING, name_unread
 from tasks.grammar.company.rows import Client, Employee, Position, Profile, Project
 from tasks.grammar.company.settings import Company, Reports
 from tasks.grammar.company.whole import Fault, Whole, assemble, find_faults
-from tasks.grammar.document_rules import expect_lengths, expect_no_bracket, expect_readable, expect_told
+from tasks.grammar.corpus.document_rules import (
+    expect_lengths,
+    expect_no_bracket,
+    expect_readable,
+    expect_told,
+)
 from tasks.reports.contract_stage import Rules, check_artifacts, expect_hash, settle
 from tasks.systems.contract import Document
 

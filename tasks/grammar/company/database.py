@@ -13,7 +13,7 @@ from sqlalchemy.schema import CreateTable
 from tasks.artifacts.rows import Counts
 from tasks.files import write_text
 from tasks.grammar.company.rows import Client, Employee, Profile, Project
-from tasks.grammar.company.schema import SCHEMA
+from tasks.grammar.company.tables import SCHEMA
 from tasks.grammar.company.whole import Cell, assemble, tabulate
 from tasks.sources.tables import write_database
 

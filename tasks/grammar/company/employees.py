@@ -8,9 +8,9 @@ from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.errors import StageFailed
 from tasks.grammar.company.rows import Employee, Position
 from tasks.grammar.company.settings import Company
-from tasks.grammar.draws import draw_day, draw_letter, middle_year, shuffle
-from tasks.grammar.inventing import Invention, Inventor
-from tasks.grammar.shapes import Shape, shape_person
+from tasks.grammar.invent.invented_names import Invention, Inventor
+from tasks.grammar.invent.seeded_random import draw_day, draw_letter, middle_year, shuffle
+from tasks.grammar.invent.shapes import Shape, shape_person
 from tasks.models.ask import Ask
 
 EXTENSIONS = range(100, 1000)

@@ -6,8 +6,8 @@ from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.errors import StageFailed
 from tasks.grammar.company.rows import Position, Profile
 from tasks.grammar.company.settings import Company
-from tasks.grammar.inventing import Inventor
-from tasks.grammar.shapes import shape_phrase
+from tasks.grammar.invent.invented_names import Inventor
+from tasks.grammar.invent.shapes import shape_phrase
 from tasks.models.ask import Ask
 
 TOP = ("Management", "Chief Executive Officer")

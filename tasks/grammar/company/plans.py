@@ -9,7 +9,7 @@ from tasks.artifacts.rows import Origin, make_id
 from tasks.grammar.company.rows import Client, Employee, Project
 from tasks.grammar.company.settings import Reports
 from tasks.grammar.company.whole import Whole
-from tasks.grammar.facts import Fact
+from tasks.grammar.corpus.entities import Fact
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from tasks.grammar.company.plans import Plan, Section, plan_documents
 from tasks.grammar.company.rows import Client, Employee, Profile, Project
 from tasks.grammar.company.settings import Company, Reports
 from tasks.grammar.company.whole import assemble
-from tasks.grammar.document_grammar import write_part_grammar
-from tasks.grammar.facts import Fact
-from tasks.grammar.machine_reading import Reading, check_reading, missing_values
+from tasks.grammar.corpus.document_grammar import write_part_grammar
+from tasks.grammar.corpus.entities import Fact
+from tasks.grammar.corpus.machine_reading import Reading, check_reading, missing_values
 from tasks.models.ask import Answer, Ask, Unparsed
 from tasks.systems.contract import Document
 

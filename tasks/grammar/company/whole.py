@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from tasks.grammar.company.rows import Client, Employee, Profile, Project
-from tasks.grammar.company.schema import SCHEMA
+from tasks.grammar.company.tables import SCHEMA
 
 Cell = str | int | date | None
 

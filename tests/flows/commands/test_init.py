@@ -45,8 +45,9 @@ def test_one_entry_makes_the_graph_and_the_projects_own_code_runs(own):
     run = call(own, "run", "--plain", "grammar.schema")
     assert run.returncode == 0, run.stderr
     assert count_rows(own / "data/grammar/shop/schema.parquet") == len(SCHEMA)
-    (own / "tasks/grammar/schema.py").write_text((own / "tasks/grammar/schema.py").read_text() + "# mine\n")
-    assert "tasks/grammar/schema.py" in call(own, "status", "--json").stdout
+    code = own / "tasks/grammar/construct/schema.py"
+    code.write_text(code.read_text() + "# mine\n")
+    assert "tasks/grammar/construct/schema.py" in call(own, "status", "--json").stdout
     (own / "params.yaml").write_text(before)
 
 

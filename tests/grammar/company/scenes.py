@@ -14,7 +14,7 @@ from tasks.grammar.company.organisation import organisation
 from tasks.grammar.company.profile import profile
 from tasks.grammar.company.projects import projects
 from tasks.grammar.company.settings import Company
-from tasks.grammar.document_grammar import list_heads
+from tasks.grammar.corpus.document_grammar import list_heads
 from tests.grammar.gbnf import accepts
 from tests.grammar.scripted import Asked, ScriptedAsk
 

@@ -10,13 +10,13 @@ from sqlalchemy.exc import DBAPIError
 from tasks.databases.content import read_content
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.reflection import reflect
-from tasks.grammar.fill_in import FillIn, fill_in
-from tasks.grammar.sql_templates import SqlTemplates, sql_templates
+from tasks.grammar.construct.fill_in import FillIn, fill_in
+from tasks.grammar.construct.sql_templates import SqlTemplates, sql_templates
 from tests.databases.servers import PASSWORD, PASSWORD_ENV, open_place
 from tests.grammar.company.scenes import make_scene
+from tests.grammar.construct.test_sql_templates import EXAMPLE, make_kind
 from tests.grammar.scripted import ScriptedAsk
 from tests.grammar.test_privacy import pick
-from tests.grammar.test_sql_templates import EXAMPLE, make_kind
 
 SERVERS = ("postgresql", "mariadb")
 EMPLOYEE = "INSERT INTO employees VALUES ({id}, {name}, 'Welder', {hired}, {phone}, {department}, {boss})"

@@ -8,8 +8,8 @@ from tasks.grammar.company.plans import plan_documents
 from tasks.grammar.company.reports import parse_section, reports
 from tasks.grammar.company.settings import Reports
 from tasks.grammar.company.whole import assemble
-from tasks.grammar.document_grammar import write_part_grammar
-from tasks.grammar.facts import Fact
+from tasks.grammar.corpus.document_grammar import write_part_grammar
+from tasks.grammar.corpus.entities import Fact
 from tasks.models.ask import Unparsed
 from tests.grammar.company.scenes import SMALL, Script, make_scene, write_section
 from tests.grammar.gbnf import accepts

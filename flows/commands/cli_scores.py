@@ -1,0 +1,126 @@
+"""The commands that score and evaluate, with or without a graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flows.commands.cli_options import BudgetTokens, BudgetUsd, Json, Replay
+
+
+def score(
+    metric: Annotated[str, typer.Argument(help="Its name: rms, grammar, hotpotqa, ... (docs/scoring.md)")],
+    file: Annotated[str, typer.Argument(help="JSON Lines, plain or gzipped; - is stdin.")],
+    rule: Annotated[
+        str | None, typer.Option(help="Where a metric has several; all nests the figures by rule.")
+    ] = None,
+    items: Annotated[
+        Path | None, typer.Option(metavar="OUT.jsonl", help="Write every item's own scores there.")
+    ] = None,
+    ci: Annotated[bool, typer.Option("--ci", help="Add 95% bootstrap intervals.")] = False,
+    draws: Annotated[int, typer.Option(min=1, help="How many draws --ci takes.")] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of --ci.")] = 0,
+    databases: Annotated[Path | None, typer.Option(help="execution: DIR/<db_id>/<db_id>.sqlite")] = None,
+    url: Annotated[str | None, typer.Option(help="execution: a database's SQLAlchemy URL.")] = None,
+    timeout: Annotated[float | None, typer.Option(help="execution: seconds for a query; 30.")] = None,
+    keep_distinct: Annotated[
+        bool, typer.Option("--keep-distinct", help="execution, test-suite: leave DISTINCT in.")
+    ] = False,
+    closed: Annotated[
+        bool, typer.Option("--closed", help="grammar: an answer without a true document is incorrect.")
+    ] = False,
+    turns: Annotated[int | None, typer.Option(help="multiturn: the most turns; 5.")] = None,
+    drop_zero: Annotated[
+        bool, typer.Option("--drop-zero", help="correlation: leave out items with a 0.")
+    ] = False,
+    level: Annotated[str | None, typer.Option(help="agreement: nominal, ordinal or interval.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Score predictions of your own; no project, server or model is needed.
+
+    Example: benchloom score hotpotqa answers.jsonl --rule all --ci --json
+    """
+    from flows.commands.score import score_command
+    from tasks.scoring.running import Bootstrap
+
+    given = {
+        "databases": databases,
+        "url": url,
+        "timeout": timeout,
+        "keep_distinct": keep_distinct or None,
+        "closed": closed or None,
+        "turns": turns,
+        "drop_zero": drop_zero or None,
+        "level": level,
+    }
+    raise typer.Exit(
+        score_command(
+            metric,
+            file,
+            options={name: value for name, value in given.items() if value is not None},
+            rule=rule,
+            items=items,
+            ci=Bootstrap(draws, seed) if ci else None,
+            as_json=as_json,
+        )
+    )
+
+
+def evaluate(
+    flow: Annotated[str, typer.Argument(help="By whose rules: grammar or ragcheck.", metavar="FLOW")],
+    dataset: Annotated[
+        Path,
+        typer.Option(metavar="PATH", help="A folder or file of questions with answers; see the FLOW's page."),
+    ],
+    system: Annotated[str, typer.Option(metavar="NAME", help="A name of `systems` in params.yaml.")],
+    documents: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="What the built-in RAG retrieves from.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Only N groups or questions, drawn by seed.")
+    ] = None,
+    turns: Annotated[
+        int | None, typer.Option(min=1, help="ragcheck: lead conversations too, of N turns at most.")
+    ] = None,
+    language: Annotated[
+        str, typer.Option(metavar="CODE", help="ragcheck: of the questions; default: en, of JSQuAD ja.")
+    ] = "",
+    as_of: Annotated[
+        str, typer.Option(metavar="LABEL", help="Ask anew under it; default: `evaluation.as_of`.")
+    ] = "",
+    replay: Replay = False,
+    budget_usd: BudgetUsd = None,
+    budget_tokens: BudgetTokens = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Default: data/evaluations/<system>-<hash>.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Run a system of yours over a dataset and judge it; the graph and dvc.lock stay as they are.
+
+    Example: benchloom evaluate grammar --dataset questions.jsonl --system good --documents corpus/
+    """
+    from flows.commands.evaluate import evaluate_command
+    from flows.evaluation import Wish
+
+    raise typer.Exit(
+        evaluate_command(
+            flow,
+            Wish(
+                dataset.absolute(),
+                system,
+                documents.absolute() if documents else None,
+                limit,
+                as_of,
+                out.absolute() if out else None,
+                turns,
+                language,
+            ),
+            replay=replay,
+            budget_usd=budget_usd,
+            budget_tokens=budget_tokens,
+            as_json=as_json,
+        )
+    )

@@ -1,0 +1,1 @@
+"""What lineage needs of git, DVC and the flows."""

@@ -1,0 +1,91 @@
+"""Are recorded files still here, and which commit holds them: by their hashes and by git."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from flows.lineage.git import Git
+from tasks.lineage.records import FileFact, Graph
+
+LARGEST = 256 << 20
+"""Bytes of a file that is hashed again to see if it is the recorded one; of a larger one the size must do."""
+VERSIONS = 100
+"""How many commits of a file are looked through for the content that was recorded."""
+
+
+@dataclass
+class Archive:
+    """A project's files (see `tasks.lineage.records.Archive`); each is hashed once."""
+
+    root: Path
+    graph: Graph
+    _states: dict[FileFact, str] = field(default_factory=dict, repr=False)
+    _older: dict[FileFact, str | None] = field(default_factory=dict, repr=False)
+
+    def check(self, fact: FileFact) -> str:
+        """Say `same`, `changed`, `missing`, or `unchecked`."""
+        if fact not in self._states:
+            self._states[fact] = self._compare(fact)
+        return self._states[fact]
+
+    def find_commit(self, fact: FileFact) -> str | None:
+        """Find a commit that holds the file with its recorded hash.
+
+        A file as recorded and without changes is in the last commit that touched it; else its earlier
+        versions are looked through.
+        """
+        if self.graph.commit is None:
+            return None
+        touched = any(
+            each == fact.path or each.startswith(f"{fact.path}/") for each in self.graph.uncommitted
+        )
+        if self.check(fact) == "same" and not touched:
+            return self._last.get(fact.path)
+        if fact not in self._older:
+            versions = Git(self.root).list_versions(fact.path, VERSIONS)
+            self._older[fact] = next((commit for commit, files in versions if _hash(files) == fact.md5), None)
+        return self._older[fact]
+
+    @cached_property
+    def _last(self) -> Mapping[str, str]:
+        return Git(self.root).find_last(self.graph.list_code())
+
+    def _compare(self, fact: FileFact) -> str:
+        path = self.root / fact.path
+        if not path.exists():
+            return "missing"
+        if fact.md5 is None:
+            return "unchecked"
+        if path.is_dir():
+            files = {each.relative_to(path).as_posix(): each for each in path.rglob("*") if each.is_file()}
+            md5s = {name: _hash_file(each) for name, each in files.items()}
+            return "same" if _hash_listing(md5s) == fact.md5 else "changed"
+        size = path.stat().st_size
+        if fact.size is not None and size != fact.size:
+            return "changed"
+        if size > LARGEST:
+            return "unchecked"
+        return "same" if _hash_file(path) == fact.md5 else "changed"
+
+
+def _hash(files: Mapping[str, bytes]) -> str:
+    md5s = {name: hashlib.md5(content, usedforsecurity=False).hexdigest() for name, content in files.items()}
+    return md5s[""] if set(md5s) == {""} else _hash_listing(md5s)
+
+
+def _hash_file(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+
+
+def _hash_listing(md5s: Mapping[str, str]) -> str:
+    """Hash a folder as DVC does: the list of its files with their hashes, as JSON."""
+    listing = [{"md5": md5s[name], "relpath": name} for name in sorted(md5s)]
+    return (
+        hashlib.md5(json.dumps(listing, sort_keys=True).encode(), usedforsecurity=False).hexdigest() + ".dir"
+    )

@@ -1,0 +1,77 @@
+"""What lineage asks beyond the artifacts: a paper's tracer, and the importers' rules read backwards.
+
+A paper whose rows come from elsewhere than rows, calls and files adds its tracer to `open_tracers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from flows.settings import get_section, load_params
+from tasks.lineage.nodes import Finding
+from tasks.lineage.records import Graph, StageFact
+from tasks.lineage.walk import Tracer
+
+
+@contextmanager
+def open_tracers(root: Path, graph: Graph) -> Iterator[Mapping[str, Tracer]]:
+    """Give the tracers by stage; what they open is closed at the end, and nothing before it is needed."""
+    opened: list[Any] = []
+
+    def trace_group(stage: StageFact, record: Mapping[str, Any]) -> Sequence[Finding]:
+        if not opened:
+            opened.append(_open_source_rows(root, graph))
+        found: Sequence[Finding] = opened[0](stage, record)
+        return found
+
+    try:
+        yield {"grammar.fill_in": trace_group}
+    finally:
+        for each in opened:
+            each.close()
+
+
+def _open_source_rows(root: Path, graph: Graph) -> Any:
+    from tasks.databases.entry import read_entry
+    from tasks.grammar.construct.source_rows import SourceRows
+
+    entries = get_section(load_params(root), "databases")
+    raw = RawRows(root, graph)
+    return SourceRows(root, lambda name: read_entry(name, entries.get(name) or {}), raw.find)
+
+
+class RawRows:
+    """Finds raw rows by the importer that wrote a database file."""
+
+    def __init__(self, root: Path, graph: Graph) -> None:
+        self._root, self._graph = root, graph
+
+    def find(self, path: str, table: str, cells: Mapping[str, Any]) -> list[Finding]:
+        """Find the raw rows of a database's row; none where no importer of ours wrote the database."""
+        from tasks.sources.raw_rows import FINDERS
+
+        stage = self._graph.find_writer(path)
+        finder = FINDERS.get(stage.function) if stage else None
+        if stage is None or finder is None:
+            return []
+        raw = [self._root / each.path for each in stage.data]
+        found = finder(raw, self._root / path, table, cells)
+        if not found:
+            place = f"{path}#{table}"
+            return [
+                Finding(
+                    "raw", place, gaps=(f"no raw row of it is in {', '.join(each.name for each in raw)}",)
+                )
+            ]
+        return [
+            Finding(
+                "raw",
+                f"{each.file.relative_to(self._root).as_posix()}#{each.place}",
+                {"row": dict(each.cells)} | ({"or_any_of": each.more} if each.more else {}),
+                files=(each.file.relative_to(self._root).as_posix(),),
+            )
+            for each in found
+        ]

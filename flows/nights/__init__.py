@@ -1,0 +1,1 @@
+"""Nights: what is evaluated is asked anew, now or on a schedule."""

@@ -1,0 +1,1 @@
+"""The runner between Prefect and DVC."""

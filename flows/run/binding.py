@@ -1,0 +1,294 @@
+"""Calls a stage's function: arguments from the graph and params.yaml, artifacts from what it returns.
+
+An argument is the artifact of that name (the stem of a dependency's file, dots read as
+underscores): rows where it is annotated `list[Row]`, rows in a stream of bounded memory where
+it is annotated `Iterable[Row]`, its path where it is annotated `Path`. Beside these a stage may
+ask for `params`, `ask`, `limit`, for `settings` (the parameters that dvc.yaml declares for it, by
+dotted name), and for `out` where it writes its artifact by itself.
+
+A stage that is fanned out over a section of params.yaml may ask for its `key`, for its `entry`
+(dvc.yaml then declares `<section>.${key}` among its parameters), and for the `database` and the
+`system` that the entry names, or that the key itself is the name of. `systems` is all of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import importlib
+import inspect
+import shutil
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel
+
+import tasks
+from flows.run.recorder import Node
+from flows.settings import get_section, parse_section, parse_value
+from tasks.artifacts.parquet import StoredRows, read_rows, write_rows
+from tasks.artifacts.rows import Counts, Drafts, Dropped
+from tasks.databases.entry import DatabaseEntry, read_entry
+from tasks.errors import BadInput, StageFailed
+
+CODE = "tasks/"
+"""Dependencies that are code, prompts or pages: they make a stage stale and are no arguments."""
+
+IMPORTING = threading.Lock()
+"""Stages start in threads, and libraries with import cycles (nltk) deadlock where two threads import them."""
+
+TAKEN = frozenset({"tasks.grammar.company.contracts"})
+
+EVALUATION = "evaluation"
+"""The section whose `as_of` names the night: a stage that declares it asks under that epoch."""
+
+MakeAsk = Callable[[str, Path, str], Any]
+"""(stage name, prompts folder, epoch) -> the object that is handed to the stage as `ask`."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a stage did: counts for the table in Prefect's UI, the status page and the log line."""
+
+    rows_in: int | None = None
+    rows_out: int | None = None
+    dropped: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where a stage reads and writes; another folder for outputs makes a preview."""
+
+    root: Path
+    outs_root: Path
+    limit: int | None = None
+
+    def find(self, path: str) -> Path:
+        """Find a dependency: the preview's own where there is one."""
+        preview = self.place(path)
+        return preview if preview.exists() else self.root / path
+
+    def place(self, path: str) -> Path:
+        """Name the file that an output goes to."""
+        return self.outs_root / (path if self.outs_root == self.root else path.removeprefix("data/"))
+
+
+@dataclass
+class Bound:
+    """A stage's function with its arguments, ready to be called."""
+
+    node: Node
+    places: Places
+    function: Callable[..., Any]
+    arguments: dict[str, Any]
+    ask: Any
+    rows_in: int | None
+
+    def call(self, run_coroutine: Callable[[Coroutine[Any, Any, Any]], Any] = asyncio.run) -> Work:
+        """Run the stage and write its artifacts. Raises what the stage raises."""
+        result = self.function(**self.arguments)
+        if inspect.iscoroutine(result):
+            result = run_coroutine(result)
+        return self._write(result)
+
+    def _write(self, result: object) -> Work:
+        rows = self.rows_in
+        if isinstance(result, Drafts):
+            dropped = Counter(each.reason for each in result.dropped)
+            written = self._write_rows(result)
+            return Work(rows, written, dict(sorted(dropped.items())))
+        missing = [path for path in self.node.outs if not self.places.place(path).exists()]
+        if missing:
+            raise StageFailed(f"{self.node.name}: did not write {missing[0]}")
+        if isinstance(result, Counts):
+            return Work(result.rows_in, result.rows_out, dict(result.dropped))
+        return Work(rows)
+
+    def _write_rows(self, drafts: Drafts[Any]) -> int:
+        written = 0
+        for path in self.node.outs:
+            place = self.places.place(path)
+            if path.endswith(".dropped.parquet"):
+                write_rows(place, Dropped, drafts.dropped)
+            elif path.endswith(".calls.parquet"):
+                calls = self.ask.call_rows()
+                write_rows(place, self.ask.row_type, calls)
+            else:
+                written = write_rows(place, row_type_of(self.function), drafts.rows)
+        return written
+
+
+def bind(node: Node, params: Mapping[str, Any], places: Places, make_ask: MakeAsk) -> Bound:
+    """Find a stage's function and its arguments.
+
+    Raises BadInput where dvc.yaml, params.yaml and the function's signature do not agree.
+    """
+    module, function = find_function(node)
+    hints = get_type_hints(function, include_extras=True)
+    files = {argument_name(dep): dep for dep in node.deps if not dep.startswith(CODE)}
+    arguments: dict[str, Any] = {}
+    ask, rows_in = None, None
+    for name in inspect.signature(function).parameters:
+        hint = hints[name]
+        if name == "params":
+            arguments[name] = parse_section(params, node.stage, hint)
+        elif name == "ask":
+            ask = arguments[name] = make_ask(node.name, prompts_folder(module), read_epoch(node, params))
+        elif name == "database":
+            arguments[name] = load_database(node, params, places.root)
+        elif name == "system":
+            arguments[name] = parse_value(params, f"systems.{find_name(node, params, name)}", hint)
+        elif name == "systems":
+            arguments[name] = parse_value(params, name, hint)
+        elif name == "entry":
+            arguments[name] = place_paths(parse_value(params, find_section(node), hint), places)
+        elif name == "key":
+            arguments[name] = node.key
+        elif name == "settings":
+            arguments[name] = collect_settings(node, params)
+        elif name == "limit":
+            arguments[name] = places.limit
+        elif name == "out":
+            arguments[name] = prepare_out(node, places)
+        elif name not in files:
+            raise BadInput(
+                "dvc.yaml", f"{node.name} has no dependency for the argument {name!r} of {node.stage}"
+            )
+        elif hint is Path:
+            arguments[name] = places.find(files[name])
+        elif get_origin(hint) is Iterable:
+            row = get_args(hint)[0]
+            arguments[name] = StoredRows(places.find(files[name]), row, limit_rows(row, places.limit))
+            rows_in = len(arguments[name]) if rows_in is None else rows_in
+        else:
+            rows = read_rows(places.find(files[name]), get_args(hint)[0])
+            arguments[name] = cut_rows(rows, get_args(hint)[0], places.limit)
+            rows_in = len(arguments[name]) if rows_in is None else rows_in
+    return Bound(node, places, function, arguments, ask, rows_in)
+
+
+def find_function(node: Node) -> tuple[ModuleType, Callable[..., Any]]:
+    """Import a stage: `grammar.schema` is the function of that name in tasks/grammar/construct/schema.py."""
+    name = node.stage.rpartition(".")[2]
+    try:
+        with IMPORTING:
+            module = importlib.import_module(find_module(node.stage))
+    except ModuleNotFoundError as error:
+        raise BadInput("dvc.yaml", f"{node.name}: no module {error.name}") from error
+    function = getattr(module, name, None)
+    if not callable(function):
+        raise BadInput(f"tasks/{node.stage.replace('.', '/')}.py", f"has no function {name!r}")
+    return module, function
+
+
+def find_module(stage: str) -> str:
+    """Name a stage's module: `grammar.schema` is the one module `schema` below tasks/grammar."""
+    exact = f"tasks.{stage}"
+    paper, _, rest = stage.partition(".")
+    folder = Path(tasks.__file__ or "").parent
+    if exact in sys.modules or (folder / paper / f"{rest.replace('.', '/')}.py").is_file():
+        return exact
+    places = sorted((folder / paper).rglob(f"{stage.rpartition('.')[2]}.py"))
+    found = [".".join(["tasks", *place.relative_to(folder).with_suffix("").parts]) for place in places]
+    own = [module for module in found if module not in TAKEN]
+    return own[0] if own else exact
+
+
+def argument_name(path: str) -> str:
+    """Turn a dependency's path into an argument's name: `a/b.calls.parquet` is `b_calls`."""
+    first, *rest = Path(path).name.split(".")
+    return "_".join([first, *rest[:-1]]) if rest[-1:] == ["parquet"] else first
+
+
+def prompts_folder(module: ModuleType) -> Path:
+    """Name the folder that a stage's prompts lie in: beside its module, or its paper's."""
+    beside = Path(module.__file__ or "").parent / "prompts"
+    return beside if beside.is_dir() else beside.parents[1] / "prompts"
+
+
+def load_database(node: Node, params: Mapping[str, Any], root: Path) -> DatabaseEntry:
+    """Validate the database entry that a stage is fanned out over, or that its entry names."""
+    name = find_name(node, params, "database")
+    return read_entry(name, get_section(params, "databases").get(name) or {}).placed(root)
+
+
+def find_section(node: Node) -> str:
+    """Name the entry that a stage is fanned out over: what dvc.yaml declares as `<section>.<key>`."""
+    found = [name for name in node.params if node.key and name.endswith(f".{node.key}")]
+    if len(found) != 1:
+        raise BadInput("dvc.yaml", f"{node.name} declares no one parameter <section>.${{key}} for its entry")
+    return found[0]
+
+
+def place_paths(entry: Any, places: Places) -> Any:
+    """Name an entry's files where they are: its paths are relative to the project."""
+    if not isinstance(entry, BaseModel):
+        return entry
+    paths = {name: places.find(str(value)) for name, value in entry if isinstance(value, Path)}
+    return entry.model_copy(update=paths)
+
+
+def find_name(node: Node, params: Mapping[str, Any], kind: str) -> str:
+    """Name the database or system of a stage: the one its entry names, else the one its key is."""
+    entries = (get_section(params, name) for name in node.params if name.endswith(f".{node.key}"))
+    named = (entry[kind] for entry in entries if isinstance(entry, dict) and kind in entry)
+    return str(next(named, node.key))
+
+
+def read_epoch(node: Node, params: Mapping[str, Any]) -> str:
+    """Read the epoch of a stage's calls: the night's label where it declares `evaluation`, else none."""
+    if not any(name.split(".")[0] == EVALUATION for name in node.params):
+        return ""
+    return str(get_section(params, f"{EVALUATION}.as_of") or "")
+
+
+def collect_settings(node: Node, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Flatten the parameters that dvc.yaml declares for a stage: dotted name -> value."""
+    flat: dict[str, Any] = {}
+    todo = [(key, get_section(params, key)) for key in reversed(node.params)]
+    while todo:
+        key, value = todo.pop()
+        if isinstance(value, dict) and value:
+            todo += [(f"{key}.{name}", value[name]) for name in sorted(value, reverse=True)]
+        else:
+            flat[key] = value
+    return flat
+
+
+def prepare_out(node: Node, places: Places) -> Path:
+    """Name the one file or folder that a stage writes by itself, and clear its place."""
+    if len(node.outs) != 1:
+        raise BadInput("dvc.yaml", f"{node.name} writes `out` by itself, so it must have one output")
+    out = places.place(node.outs[0])
+    out.parent.mkdir(parents=True, exist_ok=True)
+    if out.is_dir():
+        shutil.rmtree(out)
+    else:
+        out.unlink(missing_ok=True)
+    return out
+
+
+def cut_rows(rows: list[Any], row: type, limit: int | None) -> list[Any]:
+    """Keep the first rows in a preview. A schema's columns are no items and stay whole."""
+    return rows[: limit_rows(row, limit)]
+
+
+def limit_rows(row: type, limit: int | None) -> int | None:
+    """Say how many rows a preview takes: a schema's columns are no items and stay whole."""
+    items = any(each.name == "origin" for each in dataclasses.fields(row))
+    return limit if items else None
+
+
+def row_type_of(function: Callable[..., Any]) -> type:
+    """Read the row type from a stage's return annotation, `Drafts[Row]`."""
+    hint = get_type_hints(function)["return"]
+    if get_origin(hint) is not Drafts:
+        raise TypeError(f"{function.__qualname__} must return Drafts[Row]")
+    row: type = get_args(hint)[0]
+    return row

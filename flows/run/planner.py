@@ -1,0 +1,178 @@
+"""What a run would do and cost, found out without touching anything.
+
+Where all of a stage's inputs are at hand, its function is run with an `ask` that only counts, and
+the calls it would make first are exact. Where they are not, there is a range from the last run.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from flows.run.binding import Bound, Places, bind
+from flows.run.outcomes import load_outcome
+from flows.run.recorder import Node, Recorder
+from flows.run.session import Session
+from tasks.errors import LockHeld, StageFailed
+from tasks.models.planning import Plan
+
+GROWTH = 2.0
+"""Inputs that are not there yet may ask for so many times the last run's calls."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """From at least to at most; `exact` where the inputs are at hand and only re-asking can add.
+
+    high is infinite where nothing tells how much it may be.
+    """
+
+    low: float = 0
+    high: float = 0
+    exact: bool = True
+
+    def __add__(self, other: Range) -> Range:
+        return Range(self.low + other.low, self.high + other.high, self.exact and other.exact)
+
+
+NOTHING = Range()
+UNKNOWN = Range(0, math.inf, exact=False)
+
+
+@dataclass(frozen=True)
+class StagePlan:
+    """What one stage would do. calls: new ones; recorded: calls that a ledger answers."""
+
+    stage: str
+    why: tuple[str, ...]
+    exact_calls: int | None = None
+    """First attempts that no ledger answers; None where the inputs are not at hand."""
+    recorded: int = 0
+    calls: Range = NOTHING
+    tokens: Range = NOTHING
+    usd: Range = NOTHING
+    seconds: Range | None = None
+    """None where no earlier run tells how long a call takes."""
+
+
+def plan_stages(
+    recorder: Recorder, names: Sequence[str], params: Mapping[str, Any], session: Session
+) -> list[StagePlan]:
+    """Plan the stages that a run of `names` (in order, with their upstream) would run."""
+    plans: dict[str, StagePlan] = {}
+    for name in names:
+        node = recorder.nodes[name]
+        waiting = [upstream for upstream in node.upstream if upstream in plans]
+        if waiting:
+            after = (f"after {', '.join(waiting)}",)
+            plans[name] = _plan_from_last(recorder.root, node, after, session)
+            continue
+        try:
+            why = tuple(recorder.explain(name, patience_s=0))
+        except LockHeld as error:
+            plans[name] = _plan_from_last(recorder.root, node, (str(error),), session)
+            continue
+        if why:
+            plans[name] = _plan_at_hand(recorder.root, node, why, params, session)
+    return list(plans.values())
+
+
+def _plan_at_hand(
+    root: Path, node: Node, why: tuple[str, ...], params: Mapping[str, Any], session: Session
+) -> StagePlan:
+    """Count what a stage whose inputs are all there would ask."""
+    if not _asks(node):
+        return StagePlan(node.name, why, exact_calls=0, seconds=_last_seconds(root, node))
+    with tempfile.TemporaryDirectory() as nowhere:
+        bound = bind(node, params, Places(root, Path(nowhere)), session.make_plan)
+        try:
+            bound.call()
+            unknown = 0.0
+        except StageFailed:  # it has nothing to go on with until it is answered: nobody knows what more
+            unknown = math.inf
+        plan: Plan = bound.ask.count()
+        retries = _retry_factor(bound, session)
+    low = plan.new_calls if plan.is_exact else plan.sure_calls
+    exact = plan.is_exact and not unknown
+    calls = Range(low, plan.new_calls * retries + unknown, exact)
+    per_call = plan.prompt_tokens / plan.new_calls if plan.new_calls else 0
+    most = plan.max_completion_tokens * retries
+    return StagePlan(
+        node.name,
+        why,
+        exact_calls=plan.new_calls if exact else None,
+        recorded=plan.ledger_calls,
+        calls=calls,
+        tokens=Range(round(low * per_call), round(plan.prompt_tokens * retries + most) + unknown, exact),
+        usd=Range(
+            plan.min_usd * low / max(plan.new_calls, 1),
+            plan.max_usd * retries + (unknown if plan.max_usd else 0),
+            exact,
+        ),
+        seconds=_scale_seconds(root, node, calls),
+    )
+
+
+def _plan_from_last(root: Path, node: Node, why: tuple[str, ...], session: Session) -> StagePlan:
+    """Give a range for a stage whose inputs another will only make: up to GROWTH times its last calls."""
+    if not _asks(node):
+        return StagePlan(node.name, why, exact_calls=0, seconds=_last_seconds(root, node))
+    last = _read_last_calls(root, node)
+    if last is None:
+        return StagePlan(node.name, why, calls=UNKNOWN, tokens=UNKNOWN, usd=UNKNOWN)
+    price = session.caller.budget.price
+    calls = _grow(len(last))
+    return StagePlan(
+        node.name,
+        why,
+        calls=calls,
+        tokens=_grow(sum(call["prompt_tokens"] + call["completion_tokens"] for call in last)),
+        usd=_grow(
+            sum(price(call["model"], call["prompt_tokens"], call["completion_tokens"]).usd for call in last)
+        ),
+        seconds=_scale_seconds(root, node, calls),
+    )
+
+
+def _grow(figure: float) -> Range:
+    return Range(0, figure * GROWTH, exact=False)
+
+
+def _asks(node: Node) -> bool:
+    return any(out.endswith(".calls.parquet") for out in node.outs)
+
+
+def _retry_factor(bound: Bound, session: Session) -> int:
+    """How often an answer may be asked at most: by the most patient role of the stage's parameters."""
+    named = [key.removeprefix("roles.") for key in bound.node.params if key.startswith("roles.")]
+    roles = [session.roles[name] for name in named if name in session.roles] or list(session.roles.values())
+    return max((role.attempts for role in roles), default=1)
+
+
+def _read_last_calls(root: Path, node: Node) -> list[dict[str, Any]] | None:
+    """Read model and tokens of the calls that a stage's artifact was made by; None where there is none."""
+    for out in node.outs:
+        if out.endswith(".calls.parquet") and (root / out).is_file():
+            columns = ["model", "prompt_tokens", "completion_tokens"]
+            rows: list[dict[str, Any]] = pq.read_table(root / out, columns=columns).to_pylist()
+            return rows
+    return None
+
+
+def _last_seconds(root: Path, node: Node) -> Range | None:
+    last = load_outcome(root, node.name)
+    return Range(0, last.seconds, exact=False) if last is not None and last.state == "ran" else None
+
+
+def _scale_seconds(root: Path, node: Node, calls: Range) -> Range | None:
+    last = load_outcome(root, node.name)
+    if last is None or not last.calls_live:
+        return NOTHING if calls.high == 0 else None
+    each = last.seconds / last.calls_live
+    return Range(round(calls.low * each, 1), round(calls.high * each, 1), exact=False)

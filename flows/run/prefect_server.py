@@ -1,0 +1,77 @@
+"""Which Prefect server a run reports to: PREFECT_API_URL where it is set, else one of the project's own."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from flows.run.servers import Server, ensure_server, find_server, keep_server
+from tasks.errors import BenchloomError
+
+SERVER = "prefect"
+QUIET = {
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "PREFECT_SERVER_UI_API_URL": "/api",
+    "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
+    "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",
+    "PREFECT_LOGGING_INTERNAL_LEVEL": "CRITICAL",
+    "DO_NOT_TRACK": "1",
+}
+"""Nothing is told to anybody outside, and the console is left to our own lines."""
+RETRIES = "PREFECT_CLIENT_MAX_RETRIES"
+"""A server of our own, on this machine, that does not answer is gone: five tries would take a minute each."""
+
+
+@contextmanager
+def use_prefect(root: Path, say: Callable[[str], None]) -> Iterator[str | None]:
+    """Point this process at a Prefect server, starting the project's own if there is none.
+
+    Gives its URL, or None, said in a line, where it does not come up: a run can do without.
+    Must come before Prefect is imported: it reads its settings then.
+    """
+    folder = server_folder(root)
+    for name, value in describe_home(root).items():
+        os.environ.setdefault(name, value)
+    if url := os.environ.get("PREFECT_API_URL"):
+        yield url
+        return
+    if find_server(folder, SERVER) is None:
+        say(
+            "starting a Prefect server in the background; it ends after ten idle minutes, "
+            "or by `benchloom stop`"
+        )
+    try:
+        server = start_server(root)
+    except BenchloomError as error:
+        say(f"{error}; this run goes on without Prefect")
+        yield None
+        return
+    os.environ["PREFECT_API_URL"] = f"{server.url}/api"
+    os.environ.setdefault(RETRIES, "2")
+    say(f"Prefect's pages: {server.url}")
+    with keep_server(folder, SERVER):
+        yield server.url
+
+
+def start_server(root: Path) -> Server:
+    """Find a project's own server, or start it. Raises BenchloomError where it does not come up."""
+    return ensure_server(
+        server_folder(root),
+        SERVER,
+        [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", "{port}"],
+        "/api/health",
+        describe_home(root),
+    )
+
+
+def describe_home(root: Path) -> dict[str, str]:
+    """Give the environment of everything of Prefect's that a project runs."""
+    return {"PREFECT_HOME": str(server_folder(root) / "prefect"), **QUIET}
+
+
+def server_folder(root: Path) -> Path:
+    """Name the folder for the state of a project's background servers."""
+    return root / ".benchloom" / "servers"

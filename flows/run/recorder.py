@@ -1,0 +1,332 @@
+"""DVC's half of a run: which stages are stale, and the record of those that ran.
+
+A stage runs in this process instead of under `dvc repro`, so what DVC's own runner does around a
+command is done here: locks per path, the run cache first, outputs removed, dependencies hashed
+before and after. `dvc status` and `dvc repro` cannot tell the difference.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from dvc.exceptions import DvcException
+from dvc.repo import Repo
+from dvc.stage.cache import RunCacheNotFoundError
+from dvc.stage.serialize import to_lockfile
+from dvc.utils.serialize import dump_yaml, load_yaml
+
+from flows import STARTED
+from flows.run.dvc_boundary import LOCK_PATIENCE_S, hold_repo, translate_errors
+from flows.run.path_locks import PathLocks
+from tasks.errors import BadInput, BenchloomError, ChangedWhileRunning, LockHeld, StageFailed
+from tasks.files import write_beside
+
+Result = TypeVar("Result")
+FLUSH_EVERY_S = 30.0
+PATH_PATIENCE_S = 10.0
+"""How long another run's hold on a path is waited for before a stage gives up: it may be a short one."""
+RECORD_PATIENCE_S = 600.0
+"""A stage that has run is not thrown away because another process hashes."""
+LOOK_AGAIN_S = 0.2
+
+
+@dataclass(frozen=True)
+class Node:
+    """One stage of the graph, as dvc.yaml resolves it. Paths are relative to the project."""
+
+    name: str
+    """DVC's name: `grammar-schema@films`."""
+    stage: str
+    """Ours: `grammar.schema`, the module below tasks/ and the section of params.yaml."""
+    key: str
+    """What the stage is fanned out over (a database's name), or nothing."""
+    deps: tuple[str, ...]
+    outs: tuple[str, ...]
+    upstream: tuple[str, ...]
+    command: str = ""
+    params: tuple[str, ...] = ()
+    """Sections of params.yaml that the stage depends on."""
+
+
+@dataclass(frozen=True)
+class Begun:
+    """What was known of a stage when it began.
+
+    hashes: of its dependencies. expected: the hashes that dvc.lock holds for its outputs, where
+    that entry was made from the very same dependencies; otherwise nothing is expected.
+    """
+
+    hashes: dict[str, str]
+    expected: dict[str, str]
+
+
+class Recorder:
+    """Open a project's graph, and record what runs in it.
+
+    Thread-safe: every touch of DVC goes through one mutex; the stages' own work does not.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.mutex = threading.RLock()
+        logging.getLogger("dvc").setLevel(logging.WARNING)
+        try:
+            self.repo = Repo(str(root))
+            with hold_repo(self.repo):  # `dvc repro` writes dvc.lock in place: no half of it must be read
+                graph = self.repo.index.graph
+            stages = [stage for stage in self.repo.index.stages if getattr(stage, "cmd", None)]
+        except DvcException as error:
+            raise BadInput(
+                root / "dvc.yaml", str(error), hint="dvc.yaml and params.yaml must agree"
+            ) from error
+        self.stages: dict[str, Any] = {stage.addressing: stage for stage in stages}
+        self.nodes: dict[str, Node] = {}
+        for stage in stages:
+            upstream = sorted(
+                each.addressing for each in graph.successors(stage) if each.addressing in self.stages
+            )
+            self.nodes[stage.addressing] = self._describe(stage, tuple(upstream))
+        self.locks = PathLocks(self.repo)
+        self.code = self._hash_code()
+        self.locked = {name: self._read_locked(stage) for name, stage in self.stages.items()}
+        self.pending: list[Any] = []
+
+    def _describe(self, stage: Any, upstream: tuple[str, ...]) -> Node:
+        words = str(stage.cmd).split()
+        ours = words[:2] == ["benchloom", "stage"] and len(words) in (3, 4)
+        return Node(
+            name=stage.addressing,
+            stage=words[2] if ours else "",
+            key=words[3] if ours and len(words) == 4 else "",
+            deps=tuple(dep.def_path for dep in stage.deps if dep not in stage.params),
+            outs=tuple(out.def_path for out in stage.outs),
+            upstream=upstream,
+            command=str(stage.cmd),
+            params=tuple(key for dep in stage.params if dep.def_path == "params.yaml" for key in dep.params),
+        )
+
+    # What is stale
+
+    def explain(self, name: str, patience_s: float = PATH_PATIENCE_S) -> list[str]:
+        """Say why a stage is stale (dependencies, parameters, command, outputs); nothing where it is fresh.
+
+        The question that `dvc status` asks: `stage.changed` would take DVC's locks thrice as often.
+        Raises LockHeld where another run is at work on the stage for longer than `patience_s`.
+        """
+        report = self._when_free(
+            name, lambda: self.stages[name].status().get(name, []), patience_s=patience_s
+        )
+        reasons = []
+        for entry in report:
+            if isinstance(entry, str):
+                reasons.append("its command or paths changed" if entry == "changed checksum" else entry)
+                continue
+            for group in entry.values():
+                for path, state in group.items():
+                    if isinstance(state, dict):
+                        reasons += [f"{key} in {path} {what}" for key, what in state.items()]
+                    else:
+                        reasons.append(f"{path} {state}")
+        return reasons
+
+    # Running one stage
+
+    @contextmanager
+    def hold(self, name: str) -> Iterator[None]:
+        """Hold DVC's read locks on a stage's dependencies and its write locks on its outputs."""
+        stage = self.stages[name]
+        reads = [dep.fs_path for dep in stage.deps]
+        writes = [out.fs_path for out in stage.outs]
+        with ExitStack() as stack:
+            # Under the repository lock, since DVC's commands hold paths for a moment only while they
+            # have that: who holds one now is at work on it.
+            self._when_free(name, lambda: stack.enter_context(self.locks.hold(reads, writes)))
+            yield
+
+    def _when_free(
+        self, name: str, work: Callable[[], Result], patience_s: float = PATH_PATIENCE_S
+    ) -> Result:
+        """Touch DVC as soon as no other process holds a path of the stage. Raises LockHeld after a while."""
+        deadline = time.monotonic() + patience_s
+        while True:
+            try:
+                with self._touch(name):
+                    return work()
+            except LockHeld:
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(LOOK_AGAIN_S)
+
+    def restore(self, name: str) -> bool:
+        """Bring a stage's outputs back from the run cache, if it ran with these inputs before.
+
+        Must come before `begin`: hashes saved first would make DVC take the old outputs for right.
+        """
+        with self._touch(name):
+            stage = self.stages[name]
+            stage.remove_outs(ignore_remove=False, force=False)
+            try:
+                self.repo.stage_cache.restore(stage)
+            except RunCacheNotFoundError:
+                return False
+            return True
+
+    def begin(self, name: str) -> Begun:
+        """Hash a stage's dependencies and make room for its outputs, which `restore` has removed.
+
+        What is handed back goes to `finish`.
+        """
+        stage = self.stages[name]
+        self._check_code(name)
+        with self._touch(name):
+            locked = self.locked.get(name)
+            stage.save_deps()
+            for out in stage.outs:
+                Path(out.fs_path).parent.mkdir(parents=True, exist_ok=True)
+            hashes = self._dep_hashes(stage)
+            same = locked is not None and locked.hashes == hashes
+            return Begun(hashes, locked.expected if locked and same else {})
+
+    def finish(self, name: str, begun: Begun, *, must_match: bool = False) -> None:
+        """Record a stage that ran: fails, and records nothing, if a dependency changed meanwhile.
+
+        must_match: the outputs must have the bytes that dvc.lock holds for the same dependencies.
+        """
+        stage = self.stages[name]
+        self._check_code(name)
+        with self._touch(name, RECORD_PATIENCE_S):
+            stage.save(run_cache=False)
+            for path, value in self._dep_hashes(stage).items():
+                if begun.hashes.get(path) != value:
+                    raise ChangedWhileRunning(name, path)
+            for out in stage.outs if must_match else ():
+                if begun.expected.get(out.def_path, out.hash_info.value) != out.hash_info.value:
+                    raise StageFailed(f"{name}: {out.def_path} has other bytes than dvc.lock holds")
+            self.repo.stage_cache.save(stage)
+            stage.commit()
+        self._enqueue(stage)
+
+    def adopt(self, name: str) -> None:
+        """Record a stage whose outputs came back from the run cache."""
+        stage = self.stages[name]
+        with self._touch(name, RECORD_PATIENCE_S):
+            stage.save()
+            stage.commit()
+        self._enqueue(stage)
+
+    def _enqueue(self, stage: Any) -> None:
+        with self.mutex:
+            self.pending.append(stage)
+
+    def flush(self) -> None:
+        """Write all pending stages into dvc.lock at once. Raises StageFailed where that cannot be written.
+
+        `stage.dump` rewrites the whole file each time: with many stages that costs more than the work.
+        """
+        with self.mutex:
+            if not self.pending:
+                return
+            try:
+                with self._touch("dvc.lock", RECORD_PATIENCE_S):
+                    for place in {Path(stage.path).with_name("dvc.lock") for stage in self.pending}:
+                        here = [stage for stage in self.pending if Path(stage.path).parent == place.parent]
+                        write_lock(place, here)
+                        self.repo.scm_context.track_file(str(place))
+            except OSError as error:
+                raise StageFailed(
+                    f"dvc.lock cannot be written: {error.strerror or error}; run the same command again, "
+                    f"and the {len(self.pending)} stages that it lacks come back from the run cache"
+                ) from error
+            self.pending.clear()
+
+    @contextmanager
+    def keep_flushing(self, every_s: float = FLUSH_EVERY_S) -> Iterator[None]:
+        """Write dvc.lock at intervals for as long as the block runs, and once more when it ends."""
+        done = threading.Event()
+
+        def flush() -> None:
+            while not done.wait(every_s):
+                with suppress(BenchloomError):  # the last one, below, says what is wrong
+                    self.flush()
+
+        thread = threading.Thread(target=flush, name="flush", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            self.flush()
+
+    def close(self) -> None:
+        """Let go of the repository's handles."""
+        self.repo.close()
+
+    # Guards
+
+    @contextmanager
+    def _touch(self, what: str, patience_s: float = LOCK_PATIENCE_S) -> Iterator[None]:
+        """Touch DVC: one thread of ours at a time, under its repository lock, its errors as ours."""
+        with self.mutex, translate_errors(self.root, what), hold_repo(self.repo, patience_s):
+            yield
+
+    def _read_locked(self, stage: Any) -> Begun | None:
+        """Read what dvc.lock holds of a stage; None where the entry is missing or for another command."""
+        if stage.changed_stage() or not all(out.hash_info for out in stage.outs):
+            return None
+        return Begun(self._dep_hashes(stage), {out.def_path: out.hash_info.value for out in stage.outs})
+
+    def _dep_hashes(self, stage: Any) -> dict[str, str]:
+        return {str(dep): str(dep.hash_info.value) for dep in stage.deps}
+
+    def _hash_code(self) -> dict[str, str]:
+        """Hash every module that a stage depends on, before the stages import it.
+
+        A module that was imported even earlier must not have changed since this process started.
+        """
+        paths = {dep for node in self.nodes.values() for dep in node.deps if dep.endswith(".py")}
+        loaded = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
+        hashes = {}
+        for path in sorted(paths):
+            file = self.root / path
+            if not file.is_file():
+                continue
+            if str(file) in loaded and file.stat().st_mtime > STARTED:
+                raise ChangedWhileRunning("this run", path)
+            hashes[path] = hash_file(file)
+        return hashes
+
+    def _check_code(self, name: str) -> None:
+        """Fail where a module that this process has imported is no longer the file on disk."""
+        for path in self.nodes[name].deps:
+            if path in self.code and hash_file(self.root / path) != self.code[path]:
+                raise ChangedWhileRunning(name, path)
+
+
+def hash_file(path: Path) -> str:
+    """SHA-256 of a file's bytes; a missing file has the hash `missing`."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return "missing"
+
+
+def write_lock(path: Path, stages: Iterable[Any]) -> None:
+    """Write stages into a dvc.lock, sorted by name, so that a run's timing leaves no trace.
+
+    DVC would write the file in place: on a full disk, half of it would stay and every record be lost.
+    """
+    data = load_yaml(str(path)) if path.exists() else {}
+    entries = dict(data.get("stages", {}))
+    for stage in stages:
+        entries.update(to_lockfile(stage))
+    with write_beside(path) as draft:
+        dump_yaml(str(draft), {"schema": "2.0", **data, "stages": dict(sorted(entries.items()))})

@@ -1,0 +1,140 @@
+"""Runs the graph of dvc.yaml as a Prefect flow: a task a stage, fresh ones end as `Cached`."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from prefect import flow, get_run_logger, task
+from prefect.artifacts import create_table_artifact
+from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.objects import State
+from prefect.futures import wait as wait_for_futures
+from prefect.states import Completed, Failed
+from prefect.task_runners import ThreadPoolTaskRunner
+
+from flows.papers import find_step
+from flows.run.outcomes import Outcome, describe_outcome
+from flows.run.runner import STOPPING, Run, run_plain
+from tasks.errors import ModelFailed
+
+STATE_NAMES = {"fresh": "Cached", "restored": "Restored", "ran": "Completed"}
+
+
+def run_flow(run: Run, names: Sequence[str], workers: int, title: str) -> None:
+    """Bring stages up to date under Prefect. Outcomes and errors are left in `run`.
+
+    Where Prefect's server is lost on the way, the run goes on without it.
+    """
+    runner: Any = ThreadPoolTaskRunner(max_workers=workers)
+    pages = Pages(run)
+    # A line that cannot be sent to a lost server is said once by us, not each time by its handlers.
+    logging.raiseExceptions = False
+
+    @flow(name=title, task_runner=runner, persist_result=False, validate_parameters=False)
+    def reproduce(stages: list[str]) -> State[Any]:
+        run.listen()  # Prefect has put a SIGTERM handler of its own before ours, which no stage hears of
+        futures: dict[str, Any] = {}
+        for name in stages:
+            waits = [futures[up] for up in run.recorder.nodes[name].upstream if up in futures]
+            futures[name] = make_task(run, name, pages).submit(wait_for=waits)
+        wait_for_futures(list(futures.values()))
+        failed = sorted(run.errors)
+        if failed:
+            return Failed(message=f"{len(failed)} of {len(stages)} stages failed: {', '.join(failed)}")
+        return Completed(message=f"{len(stages)} stages up to date")
+
+    try:
+        reproduce(list(names), return_state=True)
+    except KeyboardInterrupt:
+        run.say(STOPPING)
+    except Exception as error:  # noqa: BLE001 - what a stage raised is in run.errors: this is Prefect's own
+        pages.lose(error)
+        run_plain(run, [name for name in names if name not in run.outcomes], workers)
+    for name in names:
+        if name not in run.outcomes and not run.stopping.is_set():
+            run.keep(Outcome(name, "skipped", error="waits for a stage that failed"))
+
+
+@dataclass
+class Pages:
+    """What stages leave on Prefect's server beside their states: a line and a table each."""
+
+    run: Run
+    lost: bool = False
+
+    def report(self, outcome: Outcome) -> None:
+        """Leave a stage's line and table. A stage that is recorded does not fail for want of them."""
+        if self.lost:
+            return
+        try:
+            get_run_logger().info(describe_outcome(outcome))
+            create_table_artifact(
+                table=tabulate(outcome),
+                key=artifact_key(outcome.stage),
+                description=f"What `{outcome.stage}` did",
+            )
+        except Exception as error:  # noqa: BLE001 - whatever the server or the way to it may raise
+            self.lose(error)
+
+    def lose(self, error: Exception) -> None:
+        """Say once that the server is lost, and ask it nothing more."""
+        if not self.lost:
+            self.lost = True
+            self.run.say(
+                "Prefect's server no longer answers, and this run goes on without it "
+                f"({type(error).__name__}: {' '.join(str(error).split())})"
+            )
+
+
+def make_task(run: Run, name: str, pages: Pages) -> Any:
+    """Make the Prefect task of one stage."""
+    step = find_step(run.recorder.nodes[name].stage)
+
+    @task(
+        name=name,
+        task_run_name=name,
+        tags=set(step.tags),
+        retries=step.retries,
+        retry_delay_seconds=step.retry_delay_s,
+        retry_condition_fn=failed_for_the_model,
+        persist_result=False,
+        cache_policy=NO_CACHE,
+    )
+    def bring_up() -> State[Any]:
+        outcome = run.bring_up(name)
+        if outcome.state != "fresh":
+            pages.report(outcome)
+        return Completed(name=STATE_NAMES[outcome.state], message=" ".join(describe_outcome(outcome).split()))
+
+    return bring_up
+
+
+def failed_for_the_model(_task: Any, _run: Any, state: State[Any]) -> bool:
+    """Tell whether a stage failed for want of a model's reply, which another try may bring."""
+    return isinstance(state.result(raise_on_failure=False), ModelFailed)
+
+
+def artifact_key(name: str) -> str:
+    """Turn a stage's name into an artifact key: lower case, digits and dashes."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+def tabulate(outcome: Outcome) -> list[dict[str, Any]]:
+    """Lay an outcome out as the table that Prefect's UI shows."""
+    rows = [
+        ("rows in", outcome.rows_in),
+        ("rows out", outcome.rows_out),
+        *((f"dropped: {reason}", count) for reason, count in outcome.dropped.items()),
+        ("model calls", outcome.calls),
+        ("of these asked now", outcome.calls_live),
+        ("prompt tokens", outcome.prompt_tokens),
+        ("completion tokens", outcome.completion_tokens),
+        ("paid by this run, dollars", round(outcome.paid_usd, 6)),
+        ("paid for the artifact in all, dollars", round(outcome.usd, 6)),
+        ("seconds", outcome.seconds),
+    ]
+    return [{"what": what, "figure": figure} for what, figure in rows if figure is not None]

@@ -1,0 +1,256 @@
+"""One run: takes each stage through DVC's record and its function, in the order of the graph."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import signal
+import sqlite3
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from dataclasses import dataclass, field
+from graphlib import TopologicalSorter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flows.run.outcomes import Outcome, State, describe_outcome, save_outcome
+from flows.run.progress import say_line
+from flows.run.recorder import Node, Recorder
+from tasks.errors import BenchloomError, StageFailed
+
+if TYPE_CHECKING:
+    from flows.run.session import Session
+    from tasks.models.recorded_model import StageAsk
+
+STOP_POLL_S = 0.2
+COMMAND_PATIENCE_S = 10.0
+STOPPING = "stopping: what has finished is kept, calls in flight are recorded; Ctrl-C again ends at once"
+
+
+class Interrupted(BenchloomError):
+    """The run was stopped by the user; what had finished is recorded."""
+
+    exit_code = 130
+
+
+@dataclass
+class Run:
+    """What the stages of one run share.
+
+    open_session: opens the models' session when the first stage needs it, so that a run with
+    nothing to do imports none of it.
+    """
+
+    root: Path
+    recorder: Recorder
+    params: Mapping[str, Any]
+    open_session: Callable[[], Session]
+    replay: bool = False
+    say: Callable[[str], None] = say_line
+    stopping: threading.Event = field(default_factory=threading.Event)
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    errors: dict[str, BaseException] = field(default_factory=dict)
+    mutex: threading.Lock = field(default_factory=threading.Lock)
+    session: Session | None = None
+
+    def listen(self) -> None:
+        """Take Ctrl-C and SIGTERM as the wish to stop. Must be called in the main thread."""
+
+        def stop(number: int, frame: object) -> None:
+            self.stopping.set()
+            raise KeyboardInterrupt
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, stop)
+
+    def bring_up(self, name: str) -> Outcome:
+        """Bring one stage up to date; its upstream stages must be. Raises what the stage raises."""
+        started = time.monotonic()
+        node = self.recorder.nodes[name]
+        try:
+            outcome = self._bring_up(node)
+        except (Exception, KeyboardInterrupt, asyncio.CancelledError) as error:
+            with self.mutex:
+                self.errors[name] = error
+            seconds = round(time.monotonic() - started, 3)
+            state: State = "skipped" if isinstance(error, Interrupted) else "failed"
+            self.keep(Outcome(name, state, error=describe_error(error), seconds=seconds))
+            raise
+        self.keep(outcome)
+        return outcome
+
+    def _bring_up(self, node: Node) -> Outcome:
+        if self.stopping.is_set():
+            raise Interrupted("the run was stopped")
+        if not self.recorder.explain(node.name):
+            return Outcome(node.name, "fresh")
+        with self.recorder.hold(node.name):
+            if self.recorder.restore(node.name):
+                self.recorder.adopt(node.name)
+                return Outcome(node.name, "restored")
+            started = time.monotonic()
+            begun = self.recorder.begin(node.name)
+            outcome = self._execute(node)
+            self.recorder.finish(node.name, begun, must_match=self.replay)
+        return Outcome(**{**outcome, "seconds": round(time.monotonic() - started, 3)})
+
+    def _execute(self, node: Node) -> dict[str, Any]:
+        if not node.stage:
+            return self._execute_command(node)
+        from flows.run.binding import Places, bind
+
+        bound = bind(node, self.params, Places(self.root, self.root), self.make_ask)
+        work = bound.call(self.run_coroutine)
+        counts = count_calls(bound.ask) if bound.ask is not None else {}
+        return {
+            "stage": node.name,
+            "state": "ran",
+            "rows_in": work.rows_in,
+            "rows_out": work.rows_out,
+            "dropped": work.dropped,
+            **counts,
+        }
+
+    def _execute_command(self, node: Node) -> dict[str, Any]:
+        """Run a stage that is not ours the way DVC does: its command in a shell."""
+        with subprocess.Popen(  # noqa: S602 - the user's own dvc.yaml
+            node.command, shell=True, cwd=self.root, start_new_session=True
+        ) as process:
+            while process.poll() is None:
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(STOP_POLL_S)
+                if self.stopping.is_set() and process.poll() is None:
+                    end_group(process)
+                    raise Interrupted("the run was stopped")
+        if process.returncode:
+            raise StageFailed(f"{node.name}: `{node.command}` ended with {process.returncode}")
+        return {"stage": node.name, "state": "ran"}
+
+    def make_ask(self, stage: str, prompts: Path, epoch: str) -> Any:
+        """Make the object that a stage asks models through."""
+        with self.mutex:
+            if self.session is None:
+                self.session = self.open_session()
+        return self.session.make_ask(stage, prompts, epoch)
+
+    def run_coroutine(self, work: Coroutine[Any, Any, Any]) -> Any:
+        """Run a stage's coroutine; it is cancelled when the run is stopped. Raises Interrupted then."""
+        try:
+            return asyncio.run(end_when(work, self.stopping))
+        except asyncio.CancelledError as error:
+            if self.stopping.is_set():
+                raise Interrupted("the run was stopped; what it was told is in the ledger") from error
+            raise
+
+    def finish(self) -> None:
+        """Write dvc.lock and close what was opened, however the run ended."""
+        try:
+            self.recorder.flush()
+        finally:
+            if self.session is not None:
+                self.session.close()
+
+    def keep(self, outcome: Outcome) -> None:
+        """Keep what a stage came to, and say it."""
+        with self.mutex:
+            self.outcomes[outcome.stage] = outcome
+        if outcome.state == "fresh":
+            return
+        self.say(describe_outcome(outcome))
+        try:
+            save_outcome(self.root, outcome)
+        except OSError as error:
+            self.say(f"{outcome.stage}: its outcome is not kept for `status`: {error.strerror}")
+
+
+async def end_when(work: Coroutine[Any, Any, Any], stopping: threading.Event) -> Any:
+    """Await a coroutine, or cancel it once `stopping` is set. Raises CancelledError then."""
+    task = asyncio.ensure_future(work)
+    while not task.done():
+        await asyncio.wait([task], timeout=STOP_POLL_S)
+        if stopping.is_set():
+            task.cancel()
+    return await task
+
+
+def end_group(process: subprocess.Popen[bytes]) -> None:
+    """End a command with all that it started: asked first, then killed."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(COMMAND_PATIENCE_S)
+            return
+
+
+def describe_error(error: BaseException) -> str:
+    """Say what went wrong in one line; an error that is not ours with its kind, for it is a bug."""
+    text = " ".join(str(error).split())
+    if is_disk_full(error):
+        return f"the disk is full; make room and run the same command again ({text})"
+    return text if isinstance(error, BenchloomError) else f"{type(error).__name__}: {text}"
+
+
+def is_disk_full(error: BaseException | None) -> bool:
+    """Tell whether an error, or what brought it about, is a disk or quota without room."""
+    if error is None:
+        return False
+    full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+    # An error that sqlite3 itself raises, not the engine, carries no code.
+    full = full or getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+    return full or is_disk_full(error.__cause__ or error.__context__)
+
+
+def count_calls(ask: StageAsk) -> dict[str, Any]:
+    """Sum up what a stage asked, for its outcome."""
+    usage = ask.usage()
+    return {
+        "calls": usage.live_calls + usage.ledger_calls,
+        "calls_live": usage.live_calls,
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "usd": usage.usd,
+        "paid_tokens": usage.paid.tokens,
+        "paid_usd": usage.paid.usd,
+    }
+
+
+def run_plain(run: Run, names: Sequence[str], workers: int) -> None:
+    """Bring stages up to date in this process, without Prefect: as many at once as the graph allows.
+
+    A failed stage stops what depends on it and nothing else. Outcomes and errors are left in `run`.
+    """
+    wanted = set(names)
+    sorter: TopologicalSorter[str] = TopologicalSorter(
+        {name: [up for up in run.recorder.nodes[name].upstream if up in wanted] for name in names}
+    )
+    sorter.prepare()
+    running: dict[Future[Outcome], str] = {}
+    with ThreadPoolExecutor(max_workers=workers) as pool:
+        try:
+            while sorter.is_active():
+                for name in sorted(sorter.get_ready()):
+                    if blocker := find_blocker(run, name):
+                        run.keep(Outcome(name, "skipped", error=f"waits for {blocker}"))
+                        sorter.done(name)
+                    else:
+                        running[pool.submit(run.bring_up, name)] = name
+                finished, _ = wait(running, timeout=0.5, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    sorter.done(running.pop(future))
+        except KeyboardInterrupt:
+            run.say(STOPPING)
+
+
+def find_blocker(run: Run, name: str) -> str | None:
+    """Name an upstream stage that failed or was skipped in this run."""
+    for upstream in run.recorder.nodes[name].upstream:
+        outcome = run.outcomes.get(upstream)
+        if outcome is not None and outcome.state in ("failed", "skipped"):
+            return upstream
+    return None

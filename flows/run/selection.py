@@ -1,0 +1,64 @@
+"""Which stages a command means: flows, stages, or everything, with what they stand on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+from flows.papers import PAPERS, find_paper
+from flows.run.outcomes import load_outcome
+from flows.run.recorder import Node
+from tasks.errors import BadInput
+
+
+def order_nodes(nodes: Mapping[str, Node]) -> list[str]:
+    """Sort stages so that each stands after what it depends on, ties by name."""
+    sorter = TopologicalSorter({name: sorted(nodes[name].upstream) for name in sorted(nodes)})
+    return list(sorter.static_order())
+
+
+def select_nodes(nodes: Mapping[str, Node], targets: Sequence[str]) -> list[str]:
+    """Find the stages that targets name, and their upstream stages, in order.
+
+    A target is a flow (`grammar`), a stage (`grammar.fill_in`), one of its runs
+    (`grammar-fill-in@films`), or an artifact's path. No target means everything.
+    """
+    if not targets:
+        return order_nodes(nodes)
+    chosen: set[str] = set()
+    for target in targets:
+        matches = [name for name in nodes if _matches(nodes[name], target)]
+        if not matches and find_paper(target):
+            raise BadInput(
+                target, "has nothing to run yet", hint=f"fill in params.yaml: see docs/{target}.md"
+            )
+        if not matches:
+            raise BadInput(target, "is no flow, stage or artifact of dvc.yaml", hint=_suggest(nodes))
+        chosen.update(matches)
+    todo = list(chosen)
+    while todo:
+        for upstream in nodes[todo.pop()].upstream:
+            if upstream not in chosen:
+                chosen.add(upstream)
+                todo.append(upstream)
+    return [name for name in order_nodes(nodes) if name in chosen]
+
+
+def select_failed(root: Path, nodes: Mapping[str, Node], names: Sequence[str]) -> list[str]:
+    """Keep of `names` the stages whose last run failed or was stopped, and what these stand on."""
+    last = {name: load_outcome(root, name) for name in names}
+    failed = [name for name, outcome in last.items() if outcome and outcome.state in ("failed", "skipped")]
+    return select_nodes(nodes, failed) if failed else []
+
+
+def _matches(node: Node, target: str) -> bool:
+    paper = find_paper(target)
+    if paper is not None:
+        return paper.find(node.stage) is not None
+    return target in (node.name, node.name.partition("@")[0], node.stage) or target.rstrip("/") in node.outs
+
+
+def _suggest(nodes: Mapping[str, Node]) -> str:
+    stages = sorted({node.name.partition("@")[0] for node in nodes.values()})
+    return f"flows: {', '.join(paper.name for paper in PAPERS)}; stages: {', '.join(stages)}"

@@ -1,0 +1,211 @@
+"""Background servers: started once, found again by later runs, ended when nobody uses them.
+
+A server is started under a supervisor (`python -m flows.run.servers NAME IDLE_S PORT -- COMMAND`) that
+ends it after it has been idle. Users of a server touch its state file; runs keep touching it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import portalocker
+import psutil
+
+from tasks.errors import BenchloomError
+from tasks.files import write_text
+
+IDLE_S = 600.0
+START_PATIENCE_S = 120.0
+POLL_S = 2.0
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running background server. `started` tells its process from a later one with the same id."""
+
+    name: str
+    url: str
+    pid: int
+    started: float
+
+    def is_alive(self) -> bool:
+        """Tell whether the process is still the one that was started."""
+        try:
+            process = psutil.Process(self.pid)
+            return process.status() != psutil.STATUS_ZOMBIE and abs(process.create_time() - self.started) < 1
+        except psutil.NoSuchProcess:
+            return False
+
+
+def find_server(folder: Path, name: str) -> Server | None:
+    """Find a server by the state file it left; None where it no longer runs."""
+    try:
+        server = Server(**json.loads(_state_file(folder, name).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+    return server if server.is_alive() else None
+
+
+def ensure_server(
+    folder: Path,
+    name: str,
+    command: Sequence[str],
+    path: str,
+    environment: Mapping[str, str],
+    idle_s: float = IDLE_S,
+) -> Server:
+    """Find a server or start it, and wait until it answers at `path`.
+
+    command: `{port}` in it becomes a free port. Several processes may ask at once: one starts it.
+    Raises BenchloomError where it does not come up.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with portalocker.Lock(folder / f"{name}.lock", timeout=START_PATIENCE_S):
+            server = find_server(folder, name)
+            if server is None:
+                server = _start_server(folder, name, command, environment, idle_s)
+            _wait_until_ready(server, path, folder / f"{name}.log")
+    except portalocker.LockException as error:
+        raise BenchloomError(
+            f"the {name} server is being started by another process, for more than {START_PATIENCE_S:.0f} s"
+        ) from error
+    touch_server(folder, name)
+    return server
+
+
+def touch_server(folder: Path, name: str) -> None:
+    """Say that a server is in use."""
+    with suppress(FileNotFoundError):
+        os.utime(_state_file(folder, name))
+
+
+@contextmanager
+def keep_server(folder: Path, name: str) -> Iterator[None]:
+    """Keep a server from being idle for as long as the block runs."""
+    done = threading.Event()
+
+    def touch() -> None:
+        while not done.wait(30):
+            touch_server(folder, name)
+
+    thread = threading.Thread(target=touch, name=f"keep-{name}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+
+
+def stop_servers(folder: Path) -> list[str]:
+    """End every background server of a project; return their names."""
+    stopped = []
+    for file in sorted(folder.glob("*.server.json")):
+        name = file.name.removesuffix(".server.json")
+        server = find_server(folder, name)
+        if server is not None:
+            _end_process(psutil.Process(server.pid))
+            stopped.append(name)
+        file.unlink(missing_ok=True)
+    return stopped
+
+
+def _state_file(folder: Path, name: str) -> Path:
+    return folder / f"{name}.server.json"
+
+
+def _start_server(
+    folder: Path, name: str, command: Sequence[str], environment: Mapping[str, str], idle_s: float
+) -> Server:
+    port = _find_free_port()
+    words = [word.replace("{port}", str(port)) for word in command]
+    with (folder / f"{name}.log").open("ab") as log:
+        process = subprocess.Popen(  # noqa: S603 - our own command line
+            [
+                sys.executable,
+                "-m",
+                "flows.run.servers",
+                str(_state_file(folder, name)),
+                str(idle_s),
+                "--",
+                *words,
+            ],
+            env={**os.environ, **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    server = Server(name, f"http://127.0.0.1:{port}", process.pid, psutil.Process(process.pid).create_time())
+    write_text(_state_file(folder, name), json.dumps(asdict(server)))
+    return server
+
+
+def _find_free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait_until_ready(server: Server, path: str, log: Path) -> None:
+    deadline = time.monotonic() + START_PATIENCE_S
+    while time.monotonic() < deadline:
+        with (
+            suppress(urllib.error.URLError, OSError),
+            urllib.request.urlopen(server.url + path, timeout=5) as reply,  # noqa: S310 - loopback
+        ):
+            if reply.status == 200:
+                return
+        if not server.is_alive():
+            break
+        time.sleep(0.2)
+    raise BenchloomError(f"the {server.name} server did not start; its log is {log}")
+
+
+def _end_process(process: psutil.Process) -> None:
+    """End a process and its children: asked first, then killed."""
+    with suppress(psutil.NoSuchProcess):
+        family = [*process.children(recursive=True), process]
+        for each in family:
+            with suppress(psutil.NoSuchProcess):
+                each.send_signal(signal.SIGTERM)
+        _, alive = psutil.wait_procs(family, timeout=10)
+        for each in alive:
+            with suppress(psutil.NoSuchProcess):
+                each.kill()
+
+
+def supervise(state_file: Path, idle_s: float, command: Sequence[str]) -> int:
+    """Run a server as a child; end it once its state file has not been touched for `idle_s` seconds."""
+    child = subprocess.Popen(list(command))  # noqa: S603 - our own command line
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    begun = time.time()
+    try:
+        while child.poll() is None:
+            time.sleep(POLL_S)
+            with suppress(FileNotFoundError):
+                begun = max(begun, state_file.stat().st_mtime)
+            if time.time() - begun > idle_s:
+                return 0
+        return child.returncode
+    finally:
+        if child.poll() is None:
+            _end_process(psutil.Process(child.pid))
+
+
+if __name__ == "__main__":
+    split = sys.argv.index("--")
+    sys.exit(supervise(Path(sys.argv[1]), float(sys.argv[2]), sys.argv[split + 1 :]))

@@ -1,0 +1,93 @@
+"""The models of one run: opened when the first stage asks, shared by all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from flows.run.progress import Reporter
+from flows.settings import get_section, parse_section
+from tasks.errors import BadInput
+from tasks.models.ask import Role
+from tasks.models.dispatcher import Caller
+from tasks.models.opening import open_caller
+from tasks.models.planning import PlanAsk
+from tasks.models.recorded_model import StageAsk
+from tasks.models.request_builder import Desk
+from tasks.models.settings import EmbeddedModel, Limits, ModelRun
+
+RUNNER_KEYS = frozenset({"workers", "openlineage"})
+"""Keys of `run:` that are the runner's own."""
+
+
+class Session:
+    """Hands every stage its `ask`; the ledger, the endpoints' queues and the budget are one for all."""
+
+    def __init__(self, caller: Caller, roles: Mapping[str, Role], identities: Mapping[str, str]) -> None:
+        self.caller, self.roles, self.identities = caller, roles, identities
+        self._reporter = None if caller.replay else Reporter(caller.look)
+
+    def make_ask(self, stage: str, prompts: Path, epoch: str) -> StageAsk:
+        """Make the `ask` of a stage that runs."""
+        return StageAsk(self._desk(stage, prompts, epoch), self.caller)
+
+    def make_plan(self, stage: str, prompts: Path, epoch: str) -> PlanAsk:
+        """Make the `ask` of a stage that is only planned: it counts, and asks nobody."""
+        return PlanAsk(self._desk(stage, prompts, epoch), self.caller)
+
+    def close(self) -> None:
+        """Let calls in flight be recorded, and close the ledger."""
+        self.caller.close()
+        if self._reporter is not None:
+            self._reporter.stop()
+        self.caller.ledger.close()
+
+    def _desk(self, stage: str, prompts: Path, epoch: str) -> Desk:
+        return Desk(stage, prompts, self.roles, identities=self.identities, epoch=epoch)
+
+
+def open_session(
+    root: Path,
+    params: Mapping[str, Any],
+    *,
+    replay: bool = False,
+    budget_usd: float | None = None,
+    budget_tokens: int | None = None,
+) -> Session:
+    """Open the models of a run from params.yaml. Raises BadInput that names the parameter."""
+    run = read_run(params)
+    limits = {"usd": budget_usd, "tokens": budget_tokens}
+    given = {name: value for name, value in limits.items() if value is not None}
+    run = run.model_copy(update={"budget": Limits(**{**run.budget.model_dump(), **given})})
+    models = read_mapping(params, "models", EmbeddedModel)
+    caller = open_caller(run, models, list_shipped(root), replay=replay)
+    return Session(
+        caller,
+        read_mapping(params, "roles", Role),
+        {name: model.identity for name, model in models.items()},
+    )
+
+
+def read_run(params: Mapping[str, Any]) -> ModelRun:
+    """Read what the model layer needs of `run:`."""
+    section = {key: value for key, value in get_section(params, "run").items() if key not in RUNNER_KEYS}
+    return parse_section({"run": section}, "run", ModelRun)
+
+
+def read_mapping(params: Mapping[str, Any], key: str, model: Any) -> dict[str, Any]:
+    """Read a section whose keys are names and whose values are all of one type."""
+    try:
+        return TypeAdapter(dict[str, model]).validate_python(get_section(params, key))
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise BadInput(
+            f"params.yaml: {'.'.join([key, *map(str, first['loc'])])}", first["msg"].lower()
+        ) from error
+
+
+def list_shipped(root: Path) -> list[Path]:
+    """List the ledgers that ship with a project."""
+    return sorted((root / "data" / "ledger").glob("*.jsonl.gz"))

@@ -1,0 +1,240 @@
+"""Stage: GRAMMAR-Eval's figures (section 4.3): rates, tags, the module at fault, and the paper's tables."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from pydantic import BaseModel, ConfigDict, Field
+
+from tasks.artifacts.parquet import count_rows
+from tasks.artifacts.rows import Counts
+from tasks.files import write_text
+from tasks.grammar.assess.assessment_entry import Entry
+from tasks.grammar.assess.judged import RULES, SETS, Judged, Mode
+from tasks.grammar.assess.set_figures import (
+    attribute_wrong,
+    contrast_set,
+    count_gaps,
+    diagnose_gaps,
+    rate_set,
+)
+from tasks.grammar.assess.tables import compare_actions, compare_baselines, compare_domains, count_dataset
+from tasks.grammar.assessment_rows import (
+    AnswerLabel,
+    AskedQuestion,
+    Baseline,
+    ClosedDomain,
+    Judgement,
+    SystemAnswer,
+)
+from tasks.judging.canaries import CanaryRow, measure_health
+from tasks.judging.human_labels import HumanLabel
+from tasks.judging.trust import HumanAgreement, Thresholds, find_warnings, measure_agreement
+from tasks.scoring.running import Bootstrap
+
+DIGITS = 10
+THRESHOLDS = "judging.thresholds."
+
+
+class AssessmentParams(BaseModel):
+    """`grammar.assessment` in params.yaml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    criteria: tuple[str, str]
+    """A against B: the hypothesis is that wording matters."""
+    rule: str = Field(default="siblings", pattern=f"^({'|'.join(RULES)})$")
+    """By which context rule the module at fault is named first; all are reported."""
+    mode: Mode = "open"
+    draws: int = Field(default=10_000, ge=1)
+    seed: int = 0
+
+
+def assessment(
+    judgements: list[Judgement],
+    answers: list[SystemAnswer],
+    questions: list[AskedQuestion],
+    baselines: list[Baseline],
+    canaries: list[CanaryRow],
+    closed_domain: list[ClosedDomain],
+    human_labels: list[AnswerLabel],
+    sql_templates: Path,
+    back_check: Path,
+    fill_in: Path,
+    balanced: Path,
+    unbalanced: Path,
+    key: str,
+    entry: Entry,
+    settings: Mapping[str, Any],
+    params: AssessmentParams,
+    out: Path,
+) -> Counts:
+    """Write figures.json. closed_domain: of the run that `llm_only` names.
+
+    settings: `judging.thresholds.*`, under which the report carries a warning at its head.
+    """
+    rows = join_rows(judgements, answers, questions)
+    intervals = Bootstrap(params.draws, params.seed)
+    alone = entry.llm_only == key
+    sets = {"sql_templates": sql_templates, "fill_in": fill_in, "back_check": back_check}
+    tables = (
+        compare_baselines(baselines, {each.id: each.judgement for each in judgements}),
+        count_dataset(_count_dataset(sets, balanced, unbalanced, questions, params), params.criteria),
+        compare_actions(rows, params.criteria, intervals),
+        compare_domains(
+            [each for each in rows if each.balanced],
+            None if alone else closed_domain,
+            intervals,
+            "`llm_only` names this run itself: there is none of the model alone" if alone else "",
+        ),
+    )
+    parts = {name: [each for each in rows if each.is_in(name)] for name in SETS}
+    hypothesis = {name: contrast_set(part, params.criteria, intervals) for name, part in parts.items()}
+    figures: dict[str, Any] = {
+        "assessment": key,
+        "database": entry.database,
+        "system": entry.system,
+        "llm_only": entry.llm_only,
+        "criteria": list(params.criteria),
+        "judge": _describe_judge(
+            judgements,
+            canaries,
+            compare_with_people(judgements, human_labels, intervals) if entry.labels else None,
+            settings,
+        ),
+        "counts": _count_rows(rows, answers),
+        "rates": {name: rate_set(part, params.criteria, intervals) for name, part in parts.items()},
+        "hypothesis": hypothesis,
+        "attribution": {name: attribute_wrong(part, params.criteria) for name, part in parts.items()},
+        "gaps": {name: count_gaps(part, params.criteria) for name, part in parts.items()},
+        "planted": diagnose_gaps(rows, entry.withheld),
+        "tables": {str(each.number): asdict(each) for each in tables},
+    }
+    figures["fault"] = {
+        "set": "balanced",
+        "mode": params.mode,
+        "rule": params.rule,
+        **hypothesis["balanced"][params.mode]["fault"][params.rule],
+    }
+    write_text(out, json.dumps(round_figures(figures), ensure_ascii=False, indent=1, allow_nan=False) + "\n")
+    return Counts(len(judgements), len(rows), {"unscored": sum(each.judgement is None for each in rows)})
+
+
+def join_rows(
+    judgements: Iterable[Judgement], answers: Iterable[SystemAnswer], questions: Iterable[AskedQuestion]
+) -> list[Judged]:
+    """Put together what was asked, retrieved and judged; one row an answer."""
+    answered = {each.id: each for each in answers}
+    asked = {each.id: each for each in questions}
+    rows = []
+    for each in judgements:
+        retrieved = answered[each.id].retrieved_document_ids
+        question = asked[each.question]
+        true = question.true_document_ids
+        rows.append(
+            Judged(
+                id=each.id,
+                group=each.group,
+                criterion=each.criterion,
+                judgement=each.judgement,
+                retrieved=None if retrieved is None else frozenset(retrieved),
+                true=None if true is None else frozenset(true),
+                balanced=question.in_balanced,
+                unbalanced=question.in_unbalanced,
+            )
+        )
+    return rows
+
+
+def compare_with_people(
+    judgements: Iterable[Judgement], labels: Iterable[AnswerLabel], intervals: Bootstrap
+) -> HumanAgreement:
+    """Hold the judge's word on each answer against people's labels of it."""
+    return measure_agreement(
+        {each.id: each.judgement for each in judgements},
+        [HumanLabel(each.answer, each.label, each.rater) for each in labels],
+        draws=intervals.draws,
+        seed=intervals.seed,
+    )
+
+
+def _describe_judge(
+    judgements: Sequence[Judgement],
+    canaries: Sequence[CanaryRow],
+    people: HumanAgreement | None,
+    settings: Mapping[str, Any],
+) -> dict[str, Any]:
+    given = {
+        name.removeprefix(THRESHOLDS): value
+        for name, value in settings.items()
+        if name.startswith(THRESHOLDS)
+    }
+    health = measure_health(canaries)
+    unscored = sum(each.judgement is None for each in judgements)
+    warnings = find_warnings(
+        Thresholds(**given), n=len(judgements), n_unscored=unscored, canaries=health, human=people
+    )
+    return {
+        "warnings": list(warnings),
+        "canaries": asdict(health),
+        "unscored": unscored,
+        "people": asdict(people) if people else None,
+    }
+
+
+def _count_rows(rows: Sequence[Judged], answers: Sequence[SystemAnswer]) -> dict[str, int]:
+    return {
+        "rows": len(rows),
+        "groups": len({each.group for each in rows}),
+        "scored": sum(each.judgement is not None for each in rows),
+        "unscored": sum(each.judgement is None for each in rows),
+        "failed_answers": sum(each.response is None for each in answers),
+        **{name: sum(each.is_in(name) for each in rows) for name in SETS},
+    }
+
+
+def _count_dataset(
+    sets: Mapping[str, Path],
+    balanced: Path,
+    unbalanced: Path,
+    questions: Sequence[AskedQuestion],
+    params: AssessmentParams,
+) -> dict[str, dict[str, int]]:
+    whole = {
+        "SQL templates": count_rows(sets["sql_templates"]),
+        "SQL queries (groups)": count_rows(sets["fill_in"]),
+        "text templates": count_rows(sets["back_check"]),
+    }
+    asked = {
+        "SQL templates": len({each.sql_template for each in questions}),
+        "SQL queries (groups)": len({each.group for each in questions}),
+        "text templates": len({each.text_template for each in questions}),
+    }
+    for name, path, flag in (
+        ("text queries", unbalanced, "in_unbalanced"),
+        ("balanced", balanced, "in_balanced"),
+    ):
+        count = Counter(pq.read_table(path, columns=["criterion"])["criterion"].to_pylist())
+        for criterion in params.criteria:
+            whole[f"{name}, {criterion}"] = count[criterion]
+            asked[f"{name}, {criterion}"] = sum(
+                each.criterion == criterion and bool(getattr(each, flag)) for each in questions
+            )
+    return {"whole": whole, "asked": asked}
+
+
+def round_figures(value: Any) -> Any:
+    """Write floats to 10 significant digits, however deep they lie."""
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, Mapping):
+        return {name: round_figures(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [round_figures(each) for each in value]
+    return value

@@ -1,0 +1,23 @@
+"""Stage: the groups of a run of which nothing was answered; of a model alone, its closed domain (Table 4)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from tasks.artifacts.rows import Drafts, Origin
+from tasks.grammar.assessment_rows import ClosedDomain, Judgement
+
+
+def closed_domain(judgements: list[Judgement]) -> Drafts[ClosedDomain]:
+    """Tell for each group whether the system answered none of its texts; unscored rows do not count."""
+    groups: defaultdict[str, list[Judgement]] = defaultdict(list)
+    for each in judgements:
+        groups[each.group].append(each)
+    return Drafts([_tell(group, rows) for group, rows in groups.items()])
+
+
+def _tell(group: str, rows: list[Judgement]) -> ClosedDomain:
+    scored = [each.judgement for each in rows if each.judgement is not None]
+    correct = scored.count("Correct")
+    origin = tuple(Origin("row", f"judgements#{each.id}") for each in rows)
+    return ClosedDomain(group, len(scored), correct, not correct if scored else None, origin)

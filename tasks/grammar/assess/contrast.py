@@ -1,0 +1,151 @@
+"""Criterion A against criterion B: differences of rates, and the module that they are put down to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tasks.grammar.assess.judged import GAP, MODULES, RULES, Tagged
+from tasks.scoring.metric import FloatArray, count_kinds, divide
+from tasks.scoring.statistics import draw_weights, find_interval
+
+NONE_SHOWN = "none shown"
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A rate under two criteria. difference: a - b, with its 95% interval over groups drawn whole.
+
+    p_value: two-sided, twice the smaller share of draws on either side of zero, never 0. n_a, n_b: rows.
+    """
+
+    a: float | None
+    b: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+    p_value: float | None
+    n_a: int
+    n_b: int
+
+    @property
+    def is_off_zero(self) -> bool:
+        """Tell whether the interval leaves zero out."""
+        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
+
+
+def compare_criteria(tagged: Sequence[Tagged], a: str, b: str, draws: int, seed: int) -> dict[str, Contrast]:
+    """Compare rates under two criteria by a cluster bootstrap over groups.
+
+    tagged: rows of one set, tagged over both criteria together, so that a gap is a mutual gap: a group
+    without a correct text under either. The rates, by name:
+
+    - accuracy; robustness: correct rows / rows outside of mutual gaps;
+    - context.<rule>: share of rows whose context was enough, outside of mutual gaps;
+    - module.<rule>.<module>: share of rows that are wrong and put down to the module. With the rule's
+      modules all told, the accuracy's difference is the sum of the shares' differences, b - a.
+
+    A rule under which some row cannot be told is left out.
+    """
+    rows = [each for each in tagged if each.row.criterion in (a, b)]
+    if not rows:
+        return {}
+    numbers = {group: n for n, group in enumerate(dict.fromkeys(each.row.group for each in rows))}
+    group = np.array([numbers[each.row.group] for each in rows])
+    first = np.array([each.row.criterion == a for each in rows])
+    rates = _name_rates(rows)
+    columns = [
+        np.bincount(group, weights=marks * side, minlength=len(numbers))
+        for over, under in rates.values()
+        for side in (first, ~first)
+        for marks in (over, under)
+    ]
+    kinds, counts = count_kinds(np.column_stack(columns))
+    whole = _subtract(counts[np.newaxis].astype(np.float64) @ kinds)
+    drawn = np.concatenate(
+        [_subtract(weights @ kinds) for weights in draw_weights(counts, draws, np.random.default_rng(seed))]
+    )
+    sizes = (counts @ kinds).reshape(len(rates), 4)
+    return {name: _make_contrast(whole[0, n], drawn[:, n, 2], sizes[n]) for n, name in enumerate(rates)}
+
+
+def name_fault(contrasts: Mapping[str, Contrast], rule: str) -> dict[str, Any]:
+    """Name the module that the accuracy's difference is put down to.
+
+    A module is shown where its share's difference has an interval off zero; of these the one that adds most
+    to the accuracy's difference is named. Where none is shown, none is named.
+    """
+    shares = {module: contrasts.get(f"module.{rule}.{module}") for module in MODULES}
+    if any(each is None for each in shares.values()):
+        return {
+            "module": None,
+            "shown": [],
+            "why": "whether a row's context was enough is not known for every row",
+        }
+    told = {module: each for module, each in shares.items() if each is not None and each.is_off_zero}
+    accuracy = contrasts["accuracy"].difference or 0.0
+    # A module that fails more often under b adds to a's lead; one that pulls the other way explains nothing.
+    adding = [
+        (-(each.difference or 0.0) * (1 if accuracy >= 0 else -1), module) for module, each in told.items()
+    ]
+    best = max((each for each in adding if each[0] > 0), default=None)
+    shown = sorted(told)
+    if best is None:
+        return {
+            "module": NONE_SHOWN,
+            "shown": shown,
+            "why": "no module's share differs with an interval off zero",
+        }
+    return {
+        "module": best[1],
+        "shown": shown,
+        "why": "its share of wrong rows differs with an interval off zero",
+    }
+
+
+def _name_rates(rows: Sequence[Tagged]) -> dict[str, tuple[FloatArray, FloatArray]]:
+    """Give each rate's numerator and denominator, one mark a row."""
+    every = np.ones(len(rows))
+    correct = np.array([each.correct for each in rows], dtype=np.float64)
+    kept = np.array([each.tag != GAP for each in rows], dtype=np.float64)
+    rates = {"accuracy": (correct, every), "robustness": (correct, kept)}
+    for rule in RULES:
+        enough = [each.sufficient[rule] for each in rows]
+        if None in enough:
+            continue
+        rates[f"context.{rule}"] = (np.array(enough, dtype=np.float64) * kept, kept)
+        modules = np.array([each.find_module(rule) or "" for each in rows])
+        for module in MODULES:
+            rates[f"module.{rule}.{module}"] = ((modules == module).astype(np.float64), every)
+    return rates
+
+
+def _subtract(sums: FloatArray) -> FloatArray:
+    """Turn sums of shape (draws, rates x 4) into (draws, rates, 3): a, b and a - b."""
+    parts = sums.reshape(len(sums), -1, 4)
+    a, b = divide(parts[..., 0], parts[..., 1]), divide(parts[..., 2], parts[..., 3])
+    return np.stack([a, b, a - b], axis=-1)
+
+
+def _make_contrast(whole: FloatArray, drawn: FloatArray, sizes: FloatArray) -> Contrast:
+    interval = find_interval(drawn)
+    low, high = interval or (None, None)
+    defined = drawn[~np.isnan(drawn)]
+    beyond = min(np.count_nonzero(defined <= 0), np.count_nonzero(defined >= 0))
+    a, b, difference = (None if np.isnan(each) else float(each) for each in whole)
+    p_value = min(1.0, 2 * (beyond + 1) / (len(defined) + 1))
+    if difference is None:
+        low = high = None
+    return Contrast(
+        a=a,
+        b=b,
+        difference=difference,
+        low=low,
+        high=high,
+        p_value=None if difference is None else p_value,
+        n_a=int(sizes[1]),
+        n_b=int(sizes[3]),
+    )

@@ -1,0 +1,55 @@
+"""Stage: people's verdicts on a system's answers, from a file that anybody filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
+from tasks.grammar.assess.assessment_entry import LABELS, Entry
+from tasks.grammar.assessment_rows import AnswerLabel, SystemAnswer
+from tasks.judging.human_files import is_same_text, write_form
+from tasks.judging.human_labels import read_human_labels
+from tasks.scoring.grammar import JUDGEMENTS
+
+UNKNOWN, OTHER, TWICE = "unknown_answer", "other_response", "labelled_twice"
+FORM = ("id", "question", "answer", "response", "label", "rater")
+
+
+def human_labels(answers: list[SystemAnswer], entry: Entry) -> Drafts[AnswerLabel]:
+    """Match labels with the answers that they are of; none where the assessment names no file.
+
+    id: an answer's, or its question's. A label whose `response` is not what the system said is dropped: it
+    is of another run. What cannot be used is dropped with its line and the reason.
+    """
+    if entry.labels is None:
+        return Drafts([])
+    known = {name: each for each in answers for name in (each.id, each.question)}
+    read = read_human_labels(entry.labels, JUDGEMENTS)
+    dropped = [_drop(each.line, each.reason, each.what) for each in read.unusable]
+    kept: dict[str, AnswerLabel] = {}
+    for line in read.labels:
+        label, answer = line.label, known.get(line.label.id)
+        if answer is None or answer.response is None:
+            what = "is no answer here" if answer is None else "had no response to label"
+            dropped.append(_drop(line.line, UNKNOWN, f"{label.id} {what}"))
+        elif line.shown and not is_same_text(line.shown, answer.response):
+            dropped.append(_drop(line.line, OTHER, f"{label.id}: the system has said something else since"))
+        elif (row := make_id("label", answer.id, label.rater)) in kept:
+            dropped.append(_drop(line.line, TWICE, f"{label.id}: its answer has a label of {label.rater!r}"))
+        else:
+            file = Origin("file", (LABELS / entry.labels.name).as_posix())
+            origin = (Origin("row", f"answers#{answer.id}"), file)
+            kept[row] = AnswerLabel(row, answer.id, label.rater, label.label, origin)
+    return Drafts(list(kept.values()), dropped)
+
+
+def make_form(rows: Sequence[tuple[str, str, str, str]]) -> str:
+    """Write the CSV to fill in: (answer's id, question, true answer, response), and no verdict of the judge.
+
+    In the order of the ids, which are hashes: whoever labels the first hundred has a sample.
+    """
+    return write_form(FORM, [(*each, "", "") for each in sorted(rows)])
+
+
+def _drop(line: int, reason: str, what: str) -> Dropped:
+    return Dropped(make_id("label", line, reason), reason, f"line {line}: {what}")

@@ -1,0 +1,74 @@
+"""Stage: the judge's word on every answer, Correct or Incorrect; what it leaves open stays unscored."""
+
+from __future__ import annotations
+
+import asyncio
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tasks.artifacts.rows import Drafts, Origin
+from tasks.grammar.assess.judge import judge_once
+from tasks.grammar.assessment_rows import AskedQuestion, Judgement, SystemAnswer
+from tasks.judging.majority import Majority, judge_often
+from tasks.models.ask import Answer, Ask
+
+
+class Judgements(BaseModel):
+    """`grammar.judgements` in params.yaml; the canaries are judged in the same way."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    repeats: int = Field(default=1, ge=1)
+    """How often each answer is judged; the majority counts, a tie is unscored."""
+    feedback: bool = False
+    """Let the judge say something before its verdict."""
+
+
+async def judgements(
+    answers: list[SystemAnswer], questions: list[AskedQuestion], params: Judgements, ask: Ask
+) -> Drafts[Judgement]:
+    """Judge every answer. One that failed is not shown to the judge, and is unscored."""
+    asked = {each.id: each for each in questions}
+    majorities = await asyncio.gather(
+        *(_judge(each, asked[each.question], params, ask) for each in answers if each.response is not None)
+    )
+    found = dict(zip((each.id for each in answers if each.response is not None), majorities, strict=True))
+    return Drafts([make_judgement(each, found.get(each.id)) for each in answers])
+
+
+async def _judge(
+    answer: SystemAnswer, question: AskedQuestion, params: Judgements, ask: Ask
+) -> tuple[Majority[str], tuple[str, ...]]:
+    verdicts: dict[int, str] = {}
+
+    async def ask_once(sample: int) -> Answer[str]:
+        verdict = await judge_once(
+            question.question,
+            question.answer,
+            answer.response or "",
+            ask=ask,
+            row=answer.id,
+            feedback=params.feedback,
+            sample=sample,
+        )
+        if verdict.value is not None:
+            verdicts[sample] = verdict.value
+        return verdict
+
+    majority = await judge_often(ask_once, params.repeats)
+    return majority, tuple(verdicts[sample] for sample in sorted(verdicts))
+
+
+def make_judgement(answer: SystemAnswer, found: tuple[Majority[str], tuple[str, ...]] | None) -> Judgement:
+    """Make a row of what the judge said; None where the system gave no answer."""
+    origin = [Origin("row", f"answers#{answer.id}"), Origin("row", f"questions#{answer.question}")]
+    label: str | None = None
+    verdicts: tuple[str, ...] = ()
+    problem = f"no answer: {answer.problem}"
+    if found is not None:
+        majority, verdicts = found
+        label, problem = majority.value, majority.problem
+        origin += [Origin("call", each) for each in dict.fromkeys(majority.calls)]
+    return Judgement(
+        answer.id, answer.question, answer.group, answer.criterion, label, verdicts, problem, tuple(origin)
+    )

@@ -1,0 +1,1 @@
+"""Closed-domain variants: a database under fictitious names (appendix G.2)."""

@@ -1,0 +1,1 @@
+"""From a schema to questions with answers (GRAMMAR, sections 4.1 and 4.2)."""

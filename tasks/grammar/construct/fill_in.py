@@ -1,0 +1,185 @@
+"""Stage: values from the database into the placeholders, each combination with its answer (section 4.2)."""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
+from tasks.artifacts.spool import Spool
+from tasks.databases.columns import Column
+from tasks.databases.content import unchanged
+from tasks.databases.dialects import translate
+from tasks.databases.entry import DatabaseEntry
+from tasks.databases.execution import Limits, SafeDatabase
+from tasks.databases.values import Value
+from tasks.errors import SqlError, SqlTimeout, StageFailed
+from tasks.grammar.construct.queries import FilledSql, Query, write_combinations
+from tasks.grammar.construct.sql_rules import read_template
+from tasks.grammar.rows import Filling, Group, SqlTemplate
+
+ROWS_JSON = json.JSONEncoder(ensure_ascii=False)
+
+
+class FillIn(BaseModel):
+    """`grammar.fill_in` in params.yaml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    cap: int | None = Field(default=None, ge=1)
+    """Most groups per SQL template: a sample that the seed draws; null = all."""
+    single_answer: bool = True
+    """Only combinations with one distinct answer row."""
+    seed: int = 0
+    limits: Limits = Limits()
+    """For the one query of each template."""
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Values for a query's placeholders, in their order, with the distinct rows that answer it, sorted."""
+
+    values: tuple[Value, ...]
+    rows: tuple[tuple[Value, ...], ...]
+
+
+def fill_in(
+    sql_templates: list[SqlTemplate], schema: list[Column], database: DatabaseEntry, params: FillIn
+) -> Drafts[Group]:
+    """Fill every SQL template with every combination of values that has an answer (GRAMMAR, section 4.2).
+
+    One query per template yields the same as the Cartesian product of each placeholder's distinct
+    values, filtered for non-empty answers. What is left out is counted per template and reason.
+
+    Raises StageFailed where a query passes its time: which ones do depends on the machine and its load.
+    """
+    groups: Spool[Group] = Spool()
+    dropped: list[Dropped] = []
+    with unchanged(database), SafeDatabase(database, params.limits) as safe:
+        for template in sql_templates:
+            query = read_template(template.sql, schema)
+            dropped += fill_template(template, query, schema, safe, params, groups)
+    return Drafts(groups, dropped)
+
+
+def fill_template(
+    template: SqlTemplate,
+    query: Query,
+    schema: Sequence[Column],
+    database: SafeDatabase,
+    params: FillIn,
+    groups: Spool[Group],
+) -> list[Dropped]:
+    """Fill one SQL template into `groups`; give what is left out. Memory is bounded by cap and spool."""
+    left_out: Counter[str] = Counter()
+    before = len(groups)
+    usable = _sift(read_combinations(query, schema, database), params, left_out)
+    writer = GroupWriter(template, query)
+    try:
+        with groups.together():
+            for each in _choose(usable, template, params, left_out):
+                groups.add(writer.write(each))
+    except SqlTimeout as error:
+        # How far a query comes in its time depends on the machine: to drop it would change the bytes.
+        raise StageFailed(
+            f"the query of SQL template {template.id} did not end within "
+            f"{database.limits.timeout_s:g} s of work ({template.sql}); raise "
+            "grammar.fill_in.limits.timeout_s, or give the database an index"
+        ) from error
+    except SqlError as error:
+        return [_drop(template, "sql_failed", f"{type(error).__name__}: {error}")]
+    kept = len(groups) - before
+    if not kept and not left_out:
+        return [_drop(template, "no_rows", "the joined tables have no row with these columns set")]
+    seen = kept + left_out.total()
+    return [_drop(template, reason, f"{n} of {seen} combinations") for reason, n in sorted(left_out.items())]
+
+
+def read_combinations(
+    query: Query, schema: Sequence[Column], database: SafeDatabase
+) -> Iterator[Combination]:
+    """Stream every combination of values with its answer, in one order on all engines; raises SqlError."""
+    count = len(query.placeholders)
+    sql = translate(write_combinations(query), database.dialect, schema)
+    stream = (row for batch in database.stream(sql) for row in batch)
+    # The type is part of what is grouped by: 1 and 1.0 and '1' are written as different literals.
+    for _, rows in groupby(stream, key=lambda row: [(type(each), each) for each in row[:count]]):
+        found = list(rows)
+        yield Combination(found[0][:count], tuple(row[count:] for row in found))
+
+
+class GroupWriter:
+    """Writes the combinations of one template down as semantic groups."""
+
+    def __init__(self, template: SqlTemplate, query: Query) -> None:
+        self._template = template
+        self._placeholders = query.placeholders
+        self._sql = FilledSql(query)
+        self._origin = (Origin("row", f"sql_templates#{template.id}"),)
+
+    def write(self, combination: Combination) -> Group:
+        """Write one: its filled SQL, its answer, its id. None of its values is NULL."""
+        sql = self._sql.write([value for value in combination.values if value is not None])
+        fillings = zip(self._placeholders, combination.values, strict=True)
+        return Group(
+            id=make_id("group", sql),
+            sql_template=self._template.id,
+            sql=sql,
+            fillings=tuple(Filling(name, say_value(value)) for name, value in fillings),
+            answer="; ".join(", ".join(say_value(cell) for cell in row) for row in combination.rows),
+            answer_rows=ROWS_JSON.encode(combination.rows),
+            origin=self._origin,
+        )
+
+
+def say_value(value: Value) -> str:
+    """Write a value as people read it: 2.0 is 2, other fractions have at most ten digits."""
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
+
+
+def _sift(
+    combinations: Iterable[Combination], params: FillIn, left_out: Counter[str]
+) -> Iterator[Combination]:
+    for each in combinations:
+        if not all(fits_text(value) for value in each.values):
+            left_out["unfit_value"] += 1
+        elif any(cell is None or cell == "" for row in each.rows for cell in row):
+            left_out["empty_answer"] += 1
+        elif params.single_answer and len(each.rows) > 1:
+            left_out["several_answers"] += 1
+        else:
+            yield each
+
+
+def fits_text(value: Value) -> bool:
+    """Tell whether a value can stand in a sentence: not empty, printable, and without brackets."""
+    text = "" if value is None else str(value)
+    return bool(text.strip()) and text.isprintable() and not set(text) & set("[]")
+
+
+def _choose(
+    usable: Iterator[Combination], template: SqlTemplate, params: FillIn, left_out: Counter[str]
+) -> Iterable[Combination]:
+    """Take all, or under a cap those whose values hash lowest: no matter in which order they come."""
+    if params.cap is None:
+        return usable
+    kept: list[tuple[int, int, Combination]] = []
+    for number, each in enumerate(usable):
+        rank = -int(make_id(params.seed, template.id, each.values), 16)
+        if len(kept) < params.cap:
+            heapq.heappush(kept, (rank, number, each))
+        else:
+            heapq.heappushpop(kept, (rank, number, each))
+            left_out["over_cap"] += 1
+    return [each for _, _, each in sorted(kept, key=lambda entry: (-entry[0], entry[1]))]
+
+
+def _drop(template: SqlTemplate, reason: str, detail: str) -> Dropped:
+    origin = (Origin("row", f"sql_templates#{template.id}"),)
+    return Dropped(make_id("fill_in", template.id, reason), reason, f"{detail}: {template.sql}", origin)

@@ -1,0 +1,88 @@
+"""What a semantic group comes from beyond the artifacts: rows of its database, and what those came from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from tasks.artifacts.parquet import read_rows
+from tasks.databases.columns import Column
+from tasks.databases.entry import DatabaseEntry
+from tasks.databases.execution import Limits, SafeDatabase
+from tasks.errors import BadInput
+from tasks.grammar.construct.source_queries import SourceRow, find_sources
+from tasks.grammar.construct.sql_rules import BrokenRule
+from tasks.lineage.nodes import Finding
+from tasks.lineage.records import StageFact
+
+LIMITS = Limits(timeout_s=60, memory_mb=512, bytes=50_000_000)
+FindRaw = Callable[[str, str, Mapping[str, Any]], Sequence[Finding]]
+"""(path of a database file, table, a row's cells) -> the raw rows that it was made from, as far as known."""
+
+
+@dataclass
+class SourceRows:
+    """A tracer for the rows of `grammar.fill_in`; databases stay open until `close`.
+
+    root: the folder that paths are relative to; entries: name -> the database as params.yaml has it.
+    """
+
+    root: Path
+    entries: Callable[[str], DatabaseEntry]
+    find_raw: FindRaw = lambda path, table, cells: ()
+    _open: dict[str, tuple[SafeDatabase, list[Column], str]] = field(default_factory=dict, repr=False)
+    _exits: ExitStack = field(default_factory=ExitStack, repr=False)
+
+    def __call__(self, stage: StageFact, record: Mapping[str, Any]) -> list[Finding]:
+        """Find the source rows of a group.
+
+        Raises BadInput where there are none, or where they no longer give the group's answer; DatabaseGone
+        and SqlError where the database cannot be asked.
+        """
+        if "answer_rows" not in record:  # a row of what was dropped has no query of its own
+            return []
+        database, columns, path = self._find_database(stage)
+        try:
+            found = find_sources(record["sql"], columns, database)
+        except BrokenRule as error:
+            raise BadInput(path, f"its query is no query of ours: {error}") from error
+        if not found.rows:
+            raise BadInput(path, "has no row that answers the query now", hint="benchloom run")
+        if {tuple(row) for row in json.loads(record["answer_rows"])} != set(found.answer):
+            raise BadInput(path, "gives another answer to the query now", hint="benchloom run")
+        recorded = any(each.path == path for each in stage.deps)
+        return [self._describe(each, path, recorded) for each in found.rows]
+
+    def close(self) -> None:
+        """End the processes that read the databases."""
+        self._exits.close()
+        self._open.clear()
+
+    def _find_database(self, stage: StageFact) -> tuple[SafeDatabase, list[Column], str]:
+        if stage.key not in self._open:
+            schema = next((each.path for each in stage.deps if each.path.endswith("/schema.parquet")), None)
+            if schema is None:
+                raise BadInput(stage.name, "reads no schema.parquet")
+            entry = self.entries(stage.key)
+            database = self._exits.enter_context(SafeDatabase(entry.placed(self.root), LIMITS))
+            path = entry.file.as_posix() if entry.file is not None else entry.label
+            self._open[stage.key] = database, read_rows(self.root / schema, Column), path
+        return self._open[stage.key]
+
+    def _describe(self, row: SourceRow, path: str, recorded: bool) -> Finding:
+        cells = dict(row.cells)
+        key = "&".join(
+            f"{quote(name)}={quote('NULL' if cell is None else str(cell))}" for name, cell in row.key
+        )
+        return Finding(
+            "source",
+            f"{path}#{quote(row.table)}?{key}",
+            {"table": row.table, "key": dict(row.key), "row": cells},
+            tuple(self.find_raw(path, row.table, cells)),
+            *(((path,), ()) if recorded else ((), ("nothing records what the database held (its `file`)",))),
+        )

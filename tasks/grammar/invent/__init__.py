@@ -1,0 +1,1 @@
+"""Invented names, for companies and closed-domain variants (appendix G)."""

@@ -1,0 +1,1 @@
+"""A database's dataset: its contracts, its card and its page."""

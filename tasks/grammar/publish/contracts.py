@@ -1,0 +1,200 @@
+"""Stage: hold every artifact of the flow to its contract; a broken one stops the dataset and its page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tasks.artifacts.contracts import Expectation, RowRule, expect_match, expect_no_match
+from tasks.artifacts.export import draft_folder
+from tasks.artifacts.parquet import read_sound_rows
+from tasks.artifacts.rows import Counts
+from tasks.artifacts.statistics import name_beside
+from tasks.databases.columns import Column
+from tasks.databases.content import unchanged
+from tasks.databases.entry import DatabaseEntry
+from tasks.databases.execution import Limits, SafeDatabase
+from tasks.grammar.construct.balanced import Balanced
+from tasks.grammar.corpus.documents import Documents
+from tasks.grammar.corpus.questions import Questions
+from tasks.grammar.publish import corpus_contracts
+from tasks.grammar.publish.corpus_contracts import declare_corpus
+from tasks.grammar.publish.rerun import Rerun, leave_out
+from tasks.grammar.publish.row_rules import (
+    Index,
+    expect_balance,
+    expect_filled_sql,
+    expect_filled_text,
+    expect_known,
+    expect_placeholders,
+    expect_query,
+    expect_references,
+    expect_same,
+    expect_template,
+    read_index,
+)
+from tasks.grammar.rows import Group, Question, SqlTemplate, TextTemplate
+from tasks.reports.contract_stage import Rules, check_artifacts, expect_hash, settle
+
+ROWS: Mapping[str, type] = {
+    "schema": Column,
+    "sql_templates": SqlTemplate,
+    "text_templates": TextTemplate,
+    "back_check": TextTemplate,
+    "fill_in": Group,
+    "unbalanced": Question,
+    "balanced": Question,
+    **corpus_contracts.ROWS,
+}
+Section = TypeVar("Section", bound=BaseModel)
+AS_GROUP = ("sql", "sql_template", "answer", "answer_rows")
+
+
+class Contracts(BaseModel):
+    """`grammar.contracts` in params.yaml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    answers: int | None = Field(default=None, ge=1)
+    """Most answers per SQL template that are run again, drawn by seed; null = every one."""
+    seed: int = 0
+    limits: Limits = Limits()
+    """For each answer's query."""
+
+
+@dataclass(frozen=True)
+class Sections:
+    """What the stages were told that made the rows."""
+
+    balanced: Balanced
+    documents: Documents
+    questions: Questions
+
+
+def contracts(
+    schema: Path,
+    sql_templates: Path,
+    text_templates: Path,
+    back_check: Path,
+    fill_in: Path,
+    unbalanced: Path,
+    balanced: Path,
+    profiles: Path,
+    documents: Path,
+    true_documents: Path,
+    questions: Path,
+    database: DatabaseEntry,
+    settings: Mapping[str, Any],
+    params: Contracts,
+    out: Path,
+) -> Counts:
+    """Check the artifacts and what stands beside them (`*.dropped`, `*.calls`); write what was found.
+
+    Raises ContractBroken, when all is written, with a line that names artifact, contract, count and ids.
+    """
+    made = (schema, sql_templates, text_templates, back_check, fill_in, unbalanced, balanced)
+    corpus = (profiles, documents, true_documents, questions)
+    paths = {path.stem: path for path in (*made, *corpus)}
+    sections = Sections(
+        read_section(settings, "grammar.balanced", Balanced),
+        read_section(settings, "grammar.documents", Documents),
+        read_section(settings, "grammar.questions", Questions),
+    )
+    with draft_folder(out) as folder, unchanged(database), SafeDatabase(database, params.limits) as safe:
+        findings = check_artifacts(
+            f"Contracts of {database.title or database.name}",
+            {path: ROWS[stem] for stem, path in paths.items()},
+            lambda origins: declare(paths, safe, sections, params, origins),
+            folder,
+        )
+    return settle(findings, out)
+
+
+def read_section(settings: Mapping[str, Any], name: str, kind: type[Section]) -> Section:
+    """Read another stage's parameters among those that dvc.yaml declares for this one."""
+    own = {key.removeprefix(f"{name}."): each for key, each in settings.items() if key.startswith(f"{name}.")}
+    return kind.model_validate(own)
+
+
+def declare(
+    paths: Mapping[str, Path],
+    database: SafeDatabase,
+    sections: Sections,
+    params: Contracts,
+    origins: RowRule,
+) -> Rules:
+    """Declare what must hold of the flow's rows. Columns are right by now; NULLs may still stand in them."""
+    columns = read_sound_rows(paths["schema"], Column)
+    templates = read_index(paths["sql_templates"], ["sql", "placeholders"])
+    written = read_index(paths["text_templates"], ["sql_template", "criterion", "text"])
+    texts = read_index(paths["back_check"], ["sql_template", "criterion", "text"])
+    groups = read_index(paths["fill_in"], [*AS_GROUP, "fillings"])
+    reruns = Rerun(database, columns, leave_out(paths["fill_in"], params.answers, params.seed)).rule()
+    known = expect_known("sql_template_exists", "sql_template", "SQL template", templates)
+    own: dict[str, Sequence[Expectation | RowRule]] = {
+        "schema": [expect_references(each.id for each in columns)],
+        "sql_templates": [expect_hash(), expect_template(columns), origins],
+        "text_templates": [expect_hash(), known, expect_placeholders(templates), origins],
+        "back_check": [
+            expect_hash(),
+            known,
+            expect_same(
+                "as_written",
+                "It is a row of text_templates, unchanged.",
+                "id",
+                ("sql_template", "criterion", "text"),
+                written,
+            ),
+            expect_known("text_exists", "id", "text template", written),
+            expect_placeholders(templates),
+            origins,
+        ],
+        "fill_in": [
+            expect_hash(),
+            known,
+            expect_query(),
+            expect_filled_sql(templates),
+            expect_match("answer_given", "Its answer is not empty.", "answer", r"\S"),
+            reruns,
+            origins,
+        ],
+        "unbalanced": _expect_questions(known, texts, groups, reruns, origins),
+        "balanced": [
+            *_expect_questions(known, texts, groups, reruns, origins),
+            expect_balance(paths["balanced"], sections.balanced.criteria, sections.balanced.texts),
+        ],
+    }
+    documents_dropped = name_beside(paths["documents"], "dropped")
+    corpus = declare_corpus(paths, documents_dropped, groups, sections.documents, sections.questions)
+    own |= {stem: [expect_hash(), *rules, origins] for stem, rules in corpus.items()}
+    return {path: own[stem] for stem, path in paths.items()}
+
+
+def _expect_questions(
+    known: RowRule, texts: Index, groups: Index, reruns: RowRule, origins: RowRule
+) -> list[Expectation | RowRule]:
+    return [
+        expect_hash(),
+        known,
+        expect_known("text_exists", "text_template", "confirmed text", texts),
+        expect_known("group_exists", "group", "group", groups),
+        expect_no_match("no_bracket_left", "No bracket stands in its question.", "question", r"[\[\]]"),
+        expect_filled_text(texts, groups),
+        expect_query(),
+        expect_same(
+            "as_its_group", "Its SQL and its answer are those of its group.", "group", AS_GROUP, groups
+        ),
+        expect_same(
+            "as_its_text",
+            "Its criterion and SQL template are those of its text.",
+            "text_template",
+            ("criterion", "sql_template"),
+            texts,
+        ),
+        reruns,
+        origins,
+    ]

@@ -1,0 +1,172 @@
+"""What must hold of the documents' corpus, of what its documents are true for, and of the questions asked.
+
+A database without an entry in `grammar.profiles.entities` has these artifacts too, and nothing in them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tasks.artifacts.contracts import (
+    Expectation,
+    Record,
+    RowRule,
+    expect_no_match,
+    read_ids,
+    read_records,
+)
+from tasks.artifacts.parquet import read_sound_rows
+from tasks.artifacts.rows import Dropped
+from tasks.grammar.assessment_rows import AskedQuestion
+from tasks.grammar.corpus.document_rules import (
+    Facts,
+    Lost,
+    expect_lengths,
+    expect_no_bracket,
+    expect_readable,
+    expect_told,
+)
+from tasks.grammar.corpus.documents import UNREAD, Documents
+from tasks.grammar.corpus.entities import Profile
+from tasks.grammar.corpus.questions import Questions
+from tasks.grammar.corpus.true_documents import TrueDocument
+from tasks.grammar.publish.row_rules import Index, expect_known, expect_same, read_index
+from tasks.systems.contract import Document
+
+ROWS: Mapping[str, type] = {
+    "profiles": Profile,
+    "documents": Document,
+    "true_documents": TrueDocument,
+    "questions": AskedQuestion,
+}
+AS_QUESTION = ("group", "criterion", "question", "answer", "sql_template", "text_template")
+
+
+def declare_corpus(
+    paths: Mapping[str, Path],
+    documents_dropped: Path,
+    groups: Index,
+    documents: Documents,
+    questions: Questions,
+) -> dict[str, Sequence[Expectation | RowRule]]:
+    """Declare what must hold of each artifact beyond its keys and origins. groups: the rows of fill_in."""
+    profiles = {each.id: each for each in read_sound_rows(paths["profiles"], Profile)}
+    facts = {each.id: each.facts for each in profiles.values()}
+    written = read_ids(paths["documents"])
+    dropped = read_sound_rows(documents_dropped, Dropped)
+    true = read_index(paths["true_documents"], ["documents"])
+    return {
+        "profiles": [expect_one_each(paths["profiles"], profiles)],
+        "documents": [
+            expect_known("profile_exists", "id", "profile", profiles),
+            expect_one_each(paths["documents"], profiles),
+            expect_lengths(dict.fromkeys(profiles, documents.words)),
+            expect_no_bracket(),
+            expect_told(facts),
+            expect_readable(facts, find_lost(facts, dropped), documents.readable),
+        ],
+        "true_documents": [
+            expect_known("group_exists", "id", "group", groups),
+            expect_written(
+                paths["true_documents"],
+                "documents",
+                "Each of its documents is in the corpus, or among the dropped, which say why it is not.",
+                written | {each.id for each in dropped},
+            ),
+        ],
+        "questions": [
+            *expect_asked(paths["balanced"], paths["unbalanced"]),
+            expect_no_match("no_bracket_left", "No bracket stands in its question.", "question", r"[\[\]]"),
+            expect_true(true),
+            *(
+                [
+                    expect_written(
+                        paths["questions"],
+                        "true_document_ids",
+                        "It has true documents, all of which are in the corpus.",
+                        written,
+                    )
+                ]
+                if questions.grounded
+                else []
+            ),
+        ],
+    }
+
+
+def expect_one_each(path: Path, profiles: Mapping[str, Profile]) -> RowRule:
+    """Expect every entity, a row of a table by its key, to have one of these at most."""
+    known = (profiles[each["id"]] for each in read_records(path, ["id"]) if each["id"] in profiles)
+    counts = Counter((each.table, each.key) for each in known)
+
+    def check(record: Record) -> str:
+        profile = profiles.get(record["id"])
+        if profile is None or counts[profile.table, profile.key] == 1:
+            return ""
+        count = counts[profile.table, profile.key]
+        return f"is one of {count} of {profile.table} {', '.join(profile.key)}"
+
+    return RowRule("one_per_entity", "No other is of the same row of the same table.", ("id",), check)
+
+
+def find_lost(facts: Facts, dropped: Sequence[Dropped]) -> Lost:
+    """Find the facts that no reader found: they are dropped under their own ids."""
+    unread = {each.id for each in dropped if each.reason == UNREAD}
+    return {(name, each.id) for name, own in facts.items() for each in own if each.id in unread}
+
+
+def expect_written(path: Path, column: str, says: str, written: set[str]) -> RowRule:
+    """Expect a list of documents that names some, all of which are there; NULL names none."""
+    named = {each["id"]: each[column] for each in read_records(path, ["id", column])}
+
+    def check(record: Record) -> str:
+        ids = named[record["id"]]
+        gaps = [each for each in ids or () if each not in written]
+        return f"names the document {gaps[0]}, which is not there" if gaps else "" if ids else "names none"
+
+    return RowRule("documents_exist", says, ("id",), check)
+
+
+def expect_asked(balanced: Path, unbalanced: Path) -> list[RowRule]:
+    """Expect a question to be of the sets that it is said to be of, and to read there as it does here."""
+    one, other = (read_index(path, AS_QUESTION) for path in (balanced, unbalanced))
+
+    def check(record: Record) -> str:
+        if record["in_balanced"] != (record["id"] in one):
+            return f"is {'not ' if record['in_balanced'] else ''}in the balanced set"
+        if record["in_unbalanced"] and record["id"] not in other:
+            return "is not in the unbalanced set"
+        return "" if record["in_balanced"] or record["in_unbalanced"] else "is said to be of no set"
+
+    return [
+        RowRule(
+            "set_exists",
+            "It is in the sets that it is said to be of, and in one at least.",
+            ("id", "in_balanced", "in_unbalanced"),
+            check,
+        ),
+        expect_same(
+            "as_in_its_set",
+            "It is a row of the balanced or the unbalanced set, unchanged.",
+            "id",
+            AS_QUESTION,
+            {**other, **one},
+        ),
+    ]
+
+
+def expect_true(true: Index) -> RowRule:
+    """Expect a question's true documents to be those of its group."""
+
+    def check(record: Record) -> str:
+        row = true.get(record["group"])
+        due, told = row and list(row["documents"]), list(record["true_document_ids"])
+        return (
+            "" if told == due else f"names {', '.join(told)}; of its group are {', '.join(due or ['none'])}"
+        )
+
+    return RowRule(
+        "as_its_group", "Its true documents are its group's.", ("group", "true_document_ids"), check
+    )

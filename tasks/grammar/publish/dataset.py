@@ -1,0 +1,188 @@
+"""Put the dataset together for others: its card and its sets as JSON Lines (docs/reports.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from pydantic import BaseModel, ConfigDict
+
+from tasks.artifacts.card import Card, DataSet, Section, Source, write_card
+from tasks.artifacts.contracts import read_findings
+from tasks.artifacts.export import draft_folder, write_jsonl
+from tasks.artifacts.rows import Counts
+from tasks.artifacts.statistics import read_facts
+from tasks.databases.entry import DatabaseEntry
+from tasks.grammar.publish.yields import count_templates, count_yields
+
+COLUMNS = {
+    "id": "hash of what determines the question",
+    "group": "its semantic group: all questions of a group mean the same and have the same answer",
+    "criterion": "the linguistic criterion that it was written under",
+    "question": "the question",
+    "answer": "the answer as people read it",
+    "sql": "the query that gave the answer",
+    "sql_template": "the SQL template behind it",
+    "text_template": "the text template behind it",
+    "answer_rows": "the distinct result rows, a JSON list of lists",
+    "origin": "the rows and calls that it was made from",
+}
+SETS = {
+    "balanced": "questions, equally many per semantic group and criterion",
+    "unbalanced": "questions by each criterion's own rule, not balanced",
+    "groups": "semantic groups: a filled query and its answer",
+    "text_templates": "the texts with placeholders that passed the back-check",
+    "sql_templates": "the queries with placeholders",
+}
+MADE = (
+    "The database's schema is reflected: tables, columns, types and keys. No cell is read.",
+    "A model writes SQL templates over tables that foreign keys join; a parser drops what breaks a rule.",
+    "A model words every SQL template as questions, under each linguistic criterion.",
+    "Back-check: a model is shown a text and several SQL templates and must pick the right one; "
+    "texts that it reads otherwise are dropped.",
+    "The database fills the placeholders: one query per template gives every combination with its answer.",
+    "Texts and filled queries are paired, then balanced per semantic group and criterion.",
+)
+LIMITS = (
+    "The texts are a model's. The back-check catches misreadings, not every clumsy or incomplete wording.",
+    "Answers are true of the database as it was, not of the world.",
+    "Templates use selection, projection and join only: no counts, sums, comparisons or negations.",
+    "Where a query has a single answer in this database, the question may be ambiguous outside it.",
+)
+REBUILD = (
+    "make reproduce             # replays the recorded answers, offline",
+    "benchloom run grammar      # asks the model for what is not recorded",
+)
+
+
+class Dataset(BaseModel):
+    """What the card says beyond what the artifacts show: `grammar.dataset` in params.yaml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    language: str = "en"
+    tags: tuple[str, ...] = ("grammar", "rag-evaluation", "text-to-sql", "synthetic")
+
+
+def dataset(
+    schema: Path,
+    sql_templates: Path,
+    text_templates: Path,
+    back_check: Path,
+    fill_in: Path,
+    unbalanced: Path,
+    balanced: Path,
+    contracts: Path,
+    database: DatabaseEntry,
+    settings: Mapping[str, Any],
+    params: Dataset,
+    out: Path,
+) -> Counts:
+    """Write the folder that `datasets.load_dataset` reads: README.md and one file a set.
+
+    settings: the parameters that shaped the artifacts, dotted name -> value, for the card.
+    """
+    sets = {
+        "balanced": balanced,
+        "unbalanced": unbalanced,
+        "groups": fill_in,
+        "text_templates": back_check,
+        "sql_templates": sql_templates,
+    }
+    artifacts = [
+        read_facts(each)
+        for each in (schema, sql_templates, text_templates, back_check, fill_in, unbalanced, balanced)
+    ]
+    with draft_folder(out) as folder:
+        rows = {name: write_jsonl(folder / f"{name}.jsonl", _read(path)) for name, path in sets.items()}
+        card = Card(
+            title=f"Questions over {database.title or database.name}",
+            summary=_summarise(rows["balanced"], balanced, database),
+            language=params.language,
+            tasks=("question-answering",),
+            tags=params.tags,
+            sources=(_describe(database),),
+            sets=[DataSet(name, f"{name}.jsonl", rows[name], text) for name, text in SETS.items()],
+            artifacts=artifacts,
+            columns=COLUMNS,
+            made=MADE,
+            rebuild=REBUILD,
+            limits=LIMITS,
+            sections=(
+                _tell_yields(text_templates, back_check, unbalanced, balanced),
+                _tell_contracts(contracts),
+            ),
+            # The database is described above, and its file lies where its owner keeps it.
+            parameters={name: settings[name] for name in settings if not name.startswith("databases")},
+        )
+        (folder / "README.md").write_text(write_card(card), encoding="utf-8", newline="\n")
+    return Counts(sum(each.rows for each in artifacts), sum(rows.values()), {})
+
+
+def _read(path: Path) -> Iterator[dict[str, Any]]:
+    for batch in pq.ParquetFile(path).iter_batches():
+        yield from batch.to_pylist()
+
+
+def _summarise(rows: int, balanced: Path, database: DatabaseEntry) -> str:
+    return (
+        f"{rows:,} question/answer pairs over {count_templates(balanced)} SQL templates, grounded in a "
+        f"relational database: {database.title or database.name}. Each group asks the same thing in other "
+        "words, so that a system can be tested for what it knows and for how much wording matters to it. "
+        "Every answer is the result of the SQL query beside it. Made by Benchloom after GRAMMAR "
+        "(Grounded and Modular Methodology for Assessment of Closed-Domain Retrieval-Augmented Language "
+        "Models)."
+    )
+
+
+def _describe(database: DatabaseEntry) -> Source:
+    return Source(
+        database.title or database.name,
+        database.licence or "unknown",
+        database.source if database.source.startswith(("http://", "https://")) else "",
+        database.attribution,
+        " ".join(each for each in (database.description, _name_source(database)) if each),
+    )
+
+
+def _name_source(database: DatabaseEntry) -> str:
+    told = bool(database.source) and not database.source.startswith(("http://", "https://"))
+    return f"From: {database.source}." if told else ""
+
+
+def _tell_yields(text_templates: Path, back_check: Path, unbalanced: Path, balanced: Path) -> Section:
+    rows = [
+        (
+            f"`{each.criterion}`",
+            each.written,
+            each.confirmed,
+            "-" if each.rate is None else f"{each.rate:.0%}",
+            each.unbalanced,
+            each.balanced,
+        )
+        for each in count_yields(text_templates, back_check, unbalanced, balanced)
+    ]
+    header = (
+        "criterion",
+        "texts written",
+        "confirmed",
+        "share",
+        "questions, unbalanced",
+        "questions, balanced",
+    )
+    return Section("Yield per criterion", header, rows)
+
+
+def _tell_contracts(contracts: Path) -> Section:
+    said: dict[str, list[str]] = {}
+    for each in read_findings(contracts):
+        if "." not in each.artifact:
+            said.setdefault(each.says, []).append(f"`{each.artifact}`")
+    return Section(
+        "What holds of every row",
+        ("contract", "artifacts"),
+        [(says, ", ".join(artifacts)) for says, artifacts in sorted(said.items())],
+        "Checked with Great Expectations; the dataset is not made where one of these is broken.",
+    )

@@ -1,0 +1,189 @@
+"""What must hold of GRAMMAR's rows beyond their columns: each function says what is wrong, or "".
+
+Rows are held to the rows that they were made from, as they stand in the artifacts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from tasks.artifacts.contracts import Record, RowRule, read_records
+from tasks.databases.columns import Column
+from tasks.grammar.construct.sql_rules import BrokenRule, parse_select, read_template
+
+Index = Mapping[str, Record]
+"""Rows by id."""
+PLACEHOLDER = re.compile(r"\[[^\[\]]*\]")
+LITERAL = r"('(?:[^']|'')*'|-?[0-9][0-9.eE+-]*)"
+
+
+def read_index(path: Path, columns: Sequence[str]) -> Index:
+    """Read some columns of an artifact by its ids; rows with a NULL in them are left out."""
+    records = read_records(path, ["id", *columns])
+    return {each["id"]: each for each in records if all(value is not None for value in each.values())}
+
+
+def expect_known(name: str, column: str, what: str, known: Iterable[str]) -> RowRule:
+    """Expect a column to name a row of another artifact."""
+    ids = frozenset(known)
+
+    def check(record: Record) -> str:
+        return "" if record[column] in ids else f"{column} is {record[column]}, which is no {what}"
+
+    return RowRule(name, f"The row that its {column} names is one of the {what}s.", (column,), check)
+
+
+def expect_references(columns: Iterable[str]) -> RowRule:
+    """Expect every foreign key of a schema to point at a column of it."""
+    return expect_known("references", "references", "column", columns)
+
+
+def expect_template(columns: Sequence[Column]) -> RowRule:
+    """Expect a SQL template to parse and keep every rule, and its row to say what it asks."""
+
+    def check(record: Record) -> str:
+        try:
+            query = read_template(record["sql"], columns)
+        except BrokenRule as error:
+            return f"{error.reason}: {error}"
+        told = tuple(tuple(record[name]) for name in ("tables", "projection", "placeholders"))
+        return "" if told == (query.tables, query.projection, query.placeholders) else f"asks {query}"
+
+    return RowRule(
+        "sql_parses",
+        "Its SQL is one SELECT over the schema that keeps every rule, and its columns say what it asks.",
+        ("sql", "tables", "projection", "placeholders"),
+        check,
+    )
+
+
+def expect_query() -> RowRule:
+    """Expect a filled query to parse as one SELECT of the only kind that GRAMMAR knows."""
+    verdicts: dict[str, str] = {}
+
+    def check(record: Record) -> str:
+        sql = record["sql"]
+        if sql not in verdicts:
+            verdicts[sql] = _check_query(sql)
+        return verdicts[sql]
+
+    return RowRule("sql_parses", "Its SQL is one SELECT of columns, joins and equalities.", ("sql",), check)
+
+
+def _check_query(sql: str) -> str:
+    try:
+        parse_select(sql)
+    except BrokenRule as error:
+        return f"{error.reason}: {error}"
+    return ""
+
+
+def expect_placeholders(templates: Index) -> RowRule:
+    """Expect a text to hold its SQL template's placeholders, each once, and no other bracket."""
+
+    def check(record: Record) -> str:
+        template = templates.get(record["sql_template"])
+        if template is None:
+            return ""  # named by the contract on its template
+        found = PLACEHOLDER.findall(record["text"])
+        if sorted(found) != sorted(f"[{each}]" for each in template["placeholders"]):
+            return f"holds {', '.join(found) or 'no placeholder'}: {record['text']}"
+        if set(PLACEHOLDER.sub(" ", record["text"])) & set("[]"):
+            return f"has an open bracket: {record['text']}"
+        return ""
+
+    return RowRule(
+        "placeholders",
+        "Its text holds its SQL template's placeholders, each once, and no other bracket.",
+        ("sql_template", "text"),
+        check,
+    )
+
+
+def expect_same(name: str, says: str, key: str, columns: Sequence[str], others: Index) -> RowRule:
+    """Expect a row to repeat columns of the row that `key` names, letter for letter."""
+
+    def check(record: Record) -> str:
+        other = others.get(record[key], record)
+        differing = [each for each in columns if record[each] != other[each]]
+        return f"{differing[0]} is {record[differing[0]]}, there {other[differing[0]]}" if differing else ""
+
+    return RowRule(name, says, (key, *columns), check)
+
+
+def expect_filled_sql(templates: Index) -> RowRule:
+    """Expect a group's SQL to be its template with the values that its fillings name, and nothing else."""
+    patterns = {each["id"]: _read_pattern(each["sql"]) for each in templates.values()}
+
+    def check(record: Record) -> str:
+        if record["sql_template"] not in patterns:
+            return ""
+        names, pattern = patterns[record["sql_template"]]
+        match = pattern.fullmatch(record["sql"])
+        if match is None:
+            return f"is not its SQL template with values: {record['sql']}"
+        found = sorted(zip(names, map(_read_literal, match.groups()), strict=True))
+        told = sorted((each["placeholder"], each["value"]) for each in record["fillings"])
+        return "" if found == told else f"holds {found}, its fillings are {told}"
+
+    return RowRule(
+        "placeholders",
+        "Its SQL is its template with every placeholder filled by the value that its fillings name.",
+        ("sql_template", "sql", "fillings"),
+        check,
+    )
+
+
+def _read_pattern(sql: str) -> tuple[list[str], re.Pattern[str]]:
+    pieces = re.split(r"'\[([^\[\]]*)\]'", sql)
+    pattern = "".join(LITERAL if place % 2 else re.escape(piece) for place, piece in enumerate(pieces))
+    return pieces[1::2], re.compile(pattern)
+
+
+def _read_literal(text: str) -> str:
+    return text[1:-1].replace("''", "'") if text.startswith("'") else text
+
+
+def expect_filled_text(texts: Index, groups: Index) -> RowRule:
+    """Expect a question to be its text with its group's values, and nothing else."""
+
+    def check(record: Record) -> str:
+        text, group = texts.get(record["text_template"]), groups.get(record["group"])
+        if text is None or group is None:
+            return ""
+        values = {f"[{each['placeholder']}]": each["value"] for each in group["fillings"]}
+        due = PLACEHOLDER.sub(lambda found: str(values.get(found[0], found[0])), text["text"])
+        return "" if record["question"] == due else f"reads {record['question']!r}, its text filled {due!r}"
+
+    return RowRule(
+        "placeholders",
+        "It reads as its text with every placeholder filled by its group's value.",
+        ("text_template", "group", "question"),
+        check,
+    )
+
+
+def expect_balance(questions: Path, criteria: Sequence[str], texts: int) -> RowRule:
+    """Expect every group to have the same number of texts of each criterion."""
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for each in read_records(questions, ["group", "criterion"]):
+        counts[each["group"]][each["criterion"]] += 1
+    due = dict.fromkeys(criteria, texts)
+
+    def check(record: Record) -> str:
+        found = counts[record["group"]]
+        if found == due:
+            return ""
+        names = sorted({*criteria, *found}, key=str)
+        told = ", ".join(f"{found[name]} {name}" for name in names)
+        return f"its group {record['group']} has {told}; {texts} each of {', '.join(criteria)} are due"
+
+    return RowRule(
+        "balanced_groups",
+        f"Its group has {texts} of each criterion: {', '.join(criteria)}.",
+        ("group", "criterion"),
+        check,
+    )

@@ -1,0 +1,149 @@
+import hashlib
+import json
+import subprocess
+
+import pytest
+
+from flows.lineage.archive import Archive
+from flows.lineage.git import Git
+from flows.lineage.lock import read_graph
+from tasks.lineage.records import FileFact, Graph, StageFact
+
+
+def md5(text):
+    return hashlib.md5(text.encode()).hexdigest()
+
+
+def git(root, *words):
+    settings = ("-c", "user.name=t", "-c", "user.email=t@t", "-c", "commit.gpgsign=false")
+    done = subprocess.run(
+        ["git", "-C", str(root), *settings, *words], capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def commit(root, **files):
+    for name, text in files.items():
+        path = root / name.replace("__", "/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "x")
+    return git(root, "rev-parse", "HEAD")
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A project below its repository's top, so that paths are told apart."""
+    git(tmp_path, "init", "-q")
+    root = tmp_path / "below"
+    root.mkdir()
+    return root
+
+
+def open_archive(root, *facts):
+    found = Git(root)
+    stage = StageFact("s", "c", facts)
+    return Archive(root, Graph((stage,), found.find_head(), False, found.list_changed()))
+
+
+def test_a_file_as_recorded_is_in_the_last_commit_that_touched_it(project):
+    first = commit(project, tasks__a="one", tasks__b="x")
+    commit(project, tasks__b="y")
+    fact = FileFact("tasks/a", md5("one"))
+
+    archive = open_archive(project, fact)
+
+    assert (archive.check(fact), archive.find_commit(fact)) == ("same", first)
+
+
+def test_a_file_that_was_changed_since_is_found_in_its_history(project):
+    first = commit(project, tasks__a="one")
+    commit(project, tasks__a="two")
+    (project / "tasks/a").write_text("three")
+    old, lost = FileFact("tasks/a", md5("one")), FileFact("tasks/a", md5("never"))
+
+    archive = open_archive(project, old, lost)
+
+    assert (archive.check(old), archive.find_commit(old)) == ("changed", first)
+    assert archive.find_commit(lost) is None
+
+
+def test_a_folder_has_dvcs_hash_and_a_history_too(project):
+    first = commit(project, tasks__prompts__a="one", tasks__prompts__sub__b="two")
+    listing = [{"md5": md5("one"), "relpath": "a"}, {"md5": md5("two"), "relpath": "sub/b"}]
+    fact = FileFact("tasks/prompts", md5(json.dumps(listing)) + ".dir")
+    assert (open_archive(project, fact).check(fact), open_archive(project, fact).find_commit(fact)) == (
+        "same",
+        first,
+    )
+
+    commit(project, tasks__prompts__a="three")
+
+    assert (open_archive(project, fact).check(fact), open_archive(project, fact).find_commit(fact)) == (
+        "changed",
+        first,
+    )
+
+
+def test_a_file_that_two_branches_changed_is_in_their_merge(project):
+    commit(project, tasks__a="1\n2\n3\n4\n5\n")
+    git(project, "checkout", "-qb", "side")
+    side = commit(project, tasks__a="1\n2\n3\n4\nfive\n")
+    git(project, "checkout", "-q", "-")
+    commit(project, tasks__a="one\n2\n3\n4\n5\n")
+    git(project, "merge", "-q", "--no-edit", "side")
+    merged = FileFact("tasks/a", md5("one\n2\n3\n4\nfive\n"))
+    on_the_side = FileFact("tasks/a", md5("1\n2\n3\n4\nfive\n"))
+
+    archive = open_archive(project, merged)
+
+    assert archive.find_commit(merged) == git(project, "rev-parse", "HEAD")
+    assert archive.find_commit(on_the_side) == side
+
+
+def test_what_is_not_committed_has_no_commit(project):
+    commit(project, tasks__a="one")
+    (project / "tasks/a").write_text("two")
+    (project / "tasks/b").write_text("new")
+    facts = FileFact("tasks/a", md5("two")), FileFact("tasks/b", md5("new"))
+
+    archive = open_archive(project, *facts)
+
+    assert [(archive.check(each), archive.find_commit(each)) for each in facts] == [("same", None)] * 2
+    assert Git(project).list_changed() == ("tasks/a",)
+
+
+def test_missing_and_unrecorded_files_are_told_apart(project):
+    commit(project, tasks__a="one")
+    archive = open_archive(project)
+
+    assert archive.check(FileFact("tasks/gone", "aa")) == "missing"
+    assert archive.check(FileFact("tasks/a")) == "unchecked"
+    assert archive.check(FileFact("tasks/a", md5("one"), 99)) == "changed"
+
+
+def test_without_git_nothing_is_known(tmp_path):
+    (tmp_path / "dvc.lock").write_text("schema: '2.0'\nstages: {}\n")
+    (tmp_path / "a").write_text("one")
+    fact = FileFact("a", md5("one"))
+
+    graph = read_graph(tmp_path)
+
+    if Git(tmp_path).find_head() is None:  # the temporary folder may itself lie in a repository
+        assert (graph.commit, graph.dirty, graph.recorded_in) == (None, False, None)
+    assert Archive(tmp_path, Graph(())).find_commit(fact) is None
+
+
+def test_the_graph_says_where_its_record_was_committed(project):
+    first = commit(project, **{"dvc.lock": "schema: '2.0'\nstages: {}\n"})
+    head = commit(project, other="x")
+    assert (lambda graph: (graph.commit, graph.recorded_in, graph.dirty))(read_graph(project)) == (
+        head,
+        first,
+        False,
+    )
+
+    (project / "other").write_text("y")
+
+    assert (lambda graph: (graph.dirty, graph.uncommitted))(read_graph(project)) == (True, ("other",))

@@ -1,0 +1,235 @@
+"""Any 200 rows of the shipped sample walk back to source rows, calls and commit without a gap."""
+
+import hashlib
+import json
+import random
+import shutil
+import sqlite3
+import subprocess
+
+import pytest
+import yaml
+
+from flows.commands.lineage import open_lineage
+from flows.lineage.lock import read_graph
+from tasks.lineage.figures import list_figures
+from tasks.lineage.nodes import walk_nodes
+from tasks.lineage.records import FileFact
+from tests.flows.sample import ROOT, make_sample
+
+DATABASES = ("films", "flights")
+SETS = ("balanced", "unbalanced")
+BEFORE = ("fill_in", "back_check", "text_templates", "sql_templates")
+SEED, ROWS = 20, 200
+
+
+def is_replayed(root):
+    """Whether a project holds the very artifacts that its dvc.lock records, reports and code included."""
+    try:
+        stages = yaml.safe_load((root / "dvc.lock").read_text())["stages"].values()
+        files = {each["path"]: each["md5"] for stage in stages for each in (*stage["outs"], *stage["deps"])}
+        return all(
+            hashlib.md5((root / path).read_bytes()).hexdigest() == md5
+            for path, md5 in files.items()
+            if not md5.endswith(".dir")
+        )
+    except OSError:
+        return False
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    """The project where its sample has been replayed, else a copy that is replayed and committed here."""
+    if is_replayed(ROOT):
+        return ROOT
+    sample = make_sample(tmp_path_factory.mktemp("sample"))
+    sample.run()
+    for words in (
+        ["add", "-A"],
+        ["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-qm", "the sample"],
+    ):
+        subprocess.run(["git", "-C", str(sample.root), *words], check=True)
+    return sample.root
+
+
+@pytest.fixture(scope="module")
+def lineage(root):
+    with open_lineage(root, read_graph(root)) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def drawn(root, lineage):
+    """(database, artifact, row's node) of 120 questions and 80 rows of what they stand on, by seed."""
+    draw = random.Random(SEED)
+    rows = {
+        stem: [
+            (name, stem, row) for name in DATABASES for row in lineage.tables.index(place(root, name, stem))
+        ]
+        for stem in (*SETS, *BEFORE)
+    }
+    questions = draw.sample(rows["balanced"] + rows["unbalanced"], 120)
+    others = draw.sample([each for stem in BEFORE for each in rows[stem]], ROWS - 120)
+    assert {name for name, _, _ in questions} == set(DATABASES)
+    return [
+        (name, stem, lineage.trace_row(f"data/grammar/{name}/{stem}.parquet", row))
+        for name, stem, row in questions + others
+    ]
+
+
+def place(root, name, stem):
+    return root / f"data/grammar/{name}/{stem}.parquet"
+
+
+def test_two_hundred_rows_have_no_gap(drawn, lineage):
+    assert len(drawn) == ROWS
+    assert lineage.gaps == []
+    for name, stem, node in drawn:
+        kinds = {}
+        for each in walk_nodes(node):
+            kinds.setdefault(each.kind, []).append(each)
+        assert "gap" not in kinds
+        assert f"data/raw/{name}/{name}.sqlite" in {each.reference for each in kinds["file"]}
+        assert all(each.summary["md5"] and each.summary["now"] == "same" for each in kinds["file"])
+        assert any(each.reference.startswith("data/raw/packages/") for each in kinds["file"])
+        for stage in kinds["stage"]:
+            assert stage.summary["command"].startswith("benchloom stage ")
+            assert stage.summary["params"]
+            assert {file["path"] for file in stage.summary["code"]} >= {"tasks/errors.py"}
+        if stem in (*SETS, "fill_in"):
+            assert kinds["source"]
+            assert kinds["raw"]
+        if stem in (*SETS, "back_check", "text_templates"):
+            prompts = {each.summary["prompt"] for each in kinds["call"]}
+            assert prompts & {"short", "long"}
+            assert "sql_template" in prompts
+            assert all(
+                {"temperature", "max_tokens"} <= set(each.summary["decoding"]) for each in kinds["call"]
+            )
+            assert all(each.summary["params"] for each in kinds["call"])
+
+
+def test_every_stage_and_prompt_has_its_commit(drawn, lineage, root):
+    """What git holds at the commit named is what ran, by its hash."""
+    status = subprocess.run(
+        ["git", "-C", str(root), "status", "-z"], capture_output=True, text=True, check=True
+    )
+    nodes = [each for _, _, node in drawn for each in walk_nodes(node)]
+    code = {
+        (file["path"], file["md5"], file["commit"])
+        for each in nodes
+        if each.kind == "stage"
+        for file in each.summary["code"]
+    }
+    assert len(code) > 20
+    assert sum(commit is not None for _, _, commit in code) > 20
+    for path, md5, commit in code:
+        if commit is None:
+            assert path in status.stdout  # at work on it: lineage says that it is not committed
+        elif not md5.endswith(".dir"):
+            words = ["git", "-C", str(root), "show", f"{commit}:./{path}"]
+            shown = subprocess.run(words, capture_output=True, check=True)
+            assert hashlib.md5(shown.stdout).hexdigest() == md5
+    assert all(each.summary["commit"] for each in nodes if each.kind == "prompt")
+
+
+def test_the_rows_named_are_those_that_decide_the_answer(drawn, root, tmp_path):
+    """Checked by sqlite3 alone: without the other rows the answer stays, without the named ones it goes."""
+    single = 0
+    for name in DATABASES:
+        shutil.copy(root / f"data/raw/{name}/{name}.sqlite", tmp_path / f"{name}.sqlite")
+    connections = {
+        name: sqlite3.connect(tmp_path / f"{name}.sqlite", isolation_level=None) for name in DATABASES
+    }
+    for name, stem, node in drawn:
+        if stem not in (*SETS, "fill_in"):
+            continue
+        connection = connections[name]
+        sql, answer = node.summary["sql"], json.loads(node.summary["answer_rows"])
+
+        def ask(connection=connection, sql=sql):
+            return [list(row) for row in connection.execute(sql)]
+
+        assert ask() == answer
+        tables = {}
+        for each in walk_nodes(node):
+            if each.kind == "source":
+                tables.setdefault(each.summary["table"], []).append(each.summary["key"])
+        for table, keys in tables.items():
+            single += len(tables) == len(keys) == 1
+            named = " OR ".join("(" + " AND ".join(f'"{column}" = ?' for column in key) + ")" for key in keys)
+            values = [value for key in keys for value in key.values()]
+            for condition, left in ((f"NOT ({named})", answer), (named, [])):
+                connection.execute("BEGIN")
+                connection.execute(f'DELETE FROM "{table}" WHERE {condition}', values)
+                assert ask() == left
+                connection.execute("ROLLBACK")
+    assert single > 30
+
+
+def test_raw_rows_hold_what_the_source_rows_hold(drawn):
+    seen = set()
+    for _, _, node in drawn:
+        for each in walk_nodes(node):
+            if each.kind != "source" or each.reference in seen:
+                continue
+            seen.add(each.reference)
+            table, row = each.summary["table"], each.summary["row"]
+            raw = {
+                up.reference.partition("#")[2].partition("?")[0]: up.summary["row"]
+                for up in each.parents
+                if up.kind == "raw"
+            }
+            if table == "films":
+                assert (raw["omdb"]["ID"], raw["omdb"]["Title"].strip()) == (row["film_id"], row["title"])
+            elif table in ("people", "genres", "countries", "languages"):
+                wanted = next(value for column, value in row.items() if column.endswith("_name"))
+                assert any(wanted in str(cell) for cell in raw["omdb"].values())
+            elif table == "flights":
+                (line,) = raw.values()
+                assert int(line["flight"]) == row["flight_number"]
+                assert line["tailnum"] == row["tail_number"]
+            elif table == "planes":
+                (line,) = raw.values()
+                assert (line["tailnum"], line["model"]) == (row["tail_number"], row["model"])
+    assert len(seen) > 100
+
+
+def test_every_figure_of_the_reports_resolves_to_its_rows(root, lineage):
+    for name in DATABASES:
+        path = f"data/reports/grammar/{name}/report.json"
+        figures = list(list_figures(json.loads((root / path).read_text())))
+        assert len(figures) > 40
+        for each in figures:
+            node = lineage.trace_figure(path, each.pointer)
+            assert node.summary["again"] == each.value
+            assert node.summary["rows"]
+            assert {up.kind for up in node.parents if up.kind != "file"} <= {"row", "call"}
+            assert f"grammar-report@{name}" in {up.reference for up in walk_nodes(node) if up.kind == "stage"}
+    assert lineage.gaps == []
+
+
+def test_what_a_system_said_and_what_was_found_of_it_walk_back_too(root, lineage):
+    draw = random.Random(SEED)
+    for stem in ("answers", "judgements", "baselines", "canaries"):
+        path = f"data/grammar/films/films-weak/{stem}.parquet"
+        for row in draw.sample(sorted(lineage.tables.index(root / path)), 5):
+            calls = [each for each in walk_nodes(lineage.trace_row(path, row)) if each.kind == "call"]
+            assert calls
+            assert all(each.summary["params"] for each in calls)
+    path = "data/reports/grammar/films-weak/report.json"
+    for each in list(list_figures(json.loads((root / path).read_text())))[:5]:
+        lineage.trace_figure(path, each.pointer)
+    assert lineage.gaps == []
+
+
+def test_folders_are_hashed_as_dvc_hashes_them(lineage):
+    folders = [
+        each
+        for stage in lineage.graph.stages
+        for each in (*stage.deps, *stage.outs)
+        if str(each.md5).endswith(".dir")
+    ]
+
+    assert {lineage.archive.check(each) for each in folders} == {"same"}
+    assert lineage.archive.check(FileFact(folders[0].path, "00.dir")) == "changed"

@@ -1,0 +1,145 @@
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+
+from flows.lineage.openlineage import NotSent, emit_events, order_stages
+from tasks.errors import BadInput
+from tasks.lineage.records import FileFact, Graph, StageFact
+from tasks.lineage.result import Trail
+from tasks.lineage.walk import Lineage
+
+MAKE = StageFact(
+    "make", "benchloom stage make /home/me/private/thing",
+    (FileFact("/home/me/private/own.sqlite", "aa"), FileFact("tasks/make.py", "cc")),
+    (FileFact("data/made.parquet", "bb"),),
+    {
+        "databases.own": {
+            "url": "postgresql://me:hunter2@host/db",
+            "password": "hunter3",
+            "password_env": "PW",
+        },
+        "make": {"path": "/home/me/private/x.csv", "list": ["/home/me/private/y.csv"], "seed": 7},
+    },
+)  # fmt: skip
+USE = StageFact("use", "x", (FileFact("data/made.parquet", "bb"),), (FileFact("data/used", "dd.dir"),))
+GRAPH = Graph((USE, MAKE), commit="f00d", dirty=True, recorded_in="beef")
+
+
+@pytest.fixture
+def trail(tmp_path):
+    (tmp_path / "params.yaml").write_text("run: {}\n")
+    node = Lineage(tmp_path, GRAPH).trace_file("data/used")
+    return Trail("data/used", (node,), (), GRAPH)
+
+
+def read(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_each_stage_is_an_event_with_its_files_hashes_and_commit(trail, tmp_path):
+    emit_events(trail, tmp_path, tmp_path / "out" / "events.jsonl")
+
+    made, used = read(tmp_path / "out" / "events.jsonl")
+    assert (made["job"]["name"], used["job"]["name"]) == ("make", "use")
+    assert (made["eventType"], made["job"]["namespace"]) == ("COMPLETE", "benchloom")
+    assert made["outputs"][0]["name"] == used["inputs"][0]["name"] == "data/made.parquet"
+    assert used["inputs"][0]["facets"]["version"]["datasetVersion"] == "md5:bb"
+    told = {each["key"]: each["value"] for each in made["run"]["facets"]["executionParameters"]["parameters"]}
+    assert told["params.make.seed"] == "7"
+    assert told["code.tasks/make.py"] == "md5:cc"
+    assert (told["git.commit"], told["git.uncommitted_changes"]) == ("f00d", "true")
+
+
+def test_events_hold_no_secret_and_no_absolute_path(trail, tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENLINEAGE_API_KEY", "hunter4")
+    emit_events(trail, tmp_path, tmp_path / "events.jsonl")
+
+    text = (tmp_path / "events.jsonl").read_text()
+    for word in ("hunter", "/home", "private", str(tmp_path)):
+        assert word not in text
+    assert "outside/own.sqlite" in text
+    assert '"value": "PW"' in text
+
+
+def test_the_same_record_gives_the_same_run_and_the_file_is_written_anew(trail, tmp_path):
+    runs = []
+    for _ in range(2):
+        emit_events(trail, tmp_path, tmp_path / "events.jsonl")
+        runs.append([each["run"]["runId"] for each in read(tmp_path / "events.jsonl")])
+
+    assert runs[0] == runs[1]
+    assert len(set(runs[0])) == 2
+
+
+def test_stages_are_told_behind_those_they_stand_on():
+    assert [each.name for each in order_stages([USE, MAKE])] == ["make", "use"]
+
+
+class Server(BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.heard.append((self.path, self.headers["Authorization"], json.loads(body)))
+        self.send_response(self.server.status)
+        self.end_headers()
+
+    def log_message(self, *words):
+        pass
+
+
+@pytest.fixture
+def server():
+    with HTTPServer(("127.0.0.1", 0), Server) as opened:
+        opened.heard, opened.status = [], 201
+        threading.Thread(target=opened.serve_forever, daemon=True).start()
+        yield opened
+        opened.shutdown()
+
+
+def configure(tmp_path, text):
+    (tmp_path / "params.yaml").write_text(f"run:\n  openlineage: {text}\n")
+
+
+def test_a_server_gets_the_events_and_the_key_from_the_environment(trail, tmp_path, server, monkeypatch):
+    monkeypatch.setenv("LINEAGE_KEY", "hunter5")
+    configure(tmp_path, f"{{url: 'http://127.0.0.1:{server.server_port}', key_env: LINEAGE_KEY}}")
+
+    said = emit_events(trail, tmp_path, tmp_path / "events.jsonl")
+
+    assert said.startswith("2 events: sent to")
+    assert [path for path, _, _ in server.heard] == ["/api/v1/lineage"] * 2
+    assert {key for _, key, _ in server.heard} == {"Bearer hunter5"}
+    assert [event["job"]["name"] for _, _, event in server.heard] == ["make", "use"]
+    assert "hunter5" not in json.dumps([event for _, _, event in server.heard])
+    assert not (tmp_path / "events.jsonl").exists()
+
+
+def test_a_server_that_refuses_is_one_line_without_the_key(trail, tmp_path, server, monkeypatch):
+    monkeypatch.setenv("LINEAGE_KEY", "hunter6")
+    server.status = 400
+    configure(tmp_path, f"{{url: 'http://127.0.0.1:{server.server_port}', key_env: LINEAGE_KEY}}")
+
+    with pytest.raises(NotSent) as caught:
+        emit_events(trail, tmp_path, tmp_path / "events.jsonl")
+
+    assert "hunter6" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("{url: 'http://me:hunter7@host'}", "without a password"),
+        ("{url: 'ftp://host'}", "http"),
+        ("{adress: 'http://host'}", "adress"),
+        ("{url: 'http://127.0.0.1:9', key_env: NOT_THERE}", "NOT_THERE"),
+    ],
+)
+def test_a_wrong_destination_is_named_and_not_repeated(trail, tmp_path, text, named):
+    configure(tmp_path, text)
+
+    with pytest.raises(BadInput, match=named) as caught:
+        emit_events(trail, tmp_path, tmp_path / "events.jsonl")
+
+    assert "hunter7" not in str(caught.value)

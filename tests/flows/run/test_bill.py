@@ -1,0 +1,48 @@
+"""What a run says it paid, and what its artifacts cost in all."""
+
+from flows.run.bill import describe_bill
+from flows.run.runner import run_plain
+from flows.run.selection import order_nodes
+
+
+def run_and_bill(trial) -> str:
+    run = trial.open()
+    try:
+        run_plain(run, order_nodes(run.recorder.nodes), 2)
+    finally:
+        run.finish()
+        run.recorder.close()
+    return describe_bill(run)
+
+
+# An answer is 20 + 5 tokens, by the trial's prices 20 x $100 + 5 x $1,000 per million = $0.007.
+def test_a_run_says_what_it_paid_and_what_its_artifacts_stand_on(trial):
+    assert run_and_bill(trial) == (
+        "model calls: paid by this run 125 tokens ($0.0350); "
+        "the artifacts of 1 stage stand on calls of 125 tokens ($0.0350) in all"
+    )
+    trial.write("source.txt", "an oddity apple pear plum peach")
+    # One word more: one call more is paid, five more are in the ledger.
+    assert run_and_bill(trial) == (
+        "model calls: paid by this run 25 tokens ($0.0070); "
+        "the artifacts of 1 stage stand on calls of 150 tokens ($0.0420) in all"
+    )
+
+
+def test_a_run_with_nothing_to_ask_says_nothing(trial):
+    run_and_bill(trial)
+    assert run_and_bill(trial) == ""
+
+
+def test_calls_by_batch_count_at_their_share(trial):
+    run_and_bill(trial)
+    run = trial.open()
+    session = run.open_session()
+    connection = session.caller.ledger._connect()
+    connection.execute("UPDATE calls SET batch = 1 WHERE key = (SELECT min(key) FROM calls)")
+    connection.close()
+    session.close()
+    run.recorder.close()
+    trial.write("source.txt", "an oddity apple pear plum peach")
+    # Five at $0.0070 and one at half of it.
+    assert "calls of 150 tokens ($0.0385) in all" in run_and_bill(trial)

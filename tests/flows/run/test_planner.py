@@ -1,0 +1,135 @@
+"""What `plan` says beforehand, held against what the run then really asks."""
+
+import functools
+import json
+import math
+
+import pytest
+
+from flows.commands.plan import show, to_document
+from flows.run.planner import UNKNOWN, plan_stages
+from flows.run.selection import order_nodes
+from tasks.errors import StageFailed
+
+ONE_PAID = 20 * 100 / 1e6 + 5 * 1000 / 1e6
+"""Dollars of one call: 20 prompt and 5 completion tokens at the trial's prices."""
+
+
+def plan(trial, **options):
+    run = trial.open(replay=True, **options)
+    session = run.open_session()
+    try:
+        plans = plan_stages(run.recorder, order_nodes(run.recorder.nodes), run.params, session)
+    finally:
+        session.close()
+        run.recorder.close()
+    return {each.stage: each for each in plans}
+
+
+def hash_tree(root):
+    return {
+        path.relative_to(root): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file() and not {".git", "tmp"} & set(path.relative_to(root).parts)
+    }
+
+
+def test_a_fresh_project_has_nothing_to_plan(trial):
+    trial.run()
+    assert plan(trial) == {}
+
+
+def test_where_nothing_has_run_what_follows_is_no_exact_figure(trial):
+    plans = plan(trial)
+    assert list(plans) == ["trial-words", "trial-answers", "trial-page"]
+    assert plans["trial-words"].exact_calls == 0
+    assert plans["trial-answers"].exact_calls is None
+    assert plans["trial-answers"].why == ("after trial-words",)
+    assert plans["trial-answers"].seconds is None
+    assert plans["trial-answers"].calls == UNKNOWN
+    assert show(plans["trial-answers"].usd) == "not known"
+    document = json.loads(json.dumps(to_document(list(plans.values())), allow_nan=False))
+    assert document["seconds"] is None
+    assert document["calls"] == {"low": 0, "high": None, "exact": False}
+    assert document["stages"][1]["tokens"]["high"] is None
+
+
+def test_with_its_inputs_at_hand_the_new_calls_are_exact_and_the_run_makes_them(trial):
+    trial.run()
+    trial.asked.clear()
+    trial.write("source.txt", "oddity apple pear plum quince olive")
+    run = trial.open()
+    run.bring_up("trial-words")
+    run.finish()
+    run.recorder.close()
+
+    planned = plan(trial)["trial-answers"]
+    assert (planned.exact_calls, planned.recorded, planned.calls.low) == (2, 5, 2)
+    assert planned.calls.high == 2 * 2  # every one may be asked a second time
+    assert trial.asked == []
+
+    outcome = trial.run()["trial-answers"]
+    assert (outcome.calls_live, outcome.calls - outcome.calls_live) == (2, 5)
+    assert planned.tokens.low <= 2 * 25 <= planned.tokens.high
+    assert outcome.paid_usd == pytest.approx(2 * ONE_PAID)
+    assert planned.usd.low <= outcome.paid_usd <= planned.usd.high
+
+
+def test_a_stage_that_cannot_go_on_without_an_answer_has_no_upper_end(trial, monkeypatch):
+    """As the company's profile: without a name there is nothing to ask about."""
+    from tests.flows.trial import answers as module
+
+    plain = module.answers
+
+    @functools.wraps(plain)
+    async def give_up(words, ask):
+        drafts = await plain(words[:1], ask)
+        if not drafts.rows:
+            raise StageFailed("trial.answers: no answer to begin with")
+        return await plain(words, ask)
+
+    trial.run()
+    monkeypatch.setattr(module, "answers", give_up)
+    trial.set(roles={"generator": {"model": "tester", "temperature": 0.5, "top_p": 1.0, "max_tokens": 10}})
+    planned = plan(trial)["trial-answers"]
+    assert (planned.calls.low, planned.calls.high, planned.exact_calls) == (1, math.inf, None)
+    assert show(planned.calls) == "at least 1"
+
+
+def test_after_a_stale_stage_the_last_run_gives_a_range_marked_as_such(trial):
+    trial.run()
+    trial.write("source.txt", "apple pear plum quince olive")
+    plans = plan(trial)
+    assert plans["trial-answers"].exact_calls is None
+    assert (plans["trial-answers"].calls.low, plans["trial-answers"].calls.high) == (0, 10)
+    assert plans["trial-answers"].seconds is not None
+    outcomes = trial.run()
+    assert outcomes["trial-answers"].calls_live <= plans["trial-answers"].calls.high
+    assert outcomes["trial-answers"].paid_usd <= plans["trial-answers"].usd.high
+
+
+def test_a_changed_role_plans_every_call_of_its_stage_anew(trial):
+    trial.run()
+    trial.set(roles={"generator": {"model": "tester", "temperature": 0.5, "top_p": 1.0, "max_tokens": 10}})
+    plans = plan(trial)
+    assert "trial-words" not in plans
+    assert (plans["trial-answers"].exact_calls, plans["trial-answers"].recorded) == (4, 0)
+    assert any("roles.generator" in why for why in plans["trial-answers"].why)
+
+
+def test_planning_touches_nothing(trial):
+    trial.run()
+    trial.write("source.txt", "quince olive")
+    before = hash_tree(trial.root)
+    plan(trial)
+    assert hash_tree(trial.root) == before
+
+
+def test_totals_add_up_over_the_stages(trial):
+    trial.run()
+    trial.set(roles={"generator": {"model": "tester", "temperature": 0.5, "top_p": 1.0, "max_tokens": 10}})
+    plans = list(plan(trial).values())
+    document = to_document(plans)
+    assert document["exact_calls"] == 4
+    assert document["calls"]["low"] == sum(each.calls.low for each in plans)
+    assert document["usd"]["high"] == pytest.approx(sum(each.usd.high for each in plans))

@@ -1,0 +1,107 @@
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tasks.artifacts.parquet import write_rows
+from tasks.artifacts.rows import Dropped, Origin
+from tasks.databases.entry import DatabaseEntry
+from tasks.grammar.assess.ablation import Withheld
+from tasks.grammar.assess.assessment_report import assessment_report
+from tasks.models.calls import Call
+from tests.grammar.assess.test_assessment import write_figures
+from tests.grammar.assess_world import assess, make_world
+from tests.grammar.publish.test_report import read_data
+from tests.grammar.sample import HOSTILE, make_call
+
+
+def write_page(
+    folder: Path,
+    name: str = "weak",
+    hostile: bool = False,
+    withheld: Withheld | None = None,
+    change: Callable[[dict[str, Any]], list[Dropped]] = lambda parts: [],
+) -> Path:
+    """Write the page of an assessment over the villages; each judgement has a call of its own.
+
+    change: alters the stages' rows; gives what was dropped of people's labels.
+    """
+    world = make_world()
+    parts = assess(world, name, withheld=withheld, sample=3)
+    dropped = change(parts)
+    if hostile:
+        parts["answers"] = [replace(each, response=f"{each.response} {HOSTILE}") for each in parts["answers"]]
+    calls = [make_call("judgements", each.id, HOSTILE) for each in parts["judgements"]]
+    parts["judgements"] = [
+        replace(each, origin=(each.origin[0], Origin("call", call.id)))
+        for each, call in zip(parts["judgements"], calls, strict=True)
+    ]
+    write_figures(folder, parts)
+    paths = {each: folder / f"{each}.calls.parquet" for each in ("answers", "judgements", "baselines")}
+    for stem, path in paths.items():
+        write_rows(path, Call, calls if stem == "judgements" else [])
+    out = folder / "data" / "reports" / "grammar" / f"v-{name}"
+    rows = {each: parts[each] for each in ("questions", "answers", "judgements", "baselines", "entry")}
+    assessment_report(
+        figures=folder / "figures.json",
+        documents=world.documents,
+        key=f"v-{name}",
+        database=DatabaseEntry(name="villages", file=Path("villages.sqlite"), title="Villages"),
+        out=out,
+        human_labels_dropped=dropped,
+        **{f"{stem}_calls": path for stem, path in paths.items()},
+        **rows,
+    )
+    return out
+
+
+def test_every_question_leads_to_its_documents_verdict_and_calls(tmp_path):
+    out = write_page(tmp_path)
+    data, calls = read_data(out / "questions.js"), read_data(out / "calls.js")
+    documents = {each["id"] for each in data["documents"]}
+    assert len(data["questions"]) == 60
+    for row in data["questions"]:
+        assert set(row["true"]) <= documents
+        assert row["judgement"] in ("Correct", "Incorrect")
+        assert set(row["modes"]) == {"open", "closed"}
+        assert any(each in calls for each in row["calls"])
+    wrong = [row for row in data["questions"] if row["judgement"] == "Incorrect"]
+    assert {row["modes"]["open"]["modules"]["siblings"] for row in wrong} == {"retrieval"}
+
+
+def test_the_page_escapes_what_a_system_said(tmp_path):
+    out = write_page(tmp_path, hostile=True)
+    assert "<img" not in (out / "index.html").read_text()
+    assert "</script>" not in (out / "questions.js").read_text().lower()
+    assert HOSTILE in read_data(out / "questions.js")["questions"][0]["response"]
+
+
+def test_figures_name_the_rows_that_they_come_from(tmp_path):
+    record = json.loads((write_page(tmp_path) / "report.json").read_text())
+    rate = record["rates"]["balanced"]["open"]["long"]["accuracy"]
+    assert rate["value"] == 0
+    assert {"artifact": "judgements", "where": {"criterion": "long"}} in rate["basis"]["rows"]
+    assert record["fault"]["module"] == "retrieval"
+    assert set(record["tables"]) == {"1", "2", "3", "4"}
+    assert record["figures"][0]["label"] == "accuracy"
+
+
+def test_withheld_documents_are_told_apart(tmp_path):
+    out = write_page(tmp_path, "good", withheld=Withheld(share=0.3))
+    data = read_data(out / "questions.js")
+    assert len(data["withheld"]) == 6
+    assert "Documents withheld on purpose" in (out / "index.html").read_text()
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_the_warning_stands_at_the_head_where_the_judge_fails(tmp_path, share, monkeypatch):
+    from tests.grammar.assess import test_assessment
+
+    monkeypatch.setitem(test_assessment.THRESHOLDS, "judging.thresholds.canary_agreement", share)
+    page = (write_page(tmp_path, "good") / "index.html").read_text()
+    assert ('role="alert"' in page) == bool(share)  # the scripted judge gets some canaries wrong
+    if share:
+        assert page.index('role="alert"') < page.index("<h1>")

@@ -1,0 +1,109 @@
+import pytest
+
+from tasks.grammar.assess.contrast import NONE_SHOWN, compare_criteria, name_fault
+from tasks.grammar.assess.judged import RULES, tag_rows
+from tests.grammar.assess.test_judged import make, number
+
+
+def contrast(rows, mode="open", draws=500, seed=0):
+    return compare_criteria(tag_rows(number(rows), mode), "short", "long", draws, seed)
+
+
+def pair(group, short, long, retrieved_short="d", retrieved_long="d"):
+    return [
+        make(group, short, retrieved_short, criterion="short"),
+        make(group, long, retrieved_long, criterion="long"),
+    ]
+
+
+def test_rates_and_modules_by_hand():
+    # g1 short + {d}, long - {x}: the retriever's. g2 short + {d}, long - {d}: the model's. g3 both -: a gap.
+    # g4 both +.
+    found = contrast(
+        pair("g1", "+", "-", retrieved_long="x")
+        + pair("g2", "+", "-")
+        + pair("g3", "-", "-")
+        + pair("g4", "+", "+")
+    )
+    assert (found["accuracy"].a, found["accuracy"].b) == (3 / 4, 1 / 4)
+    assert (found["accuracy"].n_a, found["accuracy"].n_b) == (4, 4)
+    assert (found["robustness"].a, found["robustness"].b) == (
+        1,
+        pytest.approx(1 / 3),
+    )  # 3 rows a side outside g3
+    assert (found["context.siblings"].a, found["context.siblings"].b) == (1, pytest.approx(2 / 3))
+    shares = {name: (found[f"module.siblings.{name}"].a, found[f"module.siblings.{name}"].b) for name in
+              ("database", "retrieval", "model")}  # fmt: skip
+    assert shares == {"database": (0.25, 0.25), "retrieval": (0, 0.25), "model": (0, 0.25)}
+
+
+def test_the_difference_is_the_sum_of_the_modules_differences():
+    found = contrast(
+        pair("g1", "+", "-", retrieved_long="x")
+        + pair("g2", "-", "+")
+        + pair("g3", "-", "-")
+        + pair("g4", "+", "-")
+    )
+    for rule in RULES:
+        summed = sum(
+            -found[f"module.{rule}.{name}"].difference for name in ("database", "retrieval", "model")
+        )
+        assert summed == pytest.approx(found["accuracy"].difference)
+
+
+def test_a_retriever_that_fails_on_long_questions_is_named_and_a_good_one_is_not():
+    weak = [
+        row
+        for n in range(20)
+        for row in pair(f"g{n}", "+", "-" if n % 2 else "+", "d", "x" if n % 2 else "d")
+    ]
+    found = contrast(weak)
+    assert found["accuracy"].is_off_zero
+    for rule in RULES:
+        assert name_fault(found, rule)["module"] == "retrieval"
+    good = [row for n in range(20) for row in pair(f"g{n}", "-" if n == 3 else "+", "-" if n == 7 else "+")]
+    assert {name_fault(contrast(good), rule)["module"] for rule in RULES} == {NONE_SHOWN}
+
+
+def test_a_model_that_fails_on_long_questions_with_the_right_document_is_named():
+    rows = [row for n in range(20) for row in pair(f"g{n}", "+", "-" if n % 2 else "+")]
+    assert {name_fault(contrast(rows), rule)["module"] for rule in RULES} == {"model"}
+
+
+def test_a_module_that_fails_the_other_way_round_explains_nothing():
+    # Long questions fail by the model twelve times, short ones by the retriever six times: short leads.
+    rows = [row for n in range(12) for row in pair(f"m{n}", "+", "-")]
+    rows += [row for n in range(6) for row in pair(f"r{n}", "-", "+", retrieved_short="x")]
+    fault = name_fault(contrast(rows), "gold")
+    assert fault["module"] == "model"
+    assert fault["shown"] == ["model", "retrieval"]
+
+
+def test_the_interval_draws_whole_groups_and_never_shows_what_one_group_does():
+    # 50 rows of one group are no more than one observation: in a draw it is there or not.
+    rows = [make("g", "+", "d", criterion="short")] * 50 + [make("g", "-", "x", criterion="long")] * 50
+    rows += [row for n in range(3) for row in pair(f"h{n}", "+", "+")]
+    found = contrast(rows, draws=2000)
+    assert found["accuracy"].difference == pytest.approx(50 / 53)
+    assert found["accuracy"].low == 0
+    assert not found["accuracy"].is_off_zero
+
+
+def test_a_rule_that_cannot_be_told_is_left_out_and_names_none():
+    rows = pair("g1", "+", "-", None, None)
+    found = contrast(rows)
+    assert set(found) == {"accuracy", "robustness"}
+    assert name_fault(found, "gold")["module"] is None
+
+
+def test_no_rows_and_one_criterion_alone_have_no_difference():
+    assert contrast([]) == {}
+    assert name_fault({}, "gold")["module"] is None
+    alone = contrast([make("g", "+", "d", criterion="short")])["accuracy"]
+    assert (alone.a, alone.b, alone.difference, alone.low, alone.p_value) == (1, None, None, None, None)
+
+
+def test_the_same_seed_gives_the_same_intervals_and_p_is_never_zero():
+    rows = [row for n in range(20) for row in pair(f"g{n}", "+", "-" if n % 3 else "+")]
+    assert contrast(rows) == contrast(rows)
+    assert contrast(rows)["accuracy"].p_value == pytest.approx(2 / 501)

@@ -1,0 +1,237 @@
+"""Questions that somebody brings: read however broken they are, and what is made of their judgements."""
+
+import gzip
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tasks.artifacts.parquet import write_rows
+from tasks.artifacts.rows import Origin
+from tasks.errors import BadInput
+from tasks.grammar.assess.evaluation import Evaluated, list_failures, make_figures
+from tasks.grammar.assess.own_questions import keep_grounded, read_questions, take_groups
+from tasks.grammar.assessment_rows import AskedQuestion, Judgement, SystemAnswer
+from tasks.grammar.corpus.true_documents import TrueDocument
+from tasks.judging.trust import Thresholds
+from tasks.scoring.running import Bootstrap
+from tasks.systems.needs import check_documents
+from tests.systems.scripted import ENTRY
+
+
+def row(number: int = 0, **more: object) -> dict[str, object]:
+    return {"question": f"who is {number}?", "answer": "Ada", **more}
+
+
+def write_lines(path, *rows):
+    path.write_text("".join((each if isinstance(each, str) else json.dumps(each)) + "\n" for each in rows))
+    return path
+
+
+def test_each_broken_row_is_named_and_the_others_are_read(tmp_path):
+    path = write_lines(
+        tmp_path / "mine.jsonl",
+        row(1, id="one"),
+        "",
+        "{broken",
+        "[1]",
+        {"question": "no answer?"},
+        row(2, id="one"),
+        row(3, id=["a"]),
+        row(4, true_document_ids="d1"),
+        row(5, criterion="mutual"),
+        {"query": "  ", "answer": "x"},
+        row(6, answer=True),
+        row(7, id=7, true_document_ids=["b", "a", "b"]),
+    )
+    read = read_questions(path)
+    assert [each.id for each in read.questions] == ["7", "one"]
+    assert read.questions[0].true_document_ids == ("a", "b")
+    assert read.questions[0].origin == (Origin("file", "mine.jsonl, line 12"),)
+    assert [each.partition(": ")[0] for each in read.problems] == [
+        f"mine.jsonl, line {number}" for number in (3, 4, 5, 6, 7, 8, 9, 10, 11)
+    ]
+    said = dict(each.split(": ", 1) for each in read.problems)
+    assert said["mine.jsonl, line 5"] == "answer is missing; text is wanted"
+    assert said["mine.jsonl, line 6"] == "repeats the id of line 1"
+    assert said["mine.jsonl, line 10"] == "query is empty"
+
+
+def test_an_id_is_made_of_the_row_and_a_group_of_the_id(tmp_path):
+    first = read_questions(write_lines(tmp_path / "a.jsonl", row(1), row(2, group=5)))
+    other = read_questions(write_lines(tmp_path / "b.jsonl", row(2, group=5), row(1)))
+    assert {each.id for each in first.questions} == {each.id for each in other.questions}
+    alone = next(each for each in first.questions if each.question == "who is 1?")
+    assert (alone.group, alone.criterion, alone.true_document_ids) == (alone.id, "", None)
+    assert next(each for each in first.questions if each is not alone).group == "5"
+    assert first.digest != other.digest
+    twice = read_questions(write_lines(tmp_path / "c.jsonl", row(1), row(1)))
+    assert twice.problems == ("c.jsonl, line 2: repeats the id of line 1",)
+
+
+def test_gzip_and_parquet_hold_the_same_questions(tmp_path):
+    rows = [row(1, id="a", group="g", true_document_ids=["d"]), row(2, id="b", group=None)]
+    plain = write_lines(tmp_path / "q.jsonl", *rows)
+    (tmp_path / "q.jsonl.gz").write_bytes(gzip.compress(plain.read_bytes()))
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "q.parquet")
+
+    def take(name):
+        return [
+            (q.id, q.group, q.question, q.true_document_ids)
+            for q in read_questions(tmp_path / name).questions
+        ]
+
+    assert take("q.jsonl") == take("q.jsonl.gz") == take("q.parquet")
+    broken = pa.Table.from_pylist([{"question": "a?", "answer": "b"}, {"question": None, "answer": "c"}])
+    pq.write_table(broken, tmp_path / "q.parquet")
+    assert read_questions(tmp_path / "q.parquet").problems == (
+        "q.parquet, row 2: question (or query) is missing; text is wanted",
+    )
+
+
+@pytest.mark.parametrize("name", ["q.jsonl", "q.jsonl.gz", "q.parquet"])
+@pytest.mark.parametrize(
+    "data", [b"", b"\x00\x01", b"PAR1", b"\x1f\x8b\x08rest", b"null\n", b"\xff\xfea\x00"]
+)
+def test_what_holds_no_question_is_one_line(tmp_path, name, data):
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(BadInput) as told:
+        read_questions(tmp_path / name)
+    assert "\n" not in str(told.value)
+
+
+def test_what_is_not_there_is_one_line(tmp_path):
+    for path in (tmp_path / "none.jsonl", tmp_path):
+        with pytest.raises(BadInput):
+            read_questions(path)
+
+
+def test_a_folder_of_ours_brings_its_true_documents(tmp_path):
+    folder = tmp_path / "dataset"
+    folder.mkdir()
+    write_lines(folder / "balanced.jsonl", row(1, id="a", group="g"), row(2, id="b", group="h"))
+    write_rows(tmp_path / "true_documents.parquet", TrueDocument, [TrueDocument("g", ("d1", "d2"), ())])
+    read = read_questions(folder)
+    assert [each.true_document_ids for each in read.questions] == [("d1", "d2"), None]
+    assert [each.id for each in keep_grounded(read.questions, ["d1", "d2", "d3"])] == ["a"]
+    assert keep_grounded(read.questions, ["d1"]) == []
+
+
+@settings(max_examples=50)
+@given(st.permutations([(f"q{n}", f"g{n // 2}") for n in range(12)]), st.integers(1, 8))
+def test_the_groups_that_are_taken_do_not_hang_on_the_order(pairs, limit):
+    def ask(order):
+        return [make_question(each, group) for each, group in order]
+
+    taken = take_groups(ask(pairs), limit, 0)
+    assert {each.id for each in taken} == {each.id for each in take_groups(ask(sorted(pairs)), limit, 0)}
+    assert len({each.group for each in taken}) == min(limit, 6)
+    assert len(taken) == 2 * min(limit, 6), "a group is taken whole"
+
+
+def make_question(own, group, criterion="", true=None) -> AskedQuestion:
+    return AskedQuestion(own, group, criterion, "?", "!", "", "", True, False, true, ())
+
+
+def evaluate(*rows) -> Evaluated:
+    """rows: id, group, criterion, judgement (None unscored, 'failed' without an answer), retrieved, true."""
+    questions, answers, judgements = [], [], []
+    for own, group, criterion, label, retrieved, true in rows:
+        failed = label == "failed"
+        questions.append(make_question(own, group, criterion, true))
+        why = "timed out" if failed else ""
+        answers.append(
+            SystemAnswer(f"a-{own}", own, group, criterion, None if failed else "x", retrieved, None, why, ())
+        )
+        judged = None if failed else label
+        why = "no answer: timed out" if failed else "" if label else "no verdict"
+        judgements.append(Judgement(f"a-{own}", own, group, criterion, judged, (), why, ()))
+    return Evaluated(questions, answers, judgements, [])
+
+
+def test_figures_in_both_modes_by_hand():
+    """Open: g all right, h one of two, i none, j failed: 3 of 6 right, 4 of 6 outside of gaps: R = 3/4.
+
+    Groups: 3 scored, 1 gap: Acc_retrieval_db = 2/3; lambda = 2/6. Closed: g's long answer came without its
+    document: 2 of 6, R = 2/4.
+    """
+    evaluated = evaluate(
+        ("1", "g", "short", "Correct", ("d1",), ("d1",)),
+        ("2", "g", "long", "Correct", ("d9",), ("d1",)),
+        ("3", "h", "short", "Correct", ("d2",), ("d2",)),
+        ("4", "h", "long", "Incorrect", ("d9",), ("d2",)),
+        ("5", "i", "short", "Incorrect", ("d3",), ("d3",)),
+        ("6", "i", "long", "Incorrect", ("d3",), ("d3",)),
+        ("7", "j", "short", "failed", None, ("d4",)),
+        ("8", "j", "long", None, ("d4",), ("d4",)),
+    )
+    figures = make_figures(evaluated, ("short", "long"), Thresholds(), Bootstrap(200, 0))
+    counts = {"rows": 8, "groups": 4, "scored": 6, "failed": 1, "unscored": 1, "grounded": 7}
+    assert figures["counts"] == counts
+    rates = figures["rates"]["open"]["all"]
+    assert rates["accuracy"] == pytest.approx(3 / 6)
+    assert rates["robustness"] == pytest.approx(3 / 4)
+    assert rates["retrieval_db_accuracy"] == pytest.approx(2 / 3)
+    assert rates["lambda"] == pytest.approx(2 / 6)
+    assert rates["ci"]["accuracy"][0] <= 0.5 <= rates["ci"]["accuracy"][1]
+    assert figures["rates"]["closed"]["all"]["accuracy"] == pytest.approx(2 / 6)
+    assert figures["rates"]["closed"]["all"]["robustness"] == pytest.approx(2 / 4)
+    contrast = figures["hypothesis"]["open"]["rates"]["accuracy"]
+    assert contrast["difference"] == pytest.approx(2 / 3 - 1 / 3)
+    assert figures["gaps"]["open"]["mutual"] == {"gap": 1, "non-robust": 1, "robust": 1}
+    assert any("not tried on canaries" in each for each in figures["warnings"])
+    assert any("2 of 8 rows are unscored" in each for each in figures["warnings"])
+    assert list_failures(evaluated) == [
+        "question 7: no answer: timed out",
+        "question 8: unscored: no verdict",
+    ]
+
+
+@pytest.mark.parametrize(("names", "contrasted"), [(["", ""], False), (["a", ""], False), (["b", "a"], True)])
+def test_two_criteria_are_held_against_each_other_and_no_other_number(names, contrasted):
+    rows = [(str(n), "g", name, "Correct", ("d",), None) for n, name in enumerate(names)]
+    figures = make_figures(evaluate(*rows), ("short", "long"), Thresholds(), Bootstrap(50, 0))
+    assert (figures["hypothesis"] is not None) == contrasted
+    assert list(figures["criteria"]) == sorted({*names} - {""})
+    assert figures["rates"]["open"]["all"]["accuracy"] == 1.0
+
+
+def test_where_documents_are_not_known_there_is_no_closed_mode():
+    evaluated = evaluate(
+        ("1", "g", "short", "Correct", None, ("d1",)),
+        ("2", "g", "long", "Incorrect", ("d9",), None),
+    )
+    figures = make_figures(evaluated, ("short", "long"), Thresholds(), Bootstrap(200, 0))
+    assert figures["counts"]["grounded"] == 0
+    for section in ("rates", "gaps", "attribution", "hypothesis"):
+        assert set(figures[section]) == {"open"}, section
+
+
+def test_nothing_scored_is_no_figure():
+    figures = make_figures(
+        evaluate(("1", "g", "", "failed", None, None)), ("a", "b"), Thresholds(), Bootstrap(50, 0)
+    )
+    assert figures["rates"]["open"]["all"]["accuracy"] is None
+    assert json.dumps(figures, allow_nan=False)
+
+
+def test_a_system_that_retrieves_needs_documents_and_no_other_is_given_any():
+    rag = ENTRY.validate_python({"kind": "rag"})
+    alone = ENTRY.validate_python({"kind": "rag", "retriever": "none"})
+    with pytest.raises(BadInput, match=r"systems\.weak: retrieves, and there are no documents"):
+        check_documents("weak", rag, given=False, found=False)
+    with pytest.raises(BadInput, match="does not retrieve from documents of ours"):
+        check_documents("alone", alone, given=True, found=True)
+    check_documents("weak", rag, given=True, found=True)
+    check_documents("alone", alone, given=False, found=False)
+
+
+def test_a_name_that_is_no_text_is_no_hindrance(tmp_path):
+    path = tmp_path / "q\udcff.jsonl"
+    write_lines(path, row(1), "{")
+    read = read_questions(path)
+    assert read.problems[0].startswith("q\ufffd.jsonl, line 2: is no JSON")
+    read.questions[0].origin[0].reference.encode()

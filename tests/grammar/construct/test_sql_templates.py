@@ -1,0 +1,124 @@
+import asyncio
+import json
+import re
+
+import pytest
+
+from tasks.errors import BadInput
+from tasks.grammar.construct.sql_templates import SqlTemplates, sql_templates
+from tests.grammar.gbnf import accepts
+from tests.grammar.scripted import SCHEMA, ScriptedAsk
+
+EXAMPLE = {
+    "tables": "books(title text, publisher text)",
+    "sql": "SELECT DISTINCT books.publisher FROM books WHERE books.title = '[books.title]'",
+}
+
+
+def make_params(**kinds):
+    kinds = kinds or {"lookup": make_kind()}
+    return SqlTemplates(
+        kinds=kinds, criteria={"one_placeholder": "Leave one value open."}, example=EXAMPLE, offered=2, seed=0
+    )
+
+
+def make_kind(**changes):
+    kind = {
+        "tables": (1, 3),
+        "placeholders": 1,
+        "templates": 4,
+        "requests": 12,
+        "criteria": ("one_placeholder",),
+    }
+    return {**kind, **changes}
+
+
+def pick_first(asked):
+    return allowed(asked)[0]
+
+
+def allowed(asked):
+    return [json.loads(text) for text in re.findall(r'"(?:\\.|[^"\\])*"', asked.grammar)]
+
+
+def run(reply, params=None, attempts=1):
+    ask = ScriptedAsk(reply, attempts)
+    return asyncio.run(sql_templates(SCHEMA, params or make_params(), ask)), ask
+
+
+def test_templates_are_kept_until_there_are_enough():
+    drafts, ask = run(pick_first)
+    assert len(drafts.rows) == 4
+    assert len({row.id for row in drafts.rows}) == 4
+    for row in drafts.rows:
+        assert row.origin[0].kind == "call"
+        assert {o.reference for o in row.origin[1:]} <= {f"schema#{each.id}" for each in SCHEMA}
+    assert len(ask.asked) == 4 + len(drafts.dropped)
+
+
+def test_the_grammar_accepts_what_it_offers_and_nothing_else():
+    _, ask = run(pick_first)
+    for asked in ask.asked:
+        assert all(accepts(asked.grammar, sql) for sql in allowed(asked))
+        assert not accepts(asked.grammar, "SELECT * FROM clinics")
+
+
+def test_a_repeated_query_is_dropped_and_another_is_asked_for():
+    same = "SELECT DISTINCT clinics.town FROM clinics WHERE clinics.name = '[clinics.name]'"
+    drafts, ask = run(lambda _: same)
+    assert len(drafts.rows) == 1
+    assert {each.reason for each in drafts.dropped} == {"duplicate"}
+    assert len(ask.asked) == 12 or len(ask.asked) == 1 + len(drafts.dropped)
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (EXAMPLE["sql"].lower().replace("select distinct", "SELECT DISTINCT "), "copied_example"),
+        ("I would ask for the town.", "unreadable"),
+        ("SELECT clinics.town FROM clinics WHERE clinics.name = 'Xanadu House'", "constant"),
+        (
+            "SELECT reason FROM visits WHERE day = '[visits.day]' AND \"order\" = '[visits.order]'",
+            "other_kind",
+        ),
+    ],
+)
+def test_what_breaks_a_rule_is_dropped_with_its_word(reply, reason):
+    drafts, _ = run(lambda _: reply)
+    assert not drafts.rows
+    assert {each.reason for each in drafts.dropped} == {reason}
+    assert len({each.id for each in drafts.dropped}) == len(drafts.dropped)
+
+
+def test_a_fence_around_sql_is_taken_off():
+    drafts, _ = run(lambda asked: f"```sql\n{pick_first(asked)}\n```")
+    assert len(drafts.rows) == 4
+
+
+def test_the_requests_do_not_depend_on_which_answer_comes_first():
+    async def run_slowly(backwards):
+        ask = ScriptedAsk(pick_first)
+
+        async def delayed(prompt, fields, **more):
+            number = len(delayed.seen)
+            delayed.seen.append(more["row"])
+            await asyncio.sleep(0.002 * (10 - number if backwards else number))
+            return await ask(prompt, fields, **more)
+
+        delayed.seen = []
+        return await sql_templates(SCHEMA, make_params(), delayed), delayed.seen
+
+    assert asyncio.run(run_slowly(False)) == asyncio.run(run_slowly(True))
+
+
+def test_a_criterion_is_a_sentence_in_the_prompt_and_an_unknown_one_is_said():
+    _, ask = run(pick_first)
+    assert "Leave one value open." in ask.asked[0].text
+    with pytest.raises(BadInput, match="names no criterion 'two'"):
+        run(pick_first, make_params(lookup=make_kind(criteria=("two",))))
+
+
+def test_a_kind_is_held_to_its_tables():
+    drafts, _ = run(pick_first, make_params(joined=make_kind(tables=(2, 3), placeholders=2)))
+    assert drafts.rows
+    assert all(len(row.tables) >= 2 and len(row.placeholders) == 2 for row in drafts.rows)

@@ -1,0 +1,190 @@
+import asyncio
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks.grammar.corpus.document_grammar import list_heads, write_part_grammar
+from tasks.grammar.corpus.documents import Documents, documents, parse_part
+from tasks.grammar.corpus.entities import Fact, Profile
+from tasks.grammar.corpus.machine_reading import (
+    check_reading,
+    holds_fact,
+    list_forms,
+    missing_values,
+    parse_numbered,
+    write_numbered_grammar,
+)
+from tasks.models.ask import Unparsed
+from tests.grammar.gbnf import accepts
+from tests.grammar.scripted import ScriptedAsk
+
+FACTS = (
+    Fact("f1", "Ada Zwick", "specialty", ("ozonotomy",)),
+    Fact("f2", "Ada Zwick", "hourly rate in usd", ("1081",)),
+    Fact("f3", "Ada Zwick", "language", ("Dutch", "Manx")),
+)
+PROFILE = Profile("d1", "doctors", ("1",), "doctor", "Ada Zwick", FACTS, ())
+PARAMS = Documents(facts=2, minimum_words=10, maximum_words=40, words=(20, 80))
+PART = (
+    "The specialty of the doctor Ada Zwick is ozonotomy, which is rare. The hourly rate is 1,081 usd in all."
+)
+REST = "The languages of Ada Zwick are Dutch and Manx, which are both spoken on islands and elsewhere by few."
+
+
+def write(asked):
+    return PART if asked.fields["facts"][0].id == "f1" else REST
+
+
+def read(asked):
+    values = [", ".join(fact.values) for fact in asked.fields["facts"]]
+    return "\n".join(f"{n}. {each}" for n, each in enumerate(values, 1))
+
+
+def run(writer=write, reader=read, **changes):
+    ask = ScriptedAsk(lambda asked: (writer if asked.prompt.name == "document_part" else reader)(asked))
+    return asyncio.run(documents([PROFILE], PARAMS.model_copy(update=changes), ask)), ask
+
+
+def test_a_document_is_written_in_parts_and_kept_when_its_facts_are_read():
+    drafts, ask = run()
+    (document,) = drafts.rows
+    assert (document.id, document.title, document.text) == ("d1", "Ada Zwick", f"{PART}\n\n{REST}")
+    assert not drafts.dropped
+    assert [each.role for each in ask.asked] == ["generator", "generator", "judge"]
+    assert {each.kind for each in document.origin} == {"row", "call"}
+
+
+def test_the_reader_is_shown_the_document_alone():
+    _, ask = run()
+    reading = ask.asked[-1].text
+    assert PART in reading
+    assert "What is the specialty of Ada Zwick?" in reading
+    assert "ozonotomy" not in reading.replace(PART, "")
+
+
+def test_a_part_whose_facts_are_not_read_is_written_anew_and_the_others_stay():
+    said = {"f1": 0}
+
+    def forget_once(asked):
+        said["f1"] += any(fact.id == "f1" for fact in asked.fields["facts"])
+        return "1. not stated\n" + "\n".join(read(asked).splitlines()[1:]) if said["f1"] == 1 else read(asked)
+
+    drafts, ask = run(reader=forget_once)
+    assert len(drafts.rows) == 1
+    writing = [each for each in ask.asked if each.role == "generator"]
+    assert [(each.fields["facts"][0].id, each.sample) for each in writing] == [
+        ("f1", 0),
+        ("f3", 0),
+        ("f1", 1),
+    ]
+    # Only what had not been read is asked again.
+    assert [fact.id for fact in ask.asked[-1].fields["facts"]] == ["f1"]
+
+
+def test_a_document_whose_facts_cannot_be_read_is_dropped_and_says_which():
+    drafts, _ = run(
+        reader=lambda asked: "\n".join(f"{n}. ?" for n in range(1, 1 + len(asked.fields["facts"])))
+    )
+    assert not drafts.rows
+    assert [(each.id, each.reason) for each in drafts.dropped] == [("d1", "unreadable")]
+    assert "3 of 3 facts not read, specialty first" in drafts.dropped[0].detail
+
+
+def test_a_fact_that_is_not_read_in_a_kept_document_is_on_record():
+    drafts, _ = run(reader=lambda asked: read(asked).replace("1081", "about a thousand"), readable=0.6)
+    assert len(drafts.rows) == 1
+    assert [(each.id, each.reason) for each in drafts.dropped] == [("f2", "fact_unread")]
+    assert "read as: about a thousand" in drafts.dropped[0].detail
+
+
+def test_a_part_that_never_holds_its_facts_drops_the_document():
+    drafts, _ = run(writer=lambda _: REST)
+    assert [(each.id, each.reason) for each in drafts.dropped] == [("d1", "facts_missing")]
+    assert "specialty: ozonotomy" in drafts.dropped[0].detail
+
+
+def test_a_document_of_the_wrong_length_is_dropped():
+    drafts, _ = run(words=(200, 400))
+    assert [each.reason for each in drafts.dropped] == ["length"]
+
+
+def test_a_profile_without_facts_is_no_document():
+    bare = Profile("d2", "doctors", ("2",), "doctor", "Bo", (), ())
+    drafts = asyncio.run(documents([bare], PARAMS, ScriptedAsk(write)))
+    assert not drafts.rows
+    assert [(each.id, each.reason) for each in drafts.dropped] == [("d2", "no_facts")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Too short.",
+        PART.replace("1,081", "1,082"),
+        "# Heading\n" + PART,
+        PART.rstrip(".") + " and",
+        PART.replace("ozonotomy", "ozonotomist"),
+    ],
+)
+def test_a_part_is_a_plain_paragraph_with_every_value(text):
+    with pytest.raises(Unparsed):
+        parse_part(text, FACTS[:2], PARAMS)
+
+
+def test_the_grammar_lets_every_way_to_say_the_facts_through_and_no_other_name_or_number():
+    grammar = write_part_grammar("doctor", "Ada Zwick", FACTS[1:2])
+    for head in list_heads("doctor", "Ada Zwick", FACTS[1]):
+        assert accepts(grammar, f"{head}, which is more than others ask for.")
+    for wrong in ("1081 usd, which Bo finds", "1081 usd, which was 900 and is", "1082 usd, which is"):
+        assert not accepts(grammar, f"The hourly rate of Ada Zwick is {wrong} more than others ask for.")
+    again = "The hourly rate of Ada Zwick is 1081 usd, which means that Ada Zwick asks for 1081 an hour."
+    assert accepts(grammar, again)
+    assert not accepts(write_part_grammar("doctor", "Ada Zwick", FACTS[1:2], mentions=False), again)
+
+
+def test_the_numbered_grammar_and_its_parser_agree():
+    assert accepts(write_numbered_grammar(2), "1. Dutch, Manx\n2. not stated")
+    assert parse_numbered("1. Dutch, Manx\n2. not stated", 2) == ("Dutch, Manx", "not stated")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "1. a", "1. a\n3. b", "2. a\n1. b", "1. a\n2. b\n3. c", "a\nb", "1. a\nx\n2. b"]
+)
+def test_answers_out_of_order_or_number_are_no_answers(text):
+    with pytest.raises(Unparsed):
+        parse_numbered(text, 2)
+
+
+def test_an_answer_that_does_not_parse_finds_no_fact():
+    readings = asyncio.run(check_reading("Ada", PART, FACTS, ScriptedAsk(lambda _: "hm"), row="d1"))
+    assert [(each.found, each.answer) for each in readings] == [(False, None)] * 3
+
+
+@pytest.mark.parametrize(
+    ("values", "text", "held"),
+    [
+        (("1993",), "in 1993.", True),
+        (("1",), "in 1993", False),
+        (("368875760",), "368,875,760 usd", True),
+        (("1993-08-06",), "on August 6, 1993", True),
+        (("1993-08-06",), "on 6 August 1993", True),
+        (("1993-08-06",), "August 6th, 1993", True),
+        (("1993-08-06",), "on August 7, 1993", False),
+        (("Dutch", "Manx"), "Manx, Dutch", True),
+        (("Dutch", "Manx"), "Manx", False),
+        (("81.5",), "81.5 usd", True),
+        (("81.5",), "81 and 5", False),
+        (("O'Brien Hall",), "o'brien hall", True),
+    ],
+)
+def test_a_value_is_held_by_its_words_whatever_their_dress(values, text, held):
+    assert holds_fact(text, Fact("f", "x", "y", values)) is held
+
+
+@given(st.lists(st.from_regex(r"[A-Za-z0-9][A-Za-z0-9 .'-]{0,20}", fullmatch=True), min_size=1, max_size=4))
+def test_every_form_of_a_value_names_it(values):
+    fact = Fact("f", "x", "y", tuple(values))
+    for value in values:
+        for form in list_forms(value):
+            assert value not in missing_values(f"it is {form}, they say", fact) or not re.search(r"\w", value)

@@ -1,0 +1,114 @@
+from pathlib import Path
+
+import pytest
+
+from tasks.databases.entry import DatabaseEntry
+from tasks.errors import BadInput
+from tasks.grammar.construct.fill_in import FillIn, fill_in
+from tasks.grammar.construct.queries import Query, write_template
+from tasks.grammar.corpus.profiles import Profiles, list_attributes, profiles
+from tasks.grammar.corpus.true_documents import TrueDocuments, true_documents
+from tasks.grammar.rows import Question, SqlTemplate
+from tests.grammar.scripted import SCHEMA, make_database
+
+WORKS_AT = (("clinics.clinic_id", "doctors.clinic_id"),)
+TOWN = Query(("clinics.town",), WORKS_AT, ("doctors.name",))
+SPECIALTY = Query(("doctors.specialty",), (), ("doctors.name",))
+REASON = Query(("visits.reason",), (), ("visits.order",))
+
+
+@pytest.fixture
+def entry(tmp_path: Path) -> DatabaseEntry:
+    return DatabaseEntry(name="hospital", file=make_database(tmp_path / "hospital.sqlite"))
+
+
+def template(query: Query) -> SqlTemplate:
+    return SqlTemplate(
+        query.id, write_template(query), query.tables, query.projection, query.placeholders, ()
+    )
+
+
+TEMPLATES = [template(each) for each in (TOWN, SPECIALTY, REASON)]
+
+
+def fill(entry):
+    return list(fill_in(TEMPLATES, SCHEMA, entry, FillIn()).rows)
+
+
+def ask_of(groups):
+    return [
+        Question(f"q{n}", each.id, "short", "?", each.answer, each.sql, each.sql_template, "t", "[]", ())
+        for n, each in enumerate(groups)
+    ]
+
+
+def collect(entry, questions, **params):
+    return profiles(
+        questions, TEMPLATES, SCHEMA, entry, Profiles(entities={"hospital": ("doctors",)}, **params)
+    )
+
+
+def test_a_row_is_told_with_its_own_columns_and_those_it_refers_to(entry):
+    ada = next(each for each in collect(entry, []).rows if each.name == "Ada Zwick")
+    assert (ada.kind, ada.table, ada.key) == ("doctor", "doctors", ("1",))
+    assert {each.attribute: each.values for each in ada.facts} == {
+        "specialty": ("ozonotomy",),
+        "hourly rate": ("81.5",),
+        "clinic": ("Xanadu House",),
+        "town of the clinic": ("Quillport",),
+    }
+    assert [each.reference for each in ada.origin] == ["hospital.doctors#1"]
+
+
+def test_what_is_null_or_empty_is_no_fact_and_a_row_without_a_name_goes_by_its_key(entry):
+    rows = {each.name: each for each in collect(entry, []).rows}
+    assert [each.attribute for each in rows["Cy [Wu]"].facts] == ["specialty", "clinic", "town of the clinic"]
+    # The fifth doctor's name is empty; her clinic has no name, only a town.
+    assert [each.attribute for each in rows["doctor 5"].facts] == [
+        "specialty", "hourly rate", "town of the clinic",
+    ]  # fmt: skip
+
+
+def test_the_rows_that_most_groups_ask_about_come_first(entry):
+    groups = [each for each in fill(entry) if "Bo Ypsilon" in each.sql]
+    assert len(groups) == 2
+    assert [each.name for each in collect(entry, ask_of(groups), count=1).rows] == ["Bo Ypsilon"]
+
+
+def test_a_fact_with_many_values_is_left_out_and_named(entry):
+    # A doctor leads visits, but a visit is no fact of hers: rows that refer to a thing are not told.
+    assert not any("visit" in each.words for each in list_attributes("doctors", SCHEMA))
+    drafts = profiles([], TEMPLATES, SCHEMA, entry, Profiles(entities={"hospital": ("visits",)}, values=1))
+    first = next(each for each in drafts.rows if each.key == ("1",))
+    assert {each.attribute for each in first.facts} >= {"day", "order", "reason", "leading doctor"}
+    assert not drafts.dropped
+
+
+def test_a_database_without_entities_has_no_corpus(entry):
+    assert not profiles([], TEMPLATES, SCHEMA, entry, Profiles()).rows
+
+
+def test_an_unknown_table_is_named_with_those_there_are(entry):
+    with pytest.raises(BadInput, match=r"entities\.hospital.*no table 'nurses' \(there are clinics, doctors"):
+        profiles([], TEMPLATES, SCHEMA, entry, Profiles(entities={"hospital": ("nurses",)}))
+
+
+def test_groups_find_their_documents_by_the_keys_of_their_source_rows(entry):
+    told, groups = list(collect(entry, []).rows), fill(entry)
+    found = {each.id: each.documents for each in map_documents(told, groups, entry)}
+    names = {each.id: each.name for each in told}
+    by_group = {group.sql: [names[each] for each in found.get(group.id, ())] for group in groups}
+    of_ada = [documents for sql, documents in by_group.items() if "'Ada Zwick'" in sql]
+    assert of_ada == [["Ada Zwick"], ["Ada Zwick"]]
+    # A question about a visit's reason stands on no doctor: nobody knows its documents.
+    assert not any(documents for sql, documents in by_group.items() if "visits" in sql)
+
+
+def test_a_group_whose_source_row_has_no_profile_is_not_mapped(entry):
+    told, groups = [each for each in collect(entry, []).rows if each.name != "Ada Zwick"], fill(entry)
+    mapped = {each.id for each in map_documents(told, groups, entry)}
+    assert not any(group.id in mapped for group in groups if "'Ada Zwick'" in group.sql)
+
+
+def map_documents(told, groups, entry):
+    return list(true_documents(told, groups, TEMPLATES, SCHEMA, entry, TrueDocuments()).rows)

@@ -1,0 +1,94 @@
+from collections import Counter
+
+from tasks.artifacts.rows import Origin
+from tasks.grammar.corpus.questions import Questions, questions
+from tasks.grammar.corpus.true_documents import TrueDocument
+from tasks.grammar.rows import Question
+from tasks.systems.contract import Document
+
+PARAMS = {"criteria": ("short", "long")}
+
+
+def ask(group, criterion, text, template="t"):
+    name = f"{group}-{criterion}-{text}"
+    return Question(
+        name, group, criterion, name, "42", "SELECT 1", template, text, "[[42]]", (Origin("row", "x#1"),)
+    )
+
+
+def make_sets(groups=6):
+    """Groups g0.. over two templates; balanced has one text of each, unbalanced three short and one long."""
+    balanced, unbalanced = [], []
+    for n in range(groups):
+        template = "t" if n < groups - 1 else "rare"
+        balanced += [ask(f"g{n}", each, "a", template) for each in ("short", "long")]
+        unbalanced += [ask(f"g{n}", "short", text, template) for text in "abc"] + [
+            ask(f"g{n}", "long", "b", template)
+        ]
+    return balanced, unbalanced
+
+
+def run(balanced, unbalanced, true=None, written=None, **params):
+    groups = {each.group for each in balanced}
+    true = {each: (f"d-{each}",) for each in groups} if true is None else true
+    written = [name for ids in true.values() for name in ids] if written is None else written
+    documents = [Document(each, each, each, ()) for each in dict.fromkeys(written)]
+    rows = [TrueDocument(group, ids, ()) for group, ids in true.items()]
+    return questions(balanced, unbalanced, rows, documents, Questions(**PARAMS, **params))
+
+
+def test_all_texts_of_both_sets_are_asked_once_and_flagged():
+    rows = {each.id: each for each in run(*make_sets(1)).rows}
+    flags = {name: (each.in_balanced, each.in_unbalanced) for name, each in rows.items()}
+    assert flags == {
+        "g0-short-a": (True, True),
+        "g0-short-b": (False, True),
+        "g0-short-c": (False, True),
+        "g0-long-a": (True, False),
+        "g0-long-b": (False, True),
+    }
+    assert rows["g0-short-a"].true_document_ids == ("d-g0",)
+    assert rows["g0-short-a"].origin[0].reference == "balanced#g0-short-a"
+    assert rows["g0-long-b"].origin[0].reference == "unbalanced#g0-long-b"
+
+
+def test_a_cap_on_texts_drops_the_rest_and_says_so():
+    drafts = run(*make_sets(1), texts=2)
+    assert {each.id for each in drafts.rows if each.in_unbalanced} == {
+        "g0-short-a",
+        "g0-short-b",
+        "g0-long-b",
+    }
+    assert [(each.id, each.reason) for each in drafts.dropped] == [("g0-short-c", "too_many_texts")]
+
+
+def test_groups_are_drawn_by_seed_and_templates_come_in_turn():
+    balanced, unbalanced = make_sets(12)
+    two = {
+        seed: {each.group for each in run(balanced, unbalanced, groups=2, seed=seed).rows}
+        for seed in range(8)
+    }
+    assert all(
+        "g11" in groups and len(groups) == 2 for groups in two.values()
+    )  # the rare template's only one
+    assert len({frozenset(groups) for groups in two.values()}) > 2
+    assert run(balanced[::-1], unbalanced[::-1], groups=2).rows != []
+    again = run(balanced[::-1], unbalanced[::-1], groups=2)
+    assert {each.id for each in again.rows} == {each.id for each in run(balanced, unbalanced, groups=2).rows}
+
+
+def test_a_group_without_every_criterion_is_not_asked():
+    balanced, unbalanced = make_sets(2)
+    drafts = run([each for each in balanced if each.id != "g1-long-a"], unbalanced)
+    assert {each.group for each in drafts.rows} == {"g0"}
+
+
+def test_groups_whose_documents_are_unknown_or_unwritten_are_left_out_unless_wanted():
+    balanced, unbalanced = make_sets(4)
+    true = {"g0": ("d0",), "g1": ("d0", "d1"), "g2": ()}
+    grounded = run(balanced, unbalanced, true, ["d0"])
+    assert {each.group for each in grounded.rows} == {"g0"}
+    every = run(balanced, unbalanced, true, ["d0"], grounded=False)
+    told = {each.group: each.true_document_ids for each in every.rows}
+    assert told == {"g0": ("d0",), "g1": ("d0", "d1"), "g2": (), "g3": None}
+    assert Counter(each.group for each in every.rows) == dict.fromkeys(["g0", "g1", "g2", "g3"], 5)

@@ -1,0 +1,444 @@
+"""What is planted wrong is stopped by its contract, and named: real artifacts, real Great Expectations."""
+
+import hashlib
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tasks.artifacts.contracts import RESULTS, read_findings
+from tasks.artifacts.rows import Dropped, schema_of
+from tasks.errors import ContractBroken
+from tasks.grammar.rows import Question
+from tests.grammar.sample import HOSTILE
+from tests.grammar.world import World, make_world
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> World:
+    return make_world(tmp_path_factory.mktemp("world"))
+
+
+@pytest.fixture
+def world(made, tmp_path) -> World:
+    """A copy to plant in."""
+    shutil.copytree(made.folder.parents[2], tmp_path, dirs_exist_ok=True)
+    return World(tmp_path / "data/grammar/clinic", tmp_path / "clinic.sqlite")
+
+
+def find_broken(world: World, **params) -> dict[str, tuple[str, ...]]:
+    """Run the stage on what was planted; give the broken contracts with the rows that they name."""
+    with pytest.raises(ContractBroken) as caught:
+        world.check(**params)
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith(f"{world.folder}: ")
+    assert caught.value.exit_code == 1
+    found = [each for each in read_findings(world.folder / "contracts") if each.state == "broken"]
+    lines = [
+        f" {each.artifact}.parquet breaks {each.contract} in {each.broken} of {each.checked} "
+        for each in found
+    ]
+    told = [each for line, each in zip(lines, found, strict=True) if line in str(caught.value)]
+    assert len(told) == min(3, len(found))
+    assert all(each.ids[0][:16] in str(caught.value) for each in told)
+    return {each.id: each.ids for each in found}
+
+
+def test_what_the_stages_write_holds(made):
+    found = made.check("held")
+
+    assert {each.state for each in found} == {"held"}
+    rows = {stem: len(made.read(stem)) for stem in ("fill_in", "unbalanced", "balanced")}
+    assert min(rows.values()) >= 10
+    checked = {each.id: each.checked for each in found}
+    for stem, count in rows.items():
+        for contract in (
+            "unique_ids",
+            "no_nulls",
+            "sql_parses",
+            "placeholders",
+            "answer_reproduces",
+            "origins",
+        ):
+            assert checked[f"{stem}.{contract}"] == count
+    assert checked["balanced.balanced_groups"] == checked["balanced.no_bracket_left"] == rows["balanced"]
+    assert checked["balanced.columns"] == 10
+    assert checked["documents.words"] == checked["documents.facts_told"] == len(made.read("documents")) >= 5
+    assert checked["questions.documents_exist"] == len(made.read("questions")) >= 10
+    assert checked["true_documents.documents_exist"] == len(made.read("true_documents")) >= 5
+
+
+def test_a_row_that_stands_twice_is_named(world):
+    world.plant("balanced", lambda rows: [*rows, dict(rows[3])])
+    twice = world.read("balanced")[3]["id"]
+    broken = find_broken(world)
+    assert broken.pop("balanced.unique_ids") == (twice, twice)
+    assert set(broken) == {"balanced.balanced_groups"}  # its group has one more of its criterion
+
+
+def test_a_missing_value_is_named(world):
+    world.plant("fill_in", lambda rows: rows[2].update(answer=None))
+    broken = find_broken(world)
+    assert broken["fill_in.no_nulls"] == (world.read("fill_in")[2]["id"],)
+
+
+@pytest.mark.parametrize(("stem", "column"), [("schema", "type"), ("profiles", "name")])
+def test_a_missing_value_is_named_in_what_other_rows_are_held_to(world, stem, column):
+    world.plant(stem, lambda rows: rows[-1].update({column: None}))
+    assert find_broken(world)[f"{stem}.no_nulls"] == (world.read(stem)[-1]["id"],)
+
+
+def test_a_column_of_another_type_is_named_and_no_row_is_read(world):
+    schema = schema_of(Question)
+    other = schema.set(schema.get_field_index("answer"), pa.field("answer", pa.int64()))
+    world.plant("balanced", lambda rows: [row.update(answer=7) for row in rows] and rows, other)
+    assert find_broken(world) == {"balanced.columns": ("answer",)}
+    states = {each.id: each.state for each in read_findings(world.folder / "contracts")}
+    assert states["balanced.rows"] == states["fill_in.rows"] == "unchecked"
+
+
+def test_a_column_that_is_missing_and_one_too_many_are_named(world):
+    schema = schema_of(Question)
+    fields = [each.with_name("reply") if each.name == "answer" else each for each in schema]
+    world.plant(
+        "unbalanced", lambda rows: [row.update(reply="x") for row in rows] and rows, pa.schema(fields)
+    )
+    assert find_broken(world) == {"unbalanced.columns": ("answer", "reply")}
+
+
+def test_a_group_that_lost_a_text_is_named_by_what_is_left_of_it(world):
+    lost = world.read("balanced")[4]
+    world.plant("balanced", lambda rows: rows[:4] + rows[5:])
+    (left,) = [each["id"] for each in world.read("balanced") if each["group"] == lost["group"]]
+    gone = (lost["id"],)  # it was asked, too
+    assert find_broken(world) == {
+        "balanced.balanced_groups": (left,), "questions.origins": gone, "questions.set_exists": gone
+    }  # fmt: skip
+    (finding,) = [e for e in read_findings(world.folder / "contracts") if e.id == "balanced.balanced_groups"]
+    assert f"0 {lost['criterion']}" in finding.details[0]
+
+
+def test_a_text_with_an_open_bracket_is_named(world):
+    world.plant("balanced", lambda rows: rows[5].update(question=rows[5]["question"] + " [visits.day"))
+    own = world.read("balanced")[5]["id"]
+    assert find_broken(world) == {"balanced.no_bracket_left": (own,), "balanced.placeholders": (own,)}
+
+
+def test_a_text_template_with_an_open_bracket_is_named(world):
+    for stem in ("text_templates", "back_check"):
+        world.plant(stem, lambda rows: rows[0].update(text=rows[0]["text"] + " [sic"))
+    own = world.read("back_check")[0]["id"]
+    broken = find_broken(world)
+    assert broken["text_templates.placeholders"] == broken["back_check.placeholders"] == (own,)
+    assert "balanced.placeholders" in broken  # whose questions are not that text filled
+
+
+def test_a_placeholder_that_was_not_filled_is_named(world):
+    template = {each["id"]: each["sql"] for each in world.read("sql_templates")}
+    world.plant("fill_in", lambda rows: rows[0].update(sql=template[rows[0]["sql_template"]]))
+    broken = find_broken(world)
+    own = world.read("fill_in")[0]["id"]
+    assert broken["fill_in.placeholders"] == (own,)
+    assert broken["fill_in.answer_reproduces"] == (own,)  # nothing is called [doctors.name]
+
+
+def test_sql_that_is_no_query_of_ours_is_named_and_does_no_harm(world):
+    before = world.database.read_bytes()
+    bad = ["SELECT FROM WHERE", "DROP TABLE doctors", "SELECT 1; SELECT 2", "SELECT count(*) FROM doctors"]
+    for stem in ("fill_in", "unbalanced"):
+        world.plant(
+            stem, lambda rows: [row.update(sql=sql) for row, sql in zip(rows, bad, strict=False)] and rows
+        )
+    broken = find_broken(world)
+    own = {stem: tuple(each["id"] for each in world.read(stem)[:4]) for stem in ("fill_in", "unbalanced")}
+    assert broken["unbalanced.sql_parses"] == own["unbalanced"]
+    assert broken["fill_in.sql_parses"] == broken["fill_in.answer_reproduces"] == own["fill_in"]
+    assert world.database.read_bytes() == before
+
+
+def test_a_sql_template_that_breaks_a_rule_is_named(world):
+    world.plant("sql_templates", lambda rows: rows[0].update(sql="SELECT * FROM doctors"))
+    assert find_broken(world)["sql_templates.sql_parses"] == (world.read("sql_templates")[0]["id"],)
+
+
+def test_an_edited_answer_is_named_wherever_it_stands(world):
+    group = world.read("fill_in")[0]
+    edit = {"answer": "surgery", "answer_rows": '[["surgery"]]'}
+    named = {}
+    for stem in ("fill_in", "unbalanced", "balanced"):
+        world.plant(
+            stem, lambda rows: [row.update(edit) for row in rows if row["sql"] == group["sql"]] and rows
+        )
+        named[f"{stem}.answer_reproduces"] = tuple(
+            e["id"] for e in world.read(stem) if e["sql"] == group["sql"]
+        )
+    asked = [each["id"] for each in world.read("questions") if each["group"] == group["id"]]
+    named["questions.as_in_its_set"] = tuple(asked)
+    assert find_broken(world) == named
+    assert [len(each) for each in named.values()] == [1, 2, 2, 2]
+
+
+def test_an_answer_that_does_not_say_its_rows_is_named(world):
+    world.plant("balanced", lambda rows: rows[0].update(answer="surgery"))
+    own = (world.read("balanced")[0]["id"],)
+    assert find_broken(world) == {
+        "balanced.answer_reproduces": own, "balanced.as_its_group": own, "questions.as_in_its_set": own
+    }  # fmt: skip
+
+
+def test_answers_that_the_database_no_longer_gives_are_named(world):
+    with closing(sqlite3.connect(world.database)) as connection, connection:
+        connection.execute("UPDATE doctors SET specialty = 'surgery' WHERE name = 'Ada Zwick'")
+        connection.execute("DELETE FROM clinics WHERE name = 'Xanadu House'")
+
+    def is_stale(sql):
+        return ("specialty" in sql and "Ada Zwick" in sql) or "Xanadu" in sql
+
+    def list_stale(stem):
+        return tuple(each["id"] for each in world.read(stem) if is_stale(each["sql"]))
+
+    stems = ("fill_in", "unbalanced", "balanced")
+    assert find_broken(world) == {f"{stem}.answer_reproduces": list_stale(stem) for stem in stems}
+    assert len(list_stale("fill_in")) == 2
+    (finding,) = [e for e in read_findings(world.folder / "contracts") if e.id == "fill_in.answer_reproduces"]
+    told = " ".join(finding.details)
+    assert 'the database says [["surgery"]], not [["ozonotomy"]]' in told
+    assert "the database says [], not" in told
+
+
+def test_a_question_that_stands_on_nothing_is_named(world):
+    exists = {"group": "group_exists", "text_template": "text_exists", "sql_template": "sql_template_exists"}
+    world.plant(
+        "balanced",
+        lambda rows: [rows[n].update({column: "0" * 16}) for n, column in enumerate(exists)] and rows,
+    )
+    broken = find_broken(world)
+    for number, contract in enumerate(exists.values()):
+        assert broken[f"balanced.{contract}"] == (world.read("balanced")[number]["id"],)
+
+
+def test_a_row_without_a_source_is_named(world):
+    gaps = [[], [{"kind": "row", "reference": "fill_in#0000"}], [{"kind": "call", "reference": "0000"}]]
+    world.plant(
+        "unbalanced", lambda rows: [rows[n].update(origin=each) for n, each in enumerate(gaps)] and rows
+    )
+    assert find_broken(world) == {"unbalanced.origins": tuple(e["id"] for e in world.read("unbalanced")[:3])}
+
+
+def test_a_text_that_was_changed_after_it_was_checked_is_named(world):
+    world.plant("back_check", lambda rows: rows[0].update(text=rows[0]["text"] + " please"))
+    assert find_broken(world)["back_check.as_written"] == (world.read("back_check")[0]["id"],)
+
+
+def test_an_id_that_is_no_hash_and_an_unknown_reference_are_named(world):
+    world.plant("schema", lambda rows: rows[4].update(references="clinics.nothing"))
+    world.plant("unbalanced", lambda rows: rows[0].update(id="NOT A HASH"))
+    broken = find_broken(world)
+    assert broken["schema.references"] == (world.read("schema")[4]["id"],)
+    assert broken["unbalanced.ids_are_hashes"] == ("NOT A HASH",)
+
+
+def test_everything_is_written_though_it_broke_and_nothing_is_taken_away(world):
+    world.plant("balanced", lambda rows: [row.update(question="[") for row in rows] and rows)
+    planted = world.path("balanced").read_bytes()
+    broken = find_broken(world)
+
+    assert world.path("balanced").read_bytes() == planted
+    out = world.folder / "contracts"
+    rows = len(world.read("balanced"))
+    (finding,) = [each for each in read_findings(out) if each.id == "balanced.no_bracket_left"]
+    assert finding.broken == finding.checked == rows > len(finding.ids) == 20
+    page = (out / "index.html").read_text(encoding="utf-8")
+    assert finding.ids[0] in page
+    assert f"{len(broken)} contracts are broken" in page
+    assert finding.ids[0] in (out / "data_docs" / "balanced.html").read_text(encoding="utf-8")
+
+
+def test_only_so_many_answers_are_run_again_where_it_is_asked(world):
+    checked = {each.id: each.checked for each in world.check(answers=1)}
+    assert checked["fill_in.answer_reproduces"] == 4  # one of each SQL template
+    assert checked["balanced.answer_reproduces"] == 8  # a short and a long text of each
+    group = next(each for each in world.read("fill_in"))
+    edit = {"sql": group["sql"].replace("SELECT", "SELECT DISTINCT DISTINCT"), "answer": "x"}
+    world.plant("unbalanced", lambda rows: rows[0].update(edit))
+    assert world.read("unbalanced")[0]["id"] in find_broken(world, answers=1)["unbalanced.answer_reproduces"]
+
+
+def test_a_document_that_stands_twice_is_named_and_so_is_its_entity(world):
+    world.plant("documents", lambda rows: [*rows, dict(rows[1])])
+    twice = world.read("documents")[1]["id"]
+    assert find_broken(world) == {
+        "documents.unique_ids": (twice, twice), "documents.one_per_entity": (twice, twice),
+    }  # fmt: skip
+
+
+def test_two_documents_of_one_entity_are_named_though_their_ids_differ(world):
+    def copy(rows):
+        return [*rows, {**rows[0], "id": "0" * 16}]
+
+    world.plant("profiles", copy)
+    world.plant("documents", copy)
+    own = world.read("documents")[0]["id"]
+    broken = find_broken(world)
+    assert broken["documents.one_per_entity"] == broken["profiles.one_per_entity"] == (own, "0" * 16)
+
+
+def test_a_document_that_is_too_short_or_too_long_is_named(world):
+    texts = {0: "Short.", 2: "word " * 61}
+    world.plant("documents", lambda rows: [rows[n].update(text=texts[n]) for n in texts] and rows)
+    short, long = (world.read("documents")[n]["id"] for n in (0, 2))
+    broken = find_broken(world)
+    assert broken["documents.words"] == (short, long)
+    assert set(broken) == {"documents.words", "documents.facts_told"}
+    (finding,) = [e for e in read_findings(world.folder / "contracts") if e.id == "documents.words"]
+    assert finding.details == ("has 1 words; 8 to 60 are due", "has 61 words; 8 to 60 are due")
+
+
+def test_a_document_with_an_open_bracket_is_named(world):
+    world.plant("documents", lambda rows: rows[1].update(text=rows[1]["text"] + " [sic"))
+    assert find_broken(world) == {"documents.no_bracket_left": (world.read("documents")[1]["id"],)}
+
+
+def test_a_document_that_lost_a_fact_is_named_with_the_fact(world):
+    profile = next(each for each in world.read("profiles") if each["facts"])
+    fact = profile["facts"][0]
+
+    def cut(rows):
+        for row in rows:
+            if row["id"] == profile["id"]:
+                row["text"] = row["text"].replace(fact["values"][0], "nothing")
+        return rows
+
+    world.plant("documents", cut)
+    assert find_broken(world) == {"documents.facts_told": (profile["id"],)}
+    (finding,) = [e for e in read_findings(world.folder / "contracts") if e.id == "documents.facts_told"]
+    assert fact["attribute"] in finding.details[0]
+
+
+def test_a_document_of_which_too_few_facts_were_read_is_named(world):
+    profile = max(world.read("profiles"), key=lambda each: len(each["facts"]))
+    lost = profile["facts"][: len(profile["facts"]) // 2 + 1]  # readable is 0.5
+    before = world.read("documents.dropped")
+    gone = {each["id"] for each in before}
+    more = [{**before[0], "id": each["id"]} for each in lost if each["id"] not in gone]
+    path = world.path("documents.dropped")
+    pq.write_table(pa.Table.from_pylist([*before, *more], schema=schema_of(Dropped)), path)
+    assert find_broken(world) == {"documents.facts_read": (profile["id"],)}
+
+
+def test_a_document_that_is_gone_is_named_by_all_who_ask_for_it(world):
+    lost = world.read("questions")[0]["true_document_ids"][0]
+    world.plant("documents", lambda rows: [each for each in rows if each["id"] != lost])
+    groups = [each["id"] for each in world.read("true_documents") if lost in each["documents"]]
+    asked = [each["id"] for each in world.read("questions") if lost in each["true_document_ids"]]
+    assert find_broken(world) == {
+        "true_documents.documents_exist": tuple(groups), "questions.documents_exist": tuple(asked),
+    }  # fmt: skip
+
+
+def test_a_question_without_true_documents_and_one_with_anothers_are_named(world):
+    rows = world.read("questions")
+    other = next(
+        n for n, each in enumerate(rows) if each["true_document_ids"] != rows[0]["true_document_ids"]
+    )
+    edits = {0: None, other: rows[0]["true_document_ids"]}
+    world.plant(
+        "questions", lambda rows: [rows[n].update(true_document_ids=ids) for n, ids in edits.items()] and rows
+    )
+    assert find_broken(world) == {
+        "questions.documents_exist": (rows[0]["id"],), "questions.as_its_group": (rows[other]["id"],),
+    }  # fmt: skip
+
+
+def test_a_question_that_is_of_no_set_or_was_changed_is_named(world):
+    def change(rows):
+        rows[0]["id"] = "0" * 16
+        rows[1]["in_balanced"] = not rows[1]["in_balanced"]
+        rows[2]["question"] += "?"
+        return rows
+
+    world.plant("questions", change)
+    rows = world.read("questions")
+    assert find_broken(world) == {
+        "questions.set_exists": (rows[0]["id"], rows[1]["id"]),
+        "questions.as_in_its_set": (rows[2]["id"],),
+    }
+
+
+def test_a_database_without_a_corpus_holds(world):
+    for stem in ("profiles", "documents", "true_documents", "questions"):
+        world.plant(stem, lambda rows: rows.clear())
+        for kind in ("dropped", "calls"):
+            if (path := world.path(f"{stem}.{kind}")).is_file():
+                pq.write_table(pq.read_table(path).slice(0, 0), path)
+    assert {each.state for each in world.check("empty")} == {"held"}
+
+
+def list_hashes(folder: Path) -> dict[str, str]:
+    files = [each for each in sorted(folder.rglob("*")) if each.is_file()]
+    return {str(each.relative_to(folder)): hashlib.sha256(each.read_bytes()).hexdigest() for each in files}
+
+
+def test_the_same_artifacts_give_the_same_bytes(world):
+    world.plant("balanced", lambda rows: rows[0].update(question="["))
+    hashes = []
+    for out in ("one", "two"):
+        with pytest.raises(ContractBroken):
+            world.check(out)
+        hashes.append(list_hashes(world.folder / out))
+    assert hashes[0] == hashes[1]
+    assert {"index.html", RESULTS, "data_docs/balanced.html"} <= set(hashes[0])
+    text = "".join(each.read_text("utf-8") for each in (world.folder / "one").rglob("*.html"))
+    assert str(world.folder) not in text
+    assert "load_time" not in text
+
+
+def test_what_a_model_wrote_is_no_markup_in_any_page(world):
+    world.plant("balanced", lambda rows: rows[0].update(question=HOSTILE + "$x \x1b[2J", id=HOSTILE * 9))
+    find_broken(world)
+    pages = list((world.folder / "contracts").rglob("*.html"))
+    texts = {page.name: page.read_text("utf-8") for page in pages}
+    assert "onerror=alert(1)" in texts["index.html"]
+    assert "onerror=alert(1)" in texts["balanced.html"]
+    for name, text in texts.items():
+        assert "<img" not in text, name
+
+
+WATCH = """
+import sys
+import tempfile
+heard = []
+sys.dont_write_bytecode = True
+told = {"socket.connect", "socket.getaddrinfo", "socket.sendto", "os.mkdir", "os.rename", "open"}
+sys.addaudithook(lambda name, about: heard.append((name, about)) if name in told else None)
+import tasks.grammar.publish.contracts
+assert "great_expectations" not in sys.modules, "the stage's module alone imports it"
+from tests.grammar.world import World
+from pathlib import Path
+found = World(Path(sys.argv[1]), Path(sys.argv[2])).check()
+assert "great_expectations" in sys.modules and len(found) > 50
+reached = [each for each in heard if each[0].startswith("socket.")]
+assert not reached, reached
+made = [str(about[0]) for name, about in heard if name in ("os.mkdir", "os.rename")]
+made += [about[0] for name, about in heard if name == "open" and str(about[1])[:1] in ("w", "a", "x")]
+passing = tempfile.gettempdir() + "/tmp"
+named = [path for path in made if isinstance(path, str)]  # the others are pipes
+elsewhere = [path for path in named if not path.startswith((sys.argv[1], passing, "/dev/null"))]
+assert any(path.startswith(sys.argv[1]) for path in named)
+assert not elsewhere, elsewhere
+"""
+
+
+@pytest.mark.timeout(1200)
+def test_nothing_is_sent_or_left_anywhere(world):
+    command = [sys.executable, "-c", WATCH, str(world.folder), str(world.database)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,100 @@
+import hashlib
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tasks.grammar.publish.dataset import Dataset, dataset
+from tests.grammar.sample import write_sample
+
+LOAD = """
+import json, sys
+from datasets import load_dataset
+folder, name = sys.argv[1:]
+rows = load_dataset(folder, name, split="test")
+print(json.dumps([len(rows), rows.column_names, rows[0]["question"]]))
+"""
+
+
+@pytest.fixture
+def made(tmp_path):
+    sample = write_sample(tmp_path, hostile=True)
+    out = sample.folder / "dataset"
+    settings = {"grammar": {"seed": 7}}
+    counts = dataset(**sample.inputs(), database=sample.entry, settings=settings, params=Dataset(), out=out)
+    return sample, out, counts
+
+
+def test_the_folder_holds_every_set_and_the_card(made):
+    sample, out, counts = made
+
+    rows = [
+        json.loads(line) for line in (out / "balanced.jsonl").read_text(encoding="utf-8").split("\n") if line
+    ]
+    assert [each["id"] for each in rows] == sorted(each.id for each in sample.questions)
+    assert {each["question"] for each in rows} == {each.question for each in sample.questions}
+    files = {
+        "README.md",
+        *(
+            f"{name}.jsonl"
+            for name in ("balanced", "unbalanced", "groups", "text_templates", "sql_templates")
+        ),
+    }
+    assert {each.name for each in out.iterdir()} == files
+    assert counts.rows_out == 14 + 16 + 8 + 4 + 2
+
+
+def test_the_card_says_yields_and_drops(made):
+    card = (made[1] / "README.md").read_text(encoding="utf-8")
+
+    assert "| `short` | 3 | 2 | 67% | 8 |" in card
+    assert "| back_check | `misread` | 1 |" in card
+    assert "14 question/answer pairs over 2 SQL templates" in card
+    assert "seed: 7" in card
+
+
+def test_the_same_rows_give_the_same_bytes(made, tmp_path):
+    sample, out, _ = made
+    again = tmp_path / "again"
+    settings = {"grammar": {"seed": 7}}
+    dataset(**sample.inputs(), database=sample.entry, settings=settings, params=Dataset(), out=again)
+
+    digests = [
+        {each.name: hashlib.sha256(each.read_bytes()).hexdigest() for each in folder.iterdir()}
+        for folder in (out, again)
+    ]
+
+    assert digests[0] == digests[1]
+
+
+def test_the_datasets_package_reads_it_offline(made, tmp_path):
+    pytest.importorskip("datasets", reason="the `dev` extra is not installed")
+    sample, out, _ = made
+    environment = {
+        "HF_HUB_OFFLINE": "1",
+        "HF_HOME": str(tmp_path / "cache"),
+        "PATH": "",
+        "HOME": str(tmp_path),
+    }
+    command = [sys.executable, "-c", LOAD, str(out), "balanced"]
+
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    count, columns, question = json.loads(done.stdout.strip().splitlines()[-1])
+    assert count == len(sample.questions)
+    assert {"id", "group", "criterion", "question", "answer", "sql", "origin"} <= set(columns)
+    assert question in {each.question for each in sample.questions}
+
+
+def test_the_card_does_not_say_where_the_database_lies(tmp_path):
+    sample = write_sample(tmp_path)
+    out = tmp_path / "out"
+    settings = {"databases.films.file": "/elsewhere/films.sqlite", "grammar.balanced.texts": 2}
+
+    dataset(**sample.inputs(), database=sample.entry, settings=settings, params=Dataset(), out=out)
+
+    card = (out / "README.md").read_text(encoding="utf-8")
+    assert "/elsewhere" not in card
+    assert "grammar.balanced.texts: 2" in card

@@ -1,0 +1,40 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks.grammar.publish.graph_layout import lay_out
+
+NAMES = [f"n{number}" for number in range(7)]
+EDGES = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)).filter(lambda pair: pair[0] < pair[1]))
+
+
+@given(EDGES)
+def test_edges_run_to_the_right_and_boxes_never_touch(numbers):
+    edges = [(NAMES[source], NAMES[target]) for source, target in numbers]
+
+    layout = lay_out(NAMES, edges)
+
+    places = {each.name: each for each in layout.places}
+    for source, target in edges:
+        assert places[source].x + places[source].width < places[target].x
+    for one in layout.places:
+        assert one.x >= 0
+        assert one.x + one.width <= layout.width
+        assert one.y >= 0
+        assert one.y + one.height <= layout.height
+        for other in layout.places:
+            apart = abs(one.x - other.x) >= one.width or abs(one.y - other.y) >= one.height
+            assert one is other or apart
+
+
+def test_a_cycle_is_refused():
+    with pytest.raises(ValueError, match="cycle"):
+        lay_out(["a", "b"], [("a", "b"), ("b", "a")])
+
+
+def test_unknown_ends_are_left_out():
+    assert lay_out(["a"], [("a", "b"), ("c", "a")]).lines == ()
+
+
+def test_nothing_is_an_empty_picture():
+    assert lay_out([], []).places == ()

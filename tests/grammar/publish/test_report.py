@@ -1,0 +1,83 @@
+import hashlib
+import json
+
+from tasks.grammar.publish.report import report
+from tasks.grammar.rows import Question
+from tests.grammar.sample import HOSTILE, write, write_sample
+
+
+def read_data(path):
+    text = path.read_text(encoding="utf-8")
+    return json.loads("[" + text.removeprefix("Benchloom.give(").removesuffix(");\n") + "]")[1]
+
+
+def make(tmp_path, **options):
+    sample = write_sample(tmp_path, **options)
+    out = tmp_path / "out"
+    return sample, out, report(**sample.inputs(), database=sample.entry, out=out)
+
+
+def test_every_question_points_at_its_text_group_and_calls(tmp_path):
+    sample, out, counts = make(tmp_path)
+    data, calls = read_data(out / "questions.js"), read_data(out / "calls.js")
+
+    assert counts.rows_out == len(data["questions"]) == 16
+    assert {row[0] for row in data["questions"] if row[4]} == {each.id for each in sample.questions}
+    for _, group, text, question, _ in data["questions"]:
+        template, sentence, keys = (data["texts"][text][place] for place in (1, 3, 4))
+        assert data["groups"][group][1] == template
+        assert question == sentence.replace("[film.title]", data["groups"][group][3][0][1])
+        assert [calls[key]["stage"] for key in keys] == ["grammar.text_templates", "grammar.back_check"] or {
+            calls[key]["stage"] for key in keys
+        } == {"grammar.text_templates", "grammar.back_check"}
+        assert [calls[key]["stage"] for key in data["templates"][template][2]] == ["grammar.sql_templates"]
+
+
+def test_the_page_escapes_what_rows_hold(tmp_path):
+    _, out, _ = make(tmp_path, hostile=True)
+    page = (out / "index.html").read_text(encoding="utf-8")
+
+    assert "onerror=alert(1)" in page  # the dropped row's detail is shown ...
+    assert "<img" not in page  # ... and is no markup
+    assert page.count("</script>") == page.count("<script src=") == 4
+    assert "</script>" not in (out / "questions.js").read_text(encoding="utf-8")
+    assert HOSTILE in read_data(out / "questions.js")["groups"][0][3][0][1]
+
+
+def test_the_graph_is_drawn_from_origins(tmp_path):
+    _, out, _ = make(tmp_path)
+    page = (out / "index.html").read_text(encoding="utf-8")
+
+    for line in (
+        "films to schema",
+        "films to fill_in",
+        "sql_templates to fill_in",
+        "text_templates to back_check",
+    ):
+        assert f"<title>{line}</title>" in page
+    assert "<title>schema to balanced</title>" not in page
+
+
+def test_the_same_rows_give_the_same_bytes(tmp_path):
+    sample, out, _ = make(tmp_path)
+    again = tmp_path / "again"
+    report(**sample.inputs(), database=sample.entry, out=again)
+
+    digests = [
+        {each.name: hashlib.sha256(each.read_bytes()).hexdigest() for each in at.iterdir()}
+        for at in (out, again)
+    ]
+
+    assert digests[0] == digests[1]
+    assert str(tmp_path) not in "".join(each.read_text(encoding="utf-8") for each in out.iterdir())
+
+
+def test_a_question_of_either_set_is_shown(tmp_path):
+    sample = write_sample(tmp_path)
+    write(sample.folder, "unbalanced", Question, sample.questions[1:4], [])
+    out = tmp_path / "out"
+
+    report(**sample.inputs(), database=sample.entry, out=out)
+
+    shown = {row[0] for row in read_data(out / "questions.js")["questions"]}
+    assert shown == {each.id for each in sample.questions}

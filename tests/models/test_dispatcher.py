@@ -1,0 +1,149 @@
+import asyncio
+import threading
+import time
+
+from tasks.models.budget import Budget
+from tasks.models.client import Client
+from tasks.models.dispatcher import Caller
+from tasks.models.ledger import Ledger
+from tests.models.scenes import MODEL, answering, make_endpoint, make_entry, make_request, say
+
+
+def open_caller(url, ledger, **settings):
+    return Caller(ledger, Client({MODEL: make_endpoint(url, **settings)}, Budget()))
+
+
+def test_an_answer_is_in_the_ledger_when_it_is_handed_out(tmp_path):
+    async def answer(request):
+        return say("ok")
+
+    with (
+        answering(answer) as url,
+        Ledger(tmp_path / "l.sqlite") as ledger,
+        open_caller(url, ledger) as caller,
+    ):
+        sent = asyncio.run(caller.ask(make_request()))
+        with Ledger(tmp_path / "l.sqlite") as other:
+            assert other.get(make_request().key()) == sent.entry
+
+
+def test_equal_requests_of_several_threads_are_sent_once(tmp_path):
+    asked, lives = [], []
+
+    async def answer(request):
+        asked.append(1)
+        await asyncio.sleep(0.1)
+        return say("ok")
+
+    async def ask_often(caller):
+        lives.extend(
+            sent.live for sent in await asyncio.gather(*(caller.ask(make_request()) for _ in range(5)))
+        )
+
+    with (
+        answering(answer) as url,
+        Ledger(tmp_path / "l.sqlite") as ledger,
+        open_caller(url, ledger) as caller,
+    ):
+        threads = [threading.Thread(target=lambda: asyncio.run(ask_often(caller))) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(asked) == 1
+    assert sum(lives) == 1  # one of fifteen has paid
+    assert len(lives) == 15
+
+
+def test_a_call_that_another_process_recorded_meanwhile_is_not_sent(tmp_path):
+    asked = []
+
+    async def answer(request):
+        asked.append((await request.json())["messages"][0]["content"])
+        with Ledger(tmp_path / "l.sqlite") as other:
+            other.put(make_entry(make_request(2), "from elsewhere"))
+        return say("ok")
+
+    async def ask(caller):
+        return await asyncio.gather(caller.ask(make_request(1)), caller.ask(make_request(2)))
+
+    with (
+        answering(answer) as url,
+        Ledger(tmp_path / "l.sqlite") as ledger,
+        open_caller(url, ledger, in_flight=1) as caller,
+    ):
+        _, second = asyncio.run(ask(caller))
+    assert asked == ["question 1"]
+    assert (second.entry.text, second.live) == ("from elsewhere", False)
+
+
+def test_an_interrupted_run_keeps_what_is_in_flight_and_sends_no_more(tmp_path):
+    asked = []
+
+    async def answer(request):
+        asked.append(1)
+        await asyncio.sleep(0.3)
+        return say("ok")
+
+    async def interrupt(caller):
+        tasks = [asyncio.create_task(caller.ask(make_request(number))) for number in range(6)]
+        while len(asked) < 2:  # noqa: ASYNC110 - the server counts in a thread of its own
+            await asyncio.sleep(0.01)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    with answering(answer) as url, Ledger(tmp_path / "l.sqlite") as ledger:
+        with open_caller(url, ledger, in_flight=2) as caller:
+            asyncio.run(interrupt(caller))
+        assert ledger.stats().live_calls == 2
+    assert len(asked) == 2
+
+
+def test_closing_does_not_wait_for_ever(tmp_path):
+    async def answer(request):
+        await asyncio.sleep(60)
+
+    async def interrupt(caller):
+        task = asyncio.create_task(caller.ask(make_request()))
+        await asyncio.sleep(0.2)
+        task.cancel()
+
+    with answering(answer) as url, Ledger(tmp_path / "l.sqlite") as ledger:
+        client = Client({MODEL: make_endpoint(url)}, Budget(), book_doubt=ledger.book_doubt)
+        caller = Caller(ledger, client)
+        asyncio.run(interrupt(caller))
+        started = time.monotonic()
+        caller.close(grace_s=0.1)
+        assert time.monotonic() - started < 4
+        assert [doubt.problem for doubt in ledger.list_doubts()] == ["interrupted (CancelledError)"]
+
+
+def test_a_call_keeps_its_place_in_flight_until_it_is_recorded(tmp_path, monkeypatch):
+    asked, recording = [], asyncio.Event()
+
+    async def answer(request):
+        asked.append(1)
+        return say("ok")
+
+    async def record_slowly(self, entries):
+        while not recording.is_set():  # noqa: ASYNC110 - set in another loop
+            await asyncio.sleep(0.01)
+        self.put_many(entries)
+
+    async def ask(caller):
+        tasks = [asyncio.create_task(caller.ask(make_request(number))) for number in range(5)]
+        await asyncio.sleep(0.5)
+        before = len(asked)
+        recording.set()
+        await asyncio.gather(*tasks)
+        return before
+
+    monkeypatch.setattr(Ledger, "put_soon", record_slowly)
+    with (
+        answering(answer) as url,
+        Ledger(tmp_path / "l.sqlite") as ledger,
+        open_caller(url, ledger, in_flight=2) as caller,
+    ):
+        assert asyncio.run(ask(caller)) <= 2
+        assert ledger.stats().live_calls == len(asked) == 5
