@@ -1,0 +1,62 @@
+"""A copy of a checkout with many databases: Spider's SQLite files as further entries of `databases:`."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import subprocess
+from contextlib import closing
+from pathlib import Path
+
+import yaml
+
+MODEL = "qwen25-coder-1b5"
+
+
+def copy_checkout(source: Path, root: Path) -> None:
+    """Copy a checkout: what Git knows of, and the artifacts with DVC's cache, where there are any."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=source, check=True, capture_output=True, text=True,
+    ).stdout  # fmt: skip
+    for name in filter(None, listed.split("\0")):
+        if (source / name).is_file():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source / name, root / name)
+    for name in ("data", ".dvc/cache"):
+        if (source / name).is_dir():
+            shutil.copytree(source / name, root / name, dirs_exist_ok=True)
+
+
+def add_databases(root: Path, spider: Path, count: int, url: str) -> list[str]:
+    """Add databases to params.yaml, and the endpoint that is asked; commit it all. Returns their names.
+
+    Where Spider has too few, its files are copied under further names.
+    """
+    path = root / "params.yaml"
+    params = yaml.safe_load(path.read_text(encoding="utf-8"))
+    files = sorted(file for file in spider.rglob("*.sqlite") if has_rows(file))
+    if not files:
+        raise SystemExit(f"bench.many: no SQLite database with rows under {spider}")
+    names = []
+    for number in range(count):
+        turn, place = divmod(number, len(files))
+        name = f"spider_{files[place].stem}" + (f"_{turn + 1}" if turn else "")
+        own = root / "data/raw/spider" / f"{name}.sqlite"
+        own.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(files[place], own)
+        params["databases"][name] = {"file": own.relative_to(root).as_posix(), "title": name}
+        names.append(name)
+    params["run"]["endpoints"][MODEL] = {"kind": "openai", "url": url, "in_flight": 16, "retries": 0}
+    path.write_text(yaml.safe_dump(params, sort_keys=False), encoding="utf-8")
+    who = ("-c", "user.name=bench", "-c", "user.email=bench@localhost")
+    for words in (("init", "-q"), ("add", "-A"), (*who, "commit", "-q", "-m", "Measure")):
+        subprocess.run(["git", *words], cwd=root, check=True)
+    return names
+
+
+def has_rows(file: Path) -> bool:
+    """Tell whether any table has a row: some of Spider's files are published empty."""
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        return any(connection.execute(f'SELECT 1 FROM "{name}" LIMIT 1').fetchone() for (name,) in tables)
