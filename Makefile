@@ -36,6 +36,7 @@ check: $(STAMP) ## Lint, format, types and import contracts
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/benchloom graph --check
 
 look: $(STAMP) ## Drive the pages and Prefect's UI in Chromium and take their pictures
 	$(BIN)/python -m tests.browser.look

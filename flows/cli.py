@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from flows.commands.cli_graph import lineage, plan, run, snapshot, stage, status
+from flows.commands.cli_graph import graph, lineage, plan, run, snapshot, stage, status
 from flows.commands.cli_options import Json
 from flows.commands.cli_scores import evaluate, score
 from flows.commands.ledger import app as ledger_app
@@ -70,7 +70,21 @@ def stop() -> None:
     raise typer.Exit(stop_command())
 
 
-for command in (init, run, stage, plan, status, score, evaluate, snapshot, lineage, report, doctor, stop):
+for command in (
+    init,
+    run,
+    stage,
+    graph,
+    plan,
+    status,
+    score,
+    evaluate,
+    snapshot,
+    lineage,
+    report,
+    doctor,
+    stop,
+):
     app.command()(command)
 app.add_typer(ledger_app, name="ledger")
 app.add_typer(model_app, name="model")

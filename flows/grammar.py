@@ -1,50 +1,142 @@
-"""GRAMMAR: from a database's schema to questions with answers, and their card and pages."""
+"""GRAMMAR: from a database's schema to questions with answers, and systems assessed on them (paper 003)."""
 
 from __future__ import annotations
 
-from flows.steps import Paper, Step
+from flows.stage import Flow, Scope
 
-ASKS = ("model",)
+SAMPLE = Scope(folder="data/raw", when="sources")
+COMPANY = Scope(over="companies", folder="data/companies/${key}")
+CLOSED = Scope(over="closed", folder="data/closed/${key}")
+DATABASE = Scope(over="databases", folder="data/grammar/${key}")
+ASSESSMENT = Scope(
+    over="assessments",
+    folder="data/grammar/${item.database}/${key}",
+    looks_in=(DATABASE.at("${item.database}"),),
+    evaluates="grammar.judgements",
+)
+PACKAGES = "data/raw/packages"
+NAME = ("company/town", "closed_check")
 
-GRAMMAR = Paper(
+GRAMMAR = Flow(
     "grammar",
     "Grounded questions from a database (GRAMMAR)",
     (
-        Step("sources.films"),
-        Step("sources.flights"),
-        Step("grammar.company.profile", retries=1, tags=ASKS),
-        Step("grammar.company.organisation", retries=1, tags=ASKS),
-        Step("grammar.company.employees", retries=1, tags=ASKS),
-        Step("grammar.company.clients", retries=1, tags=ASKS),
-        Step("grammar.company.projects", retries=1, tags=ASKS),
-        Step("grammar.company.reports", retries=1, tags=ASKS),
-        Step("grammar.company.contracts"),
-        Step("grammar.company.database"),
-        Step("grammar.closed_names", retries=1, tags=ASKS),
-        Step("grammar.closed"),
-        Step("grammar.schema"),
-        Step("grammar.sql_templates", retries=1, tags=ASKS),
-        Step("grammar.text_templates", retries=1, tags=ASKS),
-        Step("grammar.back_check", retries=1, tags=ASKS),
-        Step("grammar.fill_in"),
-        Step("grammar.unbalanced"),
-        Step("grammar.balanced"),
-        Step("grammar.profiles"),
-        Step("grammar.documents", retries=1, tags=ASKS),
-        Step("grammar.closed_documents"),
-        Step("grammar.closed_contracts"),
-        Step("grammar.true_documents"),
-        Step("grammar.questions"),
-        Step("grammar.contracts"),
-        Step("grammar.answers", retries=1, tags=ASKS),
-        Step("grammar.judgements", retries=1, tags=ASKS),
-        Step("grammar.human_labels"),
-        Step("grammar.canaries", retries=1, tags=ASKS),
-        Step("grammar.baselines", retries=1, tags=ASKS),
-        Step("grammar.closed_domain"),
-        Step("grammar.assessment"),
-        Step("grammar.assessment_report"),
-        Step("grammar.dataset"),
-        Step("grammar.report"),
+        SAMPLE.stage("sources.films", reads=(f"{PACKAGES}/movies.db",), out="films/films.sqlite"),
+        SAMPLE.stage(
+            "sources.flights",
+            reads=(
+                f"{PACKAGES}/flights.csv.zip",
+                f"{PACKAGES}/airlines.csv",
+                f"{PACKAGES}/airports.csv",
+                f"{PACKAGES}/planes.csv",
+                f"{PACKAGES}/weather.csv",
+            ),
+            out="flights/flights.sqlite",
+        ),
+        # A company made from nothing (appendix G.1)
+        COMPANY.stage(
+            "grammar.company.profile",
+            prompts=("company/company_name", "company/industry", "company/service", *NAME),
+            roles=("generator", "judge"),
+        ),
+        COMPANY.stage(
+            "grammar.company.organisation",
+            prompts=("company/department", "company/job_title"),
+            roles=("generator",),
+        ),
+        COMPANY.stage(
+            "grammar.company.employees",
+            prompts=("company/person", "closed_check"),
+            roles=("generator", "judge"),
+        ),
+        COMPANY.stage(
+            "grammar.company.clients",
+            prompts=("company/client", "company/client_industry", *NAME),
+            roles=("generator", "judge"),
+        ),
+        COMPANY.stage(
+            "grammar.company.projects", prompts=("company/project", "company/town"), roles=("generator",)
+        ),
+        COMPANY.stage(
+            "grammar.company.reports",
+            artifact="documents",
+            prompts=("company/section", "machine_reading"),
+            roles=("generator", "judge"),
+        ),
+        COMPANY.stage("grammar.company.contracts", beside=True, out="contracts"),
+        COMPANY.stage("grammar.company.database", reads=("contracts",), out="database"),
+        # A database under fictitious names (appendix G.2)
+        CLOSED.stage(
+            "grammar.closed_names",
+            reads=("${item.file}",),
+            prompts=("closed_name", "closed_check"),
+            roles=("generator", "judge"),
+        ),
+        CLOSED.stage("grammar.closed", reads=("${item.file}",), out="database.sqlite"),
+        # Questions with answers (section 4)
+        DATABASE.stage("grammar.schema", reads=("${item.file}",)),
+        DATABASE.stage("grammar.sql_templates", prompts=("sql_template",), roles=("generator",)),
+        DATABASE.stage("grammar.text_templates", prompts=("texts/*",), roles=("generator",)),
+        DATABASE.stage("grammar.back_check", prompts=("back_check",), roles=("judge",)),
+        DATABASE.stage("grammar.fill_in", reads=("${item.file}",)),
+        DATABASE.stage("grammar.unbalanced"),
+        DATABASE.stage("grammar.balanced"),
+        # Documents to retrieve from (section 5.1)
+        DATABASE.stage("grammar.profiles", reads=("${item.file}",)),
+        DATABASE.stage(
+            "grammar.documents", prompts=("document_part", "machine_reading"), roles=("generator", "judge")
+        ),
+        CLOSED.stage("grammar.closed_documents", artifact="documents", reads=("${item.documents}",)),
+        CLOSED.stage("grammar.closed_contracts", beside=True, out="contracts"),
+        DATABASE.stage("grammar.true_documents", reads=("${item.file}",), drops=False),
+        DATABASE.stage("grammar.questions"),
+        DATABASE.stage(
+            "grammar.contracts",
+            reads=("${item.file}",),
+            beside=True,
+            settings=("grammar.balanced", "grammar.documents", "grammar.questions"),
+            out="contracts",
+        ),
+        # Assessment of a system (section 4.3)
+        ASSESSMENT.stage("grammar.answers", roles=("*",), drops=False),
+        ASSESSMENT.stage("grammar.judgements", prompts=("judge",), roles=("judge",), drops=False),
+        ASSESSMENT.stage("grammar.human_labels", reads=("data/labels",)),
+        ASSESSMENT.stage(
+            "grammar.canaries",
+            prompts=("judge",),
+            roles=("judge",),
+            reads=("tasks/judging/canaries.yaml",),
+            settings=("grammar.judgements",),
+            drops=False,
+        ),
+        ASSESSMENT.stage(
+            "grammar.baselines",
+            prompts=("claim_check", "claims", "same_answer"),
+            roles=("*",),
+            drops=False,
+        ),
+        ASSESSMENT.stage("grammar.closed_domain", drops=False),
+        ASSESSMENT.stage(
+            "grammar.assessment",
+            reads=("data/grammar/${item.database}/${item.llm_only}/closed_domain.parquet",),
+            settings=("judging.thresholds",),
+            out="figures.json",
+        ),
+        ASSESSMENT.stage(
+            "grammar.assessment_report",
+            reads=("canaries", "human_labels"),
+            settings=("databases.${item.database}", "systems.${item.system}", "evaluation"),
+            out="data/reports/grammar/${key}",
+        ),
+        # The dataset for others
+        DATABASE.stage(
+            "grammar.dataset",
+            beside=True,
+            settings=("databases.${key}", "grammar", "roles", "models"),
+            out="dataset",
+        ),
+        DATABASE.stage(
+            "grammar.report", beside=True, settings=("databases.${key}",), out="data/reports/grammar/${key}"
+        ),
     ),
 )

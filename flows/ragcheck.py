@@ -1,31 +1,59 @@
-"""ragcheck: how right a RAG's answers are, and how it holds up when it is asked on."""
+"""ragcheck: how right a RAG's answers are, and how it holds up when it is asked on (paper 004)."""
 
 from __future__ import annotations
 
-from flows.steps import Paper, Step
+from flows.stage import Flow, Scope
 
-ASKS = ("model",)
+FOLDER = "data/ragcheck/${key}"
+SETS = Scope(over="ragcheck.sets", folder=FOLDER)
+CORRECTNESS = Scope(over="ragcheck.correctness", folder=FOLDER, looks_in=(SETS,), evaluates="ragcheck.scores")
+CONTINUITY = Scope(
+    over="ragcheck.continuity", folder=FOLDER, looks_in=(SETS,), evaluates="ragcheck.conversations"
+)
+CANARIES = "tasks/judging/canaries.yaml"
+JUDGING = ("ragcheck.judging",)
 
-RAGCHECK = Paper(
+RAGCHECK = Flow(
     "ragcheck",
     "RAG correctness and continuous response",
     (
-        Step("ragcheck.questions"),
-        Step("ragcheck.corpus"),
+        SETS.stage("ragcheck.questions", reads=("${item.path}",)),
+        SETS.stage("ragcheck.corpus", reads=("${item.path}",)),
         # Part I: answers, judged by two contexts (section 2)
-        Step("ragcheck.answers", retries=1, tags=ASKS),
-        Step("ragcheck.contexts", retries=1, tags=ASKS),
-        Step("ragcheck.scores", retries=1, tags=ASKS),
-        Step("ragcheck.canaries", retries=1, tags=ASKS),
-        Step("ragcheck.baselines", retries=1, tags=ASKS),
-        Step("ragcheck.ratings"),
-        Step("ragcheck.correlations"),
-        Step("ragcheck.correctness_page"),
+        CORRECTNESS.stage("ragcheck.answers", roles=("*",)),
+        CORRECTNESS.stage("ragcheck.contexts", roles=("*",)),
+        CORRECTNESS.stage("ragcheck.scores", prompts=("grade",), roles=("*",), settings=JUDGING),
+        CORRECTNESS.stage(
+            "ragcheck.canaries", prompts=("grade",), roles=("*",), reads=(CANARIES,), settings=JUDGING
+        ),
+        CORRECTNESS.stage("ragcheck.baselines", roles=("*",)),
+        CORRECTNESS.stage("ragcheck.ratings", reads=("${item.ratings}",)),
+        CORRECTNESS.stage("ragcheck.correlations"),
+        CORRECTNESS.stage(
+            "ragcheck.correctness_page",
+            settings=("judging.thresholds",),
+            out="data/reports/ragcheck/${key}-correctness",
+        ),
         # Part II: conversations that seek the reference answer (section 3)
-        Step("ragcheck.conversations", retries=1, tags=ASKS),
-        Step("ragcheck.conversation_canaries", retries=1, tags=ASKS),
-        Step("ragcheck.guards"),
-        Step("ragcheck.comparison"),
-        Step("ragcheck.continuity_page"),
+        CONTINUITY.stage(
+            "ragcheck.conversations",
+            prompts=("grade", "compose", "finish", "ask_further"),
+            roles=("*",),
+            settings=JUDGING,
+        ),
+        CONTINUITY.stage(
+            "ragcheck.conversation_canaries",
+            prompts=("grade",),
+            roles=("*",),
+            reads=(CANARIES,),
+            settings=JUDGING,
+        ),
+        CONTINUITY.stage("ragcheck.guards"),
+        CONTINUITY.stage("ragcheck.comparison"),
+        CONTINUITY.stage(
+            "ragcheck.continuity_page",
+            settings=("ragcheck.conversations", "judging.thresholds"),
+            out="data/reports/ragcheck/${key}-continuity",
+        ),
     ),
 )

@@ -62,6 +62,20 @@ def stage(
     raise typer.Exit(stage_command(name, key, replay=replay))
 
 
+def graph(
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; end with 1 on a difference.")
+    ] = False,
+) -> None:
+    """Write dvc.yaml from the flows' declarations; stages of your own in it stay as they are.
+
+    Example: benchloom graph --check
+    """
+    from flows.commands.graph import graph_command
+
+    raise typer.Exit(graph_command(check=check))
+
+
 def plan(targets: Targets = None, as_json: Json = False) -> None:
     """Say what would run and why, and what it would ask and cost. Touches nothing.
 

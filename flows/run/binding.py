@@ -25,13 +25,16 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, cast, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel
 
 import tasks
+from flows.code import find_module, to_path
+from flows.discovery import list_stages
 from flows.run.recorder import Node
 from flows.settings import get_section, parse_section, parse_value
+from flows.stage import name_argument
 from tasks.artifacts.parquet import StoredRows, read_rows, write_rows
 from tasks.artifacts.rows import Counts, Drafts, Dropped
 from tasks.databases.entry import DatabaseEntry, read_entry
@@ -42,8 +45,6 @@ CODE = "tasks/"
 
 IMPORTING = threading.Lock()
 """Stages start in threads, and libraries with import cycles (nltk) deadlock where two threads import them."""
-
-TAKEN = frozenset({"tasks.grammar.company.contracts"})
 
 EVALUATION = "evaluation"
 """The section whose `as_of` names the night: a stage that declares it asks under that epoch."""
@@ -131,7 +132,7 @@ def bind(node: Node, params: Mapping[str, Any], places: Places, make_ask: MakeAs
     """
     module, function = find_function(node)
     hints = get_type_hints(function, include_extras=True)
-    files = {argument_name(dep): dep for dep in node.deps if not dep.startswith(CODE)}
+    files = {name_argument(dep): dep for dep in node.deps if not dep.startswith(CODE)}
     arguments: dict[str, Any] = {}
     ask, rows_in = None, None
     for name in inspect.signature(function).parameters:
@@ -174,36 +175,31 @@ def bind(node: Node, params: Mapping[str, Any], places: Places, make_ask: MakeAs
 
 
 def find_function(node: Node) -> tuple[ModuleType, Callable[..., Any]]:
-    """Import a stage: `grammar.schema` is the function of that name in tasks/grammar/construct/schema.py."""
-    name = node.stage.rpartition(".")[2]
+    """Import a stage: `grammar.schema` is the function of that name in the one module of that name."""
+    function = load_function(locate_module(node.stage), node.stage.rpartition(".")[2])
+    return sys.modules[function.__module__], function
+
+
+def locate_module(stage: str) -> str:
+    """Name the module of a stage, of the project that runs."""
+    exact = f"tasks.{stage}"
+    loaded = sys.modules.get(exact)
+    if loaded is not None and not hasattr(loaded, "__path__"):
+        return exact
+    return find_module(stage, Path(tasks.__file__ or "").parents[1], [own.name for own in list_stages()])
+
+
+def load_function(module: str, name: str) -> Callable[..., Any]:
+    """Import a stage's module and give its function. Raises BadInput where one of them is not there."""
     try:
         with IMPORTING:
-            module = importlib.import_module(find_module(node.stage))
+            loaded = importlib.import_module(module)
     except ModuleNotFoundError as error:
-        raise BadInput("dvc.yaml", f"{node.name}: no module {error.name}") from error
-    function = getattr(module, name, None)
+        raise BadInput(to_path(module), f"cannot be imported: no module {error.name}") from error
+    function = getattr(loaded, name, None)
     if not callable(function):
-        raise BadInput(f"tasks/{node.stage.replace('.', '/')}.py", f"has no function {name!r}")
-    return module, function
-
-
-def find_module(stage: str) -> str:
-    """Name a stage's module: `grammar.schema` is the one module `schema` below tasks/grammar."""
-    exact = f"tasks.{stage}"
-    paper, _, rest = stage.partition(".")
-    folder = Path(tasks.__file__ or "").parent
-    if exact in sys.modules or (folder / paper / f"{rest.replace('.', '/')}.py").is_file():
-        return exact
-    places = sorted((folder / paper).rglob(f"{stage.rpartition('.')[2]}.py"))
-    found = [".".join(["tasks", *place.relative_to(folder).with_suffix("").parts]) for place in places]
-    own = [module for module in found if module not in TAKEN]
-    return own[0] if own else exact
-
-
-def argument_name(path: str) -> str:
-    """Turn a dependency's path into an argument's name: `a/b.calls.parquet` is `b_calls`."""
-    first, *rest = Path(path).name.split(".")
-    return "_".join([first, *rest[:-1]]) if rest[-1:] == ["parquet"] else first
+        raise BadInput(to_path(module), f"has no function {name!r}")
+    return cast("Callable[..., Any]", function)
 
 
 def prompts_folder(module: ModuleType) -> Path:

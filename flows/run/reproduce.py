@@ -16,11 +16,12 @@ from prefect.futures import wait as wait_for_futures
 from prefect.states import Completed, Failed
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from flows.papers import find_step
 from flows.run.outcomes import Outcome, describe_outcome
 from flows.run.runner import STOPPING, Run, run_plain
 from tasks.errors import ModelFailed
 
+CALLS = ".calls.parquet"
+RETRY_DELAY_S = 30.0
 STATE_NAMES = {"fresh": "Cached", "restored": "Restored", "ran": "Completed"}
 
 
@@ -92,14 +93,15 @@ class Pages:
 
 def make_task(run: Run, name: str, pages: Pages) -> Any:
     """Make the Prefect task of one stage."""
-    step = find_step(run.recorder.nodes[name].stage)
+    asks = any(out.endswith(CALLS) for out in run.recorder.nodes[name].outs)
 
     @task(
         name=name,
         task_run_name=name,
-        tags=set(step.tags),
-        retries=step.retries,
-        retry_delay_seconds=step.retry_delay_s,
+        tags={"model"} if asks else set(),
+        # What the endpoint had said before it failed is in the ledger, and is not paid for again.
+        retries=1 if asks else 0,
+        retry_delay_seconds=RETRY_DELAY_S,
         retry_condition_fn=failed_for_the_model,
         persist_result=False,
         cache_policy=NO_CACHE,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-from flows.papers import PAPERS, find_paper
+from flows.discovery import find_flow, list_flows
 from flows.run.outcomes import load_outcome
 from flows.run.recorder import Node
 from tasks.errors import BadInput
@@ -29,7 +29,7 @@ def select_nodes(nodes: Mapping[str, Node], targets: Sequence[str]) -> list[str]
     chosen: set[str] = set()
     for target in targets:
         matches = [name for name in nodes if _matches(nodes[name], target)]
-        if not matches and find_paper(target):
+        if not matches and find_flow(target):
             raise BadInput(
                 target, "has nothing to run yet", hint=f"fill in params.yaml: see docs/{target}.md"
             )
@@ -53,12 +53,12 @@ def select_failed(root: Path, nodes: Mapping[str, Node], names: Sequence[str]) -
 
 
 def _matches(node: Node, target: str) -> bool:
-    paper = find_paper(target)
-    if paper is not None:
-        return paper.find(node.stage) is not None
+    flow = find_flow(target)
+    if flow is not None:
+        return flow.find(node.stage) is not None
     return target in (node.name, node.name.partition("@")[0], node.stage) or target.rstrip("/") in node.outs
 
 
 def _suggest(nodes: Mapping[str, Node]) -> str:
     stages = sorted({node.name.partition("@")[0] for node in nodes.values()})
-    return f"flows: {', '.join(paper.name for paper in PAPERS)}; stages: {', '.join(stages)}"
+    return f"flows: {', '.join(flow.name for flow in list_flows())}; stages: {', '.join(stages)}"

@@ -26,7 +26,7 @@ from tasks.errors import (
 )
 
 ROOT = Path(__file__).parents[2]
-START = "import sys; sys.path.insert(0, sys.argv[1]); from tasks.databases.{} import main; main()"
+START = "import sys; sys.path.insert(0, sys.argv[1]); from {} import main; main()"
 START_SECONDS = 30.0
 KINDS: Mapping[str, type[SqlError]] = {
     "timeout": SqlTimeout,

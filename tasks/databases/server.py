@@ -39,7 +39,7 @@ class Server:
                 f"{self.entry.label}.url", f"has no driver here: {error}", hint=f"install the extra {extra}"
             ) from error
         setup = {"dialect": self.entry.dialect, "connect": options}
-        return Program(self.entry.label, "server_child", ("-I",), setup, GRACE_S)
+        return Program(self.entry.label, "tasks.databases.server_child", ("-I",), setup, GRACE_S)
 
     def check(self) -> None:
         """Leave it: a server's content is not compared between queries."""

@@ -43,7 +43,9 @@ class Snapshot:
     @property
     def program(self) -> Program:
         """The process that reads it, without the right or the need to write."""
-        return Program(str(self.source), "sqlite_child", ("-I", "-S"), {"uri": self.uri}, GRACE_S)
+        return Program(
+            str(self.source), "tasks.databases.sqlite_child", ("-I", "-S"), {"uri": self.uri}, GRACE_S
+        )
 
     def check(self) -> None:
         """Raise BadInput where the file is no longer what was opened."""

@@ -30,7 +30,7 @@ def write_index(reports: Sequence[Path], out: Path) -> None:
         {"title": title, "entries": [each for each in entries if each["part"] == part]}
         for part, title in SECTIONS.items()
     ]
-    write_text(out, render_alone("index.html", sections=[each for each in sections if each["entries"]]))
+    write_text(out, render_alone("front.html", sections=[each for each in sections if each["entries"]]))
 
 
 def _read_record(folder: Path) -> dict[str, Any]:

@@ -1,0 +1,144 @@
+"""What shapes a stage's bytes beside its data: modules, pages and pinned packages.
+
+DVC follows no imports, so dvc.yaml names them all.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from tasks.errors import BadInput
+
+TASKS = "tasks"
+WRITER = "tasks.artifacts.parquet"
+ASK = ("tasks.models.ask", "tasks.models.calls", "tasks.models.request_builder")
+"""What stands between a stage and its artifact's bytes without being imported by it."""
+FRAME = "tasks/reports/pages"
+PINS = {"tasks.artifacts.validation": "contracts", "tasks.systems.build": "retrieval"}
+"""Lists of packages in pyproject.toml ([tool.benchloom.*]) that shape the bytes of what imports a module."""
+PAGE = re.compile(r"[a-z_]+\.(?:html|css|js)")
+ROOMS = frozenset(
+    {"artifacts", "databases", "judging", "lineage", "models", "reports", "scoring", "sources", "systems"}
+)
+"""Packages of tasks/ that papers stand on; every other one is a paper and must have a flow."""
+
+
+@dataclass(frozen=True)
+class Code:
+    """The code of a project's stages. root: the project's folder."""
+
+    root: Path
+
+    @cached_property
+    def imports(self) -> Any:
+        """The import graph of tasks/; a module that is only named, to start a process, counts as imported."""
+        import grimp
+
+        graph = grimp.build_graph(TASKS, cache_dir=None)
+        for module in sorted(graph.modules):
+            path = self.root / to_path(module)
+            for text in _read_texts(path) if path.is_file() else ():
+                if text.startswith(f"{TASKS}.") and text in graph.modules:
+                    graph.add_import(importer=module, imported=text)
+        return graph
+
+    def list_modules(self, module: str, outs: Iterable[str]) -> set[str]:
+        """List the modules that shape what a module writes, itself included. Packages hold no code."""
+        outs = tuple(outs)
+        starts = {module}
+        if any(out.endswith(".parquet") for out in outs):
+            starts.add(WRITER)
+        if any(out.endswith(".calls.parquet") for out in outs):
+            starts.update(ASK)
+        found = starts.union(*(self.imports.find_upstream_modules(start) for start in starts))
+        return {name for name in found if (self.root / to_path(name)).is_file()}
+
+    def list_pages(self, modules: Iterable[str]) -> set[str]:
+        """List templates, styles and scripts that modules name, and the templates that these stand on."""
+        found: set[str] = set()
+        for module in modules:
+            folders = (f"{TASKS}/{module.split('.')[1]}/pages", FRAME)
+            for text in _read_texts(self.root / to_path(module)):
+                if PAGE.fullmatch(text):
+                    found |= self._find_page(text, folders)
+        return found
+
+    def _find_page(self, name: str, folders: tuple[str, ...]) -> set[str]:
+        """Find a page file in its paper's folder, else in the frame's, with the templates that it names."""
+        path = next((f"{folder}/{name}" for folder in folders if (self.root / folder / name).is_file()), None)
+        if path is None:
+            return set()
+        below = _read_references(self.root / path) if name.endswith(".html") else ()
+        return {path}.union(*(self._find_page(other, folders) for other in below))
+
+
+def list_pins(modules: Iterable[str]) -> list[str]:
+    """List the names of pyproject.toml that pin what shapes the bytes of modules."""
+    modules = set(modules)
+    return [
+        "tool.benchloom.bytes",
+        *sorted(f"tool.benchloom.{PINS[name]}" for name in PINS if name in modules),
+    ]
+
+
+def find_module(stage: str, root: Path, others: Iterable[str] = ()) -> str:
+    """Name a stage's module: `grammar.schema` is the one module `schema` below tasks/grammar.
+
+    others: names of all stages; a module that another stage names in full is that stage's.
+    Raises BadInput where there is none, or more than one.
+    """
+    paper, _, rest = stage.partition(".")
+    exact = f"{TASKS}/{paper}/{rest.replace('.', '/')}.py"
+    if (root / exact).is_file():
+        return to_module(exact)
+    taken = {f"{TASKS}.{other}" for other in others if other != stage}
+    places = (root / TASKS / paper).rglob(f"{stage.rpartition('.')[2]}.py")
+    found = sorted({to_module(place.relative_to(root).as_posix()) for place in places} - taken)
+    if len(found) != 1:
+        there = f"there are {' and '.join(map(to_path, found))}" if found else f"there is no {exact}"
+        raise BadInput(
+            f"stage {stage}",
+            f"must be one module named {stage.rpartition('.')[2]!r} below {TASKS}/{paper}: {there}",
+        )
+    return found[0]
+
+
+def find_function(path: Path, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """Find a function at the top of a module, without importing it."""
+    nodes = ast.parse(path.read_text(encoding="utf-8"), str(path)).body
+    functions = (node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return next((function for function in functions if function.name == name), None)
+
+
+def to_path(module: str) -> str:
+    """Turn a module's name into its file's path."""
+    return f"{module.replace('.', '/')}.py"
+
+
+def to_module(path: str) -> str:
+    """Turn a file's path into its module's name."""
+    return path.removesuffix(".py").replace("/", ".")
+
+
+@cache
+def _read_texts(path: Path) -> tuple[str, ...]:
+    """Read the strings of a module, docstrings and all."""
+    tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    return tuple(sorted({node.value for node in nodes if isinstance(node.value, str)}))
+
+
+@cache
+def _read_references(path: Path) -> tuple[str, ...]:
+    """Read which templates a template extends, includes or imports."""
+    from jinja2 import Environment
+    from jinja2.meta import find_referenced_templates
+
+    tree = Environment(autoescape=True).parse(path.read_text(encoding="utf-8"))
+    return tuple(sorted(name for name in find_referenced_templates(tree) if name))

@@ -1,0 +1,46 @@
+"""All flows of a project, found by being there: flows/<paper>.py declares the flow of tasks/<paper>/."""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+from pathlib import Path
+
+from flows.stage import Flow, Stage
+from tasks.errors import BadInput
+
+FOLDER = Path(__file__).parent
+
+
+@cache
+def list_flows() -> tuple[Flow, ...]:
+    """List the flows, by name. Raises BadInput where a paper's page declares none."""
+    pages = (place.stem for place in sorted(FOLDER.glob("*.py")))
+    return tuple(_load(name) for name in pages if (FOLDER.parent / "tasks" / name).is_dir())
+
+
+def find_flow(name: str) -> Flow | None:
+    """Find a flow by its name."""
+    return next((flow for flow in list_flows() if flow.name == name), None)
+
+
+def find_stage(name: str) -> Stage | None:
+    """Find a declared stage; None for a stage of the user's own."""
+    return next((stage for flow in list_flows() if (stage := flow.find(name))), None)
+
+
+def list_stages() -> tuple[Stage, ...]:
+    """List the stages of all flows, in order."""
+    return tuple(stage for flow in list_flows() for stage in flow.stages)
+
+
+def _load(name: str) -> Flow:
+    page = importlib.import_module(f"flows.{name}")
+    flows = [value for value in vars(page).values() if isinstance(value, Flow)]
+    if len(flows) != 1 or flows[0].name != name:
+        raise BadInput(
+            f"flows/{name}.py",
+            f"must declare one flow of the name {name!r}, for there is tasks/{name}/",
+            hint="see docs/glossary.md",
+        )
+    return flows[0]

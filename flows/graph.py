@@ -1,0 +1,191 @@
+"""The blocks of dvc.yaml, from the flows' declarations, the stages' signatures and the imports."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flows.code import TASKS, Code, find_function, find_module, list_pins, to_path
+from flows.discovery import list_flows
+from flows.stage import Flow, Scope, Stage, name_argument
+from tasks.errors import BadInput
+
+FROM_PARAMS = frozenset(
+    {"params", "ask", "database", "settings", "limit", "out", "system", "systems", "entry", "key"}
+)
+"""Arguments that are no artifacts (flows/run/binding.py)."""
+SYSTEM_PROMPTS = "tasks/systems/prompts"
+EVALUATION = "evaluation"
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A stage with what its code says: its module, its function's signature."""
+
+    stage: Stage
+    module: str
+    arguments: Mapping[str, str]
+    """Name -> annotation, as it is written."""
+    returns: str
+
+    @property
+    def asks(self) -> bool:
+        """Whether it asks a model, or a system."""
+        return "ask" in self.arguments
+
+    @property
+    def outs(self) -> tuple[str, ...]:
+        """The paths that it writes."""
+        stage, folder = self.stage, self.stage.scope.folder
+        if "out" in self.arguments:
+            if not stage.out:
+                raise self.refuse('writes `out` by itself, so its declaration must say out="..."')
+            return (stage.out if stage.out.startswith("data/") else f"{folder}/{stage.out}",)
+        if not self.returns.startswith("Drafts["):
+            raise self.refuse("must return Drafts[Row], or take an argument `out`")
+        stem = f"{folder}/{stage.artifact or stage.function}"
+        dropped = (f"{stem}.dropped.parquet",) if stage.drops else ()
+        calls = (f"{stem}.calls.parquet",) if self.asks else ()
+        return (f"{stem}.parquet", *dropped, *calls)
+
+    def refuse(self, what: str) -> BadInput:
+        """Say what is wrong with the stage, and where it is declared."""
+        return BadInput(to_path(self.module), f"stage {self.stage.name} {what}")
+
+
+class Graph:
+    """The blocks of dvc.yaml for all declared stages. Raises BadInput where something cannot be placed."""
+
+    def __init__(self, root: Path, flows: Sequence[Flow] | None = None) -> None:
+        self.root, self.code = root, Code(root)
+        self.flows = tuple(list_flows() if flows is None else flows)
+        stages = [stage for flow in self.flows for stage in flow.stages]
+        names = [stage.name for stage in stages]
+        self.declared = {stage.name: self._read(stage, names) for stage in stages}
+
+    def _read(self, stage: Stage, names: Sequence[str]) -> Declared:
+        module = find_module(stage.name, self.root, names)
+        function = find_function(self.root / to_path(module), stage.function)
+        if function is None:
+            raise BadInput(to_path(module), f"has no function {stage.function!r}")
+        arguments = {
+            argument.arg: ast.unparse(argument.annotation) if argument.annotation else ""
+            for argument in (*function.args.args, *function.args.kwonlyargs)
+        }
+        return Declared(stage, module, arguments, ast.unparse(function.returns) if function.returns else "")
+
+    def make_blocks(self, params: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """Make the blocks of all stages, in order; a scope without its section in `params` is left out."""
+        return {
+            own.stage.block: self.make_block(own)
+            for own in self.declared.values()
+            if not own.stage.scope.when or own.stage.scope.when in params
+        }
+
+    def make_block(self, own: Declared) -> dict[str, Any]:
+        """Make one stage's block: its command, what it depends on, and what it writes."""
+        stage, over = own.stage, own.stage.scope.over
+        modules = self.code.list_modules(own.module, own.outs)
+        data = self._list_data(own)
+        code = {*map(to_path, modules), *self.code.list_pages(modules), *self._list_prompts(own)}
+        work = {
+            "cmd": f"benchloom stage {stage.name}" + (" ${key}" if over else ""),
+            "deps": [*data, *sorted(code - set(data))],
+            "params": [*self._list_params(own), {"pyproject.toml": list_pins(modules)}],
+            "outs": list(own.outs),
+        }
+        return {"foreach": f"${{{over}}}", "do": work} if over else work
+
+    def _list_data(self, own: Declared) -> list[str]:
+        """List the files that a stage reads: artifacts, what lies beside them, and its declared reads."""
+        stage = own.stage
+        reads = [read if "/" in read or "$" in read else self._find(own, read)[0] for read in stage.reads]
+        named = {_name_read(read) for read in reads}
+        artifacts, beside = [], []
+        for name, annotation in own.arguments.items():
+            if name in FROM_PARAMS or name in named:
+                continue
+            path, *others = self._find(own, name)
+            artifacts.append(path)
+            if stage.beside and annotation == "Path":
+                beside += others
+        return list(dict.fromkeys([*artifacts, *beside, *reads]))
+
+    def _find(self, own: Declared, name: str) -> tuple[str, ...]:
+        """Find an argument's artifact, and what lies beside it, in the stage's scope or where that looks."""
+        there: set[str] = set()
+        for scope in (own.stage.scope, *own.stage.scope.looks_in):
+            found = self._list_artifacts(scope, besides=own)
+            if name in found:
+                return found[name]
+            there.update(found)
+        raise own.refuse(
+            f"has an argument {name!r} that is no artifact of its scope, of none that it looks in, and "
+            f"nothing that it reads (there: {', '.join(sorted(there)) or 'none'})"
+        )
+
+    def _list_artifacts(self, scope: Scope, besides: Declared) -> dict[str, tuple[str, ...]]:
+        """List what the stages of a scope write, by argument name: the path, and what lies beside it."""
+        found: dict[str, tuple[str, ...]] = {}
+        for other in self.declared.values():
+            folder = other.stage.scope.folder
+            if other is besides or other.stage.scope.over != scope.over:
+                continue
+            outs = [
+                scope.folder + out.removeprefix(folder) for out in other.outs if out.startswith(f"{folder}/")
+            ]
+            for place, out in enumerate(outs):
+                found[name_argument(out)] = (out, *(outs[1:] if place == 0 else ()))
+        return found
+
+    def _list_prompts(self, own: Declared) -> list[str]:
+        """List the prompts that a stage asks by: those declared, and of one that asks systems, theirs."""
+        stage = own.stage
+        folder = f"{TASKS}/{stage.paper}/prompts"
+        paths = [f"{folder}/{name[:-2] if name.endswith('/*') else f'{name}.md'}" for name in stage.prompts]
+        for path in paths:
+            if not (self.root / path).exists():
+                raise own.refuse(f"is declared to ask by {path}, which is not there")
+        if stage.prompts and not own.asks:
+            raise own.refuse("is declared to ask by prompts, and has no argument `ask`")
+        return [*paths, *([SYSTEM_PROMPTS] if _asks_systems(own) else [])]
+
+    def _list_params(self, own: Declared) -> list[str]:
+        """List the sections of params.yaml that a stage depends on."""
+        stage, scope = own.stage, own.stage.scope
+        found = [stage.name] if "params" in own.arguments else []
+        if "entry" in own.arguments:
+            found.append(f"{scope.over}.${{key}}")
+        found += stage.settings
+        if "system" in own.arguments:
+            found.append("systems.${item.system}")
+        if "systems" in own.arguments:
+            found.append("systems")
+        found += ["roles"] if "*" in stage.roles else [f"roles.{role}" for role in stage.roles]
+        if own.asks:
+            found.append("models")
+            if not stage.roles and "systems" not in own.arguments:
+                raise own.refuse('asks, so its declaration must say whom: roles=("...",)')
+            if scope.evaluates:
+                found.append(EVALUATION)
+        return _drop_covered(found)
+
+
+def _asks_systems(own: Declared) -> bool:
+    return "system" in own.arguments or "systems" in own.arguments
+
+
+def _name_read(read: str) -> str:
+    """Name the argument that a read file is: `${item.documents}` is whatever its field is called."""
+    if read.startswith("${item."):
+        return read.removeprefix("${item.").removesuffix("}")
+    return name_argument(read)
+
+
+def _drop_covered(names: Iterable[str]) -> list[str]:
+    """Leave out parameters that another one of the list holds, and repeats."""
+    unique = list(dict.fromkeys(names))
+    return [name for name in unique if not any(name.startswith(f"{other}.") for other in unique)]

@@ -1,0 +1,112 @@
+"""dvc.yaml as a file: what the flows declare, and below a line, the blocks of a user's own, word for word."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from flows.graph import Graph
+from flows.house import check_papers, check_undeclared
+from tasks.files import write_text
+
+DVC_YAML = "dvc.yaml"
+HEAD = """\
+# Written by `benchloom graph` from the declarations in flows/; do not edit it above the line at its end.
+# `benchloom stage NAME [KEY]` calls the function of that name in tasks/, for one entry of params.yaml.
+"""
+OWN = "# Stages of your own stand below this line; `benchloom graph` leaves them as they are."
+
+
+def write_graph(root: Path, params: Mapping[str, Any]) -> bool:
+    """Bring dvc.yaml up to date; tell whether it changed."""
+    before, after = compare_graph(root, params)
+    if before != after:
+        write_text(root / DVC_YAML, after)
+    return before != after
+
+
+def compare_graph(root: Path, params: Mapping[str, Any]) -> tuple[str, str]:
+    """Give dvc.yaml as it is and as it should be. Raises BadInput where the code cannot be placed."""
+    path = root / DVC_YAML
+    before = path.read_text(encoding="utf-8") if path.is_file() else ""
+    check_papers(root)
+    graph = Graph(root)
+    check_undeclared(graph)
+    return before, render_graph(graph.make_blocks(params), split_own(before, graph))
+
+
+def describe_difference(before: str, after: str) -> str:
+    """Write the whole difference as a unified diff."""
+    lines = difflib.unified_diff(
+        before.splitlines(keepends=True), after.splitlines(keepends=True), DVC_YAML, f"{DVC_YAML} as declared"
+    )
+    return "".join(lines)
+
+
+def render_graph(blocks: Mapping[str, Mapping[str, Any]], own: str) -> str:
+    """Write dvc.yaml: declared blocks in the flows' order, then the user's own."""
+    texts = [
+        yaml.dump({name: block}, Dumper=IndentedDumper, sort_keys=False, width=1000)
+        for name, block in blocks.items()
+    ]
+    body = "\n".join("".join(f"  {line}\n" for line in text.splitlines()) for text in texts)
+    if not body and not own:
+        return f"{HEAD}stages: {{}}\n"
+    return f"{HEAD}stages:\n{body}\n  {OWN}\n{own}"
+
+
+def split_own(text: str, graph: Graph) -> str:
+    """Find a user's own blocks in dvc.yaml, word for word, wherever they stand.
+
+    A block whose command runs a stage of a declared paper is ours, and of an older declaration.
+    """
+    lines = text.splitlines(keepends=True)
+    start = next((place + 1 for place, line in enumerate(lines) if line.strip() == OWN), None)
+    kept = "".join(lines[start:]) if start is not None else ""
+    above = lines[: start - 1] if start is not None else lines
+    papers = {declared.stage.paper for declared in graph.declared.values()}
+    blocks = (yaml.safe_load("".join(above)) or {}).get("stages") or {}
+    for name, lines_of in _split_blocks(above):
+        work = blocks[name].get("do", blocks[name])
+        words = str(work.get("cmd", "")).split()
+        ours = words[:2] == ["benchloom", "stage"] and len(words) > 2 and words[2].partition(".")[0] in papers
+        if not ours:
+            kept += ("\n" if kept else "") + "".join(lines_of).rstrip("\n") + "\n"
+    return kept
+
+
+def _split_blocks(lines: Sequence[str]) -> list[tuple[str, list[str]]]:
+    """Split the lines below `stages:` into blocks by name, comments before a block with it."""
+    blocks: list[tuple[str, list[str]]] = []
+    inside, waiting = False, list[str]()
+    for line in lines:
+        if not line.startswith((" ", "\n", "#")) and line.strip():
+            inside = line.startswith("stages:")
+            continue
+        if not inside:
+            continue
+        if line.startswith("  ") and not line.startswith("   ") and not line.lstrip().startswith("#"):
+            blocks.append((line.strip().partition(":")[0].strip("'\""), [*waiting, line]))
+            waiting = []
+        elif line.strip() and not line.lstrip().startswith("#") and blocks:
+            blocks[-1][1].extend([*waiting, line])
+            waiting = []
+        else:
+            waiting.append(line)
+    return blocks
+
+
+class IndentedDumper(yaml.SafeDumper):
+    """Indents lists below their key, as hand-written YAML does; keeps no anchors."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        """Indent lists too."""
+        return super().increase_indent(flow, False)
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Write what stands twice twice."""
+        return True

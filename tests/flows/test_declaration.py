@@ -1,0 +1,204 @@
+"""A flow's page is the declaration: what follows from it, and what is said where something is forgotten."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+PAGE = '''
+"""Trial."""
+from flows.stage import Flow, Scope
+
+ENTRY = Scope(over="trial.entries", folder="data/trial/${key}")
+RUNS = Scope(over="trial.runs", folder="data/trial/${item.entry}/${key}",
+             looks_in=(ENTRY.at("${item.entry}"),), evaluates="trial.answers")
+TRIAL = Flow("trial", "A trial", (
+    ENTRY.stage("trial.words", reads=("${item.file}",)),
+    RUNS.stage("trial.answers", prompts=("ask",), roles=("judge",)),
+    RUNS.stage("trial.show", beside=True, out="data/reports/trial/${key}"),
+))
+'''
+STAGES = {
+    "make/words.py": """
+from tasks.artifacts.rows import Drafts, Dropped
+def words(entry: dict) -> Drafts[Dropped]: ...
+""",
+    "make/answers.py": """
+from pydantic import BaseModel
+from tasks.artifacts.rows import Drafts, Dropped
+from tasks.trial.helping import help_out
+class Answers(BaseModel): ...
+def answers(words: list[Dropped], params: Answers, ask: object) -> Drafts[Dropped]: ...
+""",
+    "show.py": """
+from pathlib import Path
+TEMPLATE = "show.html"
+def show(answers: Path, words: Path, out: Path) -> None: ...
+""",
+    "helping.py": "def help_out(): ...\n",
+    "pages/show.html": "<p></p>",
+    "prompts/ask.md": "Q",
+}
+HERE = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def house(tmp_path):
+    """The frame of a project, its code by link, and a paper of its own."""
+    (tmp_path / "flows").mkdir()
+    (tmp_path / "tasks").mkdir()
+    for room in ("run", "commands", "lineage", "nights"):
+        (tmp_path / "flows" / room).symlink_to(HERE / "flows" / room)
+    for page in (HERE / "flows").glob("*.py"):
+        if page.stem not in ("grammar", "ragcheck"):
+            (tmp_path / "flows" / page.name).write_bytes(page.read_bytes())
+    for room in (HERE / "tasks").iterdir():
+        if room.name not in ("grammar", "ragcheck", "__pycache__"):
+            (tmp_path / "tasks" / room.name).symlink_to(room)
+    (tmp_path / "flows/trial.py").write_text(PAGE)
+    for name, text in STAGES.items():
+        write(tmp_path, f"tasks/trial/{name}", text)
+    write(tmp_path, "tasks/trial/__init__.py", "")
+    write(tmp_path, "tasks/trial/make/__init__.py", "")
+    write(tmp_path, "dvc.yaml", "stages: {}\n")
+    write(tmp_path, "params.yaml", "trial: {entries: {}, runs: {}, answers: {}}\n")
+    return tmp_path
+
+
+def write(house: Path, name: str, text: str) -> None:
+    (house / name).parent.mkdir(parents=True, exist_ok=True)
+    (house / name).write_text(text)
+
+
+def edit(house: Path, name: str, old: str, new: str) -> None:
+    text = (house / name).read_text()
+    assert old in text
+    (house / name).write_text(text.replace(old, new))
+
+
+def graph(house: Path, *words: str) -> subprocess.CompletedProcess:
+    code = f"import sys; sys.path.insert(0, {str(house)!r}); sys.argv = ['benchloom', 'graph', *{words!r}]"
+    return subprocess.run(
+        [sys.executable, "-c", f"{code}; from flows.cli import main; main()"],
+        cwd=house, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def read_stages(house: Path) -> dict:
+    done = graph(house)
+    assert done.returncode == 0, done.stderr
+    return yaml.safe_load((house / "dvc.yaml").read_text())["stages"]
+
+
+def test_a_page_and_its_folder_are_a_flow(house):
+    stages = read_stages(house)
+    assert list(stages) == ["trial-words", "trial-answers", "trial-show"]
+    words, answers, show = (stages[name] for name in stages)
+    assert words["foreach"] == "${trial.entries}"
+    assert words["do"]["cmd"] == "benchloom stage trial.words ${key}"
+    assert words["do"]["outs"] == [
+        "data/trial/${key}/words.parquet",
+        "data/trial/${key}/words.dropped.parquet",
+    ]
+    assert "${item.file}" in words["do"]["deps"]
+    assert "trial.entries.${key}" in words["do"]["params"]
+    assert answers["do"]["deps"][0] == "data/trial/${item.entry}/words.parquet"
+    assert {"tasks/trial/make/answers.py", "tasks/trial/helping.py", "tasks/trial/prompts/ask.md"} <= set(
+        answers["do"]["deps"]
+    )
+    assert answers["do"]["outs"][-1] == "data/trial/${item.entry}/${key}/answers.calls.parquet"
+    assert answers["do"]["params"] == [
+        "trial.answers", "roles.judge", "models", "evaluation", {"pyproject.toml": ["tool.benchloom.bytes"]},
+    ]  # fmt: skip
+    beside = {
+        "data/trial/${item.entry}/${key}/answers.calls.parquet",
+        "data/trial/${item.entry}/words.dropped.parquet",
+    }
+    assert beside | {"tasks/trial/pages/show.html"} <= set(show["do"]["deps"])
+    assert show["do"]["outs"] == ["data/reports/trial/${key}"]
+
+
+def test_a_file_may_move_without_renaming_its_stage(house):
+    read_stages(house)
+    write(house, "tasks/trial/elsewhere/__init__.py", "")
+    (house / "tasks/trial/show.py").rename(house / "tasks/trial/elsewhere/show.py")
+    stages = read_stages(house)
+    assert "tasks/trial/elsewhere/show.py" in stages["trial-show"]["do"]["deps"]
+    assert stages["trial-show"]["do"]["cmd"] == "benchloom stage trial.show ${key}"
+
+
+def test_a_check_changes_nothing_and_prints_the_whole_difference(house):
+    read_stages(house)
+    before = (house / "dvc.yaml").read_text()
+    edit(house, "flows/trial.py", '"${item.file}",', '"${item.file}", "data/more.csv",')
+    edit(house, "flows/trial.py", 'roles=("judge",)', 'roles=("judge", "other")')
+    done = graph(house, "--check")
+    assert done.returncode == 1
+    assert "data/more.csv" in done.stdout
+    assert "roles.other" in done.stdout
+    assert (house / "dvc.yaml").read_text() == before
+
+
+def test_blocks_of_a_users_own_stay_word_for_word(house):
+    mine = "  mine:\n    # why it is so\n    cmd:   make  mine\n    outs: [mine.txt]\n"
+    write(house, "dvc.yaml", f"stages:\n{mine}  trial-gone:\n    cmd: benchloom stage trial.gone\n")
+    stages = read_stages(house)
+    assert mine in (house / "dvc.yaml").read_text()
+    assert "trial-gone" not in stages
+    once = (house / "dvc.yaml").read_text()
+    assert read_stages(house) == stages
+    assert (house / "dvc.yaml").read_text() == once
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        ("tasks/trial/show.py", "words: Path", "wrods: Path", "argument 'wrods' that is no artifact"),
+        ("flows/trial.py", 'roles=("judge",)', "", "must say whom: roles="),
+        (
+            "flows/trial.py",
+            'prompts=("ask",)',
+            'prompts=("aks",)',
+            "tasks/trial/prompts/aks.md, which is not there",
+        ),
+        ("flows/trial.py", ', out="data/reports/trial/${key}"', "", "must say out="),
+        ("flows/trial.py", '    ENTRY.stage("trial.words", reads=("${item.file}",)),\n', "", "words"),
+        ("flows/trial.py", "trial.show", "trial.shown", "there is no tasks/trial/shown.py"),
+        ("flows/trial.py", 'Flow("trial"', 'Flow("other"', "must declare one flow of the name 'trial'"),
+    ],
+)
+def test_what_is_forgotten_is_said(house, file, old, new, said):
+    edit(house, file, old, new)
+    done = graph(house)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_stage_that_no_flow_declares_is_named(house):
+    write(house, "tasks/trial/make/lost.py", STAGES["make/words.py"].replace("def words", "def lost"))
+    done = graph(house)
+    assert done.returncode == 2
+    assert "tasks/trial/make/lost.py: has a stage's function, and no flow declares it" in done.stderr
+
+
+def test_a_paper_without_a_flow_is_named(house):
+    write(house, "tasks/newer/__init__.py", "")
+    done = graph(house)
+    assert done.returncode == 2
+    assert "tasks/newer: has no flow: declare its stages in flows/newer.py" in done.stderr
+
+
+def test_two_modules_of_one_name_are_told_apart_or_refused(house):
+    write(house, "tasks/trial/other/__init__.py", "")
+    write(house, "tasks/trial/other/words.py", STAGES["make/words.py"])
+    done = graph(house)
+    assert done.returncode == 2
+    assert "tasks/trial/make/words.py and tasks/trial/other/words.py" in done.stderr
+    scope = 'OTHER = Scope(over="trial.entries", folder="data/other/${key}")'
+    edit(house, "flows/trial.py", "TRIAL = Flow", f"{scope}\nTRIAL = Flow")
+    answers = '    RUNS.stage("trial.answers"'
+    edit(house, "flows/trial.py", answers, f'    OTHER.stage("trial.other.words"),\n{answers}')
+    assert "tasks/trial/make/words.py" in read_stages(house)["trial-words"]["do"]["deps"]
