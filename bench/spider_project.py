@@ -41,7 +41,7 @@ def add_databases(root: Path, spider: Path, count: int, url: str) -> list[str]:
     names = []
     for number in range(count):
         turn, place = divmod(number, len(files))
-        name = f"spider_{files[place].stem}" + (f"_{turn + 1}" if turn else "")
+        name = files[place].stem + (f"_{turn + 1}" if turn else "")
         own = root / "data/raw/spider" / f"{name}.sqlite"
         own.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(files[place], own)
