@@ -1,5 +1,7 @@
 """Intervals, paired differences, McNemar, Holm."""
 
+from statistics import NormalDist
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -7,11 +9,14 @@ from scipy import stats
 from tasks.errors import BadInput
 from tasks.scoring.metric import MeanSample, count_kinds
 from tasks.scoring.statistics import (
+    LEVEL,
+    NORMAL_QUANTILE,
     bootstrap,
     compare_outcomes,
     compare_paired,
     correct_holm,
     draw_weights,
+    find_wilson_interval,
 )
 
 
@@ -98,3 +103,28 @@ def test_holm_by_hand():
     assert correct_holm([0.04, 0.01, 0.02]) == pytest.approx([0.04, 0.03, 0.04])
     assert correct_holm([0.9, 0.8]) == pytest.approx([1, 1])
     assert correct_holm([]) == []
+
+
+def test_holm_leaves_ties_and_order_alone():
+    # sorted 0.01 0.01 0.03 0.03: times 4, 3, 2, 1: 0.04 0.03 0.06 0.03, never falling: 0.04 0.04 0.06 0.06
+    assert correct_holm([0.03, 0.01, 0.03, 0.01]) == pytest.approx([0.06, 0.04, 0.06, 0.04])
+
+
+def test_wilsons_interval_by_hand():
+    # 0 of n: from 0 to z^2 / (n + z^2); n = 10, z^2 = 3.8415: 3.8415 / 13.8415
+    assert find_wilson_interval(0, 10) == pytest.approx((0, 0.27753), abs=5e-6)
+    # half of n: 0.5 -+ z sqrt(n + z^2) / (2 (n + z^2)); n = 20: 0.5 -+ 0.98 / sqrt(23.8415) = 0.5 -+ 0.20070
+    assert find_wilson_interval(10, 20) == pytest.approx((0.29930, 0.70070), abs=5e-6)
+
+
+def test_wilsons_interval_has_scipys_digits():
+    for trials in range(1, 41):
+        for successes in range(trials + 1):
+            theirs = stats.binomtest(successes, trials).proportion_ci(0.95, method="wilson")
+            ours = find_wilson_interval(successes, trials)
+            assert ours == pytest.approx((theirs.low, theirs.high), rel=1e-13, abs=1e-15)
+            assert 0 <= ours[0] < ours[1] <= 1
+
+
+def test_the_quantile_of_wilsons_interval_is_that_of_the_level():
+    assert NormalDist().cdf(NORMAL_QUANTILE) == pytest.approx((1 + LEVEL) / 2, rel=1e-15)

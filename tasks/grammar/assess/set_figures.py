@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from statsmodels.stats.proportion import proportion_confint
-
 from tasks.grammar.assess.ablation import Withheld, diagnose, plant_gaps
 from tasks.grammar.assess.contrast import compare_criteria, name_fault
 from tasks.grammar.assess.judged import (
@@ -25,6 +23,7 @@ from tasks.grammar.assess.judged import (
     tag_rows,
 )
 from tasks.scoring.running import Bootstrap
+from tasks.scoring.statistics import find_wilson_interval
 
 Criteria = tuple[str, str]
 """A against B."""
@@ -132,4 +131,4 @@ def diagnose_gaps(rows: Sequence[Judged], withheld: Withheld | None) -> dict[str
 def _interval(part: int, whole: int) -> list[float] | None:
     if not whole:
         return None
-    return [float(each) for each in proportion_confint(part, whole, alpha=0.05, method="wilson")]
+    return list(find_wilson_interval(part, whole))

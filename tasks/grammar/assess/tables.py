@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from statsmodels.stats.proportion import proportion_confint
-
 from tasks.grammar.assess.judged import MODES, RULES, Judged, Mode, measure, shows_retrieval
 from tasks.grammar.assessment_rows import Baseline, ClosedDomain
 from tasks.scoring.running import Bootstrap
+from tasks.scoring.statistics import find_wilson_interval
 
 JUDGEMENT = "judgement"
 
@@ -94,8 +93,7 @@ def compare_baselines(baselines: Sequence[Baseline], judgements: Mapping[str, st
 def _share(part: int, whole: int, of: str, why: str) -> Cell:
     if not whole:
         return Cell(None, 0, JUDGEMENT, "open", of=of, why=why)
-    low, high = proportion_confint(part, whole, alpha=0.05, method="wilson")
-    return Cell(part / whole, whole, JUDGEMENT, "open", (float(low), float(high)), of)
+    return Cell(part / whole, whole, JUDGEMENT, "open", find_wilson_interval(part, whole), of)
 
 
 def count_dataset(counts: Mapping[str, Mapping[str, int]], criteria: Sequence[str]) -> Table:

@@ -137,7 +137,7 @@ def test_it_loads_neither_prefect_nor_dvc_nor_models(items):
         "from flows.cli import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
-        "heavy = {'prefect', 'dvc', 'pandas', 'pyarrow', 'openai', 'great_expectations', 'statsmodels'}\n"
+        "heavy = {'prefect', 'dvc', 'pandas', 'pyarrow', 'openai', 'great_expectations'}\n"
         "heavy |= {'tasks.models', 'tasks.artifacts', 'flows.run.recorder'}\n"
         "heavy &= set(sys.modules)\n"
         "assert not heavy, heavy\n"
