@@ -36,11 +36,11 @@ def open_tracers(root: Path, graph: Graph) -> Iterator[Mapping[str, Tracer]]:
 
 def _open_source_rows(root: Path, graph: Graph) -> Any:
     from tasks.databases.entry import read_entry
-    from tasks.grammar.construct.source_rows import SourceRows
+    from tasks.grammar.construct.source_rows import SourceRowTracer
 
     entries = get_section(load_params(root), "databases")
     raw = RawRows(root, graph)
-    return SourceRows(root, lambda name: read_entry(name, entries.get(name) or {}), raw.find)
+    return SourceRowTracer(root, lambda name: read_entry(name, entries.get(name) or {}), raw.find)
 
 
 class RawRows:

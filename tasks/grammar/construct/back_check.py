@@ -1,4 +1,4 @@
-"""Stage: each text is read back. Which of four SQL templates does it ask? A wrong guess drops it."""
+"""Stage: check each text by having a model pick its SQL template among similar ones."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ class BackCheck(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     choices: int = Field(default=4, ge=2, le=4)
-    """SQL templates to choose from, the right one among them."""
+    """SQL templates offered per text, the right one included."""
     orders: int = Field(default=1, ge=1, le=2)
-    """In how many orders the choices are shown; every guess must be right."""
+    """Number of orders in which the choices are shown; the model must pick the right one in each."""
     seed: int = 0
 
 
 @dataclass(frozen=True)
-class Check:
-    """One request: a text, and the templates in the order they are shown."""
+class BackCheckRequest:
+    """One multiple-choice request: a text, and the templates in the order in which they are shown."""
 
     text: TextTemplate
-    shown: tuple[SqlTemplate, ...]
+    choices: tuple[SqlTemplate, ...]
 
     @property
-    def right(self) -> str:
+    def answer(self) -> str:
         """The letter of the template that the text was written from."""
         return next(
             letter
-            for letter, each in zip(LETTERS, self.shown, strict=False)
-            if each.id == self.text.sql_template
+            for letter, template in zip(LETTERS, self.choices, strict=False)
+            if template.id == self.text.sql_template
         )
 
 
@@ -55,38 +55,35 @@ async def back_check(
     params: BackCheck,
     ask: Ask,
 ) -> Drafts[TextTemplate]:
-    """Keep the texts from which the model finds their SQL template among its likest neighbours.
+    """Keep the texts for which the model picks their SQL template among the most similar ones.
 
-    With a single template there is nothing to tell it from: its texts are dropped as `unchecked`.
+    Drop reasons: `misread` (another template was picked), `no_verdict` (the reply did not parse), `unchecked`
+    (there is no other template to choose from).
     """
-    queries = {each.id: read_template(each.sql, schema) for each in sql_templates}
-    templates = {each.id: each for each in sql_templates}
-    rivals = {name: find_rivals(name, queries, params.choices - 1) for name in queries}
-    checks = {
-        text.id: [
-            show_choices(text, templates, rivals[text.sql_template], params.seed, turn)
-            for turn in range(params.orders)
-        ]
+    queries = {template.id: read_template(template.sql, schema) for template in sql_templates}
+    templates = {template.id: template for template in sql_templates}
+    distractors = {name: find_distractors(name, queries, params.choices - 1) for name in queries}
+    requests = [
+        order_choices(text, templates, distractors[text.sql_template], params.seed, turn)
         for text in text_templates
-        if rivals[text.sql_template]
-    }
-    asked = [check for each in checks.values() for check in each]
-    answers: defaultdict[str, list[Answer[str]]] = defaultdict(list)
-    for check, answer in zip(
-        asked, await asyncio.gather(*(_ask_about(each, schema, ask) for each in asked)), strict=True
-    ):
-        answers[check.text.id].append(answer)
-    outcomes = [_judge(text, checks.get(text.id, []), answers[text.id]) for text in text_templates]
+        if distractors[text.sql_template]
+        for turn in range(params.orders)
+    ]
+    answers = await asyncio.gather(*(_ask_template(request, schema, ask) for request in requests))
+    replies: defaultdict[str, list[tuple[BackCheckRequest, Answer[str]]]] = defaultdict(list)
+    for request, answer in zip(requests, answers, strict=True):
+        replies[request.text.id].append((request, answer))
+    outcomes = [_evaluate_replies(text, replies[text.id]) for text in text_templates]
     return Drafts(
-        [each for each in outcomes if isinstance(each, TextTemplate)],
-        [each for each in outcomes if isinstance(each, Dropped)],
+        [outcome for outcome in outcomes if isinstance(outcome, TextTemplate)],
+        [outcome for outcome in outcomes if isinstance(outcome, Dropped)],
     )
 
 
-def find_rivals(name: str, queries: Mapping[str, Query], count: int) -> list[str]:
-    """Find the templates most like one: by shared columns and joins, ties by id.
+def find_distractors(name: str, queries: Mapping[str, Query], count: int) -> list[str]:
+    """Find the templates most similar to one, by shared columns and joins; ties by id.
 
-    Those with the same placeholders come first: from the others, the text's placeholders tell it already.
+    Templates with the same placeholders come first, since a text's placeholders rule out all others.
     """
     own = queries[name]
     features = _features(own)
@@ -95,29 +92,29 @@ def find_rivals(name: str, queries: Mapping[str, Query], count: int) -> list[str
         query = queries[other]
         return (query.placeholders != own.placeholders, -_overlap(features, _features(query)), other)
 
-    return sorted((each for each in queries if each != name), key=rank)[:count]
+    return sorted((candidate for candidate in queries if candidate != name), key=rank)[:count]
 
 
-def show_choices(
-    text: TextTemplate, templates: Mapping[str, SqlTemplate], rivals: Sequence[str], seed: int, turn: int
-) -> Check:
-    """Put the right template among its rivals in a seeded order; the second turn reverses it."""
-    order = sorted([text.sql_template, *rivals], key=lambda each: make_id(seed, text.id, each))
-    return Check(text, tuple(templates[each] for each in (order if turn == 0 else order[::-1])))
+def order_choices(
+    text: TextTemplate, templates: Mapping[str, SqlTemplate], distractors: Sequence[str], seed: int, turn: int
+) -> BackCheckRequest:
+    """Put the right template and its distractors into a seeded order; the second turn reverses it."""
+    order = sorted([text.sql_template, *distractors], key=lambda name: make_id(seed, text.id, name))
+    return BackCheckRequest(text, tuple(templates[name] for name in (order if turn == 0 else order[::-1])))
 
 
-async def _ask_about(check: Check, schema: Sequence[Column], ask: Ask) -> Answer[str]:
-    letters = LETTERS[: len(check.shown)]
-    tables = sorted({table for each in check.shown for table in each.tables})
+async def _ask_template(request: BackCheckRequest, schema: Sequence[Column], ask: Ask) -> Answer[str]:
+    letters = LETTERS[: len(request.choices)]
+    tables = sorted({table for template in request.choices for table in template.tables})
     return await ask(
         "back_check",
         {
-            "text": check.text.text,
+            "text": request.text.text,
             "tables": [{"name": t, "columns": [c.name for c in schema if c.table == t]} for t in tables],
-            "choices": list(zip(letters, (each.sql for each in check.shown), strict=True)),
+            "choices": list(zip(letters, (template.sql for template in request.choices), strict=True)),
         },
         role="judge",
-        row=check.text.id,
+        row=request.text.id,
         parse=lambda text: parse_letter(text, letters),
         grammar=f"root ::= [{letters}]",
         max_tokens=4,
@@ -125,42 +122,42 @@ async def _ask_about(check: Check, schema: Sequence[Column], ask: Ask) -> Answer
 
 
 def parse_letter(text: str, letters: str) -> str:
-    """Read one letter, strictly. Raises Unparsed."""
+    """Parse a reply that must be one of the letters. Raises Unparsed."""
     letter = text.strip().rstrip(".)").upper()
     if len(letter) != 1 or letter not in letters:
         raise Unparsed(f"no_letter: none of {letters}")
     return letter
 
 
-def _judge(
-    text: TextTemplate, checks: Sequence[Check], answers: Sequence[Answer[str]]
+def _evaluate_replies(
+    text: TextTemplate, replies: Sequence[tuple[BackCheckRequest, Answer[str]]]
 ) -> TextTemplate | Dropped:
-    calls = tuple(Origin("call", each.call) for each in answers)
+    calls = tuple(Origin("call", answer.call) for _, answer in replies)
     origin = (
         Origin("row", f"text_templates#{text.id}"),
         Origin("row", f"sql_templates#{text.sql_template}"),
         *calls,
     )
-    if not checks:
+    if not replies:
         return Dropped(text.id, "unchecked", "there is no other SQL template to tell it from", origin)
-    for check, answer in zip(checks, answers, strict=True):
+    for request, answer in replies:
         if answer.value is None:
             return Dropped(text.id, "no_verdict", answer.text, origin)
-        if answer.value != check.right:
-            guess = check.shown[LETTERS.index(answer.value)].sql
+        if answer.value != request.answer:
+            guess = request.choices[LETTERS.index(answer.value)].sql
             return Dropped(text.id, "misread", f"{text.text} -- was read as: {guess}", origin)
     return TextTemplate(text.id, text.sql_template, text.criterion, text.text, origin)
 
 
 def _features(query: Query) -> frozenset[tuple[str, ...]]:
     return frozenset(
-        [("asked", each) for each in query.projection]
-        + [("given", each) for each in query.placeholders]
+        [("asked", column) for column in query.projection]
+        + [("given", column) for column in query.placeholders]
         + [("join", *pair) for pair in query.joins]
-        + [("table", each) for each in query.tables]
+        + [("table", table) for table in query.tables]
     )
 
 
 def _overlap(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -> float:
-    """Jaccard similarity, 0 to 1."""
+    """Compute the Jaccard similarity, 0 to 1."""
     return round(len(one & other) / len(one | other), 6)

@@ -1,4 +1,4 @@
-"""Stage: the questions with an equal number of texts per semantic group and criterion."""
+"""Stage: pair every semantic group with equally many texts of each criterion (the balanced set)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin
 from tasks.artifacts.spool import Spool
-from tasks.grammar.construct.pairs import group_texts, pair
+from tasks.grammar.construct.pairs import group_texts, make_question
 from tasks.grammar.rows import Group, Question, TextTemplate
 
 
@@ -19,28 +19,26 @@ class Balanced(BaseModel):
 
     criteria: tuple[str, ...] = Field(min_length=1)
     texts: int = Field(default=1, ge=1)
-    """Texts per group and criterion: the same number everywhere, so that criteria can be compared."""
+    """Texts per group and criterion; the same number everywhere, so that criteria can be compared."""
 
 
 def balanced(back_check: list[TextTemplate], fill_in: Iterable[Group], params: Balanced) -> Drafts[Question]:
-    """Pair every group with equally many texts of each criterion; groups that have too few are dropped.
+    """Pair every group with the same number of texts of each criterion; drop groups with too few texts.
 
-    Groups are streamed: there may be more of them, and of the questions, than memory holds.
+    Groups and questions are streamed, since there may be more of them than memory holds.
     """
     texts = group_texts(back_check)
     rows: Spool[Question] = Spool()
     dropped: Spool[Dropped] = Spool()
     for group in fill_in:
-        own = texts.get(group.sql_template, {})
-        short = {
-            name: len(own.get(name, [])) for name in params.criteria if len(own.get(name, [])) < params.texts
-        }
-        if short:
-            missing = ", ".join(f"{count} {name}" for name, count in short.items())
+        candidates = texts.get(group.sql_template, {})
+        counts = {criterion: len(candidates.get(criterion, [])) for criterion in params.criteria}
+        if too_few := {criterion: count for criterion, count in counts.items() if count < params.texts}:
+            missing = ", ".join(f"{count} {criterion}" for criterion, count in too_few.items())
             origin = (Origin("row", f"fill_in#{group.id}"),)
             dropped.add(Dropped(group.id, "too_few_texts", f"has {missing}, needs {params.texts}", origin))
             continue
-        for name in params.criteria:
-            for text in own[name][: params.texts]:
-                rows.add(pair(text, group))
+        for criterion in params.criteria:
+            for text in candidates[criterion][: params.texts]:
+                rows.add(make_question(text, group))
     return Drafts(rows, dropped)

@@ -1,4 +1,4 @@
-"""Stage: values from the database into the placeholders, each combination with its answer (section 4.2)."""
+"""Stage: fill the placeholders of SQL templates with values from the database (section 4.2)."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ class FillIn(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     cap: int | None = Field(default=None, ge=1)
-    """Most groups per SQL template: a sample that the seed draws; null = all."""
+    """Maximum number of groups per SQL template, sampled by seed; null = all."""
     single_answer: bool = True
-    """Only combinations with one distinct answer row."""
+    """Keep only combinations with one distinct answer row."""
     seed: int = 0
     limits: Limits = Limits()
-    """For the one query of each template."""
+    """Limits of the one query per template."""
 
 
 @dataclass(frozen=True)
 class Combination:
-    """Values for a query's placeholders, in their order, with the distinct rows that answer it, sorted."""
+    """Values for a query's placeholders, in their order, with the distinct answer rows, sorted."""
 
     values: tuple[Value, ...]
     rows: tuple[tuple[Value, ...], ...]
@@ -55,9 +55,10 @@ def fill_in(
     """Fill every SQL template with every combination of values that has an answer (GRAMMAR, section 4.2).
 
     One query per template yields the same as the Cartesian product of each placeholder's distinct
-    values, filtered for non-empty answers. What is left out is counted per template and reason.
+    values, filtered for non-empty answers. Combinations that are left out are counted per template and
+    reason.
 
-    Raises StageFailed where a query passes its time: which ones do depends on the machine and its load.
+    Raises StageFailed if a query exceeds its time limit, since that depends on the machine and its load.
     """
     groups: Spool[Group] = Spool()
     dropped: list[Dropped] = []
@@ -76,17 +77,20 @@ def fill_template(
     params: FillIn,
     groups: Spool[Group],
 ) -> list[Dropped]:
-    """Fill one SQL template into `groups`; give what is left out. Memory is bounded by cap and spool."""
+    """Append one SQL template's groups to `groups`; return a drop per reason.
+
+    Memory is bounded by the cap and the spool.
+    """
     left_out: Counter[str] = Counter()
     before = len(groups)
-    usable = _sift(read_combinations(query, schema, database), params, left_out)
+    usable = _filter_combinations(read_combinations(query, schema, database), params, left_out)
     writer = GroupWriter(template, query)
     try:
         with groups.together():
-            for each in _choose(usable, template, params, left_out):
-                groups.add(writer.write(each))
+            for combination in _sample_combinations(usable, template, params, left_out):
+                groups.add(writer.write(combination))
     except SqlTimeout as error:
-        # How far a query comes in its time depends on the machine: to drop it would change the bytes.
+        # Whether a query ends in time depends on the machine, so dropping it would change the bytes.
         raise StageFailed(
             f"the query of SQL template {template.id} did not end within "
             f"{database.limits.timeout_s:g} s of work ({template.sql}); raise "
@@ -104,18 +108,21 @@ def fill_template(
 def read_combinations(
     query: Query, schema: Sequence[Column], database: SafeDatabase
 ) -> Iterator[Combination]:
-    """Stream every combination of values with its answer, in one order on all engines; raises SqlError."""
+    """Stream every combination of values with its answer, in the same order on all engines.
+
+    Raises SqlError.
+    """
     count = len(query.placeholders)
     sql = translate(write_combinations(query), database.dialect, schema)
     stream = (row for batch in database.stream(sql) for row in batch)
-    # The type is part of what is grouped by: 1 and 1.0 and '1' are written as different literals.
-    for _, rows in groupby(stream, key=lambda row: [(type(each), each) for each in row[:count]]):
+    # Group by type as well: 1, 1.0 and '1' are written as different literals.
+    for _, rows in groupby(stream, key=lambda row: [(type(value), value) for value in row[:count]]):
         found = list(rows)
         yield Combination(found[0][:count], tuple(row[count:] for row in found))
 
 
 class GroupWriter:
-    """Writes the combinations of one template down as semantic groups."""
+    """Write the combinations of one template as semantic groups."""
 
     def __init__(self, template: SqlTemplate, query: Query) -> None:
         self._template = template
@@ -124,60 +131,60 @@ class GroupWriter:
         self._origin = (Origin("row", f"sql_templates#{template.id}"),)
 
     def write(self, combination: Combination) -> Group:
-        """Write one: its filled SQL, its answer, its id. None of its values is NULL."""
+        """Make the group of a combination without NULL values: filled SQL, answer and id."""
         sql = self._sql.write([value for value in combination.values if value is not None])
         fillings = zip(self._placeholders, combination.values, strict=True)
         return Group(
             id=make_id("group", sql),
             sql_template=self._template.id,
             sql=sql,
-            fillings=tuple(Filling(name, say_value(value)) for name, value in fillings),
-            answer="; ".join(", ".join(say_value(cell) for cell in row) for row in combination.rows),
+            fillings=tuple(Filling(name, format_value(value)) for name, value in fillings),
+            answer="; ".join(", ".join(format_value(cell) for cell in row) for row in combination.rows),
             answer_rows=ROWS_JSON.encode(combination.rows),
             origin=self._origin,
         )
 
 
-def say_value(value: Value) -> str:
-    """Write a value as people read it: 2.0 is 2, other fractions have at most ten digits."""
+def format_value(value: Value) -> str:
+    """Format a value for reading: 2.0 as 2, other floats with at most ten significant digits."""
     return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
-def _sift(
+def _filter_combinations(
     combinations: Iterable[Combination], params: FillIn, left_out: Counter[str]
 ) -> Iterator[Combination]:
-    for each in combinations:
-        if not all(fits_text(value) for value in each.values):
+    for combination in combinations:
+        if not all(fits_text(value) for value in combination.values):
             left_out["unfit_value"] += 1
-        elif any(cell is None or cell == "" for row in each.rows for cell in row):
+        elif any(cell is None or cell == "" for row in combination.rows for cell in row):
             left_out["empty_answer"] += 1
-        elif params.single_answer and len(each.rows) > 1:
+        elif params.single_answer and len(combination.rows) > 1:
             left_out["several_answers"] += 1
         else:
-            yield each
+            yield combination
 
 
 def fits_text(value: Value) -> bool:
-    """Tell whether a value can stand in a sentence: not empty, printable, and without brackets."""
+    """Return whether a value can be inserted into a sentence: not empty, printable, without brackets."""
     text = "" if value is None else str(value)
     return bool(text.strip()) and text.isprintable() and not set(text) & set("[]")
 
 
-def _choose(
+def _sample_combinations(
     usable: Iterator[Combination], template: SqlTemplate, params: FillIn, left_out: Counter[str]
 ) -> Iterable[Combination]:
-    """Take all, or under a cap those whose values hash lowest: no matter in which order they come."""
+    """Keep all, or under a cap those whose values hash lowest, whatever order they arrive in."""
     if params.cap is None:
         return usable
     kept: list[tuple[int, int, Combination]] = []
-    for number, each in enumerate(usable):
-        rank = -int(make_id(params.seed, template.id, each.values), 16)
+    for number, combination in enumerate(usable):
+        rank = -int(make_id(params.seed, template.id, combination.values), 16)
         if len(kept) < params.cap:
-            heapq.heappush(kept, (rank, number, each))
+            heapq.heappush(kept, (rank, number, combination))
         else:
-            heapq.heappushpop(kept, (rank, number, each))
+            heapq.heappushpop(kept, (rank, number, combination))
             left_out["over_cap"] += 1
-    return [each for _, _, each in sorted(kept, key=lambda entry: (-entry[0], entry[1]))]
+    return [combination for _, _, combination in sorted(kept, key=lambda entry: (-entry[0], entry[1]))]
 
 
 def _drop(template: SqlTemplate, reason: str, detail: str) -> Dropped:

@@ -1,4 +1,4 @@
-"""Words for tables and columns, made from their names by code."""
+"""Turn identifiers of tables and columns into English words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ UNITS = frozenset(
 NAMES = frozenset(["name", "title", "label"])
 LOOSE = frozenset(["number", "date", "year", "time", "count"])
 WEAK = LOOSE | {"type", "code", "day", "month", "model"}
-"""Words that say little without the thing they belong to."""
+"""Words that mean little without the thing they belong to."""
+
+IDENTIFYING = frozenset(["name", "title", "number", "label", "surname", "email"])
+"""Last words of columns that identify a row."""
 
 
 def split_words(name: str) -> list[str]:
@@ -27,26 +30,27 @@ def split_words(name: str) -> list[str]:
 
 
 def name_column(column: str) -> str:
-    """Say a `table.column` in words, without the table's own name: airlines.airline_name is name."""
+    """Name a `table.column` in words, without the table's own name: airlines.airline_name is name."""
     table, _, name = column.rpartition(".")
-    words, own = split_words(name), name_table(table).split()
-    return " ".join(words[len(own) :] if words[: len(own)] == own and len(words) > len(own) else words)
+    words, prefix = split_words(name), name_table(table).split()
+    starts_with_table = words[: len(prefix)] == prefix and len(words) > len(prefix)
+    return " ".join(words[len(prefix) :] if starts_with_table else words)
 
 
-def say_column(column: str) -> str:
-    """Say a `table.column` in a sentence: altitude_feet is altitude in feet."""
+def name_column_with_unit(column: str) -> str:
+    """Name a `table.column` for use in a sentence: altitude_feet is altitude in feet."""
     words = name_column(column).split()
     return " ".join([*words[:-1], "in", words[-1]] if len(words) > 1 and words[-1] in UNITS else words)
 
 
 def name_table(table: str) -> str:
-    """Say what one row of a table is."""
+    """Name what one row of a table is: `film_genres` is film genre."""
     words = split_words(table)
     return " ".join([*words[:-1], make_singular(words[-1])]) if words else table
 
 
 def make_singular(word: str) -> str:
-    """Give the singular of an English word, as names of tables have it."""
+    """Return the singular of an English noun, good enough for table names."""
     if word in SINGULARS:
         return SINGULARS[word]
     if word.endswith("ies") and len(word) > 4:
@@ -56,18 +60,23 @@ def make_singular(word: str) -> str:
     return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
 
 
-def name_relation(keys: Sequence[Column]) -> list[str]:
-    """Give the words by which a relation differs from another one between the same tables.
+def is_identifying(column: Column) -> bool:
+    """Return whether a column's last word is that of a name: flight_number, but not number_of_engines."""
+    return split_words(column.name)[-1] in IDENTIFYING
 
-    keys: the foreign key that holds two tables together, or the two keys of a link table.
+
+def name_relation(keys: Sequence[Column]) -> list[str]:
+    """Return the words that distinguish a relation from others between the same tables.
+
+    keys: the foreign key that joins two tables, or the two keys of a link table.
     `flights.origin_airport` -> airports gives origin; films - film_directors - people gives director.
     """
     if len(keys) == 1:
         words = split_words(keys[0].name)
     else:
-        words = [make_singular(each) for each in split_words(keys[0].table)]
+        words = [make_singular(word) for word in split_words(keys[0].table)]
     ends = {
-        make_singular(each) for key in keys for each in split_words((key.references or "").rpartition(".")[0])
+        make_singular(word) for key in keys for word in split_words((key.references or "").rpartition(".")[0])
     }
     ends |= {word for key in keys for word in split_words((key.references or "").rpartition(".")[2])}
     return [word for word in words if make_singular(word) not in ends | KEY_WORDS]

@@ -1,4 +1,4 @@
-"""Questions out of texts and groups: each text of a SQL template filled with each group's values."""
+"""Make questions from text templates and semantic groups that share a SQL template."""
 
 from __future__ import annotations
 
@@ -10,17 +10,15 @@ from tasks.grammar.rows import Group, Question, TextTemplate
 
 
 def group_texts(texts: Iterable[TextTemplate]) -> dict[str, dict[str, list[TextTemplate]]]:
-    """Sort texts by SQL template and criterion; in each, by id."""
-    sorted_texts: defaultdict[str, defaultdict[str, list[TextTemplate]]] = defaultdict(
-        lambda: defaultdict(list)
-    )
-    for text in sorted(texts, key=lambda each: each.id):
-        sorted_texts[text.sql_template][text.criterion].append(text)
-    return {template: dict(texts) for template, texts in sorted_texts.items()}
+    """Group texts by SQL template, then by criterion; sorted by id within each."""
+    grouped: defaultdict[str, defaultdict[str, list[TextTemplate]]] = defaultdict(lambda: defaultdict(list))
+    for text in sorted(texts, key=lambda template: template.id):
+        grouped[text.sql_template][text.criterion].append(text)
+    return {template: dict(by_criterion) for template, by_criterion in grouped.items()}
 
 
-def pair(text: TextTemplate, group: Group) -> Question:
-    """Fill a text with a group's values."""
+def make_question(text: TextTemplate, group: Group) -> Question:
+    """Make a question by filling a text with a group's values."""
     return Question(
         id=make_id("question", text.id, group.id),
         group=group.id,
@@ -36,7 +34,7 @@ def pair(text: TextTemplate, group: Group) -> Question:
 
 
 def fill_text(text: str, group: Group) -> str:
-    """Put a group's values where its placeholders stand. No value holds brackets, so one pass is enough."""
+    """Replace a text's placeholders by a group's values. No value holds brackets, so one pass is enough."""
     for filling in group.fillings:
         text = text.replace(f"[{filling.placeholder}]", filling.value)
     return text

@@ -1,4 +1,4 @@
-"""Stage: the schema that templates are written from. Reflection only: no row leaves the database here."""
+"""Stage: reflect the database's schema, from which templates are written. No row is read."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tasks.databases.reflection import reflect
 
 
 def schema(database: DatabaseEntry) -> Drafts[Column]:
-    """Describe every table's columns, types and keys.
+    """List every table's columns, with types and keys.
 
-    Raises BadInput where the database cannot be opened, or a server's columns are not those of its record.
+    Raises BadInput if the database cannot be opened, or a server's columns differ from its recorded content.
     """
     columns = reflect(database)
     check_columns(database, columns)

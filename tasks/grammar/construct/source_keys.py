@@ -1,4 +1,4 @@
-"""The twins of all filled queries of a template at once: the keys of the rows that each stands on."""
+"""Find, for all groups of a SQL template at once, the keys of the rows that their answers come from."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from tasks.grammar.construct.queries import FilledSql, Query, write_combinations
 def read_keys(
     query: Query, table: str, schema: Sequence[Column], safe: SafeDatabase
 ) -> Iterator[tuple[str, list[tuple[Value, ...]]]]:
-    """Give each group of a SQL template with the keys of the rows of one table that it stands on.
+    """Yield each group of a SQL template with the primary keys of its source rows in one table.
 
-    One statement yields all groups, as in the fill-in. A group is named by its id, the hash of its
-    filled SQL. Raises SqlError.
+    One statement yields all groups, as in the fill-in. A group is identified by the hash of its filled SQL.
+    Raises SqlError.
     """
     primary = [column.id for column in schema if column.table == table and column.primary_key]
-    twin = Query(tuple(primary), query.joins, query.placeholders)
-    sql = translate(write_combinations(twin), safe.dialect, schema)
+    source_query = Query(tuple(primary), query.joins, query.placeholders)
+    sql = translate(write_combinations(source_query), safe.dialect, schema)
     filled, count = FilledSql(query), len(query.placeholders)
     stream = (row for batch in safe.stream(sql) for row in batch)
-    for _, rows in groupby(stream, key=lambda row: [(type(each), each) for each in row[:count]]):
+    for _, rows in groupby(stream, key=lambda row: [(type(value), value) for value in row[:count]]):
         found = list(rows)
         values = [value for value in found[0][:count] if value is not None]
         yield make_id("group", filled.write(values)), [row[count:] for row in found]

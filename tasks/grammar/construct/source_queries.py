@@ -1,6 +1,7 @@
-"""The twin of a filled query: the same joins and the same values, but it selects the source rows.
+"""Find the database rows behind a filled query's answer.
 
-The twin says which rows an answer comes from. It never supplies the answer.
+The source query of a filled query has the same joins and values but selects the source rows. It tells which
+rows an answer comes from; it never supplies the answer.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from tasks.grammar.construct.sql_rules import BrokenRule, parse_select
 
 @dataclass(frozen=True)
 class SourceRow:
-    """A row of the database. key: what names it: its primary key, or all of it in a table without one."""
+    """A row of the database. key: its primary key, or all cells where the table has no primary key."""
 
     table: str
     key: tuple[tuple[str, Value], ...]
@@ -28,79 +29,87 @@ class SourceRow:
 
 
 @dataclass(frozen=True)
-class Sources:
-    """The rows behind an answer, link tables included, sorted; and the answer that they give."""
+class AnswerSources:
+    """The rows behind an answer, link tables included, sorted; and the answer computed from them."""
 
     rows: tuple[SourceRow, ...]
     answer: tuple[tuple[Value, ...], ...]
-    """The distinct combinations of the cells that the query projects, sorted: to be compared, not used."""
+    """The distinct combinations of projected cells, sorted; only for comparison with the recorded answer."""
 
 
-def write_twin(sql: str, columns: Sequence[Column]) -> tuple[str, list[tuple[str, str]], list[int]]:
-    """Write a filled query's twin in canonical SQL.
+def write_source_query(sql: str, columns: Sequence[Column]) -> tuple[str, list[tuple[str, str]], list[int]]:
+    """Write a filled query's source query in canonical SQL.
 
-    Gives the twin, what it selects as (table, column), and the places in it of what the query projects.
-    Every column of every table is selected: the key to name a row by, the others to show it.
-    Raises BrokenRule where the text is no query of ours.
+    Returns the SQL, the selected columns as (table, column), and the positions among them of the columns
+    that the filled query projects. Every column of every table is selected: the key to identify a row, the
+    others to display it. Raises BrokenRule if `sql` is not a query as GRAMMAR builds them.
     """
     select = parse_select(sql)
-    own = {each.table.lower(): each.table for each in columns}
-    names = {each.alias_or_name: own[each.name.lower()] for each in select.find_all(exp.Table)}
-    wanted = [
-        (alias, each)
-        for alias, table in sorted(names.items())
-        for each in sorted(columns, key=lambda column: (not column.primary_key, column.name))
-        if each.table == table
+    spelling = {column.table.lower(): column.table for column in columns}
+    tables = {node.alias_or_name: spelling[node.name.lower()] for node in select.find_all(exp.Table)}
+    keys_first = sorted(columns, key=lambda column: (not column.primary_key, column.name))
+    selected = [
+        (alias, column)
+        for alias, table in sorted(tables.items())
+        for column in keys_first
+        if column.table == table
     ]
-    places = {(alias.lower(), each.name.lower()): place for place, (alias, each) in enumerate(wanted)}
-    projected = [places[_read_column(each, names, columns)] for each in select.expressions]
-    twin = select.copy()
-    twin.set(
+    positions = {(alias.lower(), column.name.lower()): n for n, (alias, column) in enumerate(selected)}
+    projected = [positions[_read_column(expression, tables, columns)] for expression in select.expressions]
+    source_query = select.copy()
+    source_query.set(
         "expressions",
-        [exp.column(quote_name(each.name), table=quote_name(alias)) for alias, each in wanted],
+        [exp.column(quote_name(column.name), table=quote_name(alias)) for alias, column in selected],
     )
-    return twin.sql(dialect=DIALECT), [(names[alias], each.name) for alias, each in wanted], projected
+    return (
+        source_query.sql(dialect=DIALECT),
+        [(tables[alias], column.name) for alias, column in selected],
+        projected,
+    )
 
 
-def find_sources(sql: str, columns: Sequence[Column], database: SafeDatabase) -> Sources:
-    """Find the rows that a filled query's answer comes from; raises SqlError, BrokenRule.
+def find_sources(sql: str, columns: Sequence[Column], database: SafeDatabase) -> AnswerSources:
+    """Find the rows that a filled query's answer comes from.
 
-    Memory grows with the number of rows found.
+    Memory grows with the number of rows found. Raises SqlError, and BrokenRule if `sql` is not a query as
+    GRAMMAR builds them.
     """
-    twin, selected, projected = write_twin(sql, columns)
+    source_query, selected, projected = write_source_query(sql, columns)
     keys = {
-        table: [each for each in columns if each.table == table and each.primary_key] for table, _ in selected
+        table: [column for column in columns if column.table == table and column.primary_key]
+        for table, _ in selected
     }
     found: dict[tuple[str, tuple[tuple[str, Value], ...]], SourceRow] = {}
     answer: set[tuple[Value, ...]] = set()
-    for batch in database.stream(translate(twin, database.dialect, columns)):
+    for batch in database.stream(translate(source_query, database.dialect, columns)):
         for row in batch:
-            answer.add(tuple(row[place] for place in projected))
+            answer.add(tuple(row[position] for position in projected))
             for table in keys:
                 cells = tuple(
-                    (name, cell) for (own, name), cell in zip(selected, row, strict=True) if own == table
+                    (name, cell) for (owner, name), cell in zip(selected, row, strict=True) if owner == table
                 )
-                names = {each.name for each in keys[table]}
-                key = tuple(cell for cell in cells if cell[0] in names) or cells
+                key_names = {column.name for column in keys[table]}
+                key = tuple(cell for cell in cells if cell[0] in key_names) or cells
                 found[table, key] = SourceRow(table, key, cells)
-    rows = sorted(found.values(), key=lambda each: (each.table, [_order(cell) for _, cell in each.key]))
-    return Sources(tuple(rows), tuple(sorted(answer, key=lambda row: [_order(cell) for cell in row])))
+    rows = sorted(found.values(), key=lambda row: (row.table, [_sort_key(cell) for _, cell in row.key]))
+    answer_rows = sorted(answer, key=lambda row: [_sort_key(cell) for cell in row])
+    return AnswerSources(tuple(rows), tuple(answer_rows))
 
 
-def _read_column(node: exp.Expr, names: dict[str, str], columns: Sequence[Column]) -> tuple[str, str]:
-    """Give a projected column as (name of its table in the query, its name), in lower case."""
+def _read_column(node: exp.Expr, tables: dict[str, str], columns: Sequence[Column]) -> tuple[str, str]:
+    """Return a projected column as (its table's alias in the query, its name), in lower case."""
     column = node.unalias()
     if not isinstance(column, exp.Column):
         raise BrokenRule("constant", column.sql(dialect=DIALECT))
     name = column.name.lower()
-    held = {each.table for each in columns if each.name.lower() == name}
-    for alias, table in names.items():
-        if column.table.lower() == alias.lower() or (not column.table and table in held):
+    owners = {column.table for column in columns if column.name.lower() == name}
+    for alias, table in tables.items():
+        if column.table.lower() == alias.lower() or (not column.table and table in owners):
             return alias.lower(), name
     raise BrokenRule("unknown_name", column.sql(dialect=DIALECT))
 
 
-def _order(value: Value) -> tuple[int, float, str]:
+def _sort_key(value: Value) -> tuple[int, float, str]:
     if value is None:
         return (0, 0, "")
     return (2, 0, value) if isinstance(value, str) else (1, value, "")

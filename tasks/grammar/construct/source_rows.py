@@ -1,4 +1,4 @@
-"""What a semantic group comes from beyond the artifacts: rows of its database, and what those came from."""
+"""Trace a semantic group to the database rows behind it, and to the raw rows that those were made from."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from tasks.lineage.records import StageFact
 
 LIMITS = Limits(timeout_s=60, memory_mb=512, bytes=50_000_000)
 FindRaw = Callable[[str, str, Mapping[str, Any]], Sequence[Finding]]
-"""(path of a database file, table, a row's cells) -> the raw rows that it was made from, as far as known."""
+"""(database file's path, table, a row's cells) -> the raw rows that the row was made from, if known."""
 
 
 @dataclass
-class SourceRows:
-    """A tracer for the rows of `grammar.fill_in`; databases stay open until `close`.
+class SourceRowTracer:
+    """Lineage tracer for the rows of `grammar.fill_in`; databases stay open until `close`.
 
-    root: the folder that paths are relative to; entries: name -> the database as params.yaml has it.
+    root: the folder that paths are relative to. entries: name -> the database's entry in params.yaml.
     """
 
     root: Path
@@ -41,31 +41,34 @@ class SourceRows:
     def __call__(self, stage: StageFact, record: Mapping[str, Any]) -> list[Finding]:
         """Find the source rows of a group.
 
-        Raises BadInput where there are none, or where they no longer give the group's answer; DatabaseGone
-        and SqlError where the database cannot be asked.
+        Raises BadInput if there are none, or if they no longer give the group's answer; DatabaseGone and
+        SqlError if the database cannot be queried.
         """
-        if "answer_rows" not in record:  # a row of what was dropped has no query of its own
+        if "answer_rows" not in record:  # dropped rows have no query of their own
             return []
         database, columns, path = self._find_database(stage)
         try:
             found = find_sources(record["sql"], columns, database)
         except BrokenRule as error:
-            raise BadInput(path, f"its query is no query of ours: {error}") from error
+            raise BadInput(path, f"the group's query is not one that GRAMMAR builds: {error}") from error
         if not found.rows:
-            raise BadInput(path, "has no row that answers the query now", hint="benchloom run")
+            raise BadInput(path, "no longer has a row that answers the query", hint="benchloom run")
         if {tuple(row) for row in json.loads(record["answer_rows"])} != set(found.answer):
-            raise BadInput(path, "gives another answer to the query now", hint="benchloom run")
-        recorded = any(each.path == path for each in stage.deps)
-        return [self._describe(each, path, recorded) for each in found.rows]
+            raise BadInput(path, "now gives another answer to the query", hint="benchloom run")
+        recorded = any(dependency.path == path for dependency in stage.deps)
+        return [self._describe(row, path, recorded) for row in found.rows]
 
     def close(self) -> None:
-        """End the processes that read the databases."""
+        """Close all databases."""
         self._exits.close()
         self._open.clear()
 
     def _find_database(self, stage: StageFact) -> tuple[SafeDatabase, list[Column], str]:
         if stage.key not in self._open:
-            schema = next((each.path for each in stage.deps if each.path.endswith("/schema.parquet")), None)
+            schema = next(
+                (dependency.path for dependency in stage.deps if dependency.path.endswith("/schema.parquet")),
+                None,
+            )
             if schema is None:
                 raise BadInput(stage.name, "reads no schema.parquet")
             entry = self.entries(stage.key)

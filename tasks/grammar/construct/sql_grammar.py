@@ -1,12 +1,12 @@
-"""A GBNF grammar that lets a model write exactly the SQL templates that a wish allows."""
+"""Write a GBNF grammar that accepts exactly the SQL templates that a request allows."""
 
 from __future__ import annotations
 
 import json
 
-from tasks.grammar.construct.template_requests import Wish, list_templates
+from tasks.grammar.construct.template_requests import TemplateRequest, list_templates
 
 
-def write_sql_grammar(wish: Wish) -> str:
-    """Write the grammar: the choice of columns is the model's, all else is fixed."""
-    return "root ::= " + " | ".join(json.dumps(sql, ensure_ascii=False) for sql in list_templates(wish))
+def write_sql_grammar(request: TemplateRequest) -> str:
+    """Write the grammar: the model chooses the columns, everything else is fixed."""
+    return "root ::= " + " | ".join(json.dumps(sql, ensure_ascii=False) for sql in list_templates(request))

@@ -1,18 +1,18 @@
-"""The rules that a SQL template must keep (section 4.1, appendix D), each with the word it is dropped under.
+"""Rules for SQL templates (section 4.1, appendix D), with the drop reason for breaking each.
 
-unreadable         not one SQL statement
-not_select         the statement is no plain SELECT
-other_operator     more than select, project and join: aggregates, functions, OR, comparisons other than =
-star               `*` in place of columns
-unknown_name       a table or column that the schema does not have, or that is ambiguous
-not_descriptive    a key or another column that nobody asks about
-no_placeholder     nothing is left open
-constant           a value stands where a placeholder belongs
-wrong_placeholder  a placeholder that is not the column it is compared with
-unfit_placeholder  a measurement cannot be what something is looked up by
-answer_given       it asks for what it was given
-unconnected        tables that their keys do not connect
-idle_table         a joined table at the edge that takes no part in the question
+unreadable         it is not one SQL statement
+not_select         the statement is not a plain SELECT
+other_operator     it uses more than select, project and join: aggregates, functions, OR, comparisons but =
+star               it selects `*`
+unknown_name       it names a table or column that the schema does not have, or that is ambiguous
+not_descriptive    it asks about a key or another column that nobody asks about
+no_placeholder     it has no placeholder
+constant           it has a value in the place of a placeholder
+wrong_placeholder  a placeholder differs from the column it is compared with
+unfit_placeholder  a placeholder is a measurement, by which nothing can be looked up
+answer_given       it asks for a column that it is given
+unconnected        its tables are not connected by foreign keys
+idle_table         a joined table at the edge contributes nothing to the question
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SHAPE = (exp.Select, exp.From, exp.Join, exp.Where, exp.And, exp.EQ, exp.Column,
 
 
 class BrokenRule(ValueError):
-    """A SQL template breaks a rule: `reason` is its word, the message says where."""
+    """A SQL template breaks a rule. `reason`: the drop reason; the message: where."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)
@@ -41,17 +41,17 @@ class BrokenRule(ValueError):
 
 
 def read_template(sql: str, columns: Sequence[Column]) -> Query:
-    """Parse a SQL template and hold it against every rule. Raises BrokenRule."""
+    """Parse a SQL template and check it against every rule. Raises BrokenRule."""
     select = parse_select(sql)
-    query = _read_query(select, {each.id: each for each in columns})
+    query = _read_query(select, {column.id: column for column in columns})
     check_question(query, columns)
     return query
 
 
 def parse_select(sql: str) -> exp.Select:
-    """Parse one SELECT made of nothing but select, project and join. Raises BrokenRule."""
+    """Parse one SELECT that uses only select, project and join. Raises BrokenRule."""
     try:
-        # An unquoted placeholder would read as SQLite's other way to quote a name.
+        # SQLite would parse an unquoted placeholder as a quoted name.
         statements = sqlglot.parse(UNQUOTED.sub(r"\1'[\2]'", sql.strip()), dialect=DIALECT)
     except SqlglotError as error:
         raise BrokenRule("unreadable", str(error).splitlines()[0]) from error
@@ -72,46 +72,46 @@ def parse_select(sql: str) -> exp.Select:
 
 
 def check_question(query: Query, columns: Sequence[Column]) -> None:
-    """Check that a query is worth asking. Raises BrokenRule."""
-    known = {each.id: each for each in columns}
-    for each in (*query.projection, *query.placeholders):
-        if not known[each].descriptive:
-            raise BrokenRule("not_descriptive", each)
-    for each in query.placeholders:
-        if not fits_placeholder(known[each]):
-            raise BrokenRule("unfit_placeholder", f"{each} is {known[each].type}")
+    """Check that a query makes a sensible question. Raises BrokenRule."""
+    known = {column.id: column for column in columns}
+    for column in (*query.projection, *query.placeholders):
+        if not known[column].descriptive:
+            raise BrokenRule("not_descriptive", column)
+    for column in query.placeholders:
+        if not fits_placeholder(known[column]):
+            raise BrokenRule("unfit_placeholder", f"{column} is {known[column].type}")
     _check_connected(query, known)
-    same = _equal_columns(query)
-    given = {same.get(each, each) for each in query.placeholders}
-    for each in query.projection:
-        if same.get(each, each) in given:
-            raise BrokenRule("answer_given", each)
+    representative = _equal_columns(query)
+    given = {representative.get(column, column) for column in query.placeholders}
+    for column in query.projection:
+        if representative.get(column, column) in given:
+            raise BrokenRule("answer_given", column)
 
 
 def fits_placeholder(column: Column) -> bool:
-    """Tell whether something can be looked up by a column: no measurement, no yes or no."""
+    """Return whether things can be looked up by a column: descriptive, no measurement, no boolean."""
     return column.descriptive and column.type not in ("real", "boolean")
 
 
 def _read_query(select: exp.Select, known: Mapping[str, Column]) -> Query:
     names = _read_tables(select, known)
-    projection = tuple(_read_column(each.unalias(), names, known) for each in select.expressions)
+    projection = tuple(_read_column(expression.unalias(), names, known) for expression in select.expressions)
     if len(set(projection)) < len(projection):
         raise BrokenRule("other_operator", "a column is selected twice")
     joins, placeholders = set(), []
-    for condition in _conditions(select):
+    for condition in _list_conditions(select):
         left, right = condition.unnest().this, condition.unnest().expression
         if isinstance(left, exp.Literal):
             left, right = right, left
-        here = _read_column(left, names, known)
+        column = _read_column(left, names, known)
         if isinstance(right, exp.Column):
-            joins.add(tuple(sorted((here, _read_column(right, names, known)))))
+            joins.add(tuple(sorted((column, _read_column(right, names, known)))))
             continue
         if not isinstance(right, exp.Literal) or not re.fullmatch(r"\[.*\]", right.this):
             raise BrokenRule("constant", condition.sql(dialect=DIALECT))
-        if right.this != f"[{here}]":
+        if right.this != f"[{column}]":
             raise BrokenRule("wrong_placeholder", condition.sql(dialect=DIALECT))
-        placeholders.append(here)
+        placeholders.append(column)
     if not placeholders:
         raise BrokenRule("no_placeholder", "nothing is left open")
     query = Query(projection, tuple(sorted((a, b) for a, b in joins)), tuple(sorted(set(placeholders))))
@@ -121,15 +121,15 @@ def _read_query(select: exp.Select, known: Mapping[str, Column]) -> Query:
 
 
 def _read_tables(select: exp.Select, known: Mapping[str, Column]) -> dict[str, str]:
-    """Map each name that a table goes by, in lower case, to its own."""
-    own = {each.table.lower(): each.table for each in known.values()}
+    """Map each table's alias or name in the query, in lower case, to the table."""
+    spelling = {column.table.lower(): column.table for column in known.values()}
     names: dict[str, str] = {}
     for table in select.find_all(exp.Table):
-        if table.name.lower() not in own:
+        if table.name.lower() not in spelling:
             raise BrokenRule("unknown_name", f"table {table.name}")
-        if own[table.name.lower()] in names.values():
+        if spelling[table.name.lower()] in names.values():
             raise BrokenRule("other_operator", f"{table.name} is used twice")
-        names[table.alias_or_name.lower()] = own[table.name.lower()]
+        names[table.alias_or_name.lower()] = spelling[table.name.lower()]
     return names
 
 
@@ -146,27 +146,27 @@ def _read_column(node: exp.Expr, names: Mapping[str, str], known: Mapping[str, C
     return found[0]
 
 
-def _conditions(select: exp.Select) -> list[exp.Expr]:
-    """Collect what stands under WHERE and ON, taken apart at AND."""
+def _list_conditions(select: exp.Select) -> list[exp.Expr]:
+    """List the conditions under WHERE and ON, split at AND."""
     where = select.args.get("where")
     trees = [where.this] if where else []
     trees += [join.args["on"] for join in select.args.get("joins") or [] if join.args.get("on")]
-    conditions = [each for tree in trees for each in _take_apart(tree)]
-    for each in conditions:
-        if not isinstance(each.unnest(), exp.EQ):
-            raise BrokenRule("other_operator", each.sql(dialect=DIALECT))
+    conditions = [part for tree in trees for part in _split_at_and(tree)]
+    for condition in conditions:
+        if not isinstance(condition.unnest(), exp.EQ):
+            raise BrokenRule("other_operator", condition.sql(dialect=DIALECT))
     return conditions
 
 
-def _take_apart(tree: exp.Expr) -> list[exp.Expr]:
+def _split_at_and(tree: exp.Expr) -> list[exp.Expr]:
     inner = tree.unnest()
     if isinstance(inner, exp.And):
-        return [*_take_apart(inner.this), *_take_apart(inner.expression)]
+        return [*_split_at_and(inner.this), *_split_at_and(inner.expression)]
     return [inner]
 
 
 def _check_connected(query: Query, known: Mapping[str, Column]) -> None:
-    keys = {tuple(sorted((each.id, each.references))) for each in known.values() if each.references}
+    keys = {tuple(sorted((column.id, column.references))) for column in known.values() if column.references}
     for pair in query.joins:
         if pair not in keys:
             raise BrokenRule("unconnected", " = ".join(pair))
@@ -176,14 +176,14 @@ def _check_connected(query: Query, known: Mapping[str, Column]) -> None:
         reached = reached.union(*grown)
     if reached != set(query.tables):
         raise BrokenRule("unconnected", ", ".join(sorted(set(query.tables) - reached)))
-    used = {table_of(each) for each in (*query.projection, *query.placeholders)}
+    used = {table_of(column) for column in (*query.projection, *query.placeholders)}
     for table in query.tables:
         if table not in used and sum(table in edge for edge in edges) < 2:
             raise BrokenRule("idle_table", table)
 
 
 def _equal_columns(query: Query) -> dict[str, str]:
-    """Name each joined column by the least column that it must equal."""
+    """Map each joined column to the smallest name among the columns that it must equal."""
     least = {side: side for pair in query.joins for side in pair}
     for _ in query.joins:
         for a, b in query.joins:

@@ -1,4 +1,4 @@
-"""Stage: SQL templates, written by a model that sees table and column names and never a row (section 4.1)."""
+"""Stage: have a model write SQL templates from table and column names, without any row (section 4.1)."""
 
 from __future__ import annotations
 
@@ -15,29 +15,30 @@ from tasks.errors import BadInput
 from tasks.grammar.construct.queries import DIALECT, Query, write_template
 from tasks.grammar.construct.sql_grammar import write_sql_grammar
 from tasks.grammar.construct.sql_rules import BrokenRule, read_template
-from tasks.grammar.construct.template_requests import Wish, make_wishes, tables_of
+from tasks.grammar.construct.template_requests import TemplateRequest, list_template_requests, tables_of
 from tasks.grammar.rows import SqlTemplate
 from tasks.models.ask import Answer, Ask, Unparsed
 
 
-class Kind(BaseModel):
-    """One kind of template: how many tables and placeholders, and which criteria it is held to."""
+class TemplateKind(BaseModel):
+    """One kind of template: its numbers of tables and placeholders, and the criteria that it must meet."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     tables: tuple[int, int]
-    """Least and greatest number of tables; link tables are not counted."""
+    """Minimum and maximum number of tables; link tables are not counted."""
     placeholders: int = Field(ge=1, le=4)
     projected: int = Field(default=1, ge=1, le=3)
-    """Most columns that are asked for."""
+    """Maximum number of projected columns."""
     templates: int = Field(ge=0)
+    """Number of templates to stop at."""
     requests: int = Field(ge=0)
-    """It is asked until there are so many templates, or so many requests are spent."""
+    """Maximum number of requests."""
     criteria: tuple[str, ...]
 
 
-class Example(BaseModel):
-    """The prompt's example, from a domain of its own."""
+class PromptExample(BaseModel):
+    """The prompt's example, from another domain than the database's."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -50,74 +51,84 @@ class SqlTemplates(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    kinds: Mapping[str, Kind]
+    kinds: Mapping[str, TemplateKind]
     criteria: Mapping[str, str]
-    """The sentence that stands in the prompt for each criterion."""
-    example: Example
+    """The sentence in the prompt for each criterion."""
+    example: PromptExample
     offered: int = Field(default=4, ge=1)
-    """Columns among which one request lets the model choose."""
+    """Number of columns that one request offers the model to choose from."""
     seed: int = 0
 
 
 async def sql_templates(schema: list[Column], params: SqlTemplates, ask: Ask) -> Drafts[SqlTemplate]:
     """Ask for templates of each kind until there are enough distinct ones (GRAMMAR, section 4.1).
 
-    The requests go out in rounds as large as what is missing; their order is that of the wishes,
-    so neither the requests nor the rows depend on which answer comes first.
+    Each round sends as many requests as templates are missing, in a fixed order, so that neither the
+    requests nor the rows depend on which answer arrives first.
     """
     kept: dict[str, SqlTemplate] = {}
     dropped: list[Dropped] = []
     for name, kind in params.kinds.items():
-        rules = [_find_criterion(params, name, each) for each in kind.criteria]
-        wishes = make_wishes(
+        rules = [_find_criterion(params, name, criterion) for criterion in kind.criteria]
+        pending = list_template_requests(
             schema, kind.tables, kind.placeholders, kind.projected, params.offered, kind.requests, params.seed
         )
         wanted = len(kept) + kind.templates
-        while wishes and len(kept) < wanted:
-            batch, wishes = wishes[: wanted - len(kept)], wishes[wanted - len(kept) :]
+        while pending and len(kept) < wanted:
+            missing = wanted - len(kept)
+            batch, pending = pending[:missing], pending[missing:]
             answers = await asyncio.gather(
-                *(_ask_for(wish, schema, kind, rules, params, ask) for wish in batch)
+                *(_ask_template(request, schema, kind, rules, params, ask) for request in batch)
             )
-            for wish, answer in zip(batch, answers, strict=True):
-                _sort_answer(wish, answer, kept, dropped)
+            for request, answer in zip(batch, answers, strict=True):
+                _sort_answer(request, answer, kept, dropped)
     return Drafts(list(kept.values()), dropped)
 
 
-async def _ask_for(
-    wish: Wish, schema: Sequence[Column], kind: Kind, rules: Sequence[str], params: SqlTemplates, ask: Ask
+async def _ask_template(
+    request: TemplateRequest,
+    schema: Sequence[Column],
+    kind: TemplateKind,
+    rules: Sequence[str],
+    params: SqlTemplates,
+    ask: Ask,
 ) -> Answer[Query]:
     return await ask(
         "sql_template",
         {
             "rules": rules,
             "example": params.example.model_dump(),
-            "tables": describe_tables(wish, schema),
-            "joins": wish.joins,
-            "asked": sorted({each for group in wish.projections for each in group}),
-            "given": wish.placeholders,
+            "tables": describe_tables(request, schema),
+            "joins": request.joins,
+            "asked": sorted({column for columns in request.projections for column in columns}),
+            "given": request.placeholders,
         },
         role="generator",
-        row=wish.id,
+        row=request.id,
         parse=lambda text: parse_answer(text, schema, kind, params.example.sql),
-        grammar=write_sql_grammar(wish),
+        grammar=write_sql_grammar(request),
         max_tokens=256,
     )
 
 
-def describe_tables(wish: Wish, schema: Sequence[Column]) -> list[dict[str, object]]:
-    """Name the tables of a wish with the columns that are on offer or hold the tables together."""
-    used = {*wish.columns, *(side for pair in wish.joins for side in pair)}
+def describe_tables(request: TemplateRequest, schema: Sequence[Column]) -> list[dict[str, object]]:
+    """List the tables of a request with the columns that are offered or that join the tables."""
+    used = {*request.columns, *(side for pair in request.joins for side in pair)}
     return [
         {
             "name": table,
-            "columns": [f"{e.name} {e.type}" for e in schema if e.table == table and e.id in used],
+            "columns": [
+                f"{column.name} {column.type}"
+                for column in schema
+                if column.table == table and column.id in used
+            ],
         }
-        for table in tables_of(wish)
+        for table in tables_of(request)
     ]
 
 
-def parse_answer(text: str, schema: Sequence[Column], kind: Kind, example: str) -> Query:
-    """Read a reply as a query that keeps every rule. Raises Unparsed: `<reason>: <detail>`."""
+def parse_answer(text: str, schema: Sequence[Column], kind: TemplateKind, example: str) -> Query:
+    """Parse a reply as a query that keeps every rule. Raises Unparsed: `<reason>: <detail>`."""
     sql = text.strip().removeprefix("```sql").removeprefix("```").removesuffix("```").strip()
     if _normalise(sql) == _normalise(example):
         raise Unparsed("copied_example: it is the prompt's example")
@@ -132,19 +143,19 @@ def parse_answer(text: str, schema: Sequence[Column], kind: Kind, example: str) 
 
 
 def _sort_answer(
-    wish: Wish, answer: Answer[Query], kept: dict[str, SqlTemplate], dropped: list[Dropped]
+    request: TemplateRequest, answer: Answer[Query], kept: dict[str, SqlTemplate], dropped: list[Dropped]
 ) -> None:
     origin: tuple[Origin, ...] = (Origin("call", answer.call),)
     if answer.value is None:
         reason, _, detail = answer.problem.partition(": ")
-        dropped.append(Dropped(make_id("wish", wish.id), reason, f"{detail}: {answer.text}", origin))
+        dropped.append(Dropped(make_id("wish", request.id), reason, f"{detail}: {answer.text}", origin))
         return
     query = answer.value
     if query.id in kept:
-        dropped.append(Dropped(make_id("wish", wish.id), "duplicate", f"of {query.id}", origin))
+        dropped.append(Dropped(make_id("wish", request.id), "duplicate", f"of {query.id}", origin))
         return
-    tables = (*query.projection, *query.placeholders, *(side for pair in query.joins for side in pair))
-    origin += tuple(Origin("row", f"schema#{each}") for each in sorted(set(tables)))
+    columns = (*query.projection, *query.placeholders, *(side for pair in query.joins for side in pair))
+    origin += tuple(Origin("row", f"schema#{column}") for column in sorted(set(columns)))
     kept[query.id] = SqlTemplate(
         query.id, write_template(query), query.tables, query.projection, query.placeholders, origin
     )
@@ -161,6 +172,8 @@ def _find_criterion(params: SqlTemplates, kind: str, name: str) -> str:
 
 def _normalise(sql: str) -> str:
     try:
-        return ";".join(each.sql(dialect=DIALECT) for each in sqlglot.parse(sql, dialect=DIALECT) if each)
+        return ";".join(
+            statement.sql(dialect=DIALECT) for statement in sqlglot.parse(sql, dialect=DIALECT) if statement
+        )
     except SqlglotError:
         return sql

@@ -1,4 +1,4 @@
-"""A GBNF grammar for a text with each placeholder exactly once and a number of words between two bounds."""
+"""Write a GBNF grammar for a text with each placeholder exactly once and a bounded number of words."""
 
 from __future__ import annotations
 
@@ -20,26 +20,28 @@ OPENINGS = (
 )
 
 
-def write_text_grammar(ways: Sequence[Sequence[str]], minimum: int, maximum: int, sentences: bool) -> str:
-    """Write the grammar as a machine whose states count the words and know which placeholders have come.
+def write_text_grammar(phrases: Sequence[Sequence[str]], minimum: int, maximum: int, sentences: bool) -> str:
+    """Write the grammar as a state machine that counts words and tracks which placeholders were used.
 
-    ways: for each placeholder, the phrases that may bring it in, brackets and all: so that a text says
-    what kind of thing it is. sentences: one question that holds all placeholders and takes no more
-    than the least number of words, then one sentence about why it is asked. Left to itself, or with
-    the reason first, a small model fills the rest with other questions. Else a fragment without a full
-    stop. A phrase counts as one word. No digit, bracket, quote or underscore can be written elsewhere.
+    phrases: for each placeholder, the phrases that may introduce it, brackets included, so that a text says
+    what kind of thing it is; each counts as one word. No digit, bracket, quote or underscore can be written
+    elsewhere.
+
+    sentences: if true, one question of at most `minimum` words with all placeholders, then one sentence that
+    says why it is asked; without the second, or with it first, a small model adds other questions. If false,
+    a fragment.
     """
     longest = maximum
-    maximum -= max(len(way.split()) - 1 for phrases in ways for way in phrases) * len(ways)
-    marks = [f"m{index}" for index in range(len(ways))]
+    maximum -= max(len(phrase.split()) - 1 for group in phrases for phrase in group) * len(phrases)
+    marks = [f"m{index}" for index in range(len(phrases))]
     rules = [WORD, 'gap ::= ","? " "']
-    for mark, phrases in zip(marks, ways, strict=True):
-        rules.append(f"{mark} ::= {' | '.join(json.dumps(each, ensure_ascii=False) for each in phrases)}")
+    for mark, group in zip(marks, phrases, strict=True):
+        rules.append(f"{mark} ::= {' | '.join(json.dumps(phrase, ensure_ascii=False) for phrase in group)}")
     if sentences:
-        opened = [f'"{each} " word s0x{len(each.split()) + 1}' for each in OPENINGS]
+        opened = [f'"{opening} " word s0x{len(opening.split()) + 1}' for opening in OPENINGS]
         rules.append(f"root ::= {' | '.join(opened)}")
         rules += _write_states(marks, 6, minimum + len(marks), '"? I " word r')
-        # Held to fewer words, a reason would be cut off in the middle and pass; so it is too long instead.
+        # Up to `longest`, not `maximum`: a reason cut off there would pass the checks, one too long does not.
         rules += [f"r{count} ::= {_write_reason(count, minimum, longest)}" for count in range(1, longest + 1)]
     else:
         rules.append(f"root ::= {_write_step(0, 0, '', marks, maximum)}")
@@ -50,7 +52,7 @@ def write_text_grammar(ways: Sequence[Sequence[str]], minimum: int, maximum: int
 def _write_states(marks: Sequence[str], minimum: int, maximum: int, end: str) -> list[str]:
     """Write a rule for each state; a state with every placeholder and enough words may end.
 
-    An end that goes on to other rules (`... r`) is told how many words there are by then.
+    An `end` that continues with other rules (`... r`) gets the number of words so far appended.
     """
     every = (1 << len(marks)) - 1
     rules = []
@@ -62,12 +64,12 @@ def _write_states(marks: Sequence[str], minimum: int, maximum: int, end: str) ->
             if seen == every and count >= minimum:
                 choices.append(f"{end}{count + 2}" if end.endswith("r") else end)
             if any(choices):
-                rules.append(f"s{seen}x{count} ::= {' | '.join(each for each in choices if each)}")
+                rules.append(f"s{seen}x{count} ::= {' | '.join(choice for choice in choices if choice)}")
     return rules
 
 
 def _write_step(seen: int, count: int, gap: str, marks: Sequence[str], maximum: int) -> str:
-    """Write what may come next: a word where the placeholders still have room, or one of them."""
+    """Write what may follow: a word, if the missing placeholders still fit after it, or one of them."""
     missing = [index for index in range(len(marks)) if not seen >> index & 1]
     steps = [f"{gap}word s{seen}x{count + 1}"] if maximum - count - 1 >= len(missing) else []
     if count < maximum:

@@ -1,4 +1,4 @@
-"""Stage: every SQL template worded as questions, under each linguistic criterion (section 4.1)."""
+"""Stage: have a model word every SQL template as questions, per linguistic criterion (section 4.1)."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from tasks.databases.columns import Column
 from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.construct.text_grammar import write_text_grammar
 from tasks.grammar.construct.text_rules import parse_text
-from tasks.grammar.construct.verbalisation import Gloss, gloss_query
+from tasks.grammar.construct.verbalisation import Verbalisation, verbalise_query
 from tasks.grammar.rows import SqlTemplate, TextTemplate
 from tasks.models.ask import Answer, Ask
 
 SLACK = 4
-"""Words by which decoding may pass the maximum: held right at it, a model glues words together."""
+"""Words by which decoding may exceed the maximum: a model held right at it joins words together."""
 
 
 class Criterion(BaseModel):
-    """A linguistic criterion: the prompt that asks for it and what is checked."""
+    """A linguistic criterion: its prompt, and the limits that its texts are checked against."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -31,9 +31,9 @@ class Criterion(BaseModel):
     minimum_words: int = Field(default=1, ge=1)
     maximum_words: int = Field(default=80, ge=1)
     sentences: bool = False
-    """Whole sentences that end in one question; else a fragment."""
+    """Ask for one question and a sentence that says why; else for a fragment."""
     samples: int = Field(ge=1)
-    """Texts that are asked for per SQL template."""
+    """Number of texts to ask for per SQL template."""
 
 
 class TextTemplates(BaseModel):
@@ -45,8 +45,8 @@ class TextTemplates(BaseModel):
 
 
 @dataclass(frozen=True)
-class Wish:
-    """One request: a SQL template to be worded under a criterion, for the sample-th time."""
+class TextRequest:
+    """One request: word a SQL template under a criterion; `sample` numbers the repetitions."""
 
     id: str
     template: SqlTemplate
@@ -57,61 +57,67 @@ class Wish:
 async def text_templates(
     sql_templates: list[SqlTemplate], schema: list[Column], params: TextTemplates, ask: Ask
 ) -> Drafts[TextTemplate]:
-    """Write every SQL template out as questions, once per criterion and sample (GRAMMAR, section 4.1)."""
-    wishes = [
-        Wish(make_id("text", template.id, name, sample), template, name, sample)
+    """Word every SQL template as questions, once per criterion and sample (GRAMMAR, section 4.1).
+
+    Drop reasons: those of `text_rules`, and `duplicate`.
+    """
+    requests = [
+        TextRequest(make_id("text", template.id, name, sample), template, name, sample)
         for template in sql_templates
         for name, criterion in params.criteria.items()
         for sample in range(criterion.samples)
     ]
     answers = await asyncio.gather(
-        *(_word(wish, schema, params.criteria[wish.criterion], ask) for wish in wishes)
+        *(_ask_text(request, schema, params.criteria[request.criterion], ask) for request in requests)
     )
     kept: dict[str, TextTemplate] = {}
     dropped: list[Dropped] = []
-    for wish, answer in zip(wishes, answers, strict=True):
-        _sort_answer(wish, answer, kept, dropped)
+    for request, answer in zip(requests, answers, strict=True):
+        _sort_answer(request, answer, kept, dropped)
     return Drafts(list(kept.values()), dropped)
 
 
-async def _word(wish: Wish, schema: Sequence[Column], criterion: Criterion, ask: Ask) -> Answer[str]:
-    query = read_template(wish.template.sql, schema)
-    gloss = gloss_query(query, schema)
+async def _ask_text(
+    request: TextRequest, schema: Sequence[Column], criterion: Criterion, ask: Ask
+) -> Answer[str]:
+    query = read_template(request.template.sql, schema)
+    verbalisation = verbalise_query(query, schema)
     minimum, maximum = criterion.minimum_words, criterion.maximum_words
     return await ask(
         criterion.prompt,
-        make_fields(wish.template.sql, gloss, minimum, maximum),
+        make_fields(request.template.sql, verbalisation, minimum, maximum),
         role="generator",
-        row=wish.id,
-        parse=lambda text: parse_text(text, query, gloss, schema, minimum, maximum),
-        grammar=write_text_grammar(gloss.ways, minimum, maximum + SLACK, criterion.sentences),
-        sample=wish.sample,
+        row=request.id,
+        parse=lambda text: parse_text(text, query, verbalisation, schema, minimum, maximum),
+        grammar=write_text_grammar(verbalisation.phrases, minimum, maximum + SLACK, criterion.sentences),
+        sample=request.sample,
         max_tokens=16 + 8 * maximum,
     )
 
 
-def make_fields(sql: str, gloss: Gloss, minimum: int, maximum: int) -> dict[str, object]:
-    """Give what a criterion's prompt may show: the template and what it asks in plain words."""
+def make_fields(sql: str, verbalisation: Verbalisation, minimum: int, maximum: int) -> dict[str, object]:
+    """Make the fields of a criterion's prompt: the template, its verbalisation and the number of words."""
     return {
         "sql": sql,
-        "wanted": gloss.wanted,
-        "given": gloss.given,
+        "wanted": verbalisation.wanted,
+        "given": verbalisation.given,
         "minimum": minimum,
         "maximum": maximum,
     }
 
 
 def _sort_answer(
-    wish: Wish, answer: Answer[str], kept: dict[str, TextTemplate], dropped: list[Dropped]
+    request: TextRequest, answer: Answer[str], kept: dict[str, TextTemplate], dropped: list[Dropped]
 ) -> None:
-    origin = (Origin("call", answer.call), Origin("row", f"sql_templates#{wish.template.id}"))
+    template, criterion = request.template.id, request.criterion
+    origin = (Origin("call", answer.call), Origin("row", f"sql_templates#{template}"))
     if answer.value is None:
         reason, _, detail = answer.problem.partition(": ")
-        dropped.append(Dropped(wish.id, reason, f"{wish.criterion}: {detail}: {answer.text}", origin))
+        dropped.append(Dropped(request.id, reason, f"{criterion}: {detail}: {answer.text}", origin))
         return
-    # The same words under another criterion would be the same question twice.
-    text = make_id("text_template", wish.template.id, " ".join(answer.value.lower().split()).rstrip(".?"))
-    if text in kept:
-        dropped.append(Dropped(wish.id, "duplicate", f"{wish.criterion}: of {text}", origin))
+    # The criterion is not hashed: the same text under another criterion would be the same question twice.
+    text_id = make_id("text_template", template, " ".join(answer.value.lower().split()).rstrip(".?"))
+    if text_id in kept:
+        dropped.append(Dropped(request.id, "duplicate", f"{criterion}: of {text_id}", origin))
         return
-    kept[text] = TextTemplate(text, wish.template.id, wish.criterion, answer.value, origin)
+    kept[text_id] = TextTemplate(text_id, template, criterion, answer.value, origin)

@@ -1,4 +1,4 @@
-"""Stage: every question that texts and groups give, by a rule per criterion: an unbalanced set."""
+"""Stage: pair every semantic group with the texts that each criterion's rule selects (the unbalanced set)."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.artifacts.spool import Spool
-from tasks.grammar.construct.pairs import group_texts, pair
+from tasks.grammar.construct.pairs import group_texts, make_question
 from tasks.grammar.rows import Group, Question, TextTemplate
 
 
-class Rule(BaseModel):
-    """How many texts of a criterion a group gets."""
+class CriterionRule(BaseModel):
+    """How many texts of one criterion a group gets."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     first: int | None = Field(default=None, ge=0)
     """Only the first texts of each SQL template; null = all."""
     keep: float = Field(default=1.0, ge=0, le=1)
-    """Probability with which a group gets this criterion at all, drawn by seed."""
+    """Probability that a group gets this criterion at all, drawn by seed."""
 
 
 class Unbalanced(BaseModel):
@@ -28,16 +28,17 @@ class Unbalanced(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    rules: Mapping[str, Rule] = Field(default_factory=dict)
+    rules: Mapping[str, CriterionRule] = Field(default_factory=dict)
     seed: int = 0
 
 
 def unbalanced(
     back_check: list[TextTemplate], fill_in: Iterable[Group], params: Unbalanced
 ) -> Drafts[Question]:
-    """Pair every group with the texts of its SQL template that the criteria's rules leave.
+    """Pair every group with the texts of its SQL template that the rules select.
 
-    Groups are streamed: there may be more of them, and of the questions, than memory holds.
+    Drop reasons: `left_out` (no rule selected a text), `no_text` (the SQL template has no text). Groups and
+    questions are streamed, since there may be more of them than memory holds.
     """
     texts = group_texts(back_check)
     rows: Spool[Question] = Spool()
@@ -45,19 +46,19 @@ def unbalanced(
     for group in fill_in:
         chosen = [
             text
-            for criterion, of_criterion in sorted(texts.get(group.sql_template, {}).items())
-            if draw(group, criterion, params)
-            for text in of_criterion[: params.rules.get(criterion, Rule()).first]
+            for criterion, candidates in sorted(texts.get(group.sql_template, {}).items())
+            if draws_criterion(group, criterion, params)
+            for text in candidates[: params.rules.get(criterion, CriterionRule()).first]
         ]
         for text in chosen:
-            rows.add(pair(text, group))
+            rows.add(make_question(text, group))
         if not chosen:
             reason = "left_out" if group.sql_template in texts else "no_text"
             dropped.add(Dropped(group.id, reason, group.sql, (Origin("row", f"fill_in#{group.id}"),)))
     return Drafts(rows, dropped)
 
 
-def draw(group: Group, criterion: str, params: Unbalanced) -> bool:
+def draws_criterion(group: Group, criterion: str, params: Unbalanced) -> bool:
     """Decide by seed whether a group gets a criterion."""
     share = int(make_id("keep", params.seed, criterion, group.id), 16) / 16**16
-    return share < params.rules.get(criterion, Rule()).keep
+    return share < params.rules.get(criterion, CriterionRule()).keep

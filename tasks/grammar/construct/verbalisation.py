@@ -1,4 +1,4 @@
-"""What a SQL template asks, said plainly by code: the model then only has to find good words for it."""
+"""Describe in words what a SQL template asks, by code, so that a model only has to find good wording."""
 
 from __future__ import annotations
 
@@ -7,105 +7,128 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tasks.databases.columns import Column
-from tasks.grammar.construct.names import NAMES, WEAK, name_column, name_relation, name_table, say_column
+from tasks.grammar.construct.names import (
+    NAMES,
+    WEAK,
+    name_column,
+    name_column_with_unit,
+    name_relation,
+    name_table,
+)
 from tasks.grammar.construct.queries import Query, table_of
 
 
 @dataclass(frozen=True)
 class Relation:
-    """How two tables of a query hang together."""
+    """How two tables of a query are related."""
 
     ends: tuple[str, str]
     words: tuple[str, ...]
-    """What tells it from others; empty where its name adds nothing."""
+    """The words that distinguish it from other relations; empty where its name adds nothing."""
     noun: str
-    """What the second table's row is to the first's: director, origin airport."""
+    """The role of the second table's row for the first's: director, origin airport."""
     rivals: tuple[str, ...]
     """The words of other relations between the same two tables."""
 
 
 @dataclass(frozen=True)
-class Gloss:
-    """A query in plain words."""
+class Verbalisation:
+    """A query in words."""
 
     wanted: tuple[str, ...]
     """`altitude in feet of the destination airport`"""
     given: tuple[str, ...]
-    """`the flight with number [flights.flight_number]`: one a table, placeholders included."""
-    ways: tuple[tuple[str, ...], ...]
-    """How a text may bring each placeholder in: `flight number [flights.flight_number]`."""
+    """`the flight with number [flights.flight_number]`: one per table, placeholders included."""
+    phrases: tuple[tuple[str, ...], ...]
+    """For each placeholder, the phrases that may introduce it: `flight number [flights.flight_number]`."""
     relations: tuple[Relation, ...]
 
+    @property
+    def relation_words(self) -> tuple[str, ...]:
+        """The distinguishing words of all relations."""
+        return tuple(word for relation in self.relations for word in relation.words)
 
-def gloss_query(query: Query, columns: Sequence[Column]) -> Gloss:
-    """Say in words what a query wants and what it is given."""
-    relations = tuple(_find_used(query, columns))
-    nouns = {each.ends[1]: each.noun for each in relations if each.words}
+
+def verbalise_query(query: Query, columns: Sequence[Column]) -> Verbalisation:
+    """Describe in words what a query asks for and what it is given."""
+    relations = tuple(_list_used_relations(query, columns))
+    nouns = {relation.ends[1]: relation.noun for relation in relations if relation.words}
     tables = {table: nouns.get(table, name_table(table)) for table in query.tables}
-    wanted = tuple(f"{say_column(each)} of the {tables[table_of(each)]}" for each in query.projection)
-    of_table: defaultdict[str, list[str]] = defaultdict(list)
-    for each in query.placeholders:
-        of_table[table_of(each)].append(each)
-    given = tuple(_say_given(tables[table], own) for table, own in of_table.items())
-    ways = tuple(_list_ways(tables[table_of(each)], each) for each in query.placeholders)
-    return Gloss(wanted, given, ways, relations)
+    wanted = tuple(
+        f"{name_column_with_unit(column)} of the {tables[table_of(column)]}" for column in query.projection
+    )
+    by_table: defaultdict[str, list[str]] = defaultdict(list)
+    for column in query.placeholders:
+        by_table[table_of(column)].append(column)
+    given = tuple(_describe_given(tables[table], names) for table, names in by_table.items())
+    phrases = tuple(_list_phrases(tables[table_of(column)], column) for column in query.placeholders)
+    return Verbalisation(wanted, given, phrases, relations)
 
 
-def _list_ways(noun: str, placeholder: str) -> tuple[str, ...]:
-    name = say_column(placeholder)
+def _list_phrases(noun: str, placeholder: str) -> tuple[str, ...]:
+    name = name_column_with_unit(placeholder)
     if name.split()[-1] in NAMES:
         return (f"{noun} [{placeholder}]",)
     leads = [f"{noun} {name}", f"{noun} with {name}"] + [name] * (name not in WEAK)
     return tuple(f"{lead} [{placeholder}]" for lead in leads)
 
 
-def _say_given(noun: str, placeholders: Sequence[str]) -> str:
-    """Say what is known of one thing: its name right behind it, the rest by `with`."""
-    names = [each for each in placeholders if name_column(each).split()[-1] in NAMES]
-    others = [f"{say_column(each)} [{each}]" for each in placeholders if each not in names[:1]]
-    named = f"the {noun}" + "".join(f" [{each}]" for each in names[:1])
+def _describe_given(noun: str, placeholders: Sequence[str]) -> str:
+    """Describe one thing by its placeholders: its name right after the noun, the others after `with`."""
+    names = [column for column in placeholders if name_column(column).split()[-1] in NAMES]
+    others = [
+        f"{name_column_with_unit(column)} [{column}]" for column in placeholders if column not in names[:1]
+    ]
+    named = f"the {noun}" + "".join(f" [{column}]" for column in names[:1])
     return f"{named} with {' and '.join(others)}" if others else named
 
 
-def _find_used(query: Query, columns: Sequence[Column]) -> Iterator[Relation]:
-    present, used = set(query.tables), {frozenset(pair) for pair in query.joins}
+def _list_used_relations(query: Query, columns: Sequence[Column]) -> Iterator[Relation]:
+    present, joined = set(query.tables), {frozenset(pair) for pair in query.joins}
     every = find_relations(columns)
     for ends, keys in every:
-        if not (
-            {each.table for each in keys} | set(ends) <= present and all(_pair(each) in used for each in keys)
-        ):
+        tables = {key.table for key in keys} | set(ends)
+        if not (tables <= present and all(_join_pair(key) in joined for key in keys)):
             continue
         words = tuple(name_relation(keys))
         noun = " ".join(words if len(keys) > 1 else (*words, name_table(ends[1])))
         rivals = {
-            word for other, theirs in every if set(other) == set(ends) and theirs != keys
-            for word in name_relation(theirs)
-        }  # fmt: skip
+            word
+            for other_ends, other_keys in every
+            if set(other_ends) == set(ends) and other_keys != keys
+            for word in name_relation(other_keys)
+        }
         yield Relation(ends, words, noun, tuple(sorted(rivals - set(words))))
 
 
 def find_relations(columns: Sequence[Column]) -> list[tuple[tuple[str, str], list[Column]]]:
-    """List how tables hang together: by a foreign key, or through a table that only links two others."""
+    """List the relations of a schema as (its two tables, its keys).
+
+    A relation is a foreign key, or a table that only links two others.
+    """
     keys: defaultdict[str, list[Column]] = defaultdict(list)
-    for each in columns:
-        if each.references:
-            keys[each.table].append(each)
-    telling = {each.table for each in columns if each.descriptive}
+    for column in columns:
+        if column.references:
+            keys[column.table].append(column)
+    descriptive = {column.table for column in columns if column.descriptive}
     relations: list[tuple[tuple[str, str], list[Column]]] = []
-    for table, own in sorted(keys.items()):
-        ends = [table_of(each.references or "") for each in own]
-        if len(own) == 2 and len(set(ends)) == 2 and table not in telling:
-            # The table whose name the link's name begins with is the one that has the other.
-            first = sorted(zip(ends, own, strict=True), key=lambda pair: _stem(pair[0]) not in _stem(table))
-            relations.append(((first[0][0], first[1][0]), [first[0][1], first[1][1]]))
+    for table, table_keys in sorted(keys.items()):
+        ends = [table_of(key.references or "") for key in table_keys]
+        pairs = list(zip(ends, table_keys, strict=True))
+        if len(table_keys) == 2 and len(set(ends)) == 2 and table not in descriptive:
+            # The end whose name begins the link table's name is the owner: films in film_directors.
+            (owner, owner_key), (owned, owned_key) = sorted(
+                pairs, key=lambda pair: _join_words(pair[0]) not in _join_words(table)
+            )
+            relations.append(((owner, owned), [owner_key, owned_key]))
         else:
-            relations += [((table, end), [each]) for end, each in zip(ends, own, strict=True)]
+            relations += [((table, end), [key]) for end, key in pairs]
     return relations
 
 
-def _stem(table: str) -> str:
+def _join_words(table: str) -> str:
     return name_table(table).replace(" ", "")
 
 
-def _pair(key: Column) -> frozenset[str]:
+def _join_pair(key: Column) -> frozenset[str]:
     return frozenset((key.id, key.references or ""))

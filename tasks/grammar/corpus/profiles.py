@@ -20,8 +20,8 @@ from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import Limits, SafeDatabase
 from tasks.databases.values import Value
 from tasks.errors import BadInput
-from tasks.grammar.construct.fill_in import say_value
-from tasks.grammar.construct.names import NAMES, name_column, name_relation, name_table, say_column
+from tasks.grammar.construct.fill_in import format_value
+from tasks.grammar.construct.names import NAMES, name_column, name_column_with_unit, name_relation, name_table
 from tasks.grammar.construct.queries import Query, table_of, write_combinations
 from tasks.grammar.construct.source_keys import read_keys
 from tasks.grammar.construct.sql_rules import read_template
@@ -145,7 +145,7 @@ def list_attributes(table: str, schema: Sequence[Column]) -> Iterator[Attribute]
     """List what is told about a table's rows: own columns first, then those of rows it leads to."""
     for column in schema:
         if column.table == table and column.descriptive:
-            yield Attribute(column.id, say_column(column.id), ())
+            yield Attribute(column.id, name_column_with_unit(column.id), ())
     for ends, keys in find_relations(schema):
         if table not in ends or (len(keys) == 1 and ends[0] != table):
             continue
@@ -158,7 +158,7 @@ def list_attributes(table: str, schema: Sequence[Column]) -> Iterator[Attribute]
                 named = name_column(column.id).split()[-1] in NAMES
                 yield Attribute(
                     column.id,
-                    words if named else f"{say_column(column.id)} of the {words}",
+                    words if named else f"{name_column_with_unit(column.id)} of the {words}",
                     tuple(sorted((one, two) for one, two in joins)),
                 )
 
@@ -179,7 +179,7 @@ def read_values(
     for batch in safe.stream(translate(write_combinations(query), safe.dialect, schema)):
         for row in batch:
             if row[-1] not in (None, ""):
-                found[tuple(row[place] for place in order)].add(say_value(row[-1]))
+                found[tuple(row[place] for place in order)].add(format_value(row[-1]))
     for key, values in found.items():
         yield key, sorted(values)
 
@@ -187,7 +187,7 @@ def read_values(
 def _profile(
     source: Source, key: Key, told: Sequence[tuple[Attribute, list[str]]], most: int
 ) -> tuple[Profile, list[Dropped]]:
-    said = tuple(say_value(part) for part in key)
+    said = tuple(format_value(part) for part in key)
     origin = (Origin("evidence", f"{source.database}.{source.table}#{','.join(said)}"),)
     kind, place = name_table(source.table), make_id("document", source.table, said)
     names = [values[0] for attribute, values in told if attribute.column == source.naming]

@@ -12,7 +12,7 @@ from tasks.databases.columns import Column
 from tasks.databases.content import unchanged
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import Limits, SafeDatabase
-from tasks.grammar.construct.fill_in import say_value
+from tasks.grammar.construct.fill_in import format_value
 from tasks.grammar.construct.source_keys import read_keys
 from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.corpus.entities import Profile
@@ -60,7 +60,7 @@ def true_documents(
             query = read_template(template.sql, schema)
             for table in (each for each in tables if each in query.tables):
                 for group, keys in read_keys(query, table, schema, safe):
-                    places = ((table, tuple(say_value(part) for part in key)) for key in keys)
+                    places = ((table, tuple(format_value(part) for part in key)) for key in keys)
                     found[group] |= {known.get(place) for place in places}
     return Drafts([_row(group, ids) for group, ids in found.items() if group in wanted and None not in ids])
 

@@ -17,7 +17,7 @@ from tasks.databases.dialects import translate
 from tasks.databases.execution import SafeDatabase
 from tasks.databases.values import Value
 from tasks.errors import SqlError
-from tasks.grammar.construct.fill_in import ROWS_JSON, say_value
+from tasks.grammar.construct.fill_in import ROWS_JSON, format_value
 
 WIDTH = 60
 
@@ -58,7 +58,7 @@ class Rerun:
             rows = [tuple(row) for row in json.loads(record["answer_rows"])]
         except (ValueError, TypeError):
             return f"answer_rows is no list of rows: {record['answer_rows'][:WIDTH]}"
-        said = "; ".join(", ".join(say_value(cell) for cell in row) for row in rows)
+        said = "; ".join(", ".join(format_value(cell) for cell in row) for row in rows)
         if record["answer"] != said:
             return f"answer is {record['answer']!r}, its rows say {said!r}"
         if record["sql"] not in self._seen:

@@ -1,6 +1,6 @@
 import asyncio
 
-from tasks.grammar.construct.back_check import BackCheck, back_check, find_rivals
+from tasks.grammar.construct.back_check import BackCheck, back_check, find_distractors
 from tasks.grammar.construct.queries import Query, write_template
 from tasks.grammar.rows import SqlTemplate, TextTemplate
 from tests.grammar.scripted import SCHEMA, ScriptedAsk
@@ -31,27 +31,27 @@ def letter_of(asked, query):
 def test_a_text_that_is_read_right_is_kept_with_its_call():
     drafts, ask = run(lambda asked: letter_of(asked, QUERIES[1]))
     assert [row.text for row in drafts.rows] == [TEXT.text]
-    assert [each.kind for each in drafts.rows[0].origin] == ["row", "row", "call"]
+    assert [origin.kind for origin in drafts.rows[0].origin] == ["row", "row", "call"]
     assert ask.asked[0].role == "judge"
     assert ask.asked[0].grammar == "root ::= [ABCD]"
 
 
 def test_a_text_that_is_read_as_another_template_is_dropped_and_says_as_which():
     drafts, _ = run(lambda asked: letter_of(asked, QUERIES[2]))
-    assert [each.reason for each in drafts.dropped] == ["misread"]
+    assert [row.reason for row in drafts.dropped] == ["misread"]
     assert write_template(QUERIES[2]) in drafts.dropped[0].detail
 
 
 def test_what_is_no_letter_is_no_verdict():
     for reply in ("E", "A or B", ""):
         drafts, _ = run(lambda _, reply=reply: reply)
-        assert [each.reason for each in drafts.dropped] == ["no_verdict"]
+        assert [row.reason for row in drafts.dropped] == ["no_verdict"]
 
 
 def test_the_likest_templates_are_the_rivals():
-    rivals = find_rivals(QUERIES[1].id, {each.id: each for each in QUERIES}, 3)
+    distractors = find_distractors(QUERIES[1].id, {template.id: template for template in QUERIES}, 3)
     # The same placeholder: clinics.name shares 5 of 7 features, specialty 2 of 7. Then clinics.town, 2 of 7.
-    assert rivals == [QUERIES[2].id, QUERIES[3].id, QUERIES[0].id]
+    assert distractors == [QUERIES[2].id, QUERIES[3].id, QUERIES[0].id]
 
 
 def test_two_orders_show_the_choices_both_ways_and_both_must_be_right():
@@ -60,7 +60,7 @@ def test_two_orders_show_the_choices_both_ways_and_both_must_be_right():
     assert one == two[::-1]
     assert len(drafts.rows) == 1
     stubborn, _ = run(lambda _: letter_of(ask.asked[0], QUERIES[1]), orders=2)
-    assert [each.reason for each in stubborn.dropped] == ["misread"]
+    assert [row.reason for row in stubborn.dropped] == ["misread"]
 
 
 def test_fewer_templates_are_fewer_choices_and_one_cannot_be_checked():
@@ -68,5 +68,5 @@ def test_fewer_templates_are_fewer_choices_and_one_cannot_be_checked():
     assert ask.asked[0].grammar == "root ::= [AB]"
     assert len(drafts.rows) == 1
     alone, ask = run(lambda _: "A", TEMPLATES[1:2])
-    assert [each.reason for each in alone.dropped] == ["unchecked"]
+    assert [row.reason for row in alone.dropped] == ["unchecked"]
     assert not ask.asked

@@ -12,7 +12,7 @@ from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import SafeDatabase
 from tasks.databases.reflection import reflect
 from tasks.grammar.construct.fill_in import FillIn, fill_in, read_combinations
-from tasks.grammar.construct.pairs import pair
+from tasks.grammar.construct.pairs import make_question
 from tasks.grammar.construct.queries import Query
 from tasks.grammar.construct.sql_templates import SqlTemplates, sql_templates
 from tasks.grammar.publish.rerun import Rerun
@@ -53,7 +53,9 @@ def make_templates(schema):
         "two": make_kind(templates=40, requests=60, placeholders=2),
     }
     params = SqlTemplates(kinds=kinds, criteria={"one_placeholder": "One."}, example=EXAMPLE)
-    return asyncio.run(sql_templates(schema, params, ask)), [each.text + each.grammar for each in ask.asked]
+    return asyncio.run(sql_templates(schema, params, ask)), [
+        request.text + request.grammar for request in ask.asked
+    ]
 
 
 def test_schemas_prompts_groups_and_questions_are_the_same(places):
@@ -63,10 +65,11 @@ def test_schemas_prompts_groups_and_questions_are_the_same(places):
         templates, prompts = make_templates(schema)
         groups = fill_in(templates.rows, schema, place, FillIn(cap=None))
         questions = [
-            pair(
-                TextTemplate("t", each.sql_template, "short", f"[{each.fillings[0].placeholder}]?", ()), each
+            make_question(
+                TextTemplate("t", group.sql_template, "short", f"[{group.fillings[0].placeholder}]?", ()),
+                group,
             )
-            for each in groups.rows
+            for group in groups.rows
         ]
         found.append((schema, prompts, templates, groups, questions))
     assert not [drop for drop in found[0][3].dropped if drop.reason == "sql_failed"]
@@ -93,7 +96,10 @@ def test_a_number_and_a_text_together_lose_no_combination(places):
     schema = reflect(places[0])
     for place in places:
         with SafeDatabase(place) as database:
-            found = {each.values: each.rows for each in read_combinations(query, schema, database)}
+            found = {
+                combination.values: combination.rows
+                for combination in read_combinations(query, schema, database)
+            }
         assert found == {(n % 3, f"bed {n:02}"): ((f"Maker {n}",),) for n in range(30)}
 
 

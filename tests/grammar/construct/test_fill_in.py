@@ -54,7 +54,7 @@ def test_several_answers_are_left_out_and_counted(tmp_path):
     path = make_database(tmp_path / "clinic.sqlite")
     drafts = fill(path, NAMED)
     assert {group.fillings[0].value for group in drafts.rows} == {"7342", "7343"}
-    assert [(each.reason, each.detail.partition(":")[0]) for each in drafts.dropped] == [
+    assert [(row.reason, row.detail.partition(":")[0]) for row in drafts.dropped] == [
         ("several_answers", "1 of 3 combinations")
     ]
     both = fill(path, NAMED, single_answer=False)
@@ -66,7 +66,7 @@ def test_empty_answers_and_values_that_break_a_sentence_are_left_out_and_counted
         make_database(tmp_path / "clinic.sqlite"), Query(("doctors.specialty",), (), ("doctors.name",))
     )
     assert {group.answer for group in drafts.rows} == {"ozonotomy", "kvetchology"}
-    assert {(each.reason, each.detail[:1]) for each in drafts.dropped} == {
+    assert {(row.reason, row.detail[:1]) for row in drafts.dropped} == {
         ("empty_answer", "1"),
         ("unfit_value", "2"),
     }
@@ -82,7 +82,7 @@ def test_values_with_quotes_run(tmp_path):
 def test_a_template_without_rows_says_so(tmp_path):
     path = make_database(tmp_path / "clinic.sqlite")
     sqlite3.connect(path).executescript("DELETE FROM visits")
-    assert [each.reason for each in fill(path, JOINED).dropped] == ["no_rows"]
+    assert [row.reason for row in fill(path, JOINED).dropped] == ["no_rows"]
 
 
 def test_a_query_that_passes_its_limit_is_dropped_with_the_engines_word(tmp_path):
@@ -92,7 +92,7 @@ def test_a_query_that_passes_its_limit_is_dropped_with_the_engines_word(tmp_path
     connection.commit()
     connection.close()
     drafts = fill(path, NAMED, limits={"bytes": 10_000})
-    assert [each.reason for each in drafts.dropped] == ["sql_failed"]
+    assert [row.reason for row in drafts.dropped] == ["sql_failed"]
     assert not drafts.rows
 
 
@@ -163,7 +163,10 @@ def test_the_one_query_finds_what_one_query_per_combination_finds(tmp_path, doct
             naive[values] = set(rows)
     connection.close()
     with SafeDatabase(path) as database:
-        found = {each.values: set(each.rows) for each in read_combinations(query, SCHEMA, database)}
+        found = {
+            combination.values: set(combination.rows)
+            for combination in read_combinations(query, SCHEMA, database)
+        }
     assert found == naive
 
 

@@ -30,7 +30,7 @@ def test_by_default_every_text_meets_every_group_of_its_template():
     drafts = unbalanced(TEXTS, GROUPS, Unbalanced())
     assert len(drafts.rows) == 40 * 5 + 2 * 2
     assert len({row.id for row in drafts.rows}) == len(drafts.rows)
-    assert [(each.id, each.reason) for each in drafts.dropped] == [("g42", "no_text")]
+    assert [(row.id, row.reason) for row in drafts.dropped] == [("g42", "no_text")]
     first = next(row for row in drafts.rows if row.group == "g7" and row.text_template == "one-short-0")
     assert (first.question, first.answer, first.sql) == ("short 0 of N7", "town 7", "SELECT 7")
     assert {o.reference for o in first.origin} == {"back_check#one-short-0", "fill_in#g7"}
@@ -57,7 +57,7 @@ def test_the_balanced_set_has_equally_many_texts_per_group_and_criterion():
     per_group = Counter((row.group, row.criterion) for row in drafts.rows)
     assert set(per_group.values()) == {2}
     assert {group for group, _ in per_group} == {f"g{n}" for n in range(40)}
-    assert {(each.id, each.reason) for each in drafts.dropped} == {
+    assert {(row.id, row.reason) for row in drafts.dropped} == {
         (f"g{n}", "too_few_texts") for n in (40, 41, 42)
     }
     assert "0 long" in drafts.dropped[0].detail

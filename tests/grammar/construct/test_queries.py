@@ -8,7 +8,7 @@ from tests.grammar.scripted import SCHEMA
 
 LEADING = ("doctors.doctor_id", "visits.leading_doctor")
 ASSISTING = ("doctors.doctor_id", "visits.assisting_doctor")
-TEXTS = [each.id for each in SCHEMA if each.descriptive and each.type != "real"]
+TEXTS = [column.id for column in SCHEMA if column.descriptive and column.type != "real"]
 
 
 def test_a_template_is_written_with_its_placeholders_and_reserved_names_quoted():
@@ -37,7 +37,7 @@ def test_combinations_are_one_query_ordered_by_the_values():
 @given(st.sampled_from(TEXTS), st.lists(st.sampled_from(TEXTS), min_size=1, max_size=3, unique=True))
 def test_what_is_written_reads_back_as_the_same_query(asked, placeholders):
     columns = {asked, *placeholders}
-    tables = {each.partition(".")[0] for each in columns}
+    tables = {column.partition(".")[0] for column in columns}
     joins = [LEADING] if len(tables) > 1 else []
     if "clinics" in tables and len(tables) > 1:
         joins.append(("clinics.clinic_id", "doctors.clinic_id"))

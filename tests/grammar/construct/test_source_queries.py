@@ -10,8 +10,8 @@ from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import SafeDatabase
 from tasks.databases.reflection import reflect
 from tasks.errors import BadInput
-from tasks.grammar.construct.source_queries import find_sources, write_twin
-from tasks.grammar.construct.source_rows import SourceRows
+from tasks.grammar.construct.source_queries import find_sources, write_source_query
+from tasks.grammar.construct.source_rows import SourceRowTracer
 from tasks.grammar.construct.sql_rules import BrokenRule
 from tasks.lineage.records import FileFact, StageFact
 
@@ -44,7 +44,7 @@ def plays(tmp_path):
 def find(path, sql):
     with SafeDatabase(path) as database:
         found = find_sources(sql, reflect(path), database)
-    return {(each.table, each.key) for each in found.rows}, found.answer
+    return {(row.table, row.key) for row in found.rows}, found.answer
 
 
 def test_a_lookup_comes_from_the_rows_that_hold_its_values(plays):
@@ -87,12 +87,12 @@ def test_a_row_of_a_table_without_a_key_is_named_by_all_of_it(plays):
     assert answer == ((None,),)
 
 
-def test_the_twin_keeps_joins_and_values_and_selects_keys_first(plays):
+def test_the_source_query_keeps_joins_and_values_and_selects_keys_first(plays):
     sql = "SELECT DISTINCT plays.year FROM plays WHERE plays.title = 'SELECT plays.year'"
 
-    twin, selected, projected = write_twin(sql, reflect(plays))
+    source_query, selected, projected = write_source_query(sql, reflect(plays))
 
-    assert twin.endswith("FROM plays WHERE plays.title = 'SELECT plays.year'")
+    assert source_query.endswith("FROM plays WHERE plays.title = 'SELECT plays.year'")
     assert selected[0] == ("plays", "play_id")
     assert [selected[place] for place in projected] == [("plays", "year")]
 
@@ -100,9 +100,9 @@ def test_the_twin_keeps_joins_and_values_and_selects_keys_first(plays):
 @pytest.mark.parametrize(
     "sql", ["DELETE FROM plays", "SELECT count(*) FROM plays", "SELECT 1; SELECT 2", "?"]
 )
-def test_what_is_no_query_of_ours_has_no_twin(plays, sql):
+def test_other_sql_has_no_source_query(plays, sql):
     with pytest.raises(BrokenRule):
-        write_twin(sql, reflect(plays))
+        write_source_query(sql, reflect(plays))
 
 
 CELLS = st.integers(0, 2)
@@ -116,7 +116,7 @@ CELLS = st.integers(0, 2)
 )
 def test_sources_are_enough_and_every_table_of_them_is_needed(tmp_path_factory, left, right, wanted):
     """Without all other rows the answer stays; without one table's named rows there is none."""
-    path = tmp_path_factory.mktemp("twins") / "small.sqlite"
+    path = tmp_path_factory.mktemp("sources") / "small.sqlite"
     with sqlite3.connect(path) as connection:
         connection.executescript(
             "CREATE TABLE a (a_id INTEGER PRIMARY KEY, x INTEGER, y INTEGER);"
@@ -155,7 +155,7 @@ STAGE = StageFact(
 def tracer(plays, tmp_path):
     write_rows(tmp_path / "data/plays/schema.parquet", Column, reflect(plays))
     entry = DatabaseEntry(name="plays", file="plays.sqlite")
-    rows = SourceRows(tmp_path, lambda name: entry)
+    rows = SourceRowTracer(tmp_path, lambda name: entry)
     yield rows
     rows.close()
 
@@ -179,9 +179,9 @@ def test_a_groups_source_rows_are_named_by_table_and_key(tracer):
 @pytest.mark.parametrize(
     ("record", "what"),
     [
-        (group("Nathan", "[[1779]]"), "no row that answers"),
+        (group("Nathan", "[[1779]]"), "no longer has a row"),
         (group("Egmont", "[[1789]]"), "another answer"),
-        ({"sql": "DROP TABLE plays", "answer_rows": "[]"}, "no query of ours"),
+        ({"sql": "DROP TABLE plays", "answer_rows": "[]"}, "not one that GRAMMAR builds"),
     ],
 )
 def test_a_database_that_does_not_give_the_answer_is_told(tracer, record, what):

@@ -57,14 +57,14 @@ def test_each_broken_rule_has_its_word(reason, sql):
 
 def test_what_is_asked_for_may_not_be_given_by_way_of_a_key():
     schema = [
-        *(each for each in SCHEMA if each.table == "clinics"),
-        *(each for each in SCHEMA if each.table == "doctors"),
+        *(column for column in SCHEMA if column.table == "clinics"),
+        *(column for column in SCHEMA if column.table == "doctors"),
     ]
     natural = [
-        type(each)(each.id, each.table, each.name, each.type, False, True, each.references, True)
-        if each.name == "clinic_id"
-        else each
-        for each in schema
+        type(column)(column.id, column.table, column.name, column.type, False, True, column.references, True)
+        if column.name == "clinic_id"
+        else column
+        for column in schema
     ]
     sql = (
         "SELECT clinics.clinic_id FROM clinics JOIN doctors ON clinics.clinic_id = doctors.clinic_id "

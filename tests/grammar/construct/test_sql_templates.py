@@ -52,7 +52,7 @@ def test_templates_are_kept_until_there_are_enough():
     assert len({row.id for row in drafts.rows}) == 4
     for row in drafts.rows:
         assert row.origin[0].kind == "call"
-        assert {o.reference for o in row.origin[1:]} <= {f"schema#{each.id}" for each in SCHEMA}
+        assert {o.reference for o in row.origin[1:]} <= {f"schema#{column.id}" for column in SCHEMA}
     assert len(ask.asked) == 4 + len(drafts.dropped)
 
 
@@ -67,7 +67,7 @@ def test_a_repeated_query_is_dropped_and_another_is_asked_for():
     same = "SELECT DISTINCT clinics.town FROM clinics WHERE clinics.name = '[clinics.name]'"
     drafts, ask = run(lambda _: same)
     assert len(drafts.rows) == 1
-    assert {each.reason for each in drafts.dropped} == {"duplicate"}
+    assert {row.reason for row in drafts.dropped} == {"duplicate"}
     assert len(ask.asked) == 12 or len(ask.asked) == 1 + len(drafts.dropped)
 
 
@@ -86,8 +86,8 @@ def test_a_repeated_query_is_dropped_and_another_is_asked_for():
 def test_what_breaks_a_rule_is_dropped_with_its_word(reply, reason):
     drafts, _ = run(lambda _: reply)
     assert not drafts.rows
-    assert {each.reason for each in drafts.dropped} == {reason}
-    assert len({each.id for each in drafts.dropped}) == len(drafts.dropped)
+    assert {row.reason for row in drafts.dropped} == {reason}
+    assert len({row.id for row in drafts.dropped}) == len(drafts.dropped)
 
 
 def test_a_fence_around_sql_is_taken_off():

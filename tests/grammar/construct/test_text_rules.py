@@ -1,9 +1,15 @@
 import pytest
 
-from tasks.grammar.construct.names import make_singular, name_column, name_table, say_column, split_words
+from tasks.grammar.construct.names import (
+    make_singular,
+    name_column,
+    name_column_with_unit,
+    name_table,
+    split_words,
+)
 from tasks.grammar.construct.queries import Query
 from tasks.grammar.construct.text_rules import parse_text
-from tasks.grammar.construct.verbalisation import gloss_query
+from tasks.grammar.construct.verbalisation import verbalise_query
 from tasks.models.ask import Unparsed
 from tests.grammar.scripted import SCHEMA, column
 
@@ -14,7 +20,7 @@ LEADING = Query(
 
 
 def parse(text, query=TOWN, minimum=2, maximum=30):
-    return parse_text(text, query, gloss_query(query, SCHEMA), SCHEMA, minimum, maximum)
+    return parse_text(text, query, verbalise_query(query, SCHEMA), SCHEMA, minimum, maximum)
 
 
 GOOD = [
@@ -61,19 +67,19 @@ def test_each_broken_rule_has_its_word(query, text, reason):
     assert str(broken.value).partition(":")[0] == reason
 
 
-def test_the_gloss_says_what_is_wanted_and_given():
-    gloss = gloss_query(LEADING, SCHEMA)
-    assert gloss.wanted == ("name of the leading doctor",)
-    assert gloss.given == ("the visit with day [visits.day] and reason [visits.reason]",)
-    assert gloss.ways[1] == (
+def test_the_verbalisation_says_what_is_wanted_and_given():
+    verbalisation = verbalise_query(LEADING, SCHEMA)
+    assert verbalisation.wanted == ("name of the leading doctor",)
+    assert verbalisation.given == ("the visit with day [visits.day] and reason [visits.reason]",)
+    assert verbalisation.phrases[1] == (
         "visit reason [visits.reason]", "visit with reason [visits.reason]", "reason [visits.reason]"
     )  # fmt: skip
-    assert gloss.ways[0] == (
+    assert verbalisation.phrases[0] == (
         "visit day [visits.day]", "visit with day [visits.day]"
     )  # fmt: skip
-    assert gloss.relations[0].rivals == ("assisting",)
+    assert verbalisation.relations[0].rivals == ("assisting",)
     backwards = Query(("visits.reason",), LEADING.joins, ("doctors.name", "doctors.specialty"))
-    assert gloss_query(backwards, SCHEMA).given == (
+    assert verbalise_query(backwards, SCHEMA).given == (
         "the leading doctor [doctors.name] with specialty [doctors.specialty]",
     )
 
@@ -87,10 +93,10 @@ def test_link_tables_give_relations_their_names():
           for key, to in (("film_id", "films.film_id"), ("person_id", "people.person_id"))),
     ]  # fmt: skip
     joins = (("film_directors.film_id", "films.film_id"), ("film_directors.person_id", "people.person_id"))
-    gloss = gloss_query(Query(("people.person_name",), joins, ("films.title",)), schema)
-    assert gloss.wanted == ("name of the director",)
-    assert gloss.given == ("the film [films.title]",)
-    assert gloss.relations[0].rivals == ("writer",)
+    verbalisation = verbalise_query(Query(("people.person_name",), joins, ("films.title",)), schema)
+    assert verbalisation.wanted == ("name of the director",)
+    assert verbalisation.given == ("the film [films.title]",)
+    assert verbalisation.relations[0].rivals == ("writer",)
 
 
 def test_names_in_words():
@@ -102,4 +108,4 @@ def test_names_in_words():
     assert name_column("airlines.airline_name") == "name"
     assert name_column("planes.tail_number") == "tail number"
     assert name_column("visits.visits") == "visits"
-    assert say_column("airports.altitude_feet") == "altitude in feet"
+    assert name_column_with_unit("airports.altitude_feet") == "altitude in feet"

@@ -51,7 +51,7 @@ def test_each_criterion_is_asked_with_its_own_prompt_and_bounds():
 def test_the_same_words_are_kept_once():
     drafts, _ = run(lambda _: "Town of the clinic [clinics.name]", make_params(short=3))
     assert len(drafts.rows) == 1
-    assert [each.reason for each in drafts.dropped] == ["duplicate", "duplicate"]
+    assert [row.reason for row in drafts.dropped] == ["duplicate", "duplicate"]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_the_same_words_are_kept_once():
 def test_what_breaks_a_rule_is_asked_again_then_dropped_with_its_word(reply, reason):
     drafts, ask = run(lambda _: reply, make_params(short=1), attempts=3)
     assert len(ask.asked) == 3
-    assert [each.reason for each in drafts.dropped] == [reason]
+    assert [row.reason for row in drafts.dropped] == [reason]
     assert reply in drafts.dropped[0].detail
 
 

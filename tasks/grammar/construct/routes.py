@@ -1,0 +1,94 @@
+"""Choose join trees for questions: which table is asked about, and which tables supply the given values.
+
+No row is read: whether a lookup is likely to have one answer is estimated from names, types and keys.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from tasks.artifacts.rows import make_id
+from tasks.databases.columns import Column
+from tasks.databases.joins import JoinTree, join_paths
+from tasks.grammar.construct.names import is_identifying
+
+
+@dataclass(frozen=True)
+class Route:
+    """A join tree with the table that is asked about and the tables whose values are given."""
+
+    tree: JoinTree
+    asked: str
+    given: tuple[str, ...]
+    spread: int
+    """Estimated number of one-to-many steps from the given values to what is asked."""
+
+
+def find_routes(columns: Sequence[Column], tables: tuple[int, int], placeholders: int) -> list[Route]:
+    """List the routes over so many tables in which every table at a tree's edge is asked about or given.
+
+    tables: minimum and maximum number of tables, link tables not counted.
+    """
+    least, most = tables
+    routes = []
+    for tree in join_paths(columns, most):
+        if len(tree.tables) < least:
+            continue
+        for asked in tree.tables:
+            edges = [table for table in tree.tables if table != asked and _count_joins(tree, table) < 2]
+            given = tuple(edges) or (asked,)
+            if len(given) <= placeholders:
+                spread = min(_estimate_spread(tree, columns, table, asked) for table in given)
+                routes.append(Route(tree, asked, given, spread))
+    return routes
+
+
+def rank_routes(routes: Sequence[Route], seed: int) -> list[Route]:
+    """Order routes by spread, so that likely single answers come first; the asked tables take turns."""
+    by_spread: defaultdict[int, defaultdict[str, list[Route]]] = defaultdict(lambda: defaultdict(list))
+    for route in sorted(
+        # The repr of a join tree is in the salt: another class or field name would change the order.
+        routes,
+        key=lambda route: (len(route.tree.tables), make_id(seed, route.asked, repr(route.tree))),
+    ):
+        by_spread[route.spread][route.asked].append(route)
+    ranked: list[Route] = []
+    for spread in sorted(by_spread):
+        by_table: Mapping[str, list[Route]] = by_spread[spread]
+        tables = sorted(by_table, key=lambda table: make_id(seed, table))
+        turns = zip_longest(*(by_table[table] for table in tables))
+        ranked += [route for turn in turns for route in turn if route]
+    return ranked
+
+
+def _count_joins(tree: JoinTree, table: str) -> int:
+    return sum(table in (join.left, join.right) for join in tree.joins)
+
+
+def _estimate_spread(tree: JoinTree, columns: Sequence[Column], given: str, asked: str) -> int:
+    # Rows without a name of their own share the values that they are looked up by.
+    own = [column for column in columns if column.table == given and column.descriptive]
+    shared = not any(column.primary_key or is_identifying(column) for column in own)
+    return _count_one_to_many(tree, columns, given, asked) + shared
+
+
+def _count_one_to_many(tree: JoinTree, columns: Sequence[Column], given: str, asked: str) -> int:
+    references = {(column.id, column.references) for column in columns if column.references}
+    steps: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    for join in tree.joins:
+        left, right = f"{join.left}.{join.on[0][0]}", f"{join.right}.{join.on[0][1]}"
+        many_to_one = (left, right) in references
+        steps[join.left].append((join.right, 0 if many_to_one else 1))
+        steps[join.right].append((join.left, 1 if many_to_one else 0))
+    cost, last, waiting = {given: 0}, {given: 0}, [given]
+    while waiting:
+        current = waiting.pop()
+        for table, step in steps[current]:
+            if table not in cost:
+                cost[table], last[table] = cost[current] + step, step
+                waiting.append(table)
+    # A final one-to-many step counts twice: a question about many rows seldom has one answer.
+    return cost[asked] + last[asked]
