@@ -15,7 +15,7 @@ from flows.commands.cli_scores import evaluate, score
 from flows.commands.ledger import app as ledger_app
 from flows.commands.model import app as model_app
 from flows.commands.nightly import app as nightly_app
-from tasks.errors import BenchloomError
+from tasks.errors import BadInput, BenchloomError
 
 app = typer.Typer(
     name="benchloom",
@@ -28,13 +28,25 @@ app = typer.Typer(
 )
 
 
-def init(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty folder.")]) -> None:
-    """Make a project of your own from this one: its code, and a database and a model to fill in.
+def init(
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="DIR", help="A new or empty folder; with --upgrade a project.")
+    ] = None,
+    upgrade: Annotated[
+        bool, typer.Option("--upgrade", help="Bring a project's code to the installed version, by a merge.")
+    ] = False,
+) -> None:
+    """Make a project of your own: its code, and a database and a model to fill in.
 
-    Example: benchloom init ../my-benchmark
+    Example: benchloom init my-benchmark
     """
-    from flows.commands.init import init_command
+    from benchloom.making import init_command
+    from benchloom.upgrading import upgrade_command
 
+    if upgrade:
+        raise typer.Exit(upgrade_command(folder or Path()))
+    if folder is None:
+        raise BadInput("benchloom init", "needs a DIR", hint="benchloom init my-benchmark")
     raise typer.Exit(init_command(folder))
 
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# What is installed is the launcher alone: a child process that a test starts elsewhere finds the code here.
+ROOT = str(Path(__file__).parents[1])
+os.environ["PYTHONPATH"] = os.pathsep.join(path for path in (ROOT, os.environ.get("PYTHONPATH")) if path)
 
 # How long an example takes is the machine's affair, and not what a property says.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -7,6 +7,7 @@ import sys
 
 from flows.commands.run import make_run
 from flows.run.binding import Places, bind
+from flows.run.origin import check_code
 from flows.run.recorder import Recorder
 from flows.settings import find_project, load_params
 from tasks.errors import BadInput
@@ -32,5 +33,6 @@ def stage_command(stage: str, key: str, *, replay: bool) -> int:
     finally:
         if run.session is not None:
             run.session.close()
+    check_code(root)
     print(f"{node.name}: {work.rows_out if work.rows_out is not None else 'done'}", file=sys.stderr)
     return 0

@@ -6,7 +6,6 @@ waits for the clock, and stops on Ctrl-C like any run. Prefect reads its setting
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,6 +17,7 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.actions import WorkPoolCreate
 from prefect.exceptions import ObjectNotFound
 
+from flows.run.origin import lead_child
 from tasks.errors import Alarm, BadInput, BenchloomError
 
 NAME = "nightly"
@@ -32,12 +32,11 @@ def night(root: str) -> None:
 
 def run_once(root: Path, tell: Callable[[str], None]) -> None:
     """Run one night as a command, and hand its lines on. Raises Alarm or BenchloomError."""
-    paths = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
     lines = [""]
     with subprocess.Popen(
         [sys.executable, "-m", "flows.cli", "nightly", "once"],
         cwd=root,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in paths if path)},
+        env=lead_child(),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

@@ -26,6 +26,7 @@ from dvc.utils.serialize import dump_yaml, load_yaml
 
 from flows import STARTED
 from flows.run.dvc_boundary import LOCK_PATIENCE_S, hold_repo, translate_errors
+from flows.run.origin import check_code
 from flows.run.path_locks import PathLocks
 from tasks.errors import BadInput, BenchloomError, ChangedWhileRunning, LockHeld, StageFailed
 from tasks.files import write_beside
@@ -76,6 +77,7 @@ class Recorder:
     """
 
     def __init__(self, root: Path) -> None:
+        check_code(root)
         self.root = root
         self.mutex = threading.RLock()
         logging.getLogger("dvc").setLevel(logging.WARNING)
@@ -305,7 +307,8 @@ class Recorder:
         return hashes
 
     def _check_code(self, name: str) -> None:
-        """Fail where a module that this process has imported is no longer the file on disk."""
+        """Fail where a module that this process has imported is another's, or no longer the file on disk."""
+        check_code(self.root)
         for path in self.nodes[name].deps:
             if path in self.code and hash_file(self.root / path) != self.code[path]:
                 raise ChangedWhileRunning(name, path)

@@ -24,6 +24,7 @@ from pathlib import Path
 import portalocker
 import psutil
 
+from flows.run.origin import lead_child
 from tasks.errors import BenchloomError
 from tasks.files import write_text
 
@@ -143,7 +144,7 @@ def _start_server(
                 "--",
                 *words,
             ],
-            env={**os.environ, **environment},
+            env=lead_child(dict(environment)),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

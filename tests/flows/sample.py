@@ -13,7 +13,7 @@ from pathlib import Path
 
 import yaml
 
-from flows.commands.init import load_yaml, write_yaml
+from benchloom.yaml_files import load_yaml, write_yaml
 from tasks.artifacts.parquet import count_rows
 from tasks.sources.packages import copy_packaged
 

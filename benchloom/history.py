@@ -1,0 +1,129 @@
+"""The template's own line in a project's git history: what an upgrade merges by.
+
+A project begins with a commit of itself as it was made; each upgrade adds the project as the new version
+would have made it, with the last such commit as its parent, and merges that. So git knows what the template
+changed and what the user did, moved files included. Such a commit names its own tree: one that a rebase
+mixed with a user's edits no longer does, and is not taken for the template, which would undo the edits.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tasks.errors import BadInput, BenchloomError
+
+VERSION, TREE = "Benchloom-Version", "Benchloom-Tree"
+"""Trailers of the template's commits."""
+AUTHOR = {
+    "GIT_AUTHOR_NAME": "Benchloom", "GIT_AUTHOR_EMAIL": "benchloom@localhost",
+    "GIT_COMMITTER_NAME": "Benchloom", "GIT_COMMITTER_EMAIL": "benchloom@localhost",
+}  # fmt: skip
+ELSEWHERE = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
+"""Variables that a git hook sets: they would lead these calls to the hook's repository."""
+
+SETTINGS = ("core.quotePath=false", "core.autocrlf=false", "merge.directoryRenames=false")
+"""The last: a file that the user added stays where it is, though the template's around it moved."""
+
+
+@dataclass(frozen=True)
+class History:
+    """A project's repository, whose root is the project's. Raises BenchloomError with what git said."""
+
+    root: Path
+
+    def begin(self, version: str) -> None:
+        """Start a repository whose first commit is the project as it was made."""
+        self.git("init", "-q")
+        self.git("add", "-A", "-f", ".")
+        self.git("update-ref", "HEAD", self._commit(self.git("write-tree"), None, version))
+
+    def check_root(self) -> None:
+        """Raise BadInput where the repository is not the project's own."""
+        top = Path(self.git("rev-parse", "--show-toplevel"))
+        if top.resolve() != self.root.resolve():
+            raise BadInput(self.root, f"lies in the repository of {top}", hint="an upgrade needs its own")
+
+    def find_base(self) -> str | None:
+        """Find the last commit of the template that the project contains; None where there is none."""
+        trailer = f"%(trailers:key={TREE},valueonly,separator=%x20)"
+        found = self.git("log", "--topo-order", f"--format=%H %T {trailer}", f"--grep=^{TREE}: ")
+        for line in found.splitlines():
+            commit, tree, *named = line.split()
+            if named == [tree]:
+                return commit
+        return None
+
+    def list_dirty(self, paths: Iterable[str]) -> list[str]:
+        """List tracked files below some paths whose content is not committed, and all that is staged."""
+        edited = self.git("diff", "--name-only", "HEAD", "--", *paths).splitlines()
+        return sorted({*edited, *self.git("diff", "--name-only", "--cached").splitlines()})
+
+    def add_template(self, folder: Path, own: Iterable[str], base: str | None, version: str) -> str | None:
+        """Commit a folder as the template's next state; None where its state is the base's already.
+
+        own: paths that are the project's own; they stay as they are in the base, else in HEAD.
+        """
+        kept = self.git("ls-tree", "-r", base or "HEAD", "--", *own)
+        with tempfile.TemporaryDirectory() as scratch:
+            aside = {
+                "GIT_DIR": self.git("rev-parse", "--absolute-git-dir"),
+                "GIT_WORK_TREE": str(folder),
+                "GIT_INDEX_FILE": str(Path(scratch, "index")),
+            }
+            self.git("add", "-A", "-f", ".", at=folder, variables=aside)
+            for line in kept.splitlines():
+                meta, path = line.split("\t", 1)
+                mode, _, blob = meta.split()
+                entry = f"{mode},{blob},{path}"
+                self.git("update-index", "--add", "--cacheinfo", entry, at=folder, variables=aside)
+            tree = self.git("write-tree", at=folder, variables=aside)
+        if base and tree == self.git("rev-parse", f"{base}^{{tree}}"):
+            return None
+        return self._commit(tree, base, version)
+
+    def restore(self, commit: str, path: str, folder: Path) -> None:
+        """Write a file as it was in a commit into another folder."""
+        folder.mkdir(exist_ok=True)
+        (folder / path).write_text(self.git("show", f"{commit}:{path}") + "\n", encoding="utf-8")
+
+    def merge(self, commit: str) -> list[str]:
+        """Merge a commit into the work tree without committing; list the files in conflict.
+
+        Raises BadInput where git cannot begin, such as over a file that it does not know.
+        """
+        words = ("merge", "--no-commit", "--no-ff", "--allow-unrelated-histories", commit)
+        done = self._call(words, self.root, AUTHOR)
+        conflicts = self.git("diff", "--name-only", "--diff-filter=U").splitlines()
+        if done.returncode and not conflicts:
+            raise BadInput(self.root, f"git cannot merge: {' '.join(done.stderr.split())}")
+        return conflicts
+
+    def git(self, *words: str, at: Path | None = None, variables: dict[str, str] | None = None) -> str:
+        """Call git; return what it said on stdout."""
+        done = self._call(words, at or self.root, variables or {})
+        if done.returncode:
+            raise BenchloomError(f"{self.root}: `git {words[0]}` failed: {' '.join(done.stderr.split())}")
+        return done.stdout.strip("\n")
+
+    def _commit(self, tree: str, parent: str | None, version: str) -> str:
+        message = f"Take the code of Benchloom {version}\n\n{VERSION}: {version}\n{TREE}: {tree}"
+        parents = ("-p", parent) if parent else ()
+        return self.git("commit-tree", tree, *parents, "-m", message, variables=AUTHOR)
+
+    def _call(
+        self, words: Iterable[str], at: Path, variables: dict[str, str]
+    ) -> subprocess.CompletedProcess[str]:
+        inherited = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
+        command = ["git", *(word for setting in SETTINGS for word in ("-c", setting)), *words]
+        try:
+            return subprocess.run(  # noqa: S603 - our own words, no shell
+                command, cwd=at, env={**inherited, **variables},
+                capture_output=True, encoding="utf-8", errors="replace", check=False,
+            )  # fmt: skip
+        except FileNotFoundError as error:
+            raise BenchloomError("git is not on PATH; a project is a git repository") from error

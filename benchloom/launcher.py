@@ -1,0 +1,41 @@
+"""The `benchloom` command: finds the project, imports its code and no other, and hands over to it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+from benchloom.places import Refused, check_launcher, find_project, find_template, import_from
+
+BY_TEMPLATE = frozenset({"init"})
+"""Commands that the installed version carries out even within a project, whose code may be older."""
+
+
+def main() -> None:
+    """Run the command line of the project that this folder lies in, or outside of any the installed one."""
+    try:
+        import_from(choose_root(sys.argv[1:], find_here()))
+    except Refused as error:
+        print(f"benchloom: {error}", file=sys.stderr)
+        sys.exit(2)
+    import_module("flows.cli").main()
+
+
+def find_here() -> Path:
+    """Find the folder of the call. Raises Refused where it was deleted meanwhile."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise Refused("no such folder any more as the one that this was called in (cd)") from None
+
+
+def choose_root(words: Sequence[str], here: Path) -> Path:
+    """Choose whose code runs. Raises Refused where the project here belongs to another environment."""
+    command = next((word for word in words if not word.startswith("-")), "")
+    project = None if command in BY_TEMPLATE else find_project(here)
+    if project is None:
+        return find_template()
+    check_launcher(project)
+    return project

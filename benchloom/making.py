@@ -1,0 +1,134 @@
+"""`benchloom init DIR`: a project of one's own, from the installed template."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import Any
+
+from benchloom.history import History
+from benchloom.places import find_template
+from benchloom.tree import list_tree
+from benchloom.yaml_files import load_yaml, write_yaml
+from tasks.errors import BadInput
+
+SAMPLE = "sources"
+"""The stages and parameters of the sample's own sources, which another project has no use for."""
+SAMPLE_BLOCK = re.compile(rf"^  {SAMPLE}-[^\n]*\n(?:    [^\n]*\n)+\n?", re.MULTILINE)
+"""A block of dvc.yaml as `benchloom graph` writes it, which would leave these out too."""
+REWRITTEN = ("dvc.yaml", "params.yaml", "pyproject.toml")
+
+FILL_IN = """\
+my_shop: {file: data/shop.sqlite, title: My shop, licence: CC-BY-4.0, source: where it comes from}
+my_server: {url: "postgresql+psycopg://reader@host/shop", password_env: SHOP_PASSWORD}
+"""
+README = """\
+# {name}
+
+Questions with answers from your own databases, built by [Benchloom](https://pypi.org/project/benchloom/).
+
+1. Name your database in `params.yaml` under `databases:`.
+2. Name your model there under `run.endpoints:` and in `roles:`, or leave the embedded one as it is
+   (`benchloom model pull`).
+3. `benchloom doctor` says what is missing, `benchloom plan` what a run would ask and cost,
+   `benchloom run --limit 3` tries it on a few items, and `benchloom run` runs it.
+
+`flows/` and `tasks/` are this project's own code: an edit makes stale what it shapes, and nothing else.
+`benchloom init --upgrade` brings them to the installed version and keeps your edits. `requirements.lock`
+names the very packages that this version was tried with.
+"""
+PYPROJECT = """\
+[project]
+name = "{name}"
+version = "0"
+requires-python = ">=3.11"
+dependencies = ["benchloom[project]=={version}"]
+
+# The version whose code this project holds; `benchloom init --upgrade` raises it.
+[tool.benchloom]
+version = "{version}"
+
+{pins}
+"""
+DVC_FILES = {".dvc/config": "", ".dvc/.gitignore": "/config.local\n/tmp\n/cache\n"}
+"""What `dvc init` writes; DVC itself is not needed to make a project."""
+
+
+def init_command(folder: Path) -> int:
+    """Carry out `benchloom init DIR`; returns the exit code."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise BadInput(folder, "is not empty", hint="name a new folder")
+    template = find_template()
+    version = read_version(template)
+    write_project(template, folder, folder.resolve().name)
+    History(folder).begin(version)
+    print(
+        f"made {folder} of Benchloom {version}; now: cd {folder}, name a database in params.yaml, "
+        "and call `benchloom doctor`",
+        file=sys.stderr,
+    )
+    return 0
+
+
+def write_project(template: Path, folder: Path, name: str) -> None:
+    """Write the files of a project: the template's code and parameters, without the sample.
+
+    The code is copied, since stages depend on it: an edit makes stale what it shapes.
+    """
+    for path in list_tree(template):
+        if path.as_posix() not in REWRITTEN:
+            write_bytes(folder / path, (template / path).read_bytes())
+    graph = SAMPLE_BLOCK.sub("", (template / "dvc.yaml").read_text(encoding="utf-8"))
+    write_yaml(folder / "params.yaml", empty_databases(load_yaml(template / "params.yaml")))
+    texts = {
+        "README.md": README.format(name=name),
+        "LICENSE": read_licence(template),
+        "dvc.yaml": graph,
+        "pyproject.toml": describe_project(template, name),
+        **DVC_FILES,
+    }
+    for place, text in texts.items():
+        write_bytes(folder / place, text.encode())
+
+
+def read_version(template: Path) -> str:
+    """Read which version of Benchloom a template is of."""
+    settings = tomllib.loads((template / "pyproject.toml").read_text(encoding="utf-8"))
+    return str(settings["project"]["version"])
+
+
+def describe_project(template: Path, name: str) -> str:
+    """Write a project's pyproject.toml, with the template's pins of what shapes bytes."""
+    paragraphs = (template / "pyproject.toml").read_text(encoding="utf-8").split("\n\n")
+    pins = [text.strip() for text in paragraphs if re.search(r"^\[tool\.benchloom\.", text, re.MULTILINE)]
+    valid = re.sub(r"[^a-zA-Z0-9]+", "-", name).strip("-").lower() or "project"
+    return PYPROJECT.format(name=valid, version=read_version(template), pins="\n\n".join(pins))
+
+
+def read_licence(template: Path) -> str:
+    """Read the licence of the code: a wheel holds it in its metadata."""
+    beside = template / "LICENSE"
+    if beside.is_file():
+        return beside.read_text(encoding="utf-8")
+    return distribution("benchloom").read_text("licenses/LICENSE") or ""
+
+
+def empty_databases(params: Any) -> Any:
+    """Take the sample out of the parameters, and say what an entry looks like."""
+    params.pop(SAMPLE, None)
+    params["databases"] = {}
+    # What else names the sample: its companies, assessments, corpus, and the nights that ask them.
+    params["companies"], params["closed"], params["assessments"] = {}, {}, {}
+    params["grammar"]["profiles"]["entities"] = {}
+    params["nightly"]["assessments"] = []
+    params.yaml_set_comment_before_after_key("databases", before=FILL_IN)
+    return params
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file, with the folders above it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)

@@ -1,0 +1,36 @@
+"""What a project is made from: the files that the wheel carries and `init` copies, relative to their root.
+
+The build hook (setup.py) reads this list too, so that a wheel and a checkout give the same projects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+CODE = ("flows", "tasks")
+"""The packages that are a project's own code."""
+FILES = (
+    ".dvcignore",
+    ".gitignore",
+    "data/labels/README.md",
+    "dvc.yaml",
+    "params.yaml",
+    "pyproject.toml",
+    "requirements.lock",
+)
+"""What else a project begins with; some of it is rewritten when one is made."""
+
+
+def list_tree(root: Path) -> list[Path]:
+    """List the tree's files below `root`, sorted; what Python or an editor left there is none of it."""
+    return sorted([*(Path(name) for name in FILES if (root / name).is_file()), *_list_code(root)])
+
+
+def _list_code(root: Path) -> Iterator[Path]:
+    for folder in CODE:
+        for path in (root / folder).rglob("*"):
+            relative = path.relative_to(root)
+            hidden = any(part.startswith(".") or part == "__pycache__" for part in relative.parts)
+            if path.is_file() and not hidden:
+                yield relative

@@ -1,0 +1,121 @@
+"""`benchloom init --upgrade`: a project's code brought to the installed version, by a merge."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchloom.history import History
+from benchloom.making import read_version, write_project
+from benchloom.places import find_project, find_template
+from benchloom.yaml_files import load_yaml, write_yaml
+from tasks.errors import BadInput
+
+OWN = ("README.md", ".dvc")
+"""What the template leaves alone once a project is made."""
+PARAMS, GRAPH = "params.yaml", "dvc.yaml"
+GUARDED = ("flows", "tasks", PARAMS, GRAPH, "pyproject.toml")
+"""What must be committed before: the merge writes there."""
+
+
+def upgrade_command(folder: Path) -> int:
+    """Carry out `benchloom init --upgrade`; returns 1 where edits of the user's must be merged by hand."""
+    root, template = find_project(folder), find_template()
+    if root is None:
+        raise BadInput(folder, "no Benchloom project here", hint="benchloom init DIR makes one")
+    if root == template:
+        raise BadInput(root, "is the checkout that this benchloom runs from", hint="git pull")
+    history, version = History(root), read_version(template)
+    history.check_root()
+    if dirty := history.list_dirty(GUARDED):
+        raise BadInput(root, f"{dirty[0]} is not committed", hint="git commit, or git stash, and again")
+    base = history.find_base()
+    commit = add_version(history, template, base, version)
+    if commit is None:
+        tell(f"{root} holds the code of Benchloom {version} already")
+        return 0
+    if base is None:
+        tell("this history holds no commit of the template, so every file that differs from it is a conflict")
+    conflicts = merge_version(history, base, commit)
+    undo = "`git merge --abort` undoes it"
+    if not conflicts:
+        write_graph(history)
+    print(history.git("diff", "--stat", "HEAD"))
+    if conflicts:
+        tell(f"both you and Benchloom {version} changed {', '.join(conflicts)}")
+        tell(f"resolve the conflicts, then `benchloom graph` and `git commit -a`; {undo}")
+        return 1
+    tell(f"merged the code of Benchloom {version}; see `git diff HEAD`, then `git commit`; {undo}")
+    return 0
+
+
+def add_version(history: History, template: Path, base: str | None, version: str) -> str | None:
+    """Commit what the installed version would have made of the project; None where it is there already."""
+    before = base or "HEAD"
+    settings = tomllib.loads(history.git("show", f"{before}:pyproject.toml"))
+    with tempfile.TemporaryDirectory() as place:
+        fresh = Path(place)
+        write_project(template, fresh, settings["project"]["name"])
+        new = load_yaml(fresh / PARAMS)
+        history.restore(before, PARAMS, fresh)
+        add_new_params(fresh / PARAMS, load_yaml(fresh / PARAMS), new)
+        return history.add_template(fresh, OWN, base, version)
+
+
+def merge_version(history: History, base: str | None, commit: str) -> list[str]:
+    """Merge a commit of the template; list the files in conflict.
+
+    The parameters are merged by their keys: beside a value that the user set, a new line is no conflict.
+    The graph is written from the merged code.
+    """
+    conflicts = history.merge(commit)
+    with tempfile.TemporaryDirectory() as place:
+        before, after = Path(place, "before"), Path(place, "after")
+        history.restore(base or "HEAD", PARAMS, before)
+        history.restore(commit, PARAMS, after)
+        history.git("checkout", "HEAD", "--", PARAMS, GRAPH)
+        add_new_params(history.root / PARAMS, load_yaml(before / PARAMS), load_yaml(after / PARAMS))
+    history.git("add", PARAMS)
+    return [path for path in conflicts if path not in (PARAMS, GRAPH)]
+
+
+def write_graph(history: History) -> None:
+    """Write dvc.yaml by the merged code, in a process of its own: this one has imported the template's."""
+    command = [sys.executable, "-m", "benchloom", "graph"]
+    done = subprocess.run(command, cwd=history.root, capture_output=True, text=True, check=False)  # noqa: S603 - our own words
+    if done.returncode:
+        tell(f"dvc.yaml is as before; once this is mended, call `benchloom graph`: {done.stderr.strip()}")
+    history.git("add", GRAPH)
+
+
+def add_new_params(path: Path, before: Any, new: Any) -> None:
+    """Add to a project's parameters the keys that a new version adds, each with its default.
+
+    A default that the version changed stays as it was: it would change the user's artifacts unasked.
+    """
+    params = load_yaml(path)
+    if list(insert_new(params, before, new)):
+        write_yaml(path, params)
+
+
+def insert_new(params: Any, before: Any, new: Any) -> Iterator[str]:
+    """Insert the keys of `new` that `before` lacks, each behind the one that it follows; yield them."""
+    place = 0
+    for key, value in new.items():
+        if key not in before and key not in params:
+            params.insert(place, key, value)
+            yield key
+        elif all(isinstance(each.get(key), dict) for each in (params, before, new)):
+            yield from insert_new(params[key], before[key], value)
+        if key in params:
+            place = list(params).index(key) + 1
+
+
+def tell(line: str) -> None:
+    """Say a line to people."""
+    print(line, file=sys.stderr)

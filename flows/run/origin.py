@@ -1,0 +1,41 @@
+"""Whose code this process runs: what is recorded as a project's must be what was imported."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from tasks.errors import BadInput
+
+PACKAGES = ("flows", "tasks")
+HERE = Path(__file__).absolute().parents[2]
+"""The folder that `flows` and `tasks` are imported from: the project's root, or the installed template."""
+
+
+def lead_child(environment: dict[str, str] | None = None) -> dict[str, str]:
+    """Give a child process this process's environment, and the same `flows` and `tasks`."""
+    inherited = {**os.environ, **(environment or {})}
+    paths = [str(HERE), inherited.get("PYTHONPATH", "")]
+    return {**inherited, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
+
+
+def check_code(root: Path) -> None:
+    """Raise BadInput where a loaded module of `flows` or `tasks` is not of the project in `root`.
+
+    A folder that has no such code of its own, such as a trial's, records no hashes of it.
+    """
+    for package in PACKAGES:
+        folder = root / package
+        if not folder.is_dir():
+            continue
+        homes = (f"{folder}{os.sep}", f"{folder.resolve()}{os.sep}")
+        for name, module in list(sys.modules.items()):
+            file = getattr(module, "__file__", None)
+            if name.partition(".")[0] == package and file and not file.startswith(homes):
+                raise BadInput(
+                    root,
+                    f"{name} was imported from {file}, not from this project: its results would be recorded "
+                    "under hashes of code that did not run",
+                    hint="call `benchloom` in this project, with no other checkout on PYTHONPATH",
+                )
