@@ -6,7 +6,7 @@ import importlib
 from functools import cache
 from pathlib import Path
 
-from flows.stage import Flow, Stage
+from flows.stage import Flow, Scope, Stage
 from tasks.errors import BadInput
 
 FOLDER = Path(__file__).parent
@@ -32,6 +32,16 @@ def find_stage(name: str) -> Stage | None:
 def list_stages() -> tuple[Stage, ...]:
     """List the stages of all flows, in order."""
     return tuple(stage for flow in list_flows() for stage in flow.stages)
+
+
+def list_scopes() -> tuple[Scope, ...]:
+    """List the scopes of all flows, each once."""
+    return tuple(dict.fromkeys(stage.scope for stage in list_stages()))
+
+
+def list_evaluating() -> tuple[Scope, ...]:
+    """List the scopes that evaluate systems."""
+    return tuple(scope for scope in list_scopes() if scope.evaluates)
 
 
 def _load(name: str) -> Flow:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,19 +10,14 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from flows.discovery import list_scopes
 from tasks.errors import BadInput
 from tasks.files import write_beside
 
 Model = TypeVar("Model", bound=BaseModel)
 
-BY_NAME = frozenset(
-    {
-        "databases", "companies", "closed", "assessments", "systems", "roles", "models",
-        "run.endpoints", "run.prices", "run.systems",
-        "ragcheck.sets", "ragcheck.correctness", "ragcheck.continuity",
-    }
-)  # fmt: skip
-"""Sections of params.yaml whose keys are anybody's names, so that a new one is no mistake."""
+BY_NAME = frozenset({"systems", "roles", "models", "run.endpoints", "run.prices", "run.systems"})
+"""Sections of params.yaml beside the flows' fan-outs whose keys are anybody's names."""
 
 
 def find_project(start: Path | None = None) -> Path:
@@ -90,14 +85,27 @@ def set_params(root: Path, assignments: list[str]) -> None:
             raise BadInput(f"--set {assignment}", "is not KEY=VALUE")
         *parents, last = key.strip().split(".")
         section = data
-        for name in parents:
+        for depth, name in enumerate(parents, start=1):
+            if isinstance(section, dict) and section.get(name) is None and is_declared(parents[:depth]):
+                section[name] = {}
             if not isinstance(section, dict) or name not in section:
                 raise BadInput(f"--set {key}", f"params.yaml has no section {name!r}")
             section = section[name]
-        new = ".".join(parents) in BY_NAME
+        new = ".".join(parents) in list_named_sections()
         if not isinstance(section, dict) or (last not in section and not new):
             known = ", ".join(map(str, section)) if isinstance(section, dict) else "no keys"
             raise BadInput(f"--set {key}", f"params.yaml has no such parameter (there: {known})")
         section[last] = yaml.safe_load(value)
     with write_beside(path) as draft:
         editor.dump(data, draft)
+
+
+def list_named_sections() -> frozenset[str]:
+    """List the sections of params.yaml whose keys are names, so that a new one is no mistake."""
+    return BY_NAME | {scope.over for scope in list_scopes() if scope.over}
+
+
+def is_declared(parts: Sequence[str]) -> bool:
+    """Tell whether a flow fans out over a section, or over one inside it: then it may be written anew."""
+    name = ".".join(parts)
+    return any(scope.over == name or scope.over.startswith(f"{name}.") for scope in list_scopes())

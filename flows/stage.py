@@ -26,7 +26,8 @@ class Scope:
     """Scopes whose artifacts the stages read too, by name, where their own scope has none of it."""
     evaluates: str = ""
     """The stage whose artifact says how good each item was, where the scope evaluates systems: what a night
-    compares. Stages of such a scope that ask anybody are asked anew every night."""
+    compares, by the function `list_scored` of its module. Stages of such a scope that ask anybody ask anew
+    every night."""
     when: str = ""
     """A section of params.yaml without which the stages are left out of the graph."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import takewhile
@@ -16,14 +17,18 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from flows.run.binding import Places, bind
+from flows.discovery import list_evaluating, list_stages
+from flows.run.binding import Places, bind, find_function, row_type_of
 from flows.run.recorder import Node
 from flows.run.runner import Interrupted, Run
 from flows.run.selection import order_nodes
-from flows.settings import parse_section
+from flows.settings import get_section, parse_section
+from flows.stage import Scope
+from tasks.artifacts.parquet import read_rows
 from tasks.errors import BadInput
 from tasks.files import write_text
-from tasks.judging.nights import AlarmRule, Change, Scored, compare_nights
+from tasks.judging.nights import AlarmRule, Change, compare_nights
+from tasks.judging.scored import Scored
 
 FOLDER = "data/nightly"
 HISTORY = "nights.json"
@@ -38,7 +43,8 @@ class Nightly(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     assessments: tuple[str, ...] = ()
-    """Names of `assessments` that a night asks anew."""
+    """What a night asks anew: entries of sections that evaluate systems, by name (`films-weak`), or in full
+    where several sections have one of that name (`ragcheck.correctness.mtrag`)."""
     cron: str = "0 3 * * *"
     """When `nightly serve` and `nightly deploy` run one, in the machine's time."""
     alarm: AlarmRule = AlarmRule()
@@ -55,17 +61,47 @@ class Night:
     change: Change
 
 
+@dataclass(frozen=True)
+class Evaluation:
+    """An entry that evaluates systems. name: as `nightly` names it; key: in its scope's section."""
+
+    name: str
+    scope: Scope
+    key: str
+
+
 def read_nightly(params: Mapping[str, Any]) -> Nightly:
     """Read `nightly` of params.yaml. Raises BadInput where it names nothing to ask."""
     nightly = parse_section(params, "nightly", Nightly)
-    place, known = "params.yaml: nightly.assessments", sorted(params.get("assessments") or {})
-    there = ", ".join(known) or "none yet"
     if not nightly.assessments:
-        raise BadInput(place, f"is empty: name what to ask (there: {there})")
+        there = ", ".join(list_evaluations(params)) or "none yet"
+        raise BadInput("params.yaml: nightly.assessments", f"is empty: name what to ask (there: {there})")
     for name in nightly.assessments:
-        if name not in known:
-            raise BadInput(place, f"no assessment {name!r} (there: {there})")
+        find_evaluation(params, name)
     return nightly
+
+
+def list_evaluations(params: Mapping[str, Any]) -> list[str]:
+    """List the entries that evaluate systems, sorted, each in full where its name alone is not enough."""
+    scopes = list_evaluating()
+    entries = [(scope.over, str(key)) for scope in scopes for key in get_section(params, scope.over)]
+    counts = Counter(key for _, key in entries)
+    return sorted(f"{over}.{key}" if counts[key] > 1 else key for over, key in entries)
+
+
+def find_evaluation(params: Mapping[str, Any], name: str) -> Evaluation:
+    """Find the entry that a name stands for. Raises BadInput where there is none, or more than one."""
+    found = [
+        Evaluation(name, scope, str(key))
+        for scope in list_evaluating()
+        for key in get_section(params, scope.over)
+        if name in (key, f"{scope.over}.{key}")
+    ]
+    if len(found) == 1:
+        return found[0]
+    there = ", ".join(list_evaluations(params)) or "none yet"
+    what = f"several sections have a {name!r}" if found else f"no assessment {name!r}"
+    raise BadInput("params.yaml: nightly.assessments", f"{what} (there: {there})")
 
 
 def run_night(run: Run, nightly: Nightly, label: str) -> list[Night]:
@@ -77,33 +113,39 @@ def run_night(run: Run, nightly: Nightly, label: str) -> list[Night]:
     if not LABEL.fullmatch(label):
         raise BadInput(f"--as-of {label}", "is no label: letters, digits, dots, dashes, 64 at most")
     folder = run.root / FOLDER / label
-    chosen = [select_night(run.recorder.nodes, name) for name in nightly.assessments]
-    check_ground(run, {name for names in chosen for name in names})
+    evaluations = [find_evaluation(run.params, name) for name in nightly.assessments]
+    chosen = [select_night(run.recorder.nodes, evaluation) for evaluation in evaluations]
+    check_upstream(run, {name for names in chosen for name in names})
     nights = []
-    for assessment, names in zip(nightly.assessments, chosen, strict=True):
+    for evaluation, names in zip(evaluations, chosen, strict=True):
         for name in names:
             run_stage(run, run.recorder.nodes[name], folder)
-        nights.append(settle_night(run, assessment, names, label, nightly.alarm))
+        nights.append(record_night(run, evaluation, names, label, nightly.alarm))
     return nights
 
 
-def select_night(nodes: Mapping[str, Node], assessment: str) -> list[str]:
-    """List the stages of an assessment that a night runs: those that ask, and those that read them."""
-    own = [name for name in order_nodes(nodes) if nodes[name].key == assessment]
+def select_night(nodes: Mapping[str, Node], evaluation: Evaluation) -> list[str]:
+    """List the stages of an evaluation that a night runs: those that ask, and those that read them."""
+    stages = {stage.name for stage in list_stages() if stage.scope.over == evaluation.scope.over}
+    own = [
+        name
+        for name in order_nodes(nodes)
+        if nodes[name].key == evaluation.key and nodes[name].stage in stages
+    ]
     chosen: list[str] = []
     for name in own:
         asks = any(key.split(".")[0] == EPOCH for key in nodes[name].params)
         if asks or set(nodes[name].upstream) & set(chosen):
             chosen.append(name)
     if not chosen:
-        raise BadInput("dvc.yaml", f"no stage of {assessment!r} depends on {EPOCH!r} in params.yaml")
+        raise BadInput("dvc.yaml", f"no stage of {evaluation.name!r} depends on {EPOCH!r} in params.yaml")
     return chosen
 
 
-def check_ground(run: Run, chosen: set[str]) -> None:
+def check_upstream(run: Run, chosen: set[str]) -> None:
     """Hold that what the night stands on is up to date: a night compares systems, not datasets."""
-    ground = {up for name in chosen for up in run.recorder.nodes[name].upstream} - chosen
-    stale = sorted(name for name in ground if run.recorder.explain(name))
+    upstream = {up for name in chosen for up in run.recorder.nodes[name].upstream} - chosen
+    stale = sorted(name for name in upstream if run.recorder.explain(name))
     if stale:
         raise BadInput(
             stale[0], "is not up to date, and the night stands on it", hint=f"benchloom run {stale[0]}"
@@ -119,32 +161,30 @@ def run_stage(run: Run, node: Node, folder: Path) -> None:
     run.say(f"{node.name:36} ran{rows}")
 
 
-def settle_night(run: Run, assessment: str, names: Sequence[str], label: str, rule: AlarmRule) -> Night:
-    """Compare an assessment's night with the last accepted one, and write both down."""
+def record_night(
+    run: Run, evaluation: Evaluation, names: Sequence[str], label: str, rule: AlarmRule
+) -> Night:
+    """Compare an evaluation's night with the last accepted one, and write both down."""
     history = read_history(run.root)
-    own = [each for each in history if each["assessment"] == assessment]
+    own = [night for night in history if night["assessment"] == evaluation.name]
     # A night that is run again is held against what it was held against then, not against a later one.
-    past = list(takewhile(lambda each: each["label"] != label, own))
-    before = next((each["label"] for each in reversed(past) if each["accepted"]), None)
-    outs = [out for name in names for out in run.recorder.nodes[name].outs]
-    earlier = read_scores(run.root, outs, before) if before else []
-    change = compare_nights(earlier, read_scores(run.root, outs, label), rule)
-    night = Night(label, assessment, before, not change.alarms, change)
+    past = list(takewhile(lambda night: night["label"] != label, own))
+    before = next((night["label"] for night in reversed(past) if night["accepted"]), None)
+    nodes = (run.recorder.nodes[name] for name in names)
+    scored = next(node for node in nodes if node.stage == evaluation.scope.evaluates)
+    earlier = read_scores(run.root, scored, before) if before else []
+    change = compare_nights(earlier, read_scores(run.root, scored, label), rule)
+    night = Night(label, evaluation.name, before, not change.alarms, change)
     write_night(run.root, night, history)
     return night
 
 
-def read_scores(root: Path, outs: Sequence[str], label: str) -> list[Scored]:
-    """Read what a night's judge said of each item, from its `judgements.parquet`."""
-    from tasks.artifacts.parquet import read_rows
-    from tasks.grammar.assessment_rows import Judgement
-
-    paths = [out for out in outs if out.endswith("/judgements.parquet")]
-    if len(paths) != 1:
-        raise BadInput("dvc.yaml", "a night needs one artifact judgements.parquet of each assessment")
-    rows = read_rows(root / FOLDER / label / paths[0].removeprefix("data/"), Judgement)
-    marks = {"Correct": 1.0, "Incorrect": 0.0}
-    return [Scored(each.question, each.group, marks.get(each.judgement or "")) for each in rows]
+def read_scores(root: Path, node: Node, label: str) -> list[Scored]:
+    """Read how good a night's items were, by the function `list_scored` of the stage that says so."""
+    module, function = find_function(node)
+    path = root / FOLDER / label / node.outs[0].removeprefix("data/")
+    scored: list[Scored] = module.list_scored(read_rows(path, row_type_of(function)))
+    return scored
 
 
 def read_history(root: Path) -> list[dict[str, Any]]:
@@ -154,7 +194,7 @@ def read_history(root: Path) -> list[dict[str, Any]]:
         return []
     try:
         history = json.loads(path.read_text(encoding="utf-8"))
-        return [each for each in history if each["label"] and each["assessment"] and "accepted" in each]
+        return [night for night in history if night["label"] and night["assessment"] and "accepted" in night]
     except (ValueError, TypeError, KeyError) as error:
         raise BadInput(path, "is no history of nights", hint="move it away to begin anew") from error
 
@@ -166,7 +206,7 @@ def write_night(root: Path, night: Night, history: list[dict[str, Any]]) -> None
     own = asdict(night)
     folder = root / FOLDER / night.label
     write_text(folder / f"{night.assessment}.json", json.dumps(own, indent=1, sort_keys=True) + "\n")
-    names = [(each["label"], each["assessment"]) for each in history]
+    names = [(earlier["label"], earlier["assessment"]) for earlier in history]
     nights = list(history)
     if (night.label, night.assessment) in names:
         nights[names.index((night.label, night.assessment))] = own

@@ -29,9 +29,10 @@ def select_nodes(nodes: Mapping[str, Node], targets: Sequence[str]) -> list[str]
     chosen: set[str] = set()
     for target in targets:
         matches = [name for name in nodes if _matches(nodes[name], target)]
-        if not matches and find_flow(target):
+        if not matches and (flow := find_flow(target)):
+            sections = ", ".join(scope.over for scope in flow.list_scopes() if scope.over)
             raise BadInput(
-                target, "has nothing to run yet", hint=f"fill in params.yaml: see docs/{target}.md"
+                target, "has nothing to run yet", hint=f"fill in one of these in params.yaml: {sections}"
             )
         if not matches:
             raise BadInput(target, "is no flow, stage or artifact of dvc.yaml", hint=_suggest(nodes))

@@ -7,16 +7,8 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tasks.judging.scored import Scored
 from tasks.scoring.statistics import compare_paired
-
-
-@dataclass(frozen=True)
-class Scored:
-    """One item of a night. value: its score, higher is better; None where it could not be scored."""
-
-    id: str
-    group: str
-    value: float | None
 
 
 class AlarmRule(BaseModel):

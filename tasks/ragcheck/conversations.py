@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Drafts, Dropped, Origin
+from tasks.judging.scored import Scored
 from tasks.models.ask import Ask
 from tasks.ragcheck.agents import Conversing
 from tasks.ragcheck.contexts import retrieve_by_rule
@@ -72,3 +73,8 @@ async def converse_all(
         return await converse(question, system, passages, params, judging, judge, ask)
 
     return await asyncio.gather(*(lead(question, system) for question in questions for system in systems))
+
+
+def list_scored(conversations: Iterable[Conversation]) -> list[Scored]:
+    """Say how good each conversation was, for nights: its weighted score (wscore)."""
+    return [Scored(talk.id, talk.question, talk.wscore) for talk in conversations]

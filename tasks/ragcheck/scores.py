@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
+from tasks.judging.scored import Scored
 from tasks.models.ask import Ask
 from tasks.ragcheck.entries import Assessment
 from tasks.ragcheck.grading import Judging, grade_response, read_grade
@@ -68,3 +69,8 @@ async def _score(
             Origin("call", answered.call),
         ),
     )
+
+
+def list_scored(scores: Iterable[Score]) -> list[Scored]:
+    """Say how good each answer was, for nights: 1 to 5 by each judge and rule; "not sure" is no score."""
+    return [Scored(score.id, score.question, float(score.score) if score.score else None) for score in scores]

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from flows.nights.night import Night
 from tasks.errors import BenchloomError
-from tasks.judging.nights import AlarmRule, Scored, compare_nights
+from tasks.judging.nights import AlarmRule, compare_nights
+from tasks.judging.scored import Scored
 from tasks.reports.night import write_page
 from tests.ragcheck.scenes import RagProject, make_project
 

@@ -4,11 +4,13 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 import yaml
 
+from flows.code import ROOMS
 from flows.discovery import list_flows, list_stages
 from flows.graph_file import compare_graph
 from flows.run.binding import find_function
@@ -65,6 +67,13 @@ def test_a_stage_depends_on_what_it_imports_starts_and_shows(nodes):
     deps = set(next(node for node in nodes.values() if node.stage == "grammar.fill_in").deps)
     started = {"tasks/databases/sqlite_child.py", "tasks/databases/server_child.py"}  # and not imported
     assert started <= deps
+
+
+def test_every_room_has_its_place_in_the_import_layers():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if "downwards" in contract["name"])
+    named = {name.strip().removeprefix("tasks.") for layer in layers for name in layer.split("|")}
+    assert named - {"files", "errors"} == ROOMS
 
 
 def test_packages_hold_no_code_that_a_dependency_could_miss():

@@ -1,6 +1,7 @@
 import pytest
 
-from tasks.judging.nights import AlarmRule, Scored, compare_nights
+from tasks.judging.nights import AlarmRule, compare_nights
+from tasks.judging.scored import Scored
 
 RULE = AlarmRule(drop=0.02, alpha=0.05, draws=2000)
 

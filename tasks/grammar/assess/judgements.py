@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -10,6 +11,7 @@ from tasks.artifacts.rows import Drafts, Origin
 from tasks.grammar.assess.judge import judge_once
 from tasks.grammar.assessment_rows import AskedQuestion, Judgement, SystemAnswer
 from tasks.judging.majority import Majority, judge_often
+from tasks.judging.scored import Scored
 from tasks.models.ask import Answer, Ask
 
 
@@ -72,3 +74,12 @@ def make_judgement(answer: SystemAnswer, found: tuple[Majority[str], tuple[str, 
     return Judgement(
         answer.id, answer.question, answer.group, answer.criterion, label, verdicts, problem, tuple(origin)
     )
+
+
+def list_scored(judgements: Iterable[Judgement]) -> list[Scored]:
+    """Say how good each answer was, for nights: 1 where it was judged Correct, 0 where Incorrect."""
+    marks = {"Correct": 1.0, "Incorrect": 0.0}
+    return [
+        Scored(judgement.question, judgement.group, marks.get(judgement.judgement or ""))
+        for judgement in judgements
+    ]
