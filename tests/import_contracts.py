@@ -3,6 +3,8 @@
 from grimp import ImportGraph
 from importlinter import Contract, ContractCheck, fields, output
 
+from flows.code import ROOMS
+
 
 class PapersContract(Contract):
     """Every package of `package` that is no room is a paper: no paper imports another, no room a paper."""
