@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from flows.lineage.lock import LOCK, read_graph
 from tasks.errors import BadInput
 from tasks.lineage.records import Graph
-from tasks.lineage.result import Trail
+from tasks.lineage.result import LineageResult
 
 if TYPE_CHECKING:
     from tasks.lineage.walk import Lineage
@@ -40,27 +40,27 @@ def lineage_command(
     # pyarrow is imported with these; a command line that is asked for --help does without.
     from tasks.lineage.rendering import render_json, render_text
 
-    trail = find_trail(target, row, root, every=every)
+    lineage = trace_target(target, row, root, every=every)
     if html:
         from tasks.reports.lineage_page import write_lineage
 
-        page = out or root / FOLDER / f"{_name_file(trail.target)}.html"
-        write_lineage(trail, page)
+        page = out or root / FOLDER / f"{_name_file(lineage.target)}.html"
+        write_lineage(lineage, page)
         print(page)
     if openlineage:
         from flows.lineage.openlineage import emit_events
 
-        print(emit_events(trail, root, out if out and not html else root / FOLDER / "openlineage.jsonl"))
+        print(emit_events(lineage, root, out if out and not html else root / FOLDER / "openlineage.jsonl"))
     if as_json:
-        print(render_json(trail))
+        print(render_json(lineage))
     elif not html and not openlineage:
-        print(render_text(trail))
-    for gap in trail.gaps:
+        print(render_text(lineage))
+    for gap in lineage.gaps:
         print(f"gap: {gap}", file=sys.stderr)
-    return 1 if trail.gaps else 0
+    return 1 if lineage.gaps else 0
 
 
-def find_trail(target: str, row: str | None, root: Path, *, every: bool = False) -> Trail:
+def trace_target(target: str, row: str | None, root: Path, *, every: bool = False) -> LineageResult:
     """Walk a target back. Raises BadInput where it, or the row, is unknown.
 
     target: an artifact's path in the project, or `report.json#/pointer`; every: all rows of either.
@@ -77,14 +77,14 @@ def find_trail(target: str, row: str | None, root: Path, *, every: bool = False)
         elif row is not None or every:
             if not (root / path).is_file() or not path.endswith(".parquet"):
                 raise BadInput(target, "is no artifact whose rows can be named", hint=_name_outs(graph, path))
-            ids = [row] if row is not None else list(lineage.tables.index(root / path))
+            ids = [row] if row is not None else list(lineage.lookup.index(root / path))
             nodes = [lineage.trace_row(path, each) for each in ids]
         else:
             if graph.find_file(path) is None:
                 raise BadInput(target, f"is not in {LOCK}", hint=_name_outs(graph, path))
             nodes = [lineage.trace_file(path)]
         name = nodes[0].reference if len(nodes) == 1 else path
-        return Trail(name, tuple(nodes), tuple(lineage.gaps), graph)
+        return LineageResult(name, tuple(nodes), tuple(lineage.gaps), graph)
 
 
 @contextmanager

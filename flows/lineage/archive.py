@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from flows.lineage.git import Git
-from tasks.lineage.records import FileFact, Graph
+from tasks.lineage.records import FileRecord, Graph
 
 LARGEST = 256 << 20
 """Bytes of a file that is hashed again to see if it is the recorded one; of a larger one the size must do."""
@@ -24,16 +24,16 @@ class Archive:
 
     root: Path
     graph: Graph
-    _states: dict[FileFact, str] = field(default_factory=dict, repr=False)
-    _older: dict[FileFact, str | None] = field(default_factory=dict, repr=False)
+    _states: dict[FileRecord, str] = field(default_factory=dict, repr=False)
+    _older: dict[FileRecord, str | None] = field(default_factory=dict, repr=False)
 
-    def check(self, fact: FileFact) -> str:
+    def check(self, record: FileRecord) -> str:
         """Say `same`, `changed`, `missing`, or `unchecked`."""
-        if fact not in self._states:
-            self._states[fact] = self._compare(fact)
-        return self._states[fact]
+        if record not in self._states:
+            self._states[record] = self._compare(record)
+        return self._states[record]
 
-    def find_commit(self, fact: FileFact) -> str | None:
+    def find_commit(self, record: FileRecord) -> str | None:
         """Find a commit that holds the file with its recorded hash.
 
         A file as recorded and without changes is in the last commit that touched it; else its earlier
@@ -42,35 +42,37 @@ class Archive:
         if self.graph.commit is None:
             return None
         touched = any(
-            each == fact.path or each.startswith(f"{fact.path}/") for each in self.graph.uncommitted
+            each == record.path or each.startswith(f"{record.path}/") for each in self.graph.uncommitted
         )
-        if self.check(fact) == "same" and not touched:
-            return self._last.get(fact.path)
-        if fact not in self._older:
-            versions = Git(self.root).list_versions(fact.path, VERSIONS)
-            self._older[fact] = next((commit for commit, files in versions if _hash(files) == fact.md5), None)
-        return self._older[fact]
+        if self.check(record) == "same" and not touched:
+            return self._last.get(record.path)
+        if record not in self._older:
+            versions = Git(self.root).list_versions(record.path, VERSIONS)
+            self._older[record] = next(
+                (commit for commit, files in versions if _hash(files) == record.md5), None
+            )
+        return self._older[record]
 
     @cached_property
     def _last(self) -> Mapping[str, str]:
         return Git(self.root).find_last(self.graph.list_code())
 
-    def _compare(self, fact: FileFact) -> str:
-        path = self.root / fact.path
+    def _compare(self, record: FileRecord) -> str:
+        path = self.root / record.path
         if not path.exists():
             return "missing"
-        if fact.md5 is None:
+        if record.md5 is None:
             return "unchecked"
         if path.is_dir():
             files = {each.relative_to(path).as_posix(): each for each in path.rglob("*") if each.is_file()}
             md5s = {name: _hash_file(each) for name, each in files.items()}
-            return "same" if _hash_listing(md5s) == fact.md5 else "changed"
+            return "same" if _hash_listing(md5s) == record.md5 else "changed"
         size = path.stat().st_size
-        if fact.size is not None and size != fact.size:
+        if record.size is not None and size != record.size:
             return "changed"
         if size > LARGEST:
             return "unchecked"
-        return "same" if _hash_file(path) == fact.md5 else "changed"
+        return "same" if _hash_file(path) == record.md5 else "changed"
 
 
 def _hash(files: Mapping[str, bytes]) -> str:

@@ -9,7 +9,7 @@ import yaml
 
 from flows.lineage.git import Git
 from tasks.errors import BadInput
-from tasks.lineage.records import FileFact, Graph, StageFact
+from tasks.lineage.records import FileRecord, Graph, StageRecord
 
 LOCK = "dvc.lock"
 
@@ -35,11 +35,11 @@ def read_graph(root: Path) -> Graph:
     return Graph(stages, commit, bool(changed), changed, git.find_last([LOCK]).get(LOCK) if commit else None)
 
 
-def _read_stage(name: str, record: dict[str, Any]) -> StageFact:
+def _read_stage(name: str, record: dict[str, Any]) -> StageRecord:
     params = {
         key: value for group in record.get("params", {}).values() for key, value in (group or {}).items()
     }
-    return StageFact(
+    return StageRecord(
         name,
         str(record.get("cmd", "")),
         tuple(_read_file(each) for each in record.get("deps", ())),
@@ -48,5 +48,5 @@ def _read_stage(name: str, record: dict[str, Any]) -> StageFact:
     )
 
 
-def _read_file(record: dict[str, Any]) -> FileFact:
-    return FileFact(record["path"], record.get("md5"), record.get("size"))
+def _read_file(record: dict[str, Any]) -> FileRecord:
+    return FileRecord(record["path"], record.get("md5"), record.get("size"))

@@ -19,8 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from flows.settings import load_params
 from tasks.errors import BadInput, BenchloomError
-from tasks.lineage.records import FileFact, Graph, StageFact
-from tasks.lineage.result import Trail
+from tasks.lineage.records import FileRecord, Graph, StageRecord
+from tasks.lineage.result import LineageResult
 
 PRODUCER = "urn:benchloom:lineage"
 RUNS = uuid.uuid5(uuid.NAMESPACE_URL, PRODUCER)
@@ -46,19 +46,19 @@ class NotSent(BenchloomError):
     """The OpenLineage server did not take the events."""
 
 
-def emit_events(trail: Trail, root: Path, file: Path) -> str:
-    """Emit an event for each stage of a trail, sources first; say where they went.
+def emit_events(lineage: LineageResult, root: Path, file: Path) -> str:
+    """Emit an event for each stage of a lineage, sources first; say where they went.
 
     Raises BadInput where `run.openlineage` is not as it must be, and NotSent where the server refuses.
     """
     from openlineage.client.serde import Serde
 
     destination = read_destination(load_params(root))
-    graph = trail.graph
-    names = {each.reference for each in trail.list_kind("stage")}
+    graph = lineage.graph
+    names = {each.reference for each in lineage.list_kind("stage")}
     stages = [each for each in graph.stages if each.name in names] if graph else []
     if graph is None or not stages:
-        raise BadInput(trail.target, "no recorded stage made it, so there is no event")
+        raise BadInput(lineage.target, "no recorded stage made it, so there is no event")
     events = list(make_events(order_stages(stages), graph, destination.namespace, root))
     if destination.url is None:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -88,10 +88,10 @@ def read_destination(params: Mapping[str, Any]) -> Destination:
     return found
 
 
-def order_stages(stages: Iterable[StageFact]) -> list[StageFact]:
+def order_stages(stages: Iterable[StageRecord]) -> list[StageRecord]:
     """Put stages behind those whose outputs they read; ties by name."""
     waiting = sorted(stages, key=lambda each: each.name)
-    ordered: list[StageFact] = []
+    ordered: list[StageRecord] = []
     while waiting:
         unmade = {out.path for each in waiting for out in each.outs}
         ready = [each for each in waiting if not {dep.path for dep in each.deps} & unmade] or waiting[:1]
@@ -100,7 +100,7 @@ def order_stages(stages: Iterable[StageFact]) -> list[StageFact]:
     return ordered
 
 
-def make_events(stages: Iterable[StageFact], graph: Graph, namespace: str, root: Path) -> Iterator[Any]:
+def make_events(stages: Iterable[StageRecord], graph: Graph, namespace: str, root: Path) -> Iterator[Any]:
     """Make a COMPLETE event of each recorded stage.
 
     A run's id follows from what is recorded of it, so the same run is the same event wherever it is told.
@@ -142,7 +142,7 @@ def make_events(stages: Iterable[StageFact], graph: Graph, namespace: str, root:
         )
 
 
-def tell_version(file: FileFact) -> dict[str, Any]:
+def tell_version(file: FileRecord) -> dict[str, Any]:
     """Give the facet that holds a file's hash, where it has one."""
     from openlineage.client.facet_v2 import dataset_version_dataset as facets
 
@@ -151,7 +151,7 @@ def tell_version(file: FileFact) -> dict[str, Any]:
     return {"version": facets.DatasetVersionDatasetFacet(f"md5:{file.md5}", producer=PRODUCER)}
 
 
-def tell_parameters(stage: StageFact, graph: Graph) -> dict[str, str]:
+def tell_parameters(stage: StageRecord, graph: Graph) -> dict[str, str]:
     """Give what shaped a run: its parameters, its code's hashes, and the commit; nothing secret."""
     told = {f"params.{name}": clean(value) for name, value in sorted(flatten(stage.params))}
     told |= {f"code.{each.path}": f"md5:{each.md5}" for each in stage.code}
@@ -184,13 +184,13 @@ def name_file(path: str) -> str:
     return f"outside/{pure.name}" if pure.is_absolute() or ".." in pure.parts else pure.as_posix()
 
 
-def name_run(stage: StageFact) -> str:
+def name_run(stage: StageRecord) -> str:
     """Make a run's id of what is recorded of it."""
     recorded = [stage.name, *(f"{each.path} {each.md5}" for each in (*stage.deps, *stage.outs))]
     return str(uuid.uuid5(RUNS, "\n".join([*recorded, repr(sorted(flatten(stage.params)))])))
 
 
-def find_time(stage: StageFact, root: Path) -> str:
+def find_time(stage: StageRecord, root: Path) -> str:
     """Say when a stage's newest output was written; now, where none is here."""
     times = [(root / each.path).stat().st_mtime for each in stage.outs if (root / each.path).exists()]
     return datetime.fromtimestamp(max(times), UTC).isoformat() if times else datetime.now(UTC).isoformat()

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from flows.settings import get_section, load_params
-from tasks.lineage.nodes import Finding
-from tasks.lineage.records import Graph, StageFact
+from tasks.lineage.nodes import TracedSource
+from tasks.lineage.records import Graph, StageRecord
 from tasks.lineage.walk import Tracer
 
 
@@ -21,10 +21,10 @@ def open_tracers(root: Path, graph: Graph) -> Iterator[Mapping[str, Tracer]]:
     """Give the tracers by stage; what they open is closed at the end, and nothing before it is needed."""
     opened: list[Any] = []
 
-    def trace_group(stage: StageFact, record: Mapping[str, Any]) -> Sequence[Finding]:
+    def trace_group(stage: StageRecord, record: Mapping[str, Any]) -> Sequence[TracedSource]:
         if not opened:
             opened.append(_open_source_rows(root, graph))
-        found: Sequence[Finding] = opened[0](stage, record)
+        found: Sequence[TracedSource] = opened[0](stage, record)
         return found
 
     try:
@@ -49,7 +49,7 @@ class RawRows:
     def __init__(self, root: Path, graph: Graph) -> None:
         self._root, self._graph = root, graph
 
-    def find(self, path: str, table: str, cells: Mapping[str, Any]) -> list[Finding]:
+    def find(self, path: str, table: str, cells: Mapping[str, Any]) -> list[TracedSource]:
         """Find the raw rows of a database's row; none where no importer of ours wrote the database."""
         from tasks.sources.raw_rows import FINDERS
 
@@ -62,12 +62,12 @@ class RawRows:
         if not found:
             place = f"{path}#{table}"
             return [
-                Finding(
+                TracedSource(
                     "raw", place, gaps=(f"no raw row of it is in {', '.join(each.name for each in raw)}",)
                 )
             ]
         return [
-            Finding(
+            TracedSource(
                 "raw",
                 f"{each.file.relative_to(self._root).as_posix()}#{each.place}",
                 {"row": dict(each.cells)} | ({"or_any_of": each.more} if each.more else {}),

@@ -6,15 +6,17 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pydantic import TypeAdapter, ValidationError
 
 from tasks.errors import BadInput
 
 Number = int | float
+CellValue = str | int | float | bool | None
 
 
 @dataclass(frozen=True)
@@ -26,12 +28,12 @@ class Selection:
     """
 
     artifact: str
-    where: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)
+    where: Mapping[str, CellValue] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Basis:
-    """How a figure follows from rows.
+class Derivation:
+    """How a figure follows from rows; a report's record holds it under the key `basis`.
 
     measure: `count` of rows, number of `distinct` values of the column, `sum` or `mean` of its values
     (null is left out); any other word names a computation that is not repeated here.
@@ -43,32 +45,33 @@ class Basis:
     column: str = ""
     once: bool = False
 
-    def to_json(self) -> dict[str, Any]:
-        """Give what `read_basis` reads."""
-        rows = [{"artifact": each.artifact, "where": dict(each.where)} for each in self.rows]
+    def to_json(self) -> dict[str, object]:
+        """Encode it as `read_derivation` expects it."""
+        rows = [{"artifact": selection.artifact, "where": dict(selection.where)} for selection in self.rows]
         return {"measure": self.measure, "column": self.column, "once": self.once, "rows": rows}
 
 
 @dataclass(frozen=True)
-class Selected:
-    """The rows that a selection comes to. values: of the basis's column, or nothing."""
+class SelectedRows:
+    """The rows of an artifact that a selection matches. values: of the derivation's column, or nothing."""
 
     path: Path
-    where: Mapping[str, Any]
+    where: Mapping[str, CellValue]
     ids: Sequence[str]
-    values: Sequence[Any]
+    values: Sequence[CellValue]
 
 
-def read_basis(data: Any) -> Basis:
-    """Read a basis out of a report. Raises ValueError where it is none."""
+def read_derivation(data: object) -> Derivation:
+    """Decode a figure's `basis`, as JSON gives it. Raises ValueError where it is none."""
     try:
-        rows = tuple(Selection(str(each["artifact"]), dict(each.get("where") or {})) for each in data["rows"])
-        return Basis(str(data["measure"]), rows, str(data.get("column") or ""), bool(data.get("once")))
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"is no basis of a figure: {error!r}") from error
+        return _DERIVATION.validate_python(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise ValueError(f"is no basis of a figure: {place}: {first['msg']}") from error
 
 
-def select_rows(path: Path, selection: Selection, column: str) -> Selected:
+def select_rows(path: Path, selection: Selection, column: str) -> SelectedRows:
     """Read the ids, and the column where one is named, of the rows selected.
 
     Raises BadInput where the artifact cannot be read or lacks a column.
@@ -85,36 +88,45 @@ def select_rows(path: Path, selection: Selection, column: str) -> Selected:
             pc.is_null(table[name]) if value is None else pc.equal(table[name], pa.scalar(value))
         )
     ids = pc.cast(table["id"], pa.string()).to_pylist()
-    return Selected(path, selection.where, ids, table[column].to_pylist() if column else ())
+    return SelectedRows(path, selection.where, ids, table[column].to_pylist() if column else ())
 
 
-def measure_rows(basis: Basis, parts: Iterable[Selected]) -> Number | None:
-    """Compute the figure again; None where its measure is none of those known here."""
-    measure = MEASURES.get(basis.measure)
+def measure_rows(derivation: Derivation, parts: Iterable[SelectedRows]) -> Number | None:
+    """Compute the figure again from its rows; None where its measure is not in `MEASURES`."""
+    measure = MEASURES.get(derivation.measure)
     if measure is None:
         return None
     ids: list[str] = []
-    values: list[Any] = []
+    values: list[CellValue] = []
     for part in parts:
         ids += part.ids
         values += part.values
-    if basis.once:
-        places = {row_id: place for place, row_id in reversed(list(enumerate(ids)))}
-        values = [values[place] for place in places.values()] if values else []
-        ids = list(places)
-    return measure(ids, [each for each in values if each is not None])
+    if derivation.once:
+        first_index = {row_id: index for index, row_id in reversed(list(enumerate(ids)))}
+        values = [values[index] for index in first_index.values()] if values else []
+        ids = list(first_index)
+    return measure(ids, [value for value in values if value is not None])
 
 
-def agree(one: Number | None, other: Number | None) -> bool:
-    """Tell whether two figures are the same to ten significant digits."""
-    if one is None or other is None:
-        return one is other
-    return math.isclose(one, other, rel_tol=5e-10, abs_tol=0)
+def is_same_figure(recorded: Number | None, recomputed: Number | None) -> bool:
+    """Tell whether two figures agree to ten significant digits."""
+    if recorded is None or recomputed is None:
+        return recorded is recomputed
+    return math.isclose(recorded, recomputed, rel_tol=5e-10, abs_tol=0)
 
 
-MEASURES: Mapping[str, Callable[[Sequence[str], Sequence[Any]], Number | None]] = {
+def _sum(ids: Sequence[str], values: Sequence[CellValue]) -> Number:
+    return sum(cast("Sequence[Number]", values))
+
+
+def _average(ids: Sequence[str], values: Sequence[CellValue]) -> Number | None:
+    return math.fsum(cast("Sequence[Number]", values)) / len(values) if values else None
+
+
+MEASURES: Mapping[str, Callable[[Sequence[str], Sequence[CellValue]], Number | None]] = {
     "count": lambda ids, values: len(ids),
     "distinct": lambda ids, values: len(set(values)),
-    "sum": lambda ids, values: sum(values),
-    "mean": lambda ids, values: math.fsum(values) / len(values) if values else None,
+    "sum": _sum,
+    "mean": _average,
 }
+_DERIVATION = TypeAdapter(Derivation)

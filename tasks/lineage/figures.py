@@ -1,4 +1,4 @@
-"""Figures in a report's JSON file, by the pointers that name them (RFC 6901)."""
+"""Figures in a report's JSON record, by the pointers that name them (RFC 6901)."""
 
 from __future__ import annotations
 
@@ -6,47 +6,52 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeGuard
 
 from tasks.errors import BadInput
-from tasks.lineage.derivation import Basis, Number, read_basis
+from tasks.lineage.derivation import Derivation, Number, read_derivation
 
 NAMING = ("title", "name", "label", "reason", "step")
-"""What a figure, or what it stands in, goes by."""
+"""Keys whose text names a figure, or the object that it is in."""
 SHOWN = 6
+"""Figures that an error names."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A number in a report: an object with `value` and, where it says so, its `basis`."""
+    """A number in a report: an object with `value` and, where its rows are known, a `basis`."""
 
     pointer: str
     label: str
     value: Number | None
-    basis: Basis | None
+    derivation: Derivation | None
 
 
-def list_figures(report: Any, pointer: str = "", names: tuple[str, ...] = ()) -> Iterator[Figure]:
-    """List the figures of a report, in its order. Raises ValueError where a basis cannot be read."""
+def encode_figure(value: Number | None, derivation: Derivation | None) -> dict[str, object]:
+    """Encode a figure as `list_figures` finds it."""
+    return {"value": value, "basis": derivation.to_json() if derivation else None}
+
+
+def list_figures(report: object, pointer: str = "", names: tuple[str, ...] = ()) -> Iterator[Figure]:
+    """List the figures of a decoded report, in its order. Raises ValueError where a basis cannot be read."""
     if isinstance(report, list):
-        for number, each in enumerate(report):
-            yield from list_figures(each, f"{pointer}/{number}", names)
+        for index, item in enumerate(report):
+            yield from list_figures(item, f"{pointer}/{index}", names)
     elif isinstance(report, dict):
-        # What the whole report goes by is said already: it is the file.
-        here = [str(report[name]) for name in NAMING if isinstance(report.get(name), str)]
-        own = names + tuple(here if pointer else ())
-        if _is_number(report.get("value")) or ("value" in report and "basis" in report):
-            basis = report.get("basis")
-            yield Figure(
-                pointer, ": ".join(own), report["value"], None if basis is None else read_basis(basis)
-            )
+        # The report's own title is left out of labels: the file's name says it already.
+        own_names = [report[key] for key in NAMING if isinstance(report.get(key), str)] if pointer else []
+        path = (*names, *own_names)
+        value, basis = report.get("value"), report.get("basis")
+        if _is_number(value) or ("value" in report and "basis" in report):
+            derivation = None if basis is None else read_derivation(basis)
+            yield Figure(pointer, ": ".join(path), value if _is_number(value) else None, derivation)
             return
-        for key, each in report.items():
+        for key, item in report.items():
             place = f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}"
-            if _is_number(each):
-                yield Figure(place, ": ".join((*own, key)), each, None)
+            if _is_number(item):
+                yield Figure(place, ": ".join((*path, key)), item, None)
             else:
-                yield from list_figures(each, place, own)
+                yield from list_figures(item, place, path)
 
 
 def find_figure(path: Path, pointer: str) -> Figure:
@@ -56,16 +61,17 @@ def find_figure(path: Path, pointer: str) -> Figure:
     """
     try:
         report = json.loads(path.read_text(encoding="utf-8"))
-        figures = {each.pointer: each for each in list_figures(report)}
+        figures = {figure.pointer: figure for figure in list_figures(report)}
     except (OSError, ValueError) as error:
         raise BadInput(path, f"is no report: {error}", hint="run the report's stage") from error
     found = figures.get(pointer) or figures.get(pointer.removesuffix("/value"))
     if found is not None:
         return found
-    near = [each for each in figures.values() if each.pointer.startswith(pointer.rstrip("/") + "/")]
-    some = "; ".join(f"{each.pointer} is {each.label}" for each in (near or list(figures.values()))[:SHOWN])
-    raise BadInput(f"{path.name}#{pointer}", "is no figure", hint=f"there is {some}" if some else "")
+    below = [figure for figure in figures.values() if figure.pointer.startswith(pointer.rstrip("/") + "/")]
+    shown = (below or list(figures.values()))[:SHOWN]
+    known = "; ".join(f"{figure.pointer} is {figure.label}" for figure in shown)
+    raise BadInput(f"{path.name}#{pointer}", "is no figure", hint=f"there is {known}" if known else "")
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> TypeGuard[Number]:
     return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -1,4 +1,4 @@
-"""Artifacts opened as far as lookups need them: the ids of each, and the row groups that were asked for."""
+"""Find rows of artifacts by id, reading only the id column and the row groups that were asked for."""
 
 from __future__ import annotations
 
@@ -6,88 +6,89 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tasks.errors import BadInput
+from tasks.lineage.nodes import Record
 
 SHORTEST_PREFIX = 6
-"""Fewer characters of an id than this name nothing in particular."""
+"""A shorter beginning of an id is refused: it names no row in particular."""
 GROUPS_KEPT = 8
-"""Row groups that one artifact keeps in memory."""
+"""Row groups of one artifact that are kept in memory."""
 
 
 @dataclass
-class _Opened:
+class _OpenArtifact:
     file: pq.ParquetFile
-    places: dict[str, int]
-    starts: list[int]
+    row_numbers: dict[str, int]
+    group_starts: list[int]
     groups: OrderedDict[int, pa.Table] = field(default_factory=OrderedDict)
 
 
 @dataclass
-class Tables:
-    """Parquet artifacts by path; each is opened once."""
+class RowLookup:
+    """Rows of Parquet artifacts by path and id; each file is opened once."""
 
-    _opened: dict[Path, _Opened] = field(default_factory=dict, repr=False)
+    _artifacts: dict[Path, _OpenArtifact] = field(default_factory=dict, repr=False)
 
     def index(self, path: Path) -> dict[str, int]:
-        """Give each row's place by its id. Raises BadInput where the file has no rows that can be named."""
-        return self._open(path).places
+        """Map row ids to row numbers. Raises BadInput where there is no such file, or it has no ids."""
+        return self._open(path).row_numbers
 
-    def find_row(self, path: Path, row_id: str) -> str:
-        """Complete a row's id from its beginning; raise BadInput where it names no row, or several."""
-        places = self.index(path)
-        if row_id in places:
-            return row_id
-        fits = [each for each in places if each.startswith(row_id)]
-        if fits and len(row_id) < SHORTEST_PREFIX:
+    def complete_id(self, path: Path, prefix: str) -> str:
+        """Complete a row's id from its beginning. Raises BadInput where it fits no row, or several."""
+        ids = self.index(path)
+        if prefix in ids:
+            return prefix
+        fits = [row_id for row_id in ids if row_id.startswith(prefix)]
+        if fits and len(prefix) < SHORTEST_PREFIX:
             raise BadInput(
-                path, f"{row_id!r} is too short for an id's beginning (at least {SHORTEST_PREFIX})"
+                path, f"{prefix!r} is too short for an id's beginning (at least {SHORTEST_PREFIX})"
             )
         if len(fits) == 1:
             return fits[0]
         if fits:
-            raise BadInput(path, f"{len(fits)} rows have an id that begins with {row_id!r}")
-        some = ", ".join(list(places)[:3]) or "none: it is empty"
-        raise BadInput(path, f"has no row {row_id!r}", hint=f"its ids begin with {some}")
+            raise BadInput(path, f"{len(fits)} rows have an id that begins with {prefix!r}")
+        some = ", ".join(list(ids)[:3]) or "none: it is empty"
+        raise BadInput(path, f"has no row {prefix!r}", hint=f"its ids begin with {some}")
 
-    def read_row(self, path: Path, row_id: str) -> dict[str, Any]:
-        """Read one row by its whole id."""
-        opened = self._open(path)
-        place = opened.places[row_id]
-        number = max(group for group, start in enumerate(opened.starts) if start <= place)
-        if number not in opened.groups:
-            opened.groups[number] = opened.file.read_row_group(number)
-            if len(opened.groups) > GROUPS_KEPT:
-                opened.groups.popitem(last=False)
-        record: dict[str, Any] = opened.groups[number].slice(place - opened.starts[number], 1).to_pylist()[0]
+    def read_row(self, path: Path, row_id: str) -> Record:
+        """Read one row by its whole id, as column -> value."""
+        artifact = self._open(path)
+        row_number = artifact.row_numbers[row_id]
+        number = max(group for group, start in enumerate(artifact.group_starts) if start <= row_number)
+        if number not in artifact.groups:
+            artifact.groups[number] = artifact.file.read_row_group(number)
+            if len(artifact.groups) > GROUPS_KEPT:
+                artifact.groups.popitem(last=False)
+        group = artifact.groups[number]
+        record: Record = group.slice(row_number - artifact.group_starts[number], 1).to_pylist()[0]
         return record
 
-    def _open(self, path: Path) -> _Opened:
-        if path not in self._opened:
+    def _open(self, path: Path) -> _OpenArtifact:
+        if path not in self._artifacts:
             try:
                 file = pq.ParquetFile(path)
-                named = "id" in file.schema_arrow.names
-                ids = file.read(columns=["id"])["id"] if named else None
+                has_ids = "id" in file.schema_arrow.names
+                ids = file.read(columns=["id"])["id"] if has_ids else None
             except (OSError, pa.ArrowException) as error:
-                beside = ", ".join(sorted(each.name for each in path.parent.glob("*.parquet"))) or "nothing"
+                beside = ", ".join(sorted(file.name for file in path.parent.glob("*.parquet"))) or "nothing"
                 first = str(error).partition("\n")[0]
                 raise BadInput(
                     path, f"cannot be read as Parquet: {first}", hint=f"there is {beside}"
                 ) from error
             if ids is None:
                 raise BadInput(path, "has no column 'id', so no row of it can be named")
-            places = {row_id: place for place, row_id in enumerate(pc.cast(ids, pa.string()).to_pylist())}
-            self._opened[path] = _Opened(file, places, list(_list_starts(file)))
-        return self._opened[path]
+            numbers = {row_id: number for number, row_id in enumerate(pc.cast(ids, pa.string()).to_pylist())}
+            self._artifacts[path] = _OpenArtifact(file, numbers, list(_list_group_starts(file)))
+        return self._artifacts[path]
 
 
-def _list_starts(file: pq.ParquetFile) -> Iterator[int]:
+def _list_group_starts(file: pq.ParquetFile) -> Iterator[int]:
     start = 0
-    for number in range(file.num_row_groups):
+    for group in range(file.num_row_groups):
         yield start
-        start += file.metadata.row_group(number).num_rows
+        start += file.metadata.row_group(group).num_rows

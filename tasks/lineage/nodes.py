@@ -1,31 +1,57 @@
-"""What a lineage is made of: nodes that come from nodes, and the gaps between them."""
+"""What a lineage is made of: nodes with their parents, and gaps where a reference leads nowhere."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypedDict
+
+Record = dict[str, object]
+"""A row of any artifact: column -> value."""
+
+
+class FigureRows(TypedDict):
+    """In the `rows` of a figure's summary: the rows that it was computed from, of one artifact."""
+
+    artifact: str
+    where: dict[str, object]
+    count: int
+    ids: list[str]
+
+
+class CodeFile(TypedDict):
+    """In the `code` of a stage's summary: a file as it was when the stage ran. now: see FileHistory.check."""
+
+    path: str
+    md5: str | None
+    now: str
+    commit: str | None
 
 
 @dataclass(frozen=True)
-class Node:
-    """One thing, and what it comes from.
+class LineageNode:
+    """One thing, and what it was made from.
 
     kind: `figure`, `row` of an artifact, `call` of a model, `prompt`, `source` (a row of a database),
     `raw` (a row of the file that the database was made from), `evidence`, `stage`, `file` or `gap`.
-    reference: what it is found by, with paths relative to the project (docs/lineage.md lists them).
-    parents: what it comes from; nothing for a source.
+    reference: what identifies it among its kind, with paths relative to the project (docs/lineage.md).
+    summary: its details, as JSON can hold them. parents: what it was made from; nothing for a source.
     """
 
     kind: str
     reference: str
-    summary: Mapping[str, Any]
-    parents: tuple[Node, ...] = ()
+    summary: Mapping[str, object]
+    parents: tuple[LineageNode, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Kind and reference, which identify it."""
+        return (self.kind, self.reference)
 
 
 @dataclass(frozen=True)
 class Gap:
-    """A reference that leads nowhere, or no longer to what it led to. at: the node that names it."""
+    """A reference that leads nowhere, or to something that has changed. at: the node that holds it."""
 
     at: str
     what: str
@@ -36,33 +62,36 @@ class Gap:
 
 
 @dataclass(frozen=True)
-class Finding:
-    """What a tracer found beyond the artifacts: it becomes a node. files: paths it was found in."""
+class TracedSource:
+    """A source outside the artifacts that a tracer found; it becomes a node.
+
+    parents: sources that it was made from in turn. files: project files that hold it.
+    gaps: what should be among its parents and was not found.
+    """
 
     kind: str
     reference: str
-    summary: Mapping[str, Any] = field(default_factory=dict)
-    findings: tuple[Finding, ...] = ()
+    summary: Mapping[str, object] = field(default_factory=dict)
+    parents: tuple[TracedSource, ...] = ()
     files: tuple[str, ...] = ()
     gaps: tuple[str, ...] = ()
-    """What should be behind it and is not."""
 
 
-def walk_nodes(*nodes: Node) -> Iterator[Node]:
-    """Yield nodes and all they come from, each once, nearest first along every path."""
+def walk_nodes(*nodes: LineageNode) -> Iterator[LineageNode]:
+    """Yield nodes and all their ancestors, each once, depth first."""
     seen: set[tuple[str, str]] = set()
     waiting = list(reversed(nodes))
     while waiting:
-        each = waiting.pop()
-        if (each.kind, each.reference) not in seen:
-            seen.add((each.kind, each.reference))
-            yield each
-            waiting.extend(reversed(each.parents))
+        node = waiting.pop()
+        if node.key not in seen:
+            seen.add(node.key)
+            yield node
+            waiting.extend(reversed(node.parents))
 
 
-def count_kinds(nodes: Iterable[Node]) -> dict[str, int]:
-    """Count nodes by kind, in the order in which the kinds are met."""
+def count_kinds(nodes: Iterable[LineageNode]) -> dict[str, int]:
+    """Count nodes by kind, kinds in the order of their first node."""
     counts: dict[str, int] = {}
-    for each in nodes:
-        counts[each.kind] = counts.get(each.kind, 0) + 1
+    for node in nodes:
+        counts[node.kind] = counts.get(node.kind, 0) + 1
     return counts

@@ -1,4 +1,4 @@
-"""What made an artifact: files, the stages that wrote them, calls with their prompts and parameters."""
+"""Trace files, stages, prompts and model calls back to what they were made from."""
 
 from __future__ import annotations
 
@@ -7,129 +7,139 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any
 
-from tasks.lineage.nodes import Node
-from tasks.lineage.records import Archive, FileFact, Graph, StageFact
+from tasks.lineage.nodes import CodeFile, LineageNode
+from tasks.lineage.records import FileHistory, FileRecord, Graph, StageRecord
 
 JSON_COLUMNS = ("messages", "decoding", "constraint")
 """Columns of a calls artifact that hold JSON."""
 
 SYSTEM = "system"
-"""The role of a call that went to a system under test, whose name stands for the model."""
+"""The role of a call to a system under test; its column `model` then holds the system's name."""
 
 
 @dataclass
-class Makers:
-    """Nodes of files, stages, prompts and calls, each made once. report: takes gaps (at, what, hint)."""
+class Provenance:
+    """Makes the nodes of files, stages, prompts and calls, each once.
+
+    graph: without it nodes of files have no parents. history: without it files are `unchecked`.
+    report: is called with each gap: at, what and, optionally, hint.
+    describe: gives the details of a file that no stage wrote.
+    """
 
     root: Path
     graph: Graph | None
-    archive: Archive | None
+    history: FileHistory | None
     report: Callable[..., None]
-    describe: Callable[[str], Mapping[str, Any]] = lambda path: {}
-    """What is known of a file that no stage wrote."""
-    _nodes: dict[tuple[str, str], Node] = field(default_factory=dict, repr=False)
+    describe: Callable[[str], Mapping[str, object]] = lambda path: {}
+    _nodes: dict[tuple[str, str], LineageNode] = field(default_factory=dict, repr=False)
 
-    def trace_file(self, path: str) -> Node:
-        """Walk a file back through the stage that wrote it, its code and its parameters.
+    def trace_file(self, path: str) -> LineageNode:
+        """Trace a file through the stage that wrote it.
 
-        A path inside a folder that a stage wrote is that folder: it is what has a hash.
+        A path inside a folder that a stage wrote becomes that folder's node: only the folder has a hash.
         """
-        fact = (self.graph.find_file(path) if self.graph else None) or FileFact(path)
-        key = ("file", fact.path)
+        record = (self.graph.find_file(path) if self.graph else None) or FileRecord(path)
+        key = ("file", record.path)
         if key not in self._nodes:
-            stage = self.graph.find_writer(fact.path) if self.graph else None
-            now = self.archive.check(fact) if self.archive else "unchecked"
+            stage = self.graph.find_writer(record.path) if self.graph else None
+            now = self.history.check(record) if self.history else "unchecked"
             if now == "changed":
                 self.report(
-                    fact.path, f"is no longer what dvc.lock records (md5 {fact.md5})", "benchloom run"
+                    record.path, f"is no longer what dvc.lock records (md5 {record.md5})", "benchloom run"
                 )
-            summary = {"md5": fact.md5, "size": fact.size, "now": now}
+            summary: dict[str, object] = {"md5": record.md5, "size": record.size, "now": now}
             if stage is None:
-                summary |= self.describe(fact.path)
-            self._nodes[key] = Node(*key, summary, (self.trace_stage(stage),) if stage else ())
+                summary |= self.describe(record.path)
+            self._nodes[key] = LineageNode(*key, summary, (self.trace_stage(stage),) if stage else ())
         return self._nodes[key]
 
-    def trace_stage(self, stage: StageFact) -> Node:
-        """Walk a stage back to what it read; its code files are named with their hashes and commits."""
+    def trace_stage(self, stage: StageRecord) -> LineageNode:
+        """Trace a stage to the data that it read; its summary lists its code with hashes and commits."""
         key = ("stage", stage.name)
         if key not in self._nodes:
             summary = {
                 "command": stage.command,
                 "params": dict(stage.params),
-                "code": [self._describe_code(stage, each) for each in stage.code],
+                "code": [self._describe_code(stage, file) for file in stage.code],
             }
-            for each in stage.data:
-                self._check_chain(stage, each)
-            self._nodes[key] = Node(*key, summary, tuple(self.trace_file(each.path) for each in stage.data))
+            for file in stage.data:
+                self._check_version(stage, file)
+            parents = tuple(self.trace_file(file.path) for file in stage.data)
+            self._nodes[key] = LineageNode(*key, summary, parents)
         return self._nodes[key]
 
-    def make_call(self, key: str, path: str, record: Mapping[str, Any]) -> Node:
-        """Make the node of a call that stands in the calls artifact `path`."""
+    def make_call(self, call_key: str, path: str, record: Mapping[str, object]) -> LineageNode:
+        """Make the node of a call. path: the calls artifact that it is a row of; record: that row."""
         summary = {
-            name: _read_json(value) if name in JSON_COLUMNS else value for name, value in record.items()
+            name: _decode_json(value) if name in JSON_COLUMNS else value for name, value in record.items()
         }
         stage = self.graph.find_writer(path) if self.graph else None
         parents = []
         if stage is not None:
             role = record.get("role")
-            asked = f"systems.{record.get('model')}" if role == SYSTEM else f"roles.{role}"
-            summary["params"] = find_params(stage.params, asked)
-            if not summary["params"]:
-                self.report(f"call {key}", f"its stage {stage.name} has no parameters {asked} in dvc.lock")
+            entry = f"systems.{record.get('model')}" if role == SYSTEM else f"roles.{role}"
+            params = find_params(stage.params, entry)
+            summary["params"] = params
+            if not params:
+                self.report(
+                    f"call {call_key}", f"its stage {stage.name} has no parameters {entry} in dvc.lock"
+                )
         if record.get("prompt"):
-            parents.append(self._trace_prompt(key, stage, record))
+            parents.append(self._trace_prompt(call_key, stage, record))
         if stage is not None:
             parents.append(self.trace_file(path))
-        return Node("call", key, summary, tuple(parents))
+        return LineageNode("call", call_key, summary, tuple(parents))
 
-    def _trace_prompt(self, call: str, stage: StageFact | None, record: Mapping[str, Any]) -> Node:
+    def _trace_prompt(
+        self, call_key: str, stage: StageRecord | None, record: Mapping[str, object]
+    ) -> LineageNode:
         name, digest = str(record["prompt"]), str(record.get("prompt_digest"))
         if stage is None:
-            return Node("prompt", f"{name}@{digest}", {"digest": digest})
+            return LineageNode("prompt", f"{name}@{digest}", {"digest": digest})
         key = ("prompt", f"{stage.name} {name}@{digest}")
         if key in self._nodes:
             return self._nodes[key]
         found = self._find_prompt(stage, name, digest)
         if found is None:
-            self.report(f"call {call}", f"its prompt {name}.md is none of what {stage.name} depends on")
-            return Node("prompt", f"{name}@{digest}", {"digest": digest})
-        path, fact = found
-        commit = self.archive.find_commit(fact) if self.archive else None
-        if _digest(self.root / path) != digest and commit is None:
-            self.report(f"call {call}", f"its prompt had the digest {digest[:12]}, and {path} has not")
-        summary = {"digest": digest, "recorded": {"path": fact.path, "md5": fact.md5}, "commit": commit}
-        self._nodes[key] = Node("prompt", f"{path}@{digest}", summary)
+            self.report(f"call {call_key}", f"its prompt {name}.md is none of what {stage.name} depends on")
+            return LineageNode("prompt", f"{name}@{digest}", {"digest": digest})
+        path, file = found
+        commit = self.history.find_commit(file) if self.history else None
+        if _digest_prompt(self.root / path) != digest and commit is None:
+            self.report(f"call {call_key}", f"its prompt had the digest {digest[:12]}, and {path} has not")
+        summary = {"digest": digest, "recorded": {"path": file.path, "md5": file.md5}, "commit": commit}
+        self._nodes[key] = LineageNode("prompt", f"{path}@{digest}", summary)
         return self._nodes[key]
 
-    def _find_prompt(self, stage: StageFact, name: str, digest: str) -> tuple[str, FileFact] | None:
-        """Find a prompt's file among a stage's dependencies; by its digest where several have its name."""
+    def _find_prompt(self, stage: StageRecord, name: str, digest: str) -> tuple[str, FileRecord] | None:
+        """Find a prompt's file among a stage's dependencies, or in a folder of them.
+
+        Where several have its name, the one with its digest.
+        """
         fits = []
-        for each in stage.code:
-            if PurePosixPath(each.path).name == f"{name}.md":
-                fits.append((each.path, each))
-            inside = (
-                sorted((self.root / each.path).rglob(f"{name}.md"))
-                if not PurePosixPath(each.path).suffix
-                else []
-            )
-            fits += [(path.relative_to(self.root).as_posix(), each) for path in inside]
-        exact = [fit for fit in fits if _digest(self.root / fit[0]) == digest]
+        for file in stage.code:
+            place = PurePosixPath(file.path)
+            if place.name == f"{name}.md":
+                fits.append((file.path, file))
+            inside = [] if place.suffix else sorted((self.root / file.path).rglob(f"{name}.md"))
+            fits += [(path.relative_to(self.root).as_posix(), file) for path in inside]
+        exact = [fit for fit in fits if _digest_prompt(self.root / fit[0]) == digest]
         return next(iter([*exact, *fits]), None)
 
-    def _describe_code(self, stage: StageFact, fact: FileFact) -> dict[str, Any]:
-        now = self.archive.check(fact) if self.archive else "unchecked"
-        commit = self.archive.find_commit(fact) if self.archive else None
+    def _describe_code(self, stage: StageRecord, file: FileRecord) -> CodeFile:
+        now = self.history.check(file) if self.history else "unchecked"
+        commit = self.history.find_commit(file) if self.history else None
         if now in ("changed", "missing") and commit is None:
             self.report(
                 f"stage {stage.name}",
-                f"it ran with {fact.path} of md5 {fact.md5}, which is neither here nor in any commit",
+                f"it ran with {file.path} of md5 {file.md5}, which is neither here nor in any commit",
                 "benchloom run",
             )
-        return {"path": fact.path, "md5": fact.md5, "now": now, "commit": commit}
+        return {"path": file.path, "md5": file.md5, "now": now, "commit": commit}
 
-    def _check_chain(self, stage: StageFact, read: FileFact) -> None:
+    def _check_version(self, stage: StageRecord, read: FileRecord) -> None:
+        """Report a file that its stage has written anew since another stage read it."""
         written = self.graph.find_file(read.path) if self.graph else None
         if written and written.path == read.path and written.md5 != read.md5:
             self.report(
@@ -139,24 +149,24 @@ class Makers:
             )
 
 
-def find_params(params: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Find parameters by their dotted name, where they stand by it or inside those of a section."""
+def find_params(params: Mapping[str, object], name: str) -> dict[str, object]:
+    """Find parameters by their dotted name, whether recorded under it or inside those of their section."""
     if name in params:
         return {name: params[name]}
-    section, _, own = name.partition(".")
-    whole = params.get(section)
-    return {name: whole[own]} if isinstance(whole, Mapping) and own in whole else {}
+    section_name, _, own = name.partition(".")
+    section = params.get(section_name)
+    return {name: section[own]} if isinstance(section, Mapping) and own in section else {}
 
 
-def _read_json(text: object) -> object:
+def _decode_json(text: object) -> object:
     try:
         return json.loads(str(text))
     except ValueError:
         return text
 
 
-def _digest(path: Path) -> str | None:
-    """Hash a prompt file as calls do: its text in UTF-8."""
+def _digest_prompt(path: Path) -> str | None:
+    """Hash a prompt file as calls record it: its text in UTF-8. None where it cannot be read."""
     try:
         return hashlib.sha256(path.read_text(encoding="utf-8").encode()).hexdigest()
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""What is recorded of the stages that wrote the artifacts: plain data, read from `dvc.lock` by flows/."""
+"""What `dvc.lock` records of stages and their files, as plain data; flows/lineage/ reads it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
-from typing import Any, Protocol
+from typing import Protocol
 
 CODE = ("tasks/", "flows/", "pyproject.toml")
-"""Dependencies that begin so are code, prompts or pins; all others are data, wherever they lie."""
+"""Dependencies whose path begins so are code, prompts or pins; all others are data, wherever they lie."""
 
 
 @dataclass(frozen=True)
-class FileFact:
+class FileRecord:
     """A file or folder by its path in the project. md5: DVC's hash; size in bytes."""
 
     path: str
@@ -22,34 +22,34 @@ class FileFact:
 
 
 @dataclass(frozen=True)
-class StageFact:
+class StageRecord:
     """One recorded run of a stage. params: dotted name -> value."""
 
     name: str
     command: str
-    deps: tuple[FileFact, ...] = ()
-    outs: tuple[FileFact, ...] = ()
-    params: Mapping[str, Any] = field(default_factory=dict)
+    deps: tuple[FileRecord, ...] = ()
+    outs: tuple[FileRecord, ...] = ()
+    params: Mapping[str, object] = field(default_factory=dict)
 
     @property
-    def data(self) -> tuple[FileFact, ...]:
+    def data(self) -> tuple[FileRecord, ...]:
         """The dependencies that are data."""
-        return tuple(each for each in self.deps if not each.path.startswith(CODE))
+        return tuple(file for file in self.deps if not file.path.startswith(CODE))
 
     @property
-    def code(self) -> tuple[FileFact, ...]:
+    def code(self) -> tuple[FileRecord, ...]:
         """The dependencies that are code, prompts or pins."""
-        return tuple(each for each in self.deps if each.path.startswith(CODE))
+        return tuple(file for file in self.deps if file.path.startswith(CODE))
 
     @property
     def function(self) -> str:
-        """The stage's own name, by its command `benchloom stage NAME [KEY]`; else nothing."""
+        """NAME of its command `benchloom stage NAME [KEY]`; empty for any other command."""
         words = self.command.split()
         return words[2] if words[:2] == ["benchloom", "stage"] and len(words) > 2 else ""
 
     @property
     def key(self) -> str:
-        """What the stage is fanned out over (a database's name), or nothing."""
+        """KEY of its command: the entry that the stage is fanned out over (a database's name), or empty."""
         words = self.command.split()
         return words[3] if self.function and len(words) > 3 else ""
 
@@ -62,29 +62,29 @@ class Graph:
     recorded_in: the commit in which `dvc.lock` was last committed.
     """
 
-    stages: tuple[StageFact, ...]
+    stages: tuple[StageRecord, ...]
     commit: str | None = None
     dirty: bool = False
     uncommitted: tuple[str, ...] = ()
     recorded_in: str | None = None
 
     @cached_property
-    def _writers(self) -> dict[str, tuple[StageFact, FileFact]]:
+    def _writers(self) -> dict[str, tuple[StageRecord, FileRecord]]:
         return {out.path: (stage, out) for stage in self.stages for out in stage.outs}
 
     @cached_property
-    def _read(self) -> dict[str, FileFact]:
+    def _deps(self) -> dict[str, FileRecord]:
         return {dep.path: dep for stage in self.stages for dep in stage.deps}
 
-    def find_writer(self, path: str) -> StageFact | None:
+    def find_writer(self, path: str) -> StageRecord | None:
         """Find the stage that wrote a path, or the folder that the path lies in."""
         found = self._find_out(path)
         return found[0] if found else None
 
-    def find_file(self, path: str) -> FileFact | None:
+    def find_file(self, path: str) -> FileRecord | None:
         """Find what is recorded of a path: as an output (or inside one), else as a dependency."""
         found = self._find_out(path)
-        return found[1] if found else self._read.get(path)
+        return found[1] if found else self._deps.get(path)
 
     def list_outs(self) -> list[str]:
         """List the paths of all outputs, sorted."""
@@ -92,22 +92,25 @@ class Graph:
 
     def list_code(self) -> list[str]:
         """List the paths of all code, prompts and pins, sorted."""
-        return sorted({each.path for stage in self.stages for each in stage.code})
+        return sorted({file.path for stage in self.stages for file in stage.code})
 
-    def _find_out(self, path: str) -> tuple[StageFact, FileFact] | None:
-        for each in (PurePosixPath(path), *PurePosixPath(path).parents):
-            if each.as_posix() in self._writers:
-                return self._writers[each.as_posix()]
+    def _find_out(self, path: str) -> tuple[StageRecord, FileRecord] | None:
+        for place in (PurePosixPath(path), *PurePosixPath(path).parents):
+            if place.as_posix() in self._writers:
+                return self._writers[place.as_posix()]
         return None
 
 
-class Archive(Protocol):
-    """What can be told of recorded files beyond `dvc.lock`: are they still here, and in which commit."""
+class FileHistory(Protocol):
+    """What is known of recorded files beyond `dvc.lock`: whether they have changed, and their commits."""
 
-    def check(self, fact: FileFact) -> str:
-        """Say `same`, `changed`, `missing`, or `unchecked` where no hash is recorded or it is too big."""
+    def check(self, record: FileRecord) -> str:
+        """Compare a file with its record: `same`, `changed` or `missing`.
+
+        `unchecked` where no hash is recorded, or the file is too large to hash.
+        """
         ...
 
-    def find_commit(self, fact: FileFact) -> str | None:
-        """Find a commit that holds the file with the hash recorded; None where none does, or no git."""
+    def find_commit(self, record: FileRecord) -> str | None:
+        """Find a commit that holds the file with the recorded hash; None where none does, or no git."""
         ...

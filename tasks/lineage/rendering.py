@@ -1,23 +1,26 @@
-"""Show a lineage: as a tree and lists for people, as one document for machines."""
+"""Render a lineage: as a tree and lists for people, as one JSON document for machines."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import cast
 
-from tasks.lineage.nodes import Node, count_kinds
-from tasks.lineage.result import Trail
+from tasks.lineage.nodes import CodeFile, FigureRows, LineageNode, count_kinds
+from tasks.lineage.result import LineageResult
 
 VERSION = 1
-"""Of the JSON document (docs/lineage.md); raised when a key changes its meaning or goes."""
+"""Of the JSON document (docs/lineage.md); raised when a key changes its meaning or is removed."""
 WIDTH = 100
-ROWS_DRAWN = 20
-"""Rows of an answer, or items, that the text draws; the JSON holds all."""
+"""Characters of one value."""
+PARENTS_DRAWN = 20
+"""Roots, and parents of one node, that the text draws; the JSON holds all."""
 IDS_SHOWN = 3
-MADE = ("file", "stage")
-"""Kinds that are listed below the tree of a row, once each, and not under every node."""
-TOLD = {
+COMMITS_SHOWN = 4
+"""Commits of a stage's code, and files without a commit, that one line names."""
+LISTED_KINDS = ("file", "stage")
+"""Kinds that are listed once below the tree of a row, not drawn under every node."""
+SHOWN_FIELDS = {
     "figure": ("label", "value", "measure", "column"),
     "call": ("role", "model", "attempt", "epoch", "decoding", "text", "problem"),
     "source": ("row",),
@@ -26,60 +29,64 @@ TOLD = {
     "stage": ("command",),
     "prompt": ("commit",),
 }
-"""What one line says of a node; of a row, every column that is a text or a number."""
+"""Fields of a node's summary that its line shows; of a kind not named here, every text and number."""
 
 
-def render_text(trail: Trail) -> str:
-    """Draw what was asked for and all it comes from; what was drawn once is only named the second time."""
+def render_text(lineage: LineageResult) -> str:
+    """Draw the roots and all their ancestors; a node that was drawn before is only named."""
     drawn: set[tuple[str, str]] = set()
-    files_only = all(each.kind == "file" for each in trail.roots)
+    files_only = all(root.kind == "file" for root in lineage.roots)
     lines: list[str] = []
-    for each in trail.roots[:ROWS_DRAWN]:
-        lines += _draw(each, "", "", drawn, () if files_only else MADE)
-        lines += _tell_rows(each)
-    if len(trail.roots) > ROWS_DRAWN:
-        lines.append(f"and {len(trail.roots) - ROWS_DRAWN:,} more")
-    lines += _tell_stages(trail)
+    for root in lineage.roots[:PARENTS_DRAWN]:
+        lines += _draw_tree(root, "", "", drawn, () if files_only else LISTED_KINDS)
+        lines += _list_figure_rows(root)
+    if len(lineage.roots) > PARENTS_DRAWN:
+        lines.append(f"and {len(lineage.roots) - PARENTS_DRAWN:,} more")
+    lines += _list_stages(lineage)
     if not files_only:
-        lines += _tell_files(trail)
-    lines += trail.tell_commit()
-    counts = ", ".join(f"{count:,} {kind}" for kind, count in count_kinds(trail.nodes).items())
-    lines.append(f"{counts}; " + (f"{len(trail.gaps)} gaps:" if trail.gaps else "no gap"))
-    lines += [f"gap: {clean(str(each))}" for each in trail.gaps]
+        lines += _list_files(lineage)
+    lines += lineage.describe_commit()
+    counts = ", ".join(f"{count:,} {kind}" for kind, count in count_kinds(lineage.nodes).items())
+    lines.append(f"{counts}; " + (f"{len(lineage.gaps)} gaps:" if lineage.gaps else "no gap"))
+    lines += [f"gap: {clean(str(gap))}" for gap in lineage.gaps]
     return "\n".join(lines)
 
 
-def render_json(trail: Trail) -> str:
-    """Write the lineage as one object (docs/lineage.md): its nodes name their parents, its gaps both ends."""
-    return json.dumps(give_document(trail), ensure_ascii=False, indent=2, sort_keys=True)
+def render_json(lineage: LineageResult) -> str:
+    """Write the lineage as one JSON object (docs/lineage.md)."""
+    return json.dumps(make_document(lineage), ensure_ascii=False, indent=2, sort_keys=True)
 
 
-def give_document(trail: Trail) -> dict[str, Any]:
-    """Give what the JSON document holds."""
-    graph = trail.graph
+def make_document(lineage: LineageResult) -> dict[str, object]:
+    """Make what the JSON document holds: nodes name their parents, gaps the node that has them."""
+    graph = lineage.graph
     return {
         "version": VERSION,
-        "target": trail.target,
-        "roots": [_point(each) for each in trail.roots],
+        "target": lineage.target,
+        "roots": [_refer_to(root) for root in lineage.roots],
         "commit": graph.commit if graph else None,
         "dirty": graph.dirty if graph else None,
         "uncommitted": list(graph.uncommitted) if graph else [],
         "recorded_in": graph.recorded_in if graph else None,
-        "gaps": [{"at": each.at, "what": each.what, "hint": each.hint} for each in trail.gaps],
+        "gaps": [{"at": gap.at, "what": gap.what, "hint": gap.hint} for gap in lineage.gaps],
         "nodes": [
-            {**_point(each), "summary": each.summary, "parents": [_point(up) for up in each.parents]}
-            for each in trail.nodes
+            {
+                **_refer_to(node),
+                "summary": node.summary,
+                "parents": [_refer_to(parent) for parent in node.parents],
+            }
+            for node in lineage.nodes
         ],
     }
 
 
 def clean(text: str) -> str:
-    """Take out what would drive the reader's terminal: a model's text may hold escape sequences."""
-    return "".join(each if each.isprintable() else " " for each in " ".join(text.split()))
+    """Replace control characters by blanks: a model's text may hold a terminal's escape sequences."""
+    return "".join(char if char.isprintable() else " " for char in " ".join(text.split()))
 
 
-def name_node(node: Node) -> str:
-    """Name a node in a few words."""
+def name_node(node: LineageNode) -> str:
+    """Name a node by its kind and a short form of its reference."""
     if node.kind == "call":
         return clean(f"call {node.reference[:12]}")
     if node.kind == "prompt":
@@ -91,34 +98,35 @@ def name_node(node: Node) -> str:
     return clean(f"{node.kind} {path}{mark}{rest}")
 
 
-def _point(node: Node) -> dict[str, str]:
+def _refer_to(node: LineageNode) -> dict[str, str]:
     return {"kind": node.kind, "reference": node.reference}
 
 
-def _draw(
-    node: Node, lead: str, under: str, drawn: set[tuple[str, str]], left_out: Iterable[str]
+def _draw_tree(
+    node: LineageNode, lead: str, indent: str, drawn: set[tuple[str, str]], left_out: Iterable[str]
 ) -> Iterator[str]:
-    key = (node.kind, node.reference)
-    parents = [each for each in node.parents if each.kind not in left_out]
-    if key in drawn and parents:
+    """Draw a node and its ancestors. lead: what its own line begins with; indent: its parents' lines."""
+    parents = [parent for parent in node.parents if parent.kind not in left_out]
+    if node.key in drawn and parents:
         yield f"{lead}{name_node(node)} (as above)"
         return
-    drawn.add(key)
-    yield f"{lead}{name_node(node)}{_tell(node)}"
-    more = len(parents) - ROWS_DRAWN
-    for number, parent in enumerate(parents[:ROWS_DRAWN], start=1):
+    drawn.add(node.key)
+    yield f"{lead}{name_node(node)}{_show_summary(node)}"
+    more = len(parents) - PARENTS_DRAWN
+    for number, parent in enumerate(parents[:PARENTS_DRAWN], start=1):
         last = number == len(parents)
-        first, then = ("└─ ", "   ") if last else ("├─ ", "│  ")
-        yield from _draw(parent, under + first, under + then, drawn, left_out)
+        branch, below = ("└─ ", "   ") if last else ("├─ ", "│  ")
+        yield from _draw_tree(parent, indent + branch, indent + below, drawn, left_out)
     if more > 0:
-        yield f"{under}└─ and {more:,} more"
+        yield f"{indent}└─ and {more:,} more"
 
 
-def _tell_rows(node: Node) -> Iterator[str]:
-    """Name the rows that a figure was computed from."""
+def _list_figure_rows(node: LineageNode) -> Iterator[str]:
+    """List the rows that a figure was computed from, a line for each artifact."""
     if node.kind != "figure":
         return
-    for part in node.summary["rows"]:
+    parts = cast("list[FigureRows]", node.summary["rows"])
+    for part in parts:
         where = " and ".join(f"{name} = {value}" for name, value in part["where"].items())
         some = ", ".join(part["ids"][:IDS_SHOWN]) + (", ..." if part["count"] > IDS_SHOWN else "")
         yield clean(
@@ -126,47 +134,49 @@ def _tell_rows(node: Node) -> Iterator[str]:
         ) + (f": {some}" if some else "")
     if node.summary["again"] is not None:
         yield f"computed again from them: {node.summary['again']}"
-    if sum(part["count"] for part in node.summary["rows"]) > 1:
+    if sum(part["count"] for part in parts) > 1:
         yield "walked on from the first of them; --row ID takes another, --all takes all"
 
 
-def _tell_stages(trail: Trail) -> Iterator[str]:
-    stages = list(trail.list_kind("stage"))
+def _list_stages(lineage: LineageResult) -> Iterator[str]:
+    stages = list(lineage.list_kind("stage"))
     if stages:
         yield "stages, by dvc.lock:"
-    for each in stages:
-        code = each.summary["code"]
+    for stage in stages:
+        code = cast("list[CodeFile]", stage.summary["code"])
         commits = sorted({file["commit"][:12] for file in code if file["commit"]})
-        homeless = [file["path"] for file in code if not file["commit"]]
-        yield f"  {each.reference}: {clean(each.summary['command'])}"
-        yield f"    params {_shorten(json.dumps(each.summary['params'], ensure_ascii=False, sort_keys=True))}"
+        uncommitted = [file["path"] for file in code if not file["commit"]]
+        params = json.dumps(stage.summary["params"], ensure_ascii=False, sort_keys=True)
+        yield f"  {stage.reference}: {clean(str(stage.summary['command']))}"
+        yield f"    params {_shorten(params)}"
         yield (
-            f"    code: {len(code)} files, last changed in {', '.join(commits[:4]) or 'no commit'}"
-            + (f" and {len(commits) - 4} more" if len(commits) > 4 else "")
+            f"    code: {len(code)} files, last changed in "
+            + (", ".join(commits[:COMMITS_SHOWN]) or "no commit")
+            + (f" and {len(commits) - COMMITS_SHOWN} more" if len(commits) > COMMITS_SHOWN else "")
             + (
-                f"; not committed: {', '.join(homeless[:4])}"
-                if homeless and trail.graph and trail.graph.commit
+                f"; not committed: {', '.join(uncommitted[:COMMITS_SHOWN])}"
+                if uncommitted and lineage.graph and lineage.graph.commit
                 else ""
             )
         )
 
 
-def _tell_files(trail: Trail) -> Iterator[str]:
-    files = list(trail.list_kind("file"))
+def _list_files(lineage: LineageResult) -> Iterator[str]:
+    files = list(lineage.list_kind("file"))
     if files:
         yield "files, by dvc.lock:"
-    for each in files:
-        made = "".join(f"  by {up.reference}" for up in each.parents)
-        yield f"  {clean(each.reference)}{_tell(each)}{clean(made) and '  ' + clean(made)}"
+    for file in files:
+        writers = "".join(f"  by {stage.reference}" for stage in file.parents)
+        yield f"  {clean(file.reference)}{_show_summary(file)}{clean(writers) and '  ' + clean(writers)}"
 
 
-def _tell(node: Node) -> str:
-    names = TOLD.get(node.kind) or tuple(name for name in node.summary if name != "id")
-    told = [f"{name}={_say(node.summary[name])}" for name in names if _is_said(node.summary, name)]
-    return ("  " + "  ".join(told)) if told else ""
+def _show_summary(node: LineageNode) -> str:
+    names = SHOWN_FIELDS.get(node.kind) or tuple(name for name in node.summary if name != "id")
+    fields = [f"{name}={_show_value(node.summary[name])}" for name in names if _is_shown(node.summary, name)]
+    return ("  " + "  ".join(fields)) if fields else ""
 
 
-def _is_said(summary: Mapping[str, Any], name: str) -> bool:
+def _is_shown(summary: Mapping[str, object], name: str) -> bool:
     value = summary.get(name)
     if isinstance(value, Mapping):
         return bool(value)
@@ -175,9 +185,9 @@ def _is_said(summary: Mapping[str, Any], name: str) -> bool:
     )
 
 
-def _say(value: object) -> str:
+def _show_value(value: object) -> str:
     if isinstance(value, Mapping):
-        return _shorten(", ".join(f"{name} {each}" for name, each in value.items() if each is not None))
+        return _shorten(", ".join(f"{name} {item}" for name, item in value.items() if item is not None))
     return _shorten(value)
 
 

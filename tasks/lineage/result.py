@@ -1,4 +1,4 @@
-"""A finished lineage: what was asked for, all that it comes from, and what is missing."""
+"""A finished lineage: its target, all that the target was made from, and what is missing."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from tasks.lineage.nodes import Gap, Node, walk_nodes
+from tasks.lineage.nodes import Gap, LineageNode, walk_nodes
 from tasks.lineage.records import Graph
 
 
 @dataclass(frozen=True)
-class Trail:
-    """Nodes walked back as far as they go. target: what they are, in one name."""
+class LineageResult:
+    """Nodes traced back to their sources. target: a reference that names the roots together."""
 
     target: str
-    roots: tuple[Node, ...]
+    roots: tuple[LineageNode, ...]
     gaps: tuple[Gap, ...] = ()
     graph: Graph | None = None
 
     @cached_property
-    def nodes(self) -> tuple[Node, ...]:
-        """All nodes, each once, the targets first."""
+    def nodes(self) -> tuple[LineageNode, ...]:
+        """The roots and all their ancestors, each once, roots first."""
         return tuple(walk_nodes(*self.roots))
 
-    def list_kind(self, kind: str) -> Iterator[Node]:
-        """Give the nodes of a kind."""
-        return (each for each in self.nodes if each.kind == kind)
+    def list_kind(self, kind: str) -> Iterator[LineageNode]:
+        """List the nodes of a kind."""
+        return (node for node in self.nodes if node.kind == kind)
 
-    def tell_commit(self) -> list[str]:
-        """Say in lines what git knows: the commit, where the record was committed, what is not."""
+    def describe_commit(self) -> list[str]:
+        """Describe in lines what git knows: the commit, where `dvc.lock` was committed, open changes."""
         graph = self.graph
         if graph is None:
             return []

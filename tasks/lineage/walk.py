@@ -1,228 +1,213 @@
-"""Walk a figure, a row or an artifact back to the calls, source rows, files and commit it comes from."""
+"""Trace a figure, a row or a file back to the calls, source rows, files and commits that it comes from."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
-from typing import Any
+from pathlib import Path
+from typing import cast
 
 from tasks.errors import BadInput, BenchloomError
-from tasks.lineage.derivation import Selected, agree, measure_rows, select_rows
+from tasks.lineage.derivation import SelectedRows, is_same_figure, measure_rows, select_rows
 from tasks.lineage.figures import Figure, find_figure
-from tasks.lineage.lookup import Tables
-from tasks.lineage.nodes import Finding, Gap, Node
-from tasks.lineage.provenance import Makers
-from tasks.lineage.records import Archive, Graph, StageFact
+from tasks.lineage.location import CALLS, ArtifactLocator, leads_outside
+from tasks.lineage.lookup import RowLookup
+from tasks.lineage.nodes import FigureRows, Gap, LineageNode, Record, TracedSource
+from tasks.lineage.provenance import Provenance
+from tasks.lineage.records import FileHistory, Graph, StageRecord
 
-Tracer = Callable[[StageFact, Mapping[str, Any]], Sequence[Finding]]
-"""Finds what a row of a stage comes from beyond the artifacts: the rows of a database behind an answer."""
-CALLS = ".calls.parquet"
+Tracer = Callable[[StageRecord, Record], Sequence[TracedSource]]
+"""Finds sources of a stage's row outside the artifacts: the rows of a database behind an answer."""
 
 
 @dataclass
 class Lineage:
-    """Walks from any row or figure of a project; nothing that it meets is walked twice.
+    """Traces rows, figures and files of a project; no node is made twice.
 
-    root: the folder that paths are relative to. graph: what `dvc.lock` knows; without it, walks end at
-    rows and calls. archive: whether files are still what was recorded. tracers: stage -> its tracer.
-    describe: what is known of a file that no stage wrote. gaps: what led nowhere, so far.
+    root: the folder that paths are relative to. graph: what `dvc.lock` records; without it, traces end at
+    rows and calls. history: whether files are still as recorded. tracers: stage -> its tracer.
+    describe: gives the details of a file that no stage wrote. gaps: references that led nowhere, so far.
     """
 
     root: Path = field(default_factory=Path)
     graph: Graph | None = None
-    archive: Archive | None = None
+    history: FileHistory | None = None
     tracers: Mapping[str, Tracer] = field(default_factory=dict)
-    describe: Callable[[str], Mapping[str, Any]] = lambda path: {}
+    describe: Callable[[str], Mapping[str, object]] = lambda path: {}
     gaps: list[Gap] = field(default_factory=list)
-    tables: Tables = field(default_factory=Tables)
-    _nodes: dict[tuple[str, str], Node] = field(default_factory=dict, repr=False)
-    _calls: dict[Path, dict[str, Path]] = field(default_factory=dict, repr=False)
+    lookup: RowLookup = field(default_factory=RowLookup)
+    _nodes: dict[tuple[str, str], LineageNode] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        self._makers = Makers(self.root, self.graph, self.archive, self._report, self.describe)
+        self._provenance = Provenance(self.root, self.graph, self.history, self._report, self.describe)
+        self._locator = ArtifactLocator(self.root, self.graph, self.lookup)
 
-    def trace_row(self, path: str, row_id: str) -> Node:
-        """Walk one row of an artifact back to its sources; the beginning of its id is enough.
+    def trace_row(self, path: str, row_id: str) -> LineageNode:
+        """Trace one row of an artifact; the beginning of its id is enough.
 
-        Raises BadInput where there is no such row; whatever is missing further on is one of `gaps`.
+        Raises BadInput where there is no such row; whatever is missing further on is added to `gaps`.
         """
-        return self._walk_row(path, self.tables.find_row(self.root / path, row_id), ())
+        return self._trace_row(path, self.lookup.complete_id(self.root / path, row_id), ())
 
-    def trace_file(self, path: str) -> Node:
-        """Walk a file back through the stages that wrote it."""
-        return self._makers.trace_file(path)
+    def trace_file(self, path: str) -> LineageNode:
+        """Trace a file through the stages that wrote it."""
+        return self._provenance.trace_file(path)
 
-    def trace_figure(self, path: str, pointer: str, *, row: str | None = None, first: int | None = 1) -> Node:
-        """Walk a figure of a report back to the rows that it was computed from, and those to their sources.
+    def trace_figure(
+        self, path: str, pointer: str, *, row: str | None = None, first: int | None = 1
+    ) -> LineageNode:
+        """Trace a figure of a report to the rows that it was computed from, and on from some of these.
 
-        row: the one row to walk on from; first: else, how many of them, None for all. The figure is computed
-        again from its rows where its measure is known: another value is a gap.
+        row: the id of the one row to go on from; first: else, from how many, None for all. The figure is
+        computed again from its rows where its measure is known: another value is a gap.
         Raises BadInput where there is no such figure, or the row is none of its rows.
         """
         figure = find_figure(self.root / path, pointer)
+        derivation = figure.derivation
         name = f"{path}#{figure.pointer}"
-        parts = self._select(figure, path, name)
-        again = measure_rows(figure.basis, parts) if figure.basis and parts else None
-        if figure.basis is None:
+        parts = self._select_rows(figure, path, name)
+        again = measure_rows(derivation, parts) if derivation and parts else None
+        if derivation is None:
             self._report(name, "does not say which rows it was computed from")
-        elif again is not None and not agree(again, figure.value):
+        elif again is not None and not is_same_figure(figure.value, again):
             self._report(name, f"is {figure.value}, but its rows come to {again}", "run the report's stage")
-        chosen = _choose(parts, row, first, name)
+        chosen = _choose_rows(parts, row, first, name)
         summary = {
             "label": figure.label,
             "value": figure.value,
-            "measure": figure.basis.measure if figure.basis else None,
-            "column": figure.basis.column if figure.basis else None,
-            "once": figure.basis.once if figure.basis else None,
+            "measure": derivation.measure if derivation else None,
+            "column": derivation.column if derivation else None,
+            "once": derivation.once if derivation else None,
             "again": again,
-            "rows": [
-                {
-                    "artifact": self._name(each.path),
-                    "where": dict(each.where),
-                    "count": len(each.ids),
-                    "ids": list(each.ids),
-                }
-                for each in parts
-            ],
+            "rows": [self._summarise_rows(part) for part in parts],
         }
-        walked = [self._walk_row(self._name(place), row_id, ()) for place, row_id in chosen]
-        files = [self._makers.trace_file(each) for each in (path, *(self._name(part.path) for part in parts))]
-        return Node("figure", name, summary, (*walked, *files))
+        rows = [self._trace_row(self._locator.relate(file), row_id, ()) for file, row_id in chosen]
+        artifacts = [self._locator.relate(part.path) for part in parts]
+        files = [self._provenance.trace_file(file) for file in (path, *artifacts)]
+        return LineageNode("figure", name, summary, (*rows, *files))
 
-    def _select(self, figure: Figure, path: str, name: str) -> list[Selected]:
+    def _summarise_rows(self, part: SelectedRows) -> FigureRows:
+        return {
+            "artifact": self._locator.relate(part.path),
+            "where": dict(part.where),
+            "count": len(part.ids),
+            "ids": list(part.ids),
+        }
+
+    def _select_rows(self, figure: Figure, path: str, name: str) -> list[SelectedRows]:
+        if figure.derivation is None:
+            return []
         parts = []
-        for each in figure.basis.rows if figure.basis else ():
-            place = self._locate(each.artifact, path)
+        for selection in figure.derivation.rows:
+            artifact = self._locator.find_artifact(selection.artifact, path)
+            if artifact is None:
+                what = f"comes from {selection.artifact}.parquet, which is not there"
+                self._report(name, what, "run the flow")
+                continue
             try:
-                if place is None:
-                    self._report(
-                        name, f"comes from {each.artifact}.parquet, which is not there", "run the flow"
-                    )
-                else:
-                    column = figure.basis.column if figure.basis else ""
-                    parts.append(select_rows(self.root / place, each, column))
+                parts.append(select_rows(self.root / artifact, selection, figure.derivation.column))
             except BadInput as error:
                 self._report(name, str(error))
         return parts
 
-    def _walk_row(self, path: str, row_id: str, above: tuple[str, ...]) -> Node:
+    def _trace_row(self, path: str, row_id: str, descendants: tuple[str, ...]) -> LineageNode:
+        """Trace a row. descendants: the rows on the way to it, of which it can be none."""
         if path.endswith(CALLS):
-            return self._take_call(row_id, path)
+            return self._read_call(row_id, path)
         reference = f"{path}#{row_id}"
-        if reference in above:
+        if reference in descendants:
             raise BadInput(path, f"{reference} is an origin of itself")
-        known = self._nodes.get(("row", reference))
-        if known is None:
-            known = self._nodes["row", reference] = self._visit_row(path, row_id, (*above, reference))
-        return known
+        node = self._nodes.get(("row", reference))
+        if node is None:
+            node = self._make_row(path, row_id, (*descendants, reference))
+            self._nodes[node.key] = node
+        return node
 
-    def _visit_row(self, path: str, row_id: str, above: tuple[str, ...]) -> Node:
-        record = self.tables.read_row(self.root / path, row_id)
-        origins = record.pop("origin", None) or ()
+    def _make_row(self, path: str, row_id: str, descendants: tuple[str, ...]) -> LineageNode:
+        record = self.lookup.read_row(self.root / path, row_id)
+        origins = cast("Sequence[Mapping[str, str]]", record.pop("origin", None) or ())
         reference = f"{path}#{row_id}"
-        parents = [self._follow(each["kind"], each["reference"], path, above) for each in origins]
+        parents = [
+            self._follow_origin(origin["kind"], origin["reference"], path, descendants) for origin in origins
+        ]
         stage = self.graph.find_writer(path) if self.graph else None
         if self.graph and stage is None:
             self._report(reference, f"stands in {path}, which is not in dvc.lock", "run its stage")
         if stage is not None and stage.function in self.tracers:
-            parents += self._find_sources(self.tracers[stage.function], stage, record, reference)
+            parents += self._trace_sources(self.tracers[stage.function], stage, record, reference)
         if stage is not None:
-            parents.append(self._makers.trace_file(path))
-        return Node("row", reference, record, tuple(parents))
+            parents.append(self._provenance.trace_file(path))
+        return LineageNode("row", reference, record, tuple(parents))
 
-    def _follow(self, kind: str, reference: str, path: str, above: tuple[str, ...]) -> Node:
-        """Follow one origin of a row of `path`."""
+    def _follow_origin(
+        self, kind: str, reference: str, path: str, descendants: tuple[str, ...]
+    ) -> LineageNode:
+        """Follow one origin of a row of `path`, the last of its `descendants`."""
+        at = descendants[-1]
         if kind == "call":
-            return self._visit_call(reference, path, above[-1])
+            return self._trace_call(reference, path, at)
         if kind == "file":
-            return self._visit_file(reference, above[-1])
+            return self._trace_origin_file(reference, at)
         stem, mark, row_id = reference.partition("#")
-        place = self._locate(stem, path) if mark else None
-        if kind == "evidence" and place is None:
-            return Node(kind, reference, {})
+        artifact = self._locator.find_artifact(stem, path) if mark else None
+        if kind == "evidence" and artifact is None:
+            return LineageNode(kind, reference, {})
         if kind not in ("row", "evidence"):
-            return self._lack(above[-1], f"comes from an origin of the unknown kind {kind!r}: {reference}")
-        if place is None:
-            return self._lack(
-                above[-1], f"comes from the artifact {stem}.parquet, which is not there", "run the flow"
+            return self._make_gap(at, f"comes from an origin of the unknown kind {kind!r}: {reference}")
+        if artifact is None:
+            return self._make_gap(
+                at, f"comes from the artifact {stem}.parquet, which is not there", "run the flow"
             )
-        if row_id not in self.tables.index(self.root / place):
-            return self._lack(
-                above[-1], f"comes from {reference}, which is no row of {place}", "run the flow"
+        if row_id not in self.lookup.index(self.root / artifact):
+            return self._make_gap(
+                at, f"comes from {reference}, which is no row of {artifact}", "run the flow"
             )
-        return self._walk_row(place, row_id, above)
+        return self._trace_row(artifact, row_id, descendants)
 
-    def _visit_call(self, key: str, path: str, at: str) -> Node:
-        place = self._find_call(key, path)
-        if place is None:
-            return self._lack(at, f"comes from the call {key}, which is in no *{CALLS}", "run the flow")
-        return self._take_call(key, place)
+    def _trace_call(self, call_key: str, path: str, at: str) -> LineageNode:
+        artifact = self._locator.find_calls(call_key, path)
+        if artifact is None:
+            return self._make_gap(
+                at, f"comes from the call {call_key}, which is in no *{CALLS}", "run the flow"
+            )
+        return self._read_call(call_key, artifact)
 
-    def _take_call(self, key: str, path: str) -> Node:
-        if ("call", key) not in self._nodes:
-            record = self.tables.read_row(self.root / path, key)
-            self._nodes["call", key] = self._makers.make_call(key, path, record)
-        return self._nodes["call", key]
-
-    def _visit_file(self, path: str, at: str) -> Node:
-        known = self.graph.find_file(path) if self.graph else None
-        if known is None and (_leads_outside(path) or not (self.root / path).exists()):
-            return self._lack(at, f"comes from the file {path}, which neither exists nor stands in dvc.lock")
-        return self._makers.trace_file(path)
-
-    def _find_sources(
-        self, tracer: Tracer, stage: StageFact, record: Mapping[str, Any], reference: str
-    ) -> list[Node]:
-        try:
-            return [self._take_finding(each, reference) for each in tracer(stage, record)]
-        except BenchloomError as error:
-            return [self._lack(reference, f"its source rows cannot be found: {error}")]
-
-    def _take_finding(self, finding: Finding, at: str) -> Node:
-        key = (finding.kind, finding.reference)
+    def _read_call(self, call_key: str, path: str) -> LineageNode:
+        key = ("call", call_key)
         if key not in self._nodes:
-            for gap in finding.gaps:
-                self._report(finding.reference, gap)
-            parents = [self._take_finding(each, finding.reference) for each in finding.findings]
-            parents += [self._visit_file(each, finding.reference) for each in finding.files]
-            self._nodes[key] = Node(*key, finding.summary, tuple(parents))
+            record = self.lookup.read_row(self.root / path, call_key)
+            self._nodes[key] = self._provenance.make_call(call_key, path, record)
         return self._nodes[key]
 
-    def _locate(self, stem: str, path: str) -> str | None:
-        """Find the artifact that a row or figure of `path` calls so: beside it, by its path or its end."""
-        if _leads_outside(stem):
-            return None
-        beside = PurePosixPath(path).parent
-        for place in (beside / f"{stem}.parquet", PurePosixPath(f"{stem}.parquet"), PurePosixPath(stem)):
-            if place.suffix == ".parquet" and (self.root / place).is_file():
-                return place.as_posix()
-        stage = self.graph.find_writer(path) if self.graph else None
-        deps = [each.path for each in stage.deps] if stage else []
-        fits = [
-            each for each in deps if f"/{each}".endswith(f"/{stem}.parquet") and (self.root / each).is_file()
-        ]
-        return fits[0] if len(fits) == 1 else None
+    def _trace_origin_file(self, path: str, at: str) -> LineageNode:
+        recorded = self.graph.find_file(path) if self.graph else None
+        if recorded is None and (leads_outside(path) or not (self.root / path).exists()):
+            return self._make_gap(
+                at, f"comes from the file {path}, which neither exists nor stands in dvc.lock"
+            )
+        return self._provenance.trace_file(path)
 
-    def _find_call(self, key: str, path: str) -> str | None:
-        folder = (self.root / path).parent
-        known = self._index_calls(folder, sorted(folder.glob(f"*{CALLS}")))
-        if key not in known and self.graph is not None:
-            outs = [self.root / each for each in self.graph.list_outs() if each.endswith(CALLS)]
-            known = self._index_calls(self.root, [each for each in outs if each.is_file()])
-        return self._name(known[key]) if key in known else None
+    def _trace_sources(
+        self, tracer: Tracer, stage: StageRecord, record: Record, reference: str
+    ) -> list[LineageNode]:
+        try:
+            return [self._make_source(source) for source in tracer(stage, record)]
+        except BenchloomError as error:
+            return [self._make_gap(reference, f"its source rows cannot be found: {error}")]
 
-    def _index_calls(self, name: Path, paths: Iterable[Path]) -> dict[str, Path]:
-        if name not in self._calls:
-            self._calls[name] = {key: each for each in paths for key in self.tables.index(each)}
-        return self._calls[name]
+    def _make_source(self, source: TracedSource) -> LineageNode:
+        key = (source.kind, source.reference)
+        if key not in self._nodes:
+            for gap in source.gaps:
+                self._report(source.reference, gap)
+            parents = [self._make_source(parent) for parent in source.parents]
+            parents += [self._trace_origin_file(file, source.reference) for file in source.files]
+            self._nodes[key] = LineageNode(*key, source.summary, tuple(parents))
+        return self._nodes[key]
 
-    def _name(self, path: Path) -> str:
-        return path.relative_to(self.root).as_posix()
-
-    def _lack(self, at: str, what: str, hint: str = "") -> Node:
+    def _make_gap(self, at: str, what: str, hint: str = "") -> LineageNode:
         self._report(at, what, hint)
-        return Node("gap", f"{at}: {what}", {"hint": hint})
+        return LineageNode("gap", f"{at}: {what}", {"hint": hint})
 
     def _report(self, at: str, what: str, hint: str = "") -> None:
         gap = Gap(at, what, hint)
@@ -230,17 +215,16 @@ class Lineage:
             self.gaps.append(gap)
 
 
-def _choose(
-    parts: Sequence[Selected], row: str | None, first: int | None, name: str
+def _choose_rows(
+    parts: Sequence[SelectedRows], row: str | None, first: int | None, name: str
 ) -> list[tuple[Path, str]]:
+    """Choose the first rows of a figure, or all with the id that begins with `row`. Raises BadInput."""
     rows = [(part.path, row_id) for part in parts for row_id in part.ids]
     if row is None:
         return rows[:first]
-    fits = [each for each in rows if each[1] == row] or [each for each in rows if each[1].startswith(row)]
-    if len({each[1] for each in fits}) != 1:
+    fits = [found for found in rows if found[1] == row] or [
+        found for found in rows if found[1].startswith(row)
+    ]
+    if len({row_id for _, row_id in fits}) != 1:
         raise BadInput(name, f"{len(fits)} of its rows have an id that begins with {row!r}")
     return fits
-
-
-def _leads_outside(path: str) -> bool:
-    return PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts

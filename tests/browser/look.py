@@ -18,7 +18,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page
 
-from flows.commands.lineage import find_trail
+from flows.commands.lineage import trace_target
 from flows.run.prefect_server import use_prefect
 from flows.settings import find_project
 from tasks.errors import BadInput, BenchloomError
@@ -88,11 +88,11 @@ def make_pages(root: Path, folder: Path) -> list[tuple[View, Path]]:
     """Make what is no report: the lineage of the sample's first figure, scripted nights and ragchecks."""
     lineage, nights = folder / "lineage.html", folder / "nights.html"
     reports = sorted((root / "data" / "reports").glob("grammar/*/report.json"))
-    figures = [each for each in reports if not (each.parent / "assessment.js").is_file()]
+    figures = [report for report in reports if not (report.parent / "assessment.js").is_file()]
     if not figures:
         raise BadInput(root / "data" / "reports", "holds no report", hint="benchloom report")
     target = f"{figures[0].relative_to(root).as_posix()}#/figures/0"
-    write_lineage(find_trail(target, None, root, every=False), lineage)
+    write_lineage(trace_target(target, None, root, every=False), lineage)
     write_nights(nights)
     with stage_ragcheck(folder) as project:
         pages = run_ragcheck(project)
@@ -128,14 +128,14 @@ def look_at_page(browser: Browser, view: View, path: Path, pictures: Path | None
         page = new_page(browser, complaints, scheme, width)
         page.goto(path.resolve().as_uri())
         page.wait_for_selector(view.shows)
-        complaints.lines += [f"{path}: {each}" for each in find_overflow(page)]
+        complaints.lines += [f"{path}: {overflow}" for overflow in find_overflow(page)]
         if pictures:
             page.screenshot(
                 path=pictures / (f"{view.name}.png" if name == "light" else f"{view.name}_{name}.png")
             )
         if view.open:
             view.open(page)
-            complaints.lines += [f"{path}: {each}" for each in find_overflow(page)]
+            complaints.lines += [f"{path}: {overflow}" for overflow in find_overflow(page)]
             if pictures:
                 page.screenshot(path=pictures / f"{view.part}_{name}.png")
         page.context.close()

@@ -43,7 +43,7 @@ def test_all_looks_are_quiet_pictured_and_no_wider_than_the_window(browser, page
     write_index([out], site / "index.html")
     (tmp_path / "pictures").mkdir()
     assert look_at_site(browser, site, tmp_path / "pictures") == []
-    assert {each.name for each in (tmp_path / "pictures").iterdir()} >= {
+    assert {picture.name for picture in (tmp_path / "pictures").iterdir()} >= {
         "assessment.png",
         "answer_narrow.png",
     }

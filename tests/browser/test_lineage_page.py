@@ -2,7 +2,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tasks.lineage.records import Graph
-from tasks.lineage.result import Trail
+from tasks.lineage.result import LineageResult
 from tasks.lineage.walk import Lineage
 from tasks.reports.lineage_page import write_lineage
 from tests.browser.watch import Complaints, find_chromium, open_chromium
@@ -26,7 +26,7 @@ def written(tmp_path_factory):
     sample = write_sample(root, hostile=True)
     lineage = Lineage(root)
     node = lineage.trace_row("data/grammar/films/balanced.parquet", sample.questions[0].id)
-    write_lineage(Trail(node.reference, (node,), tuple(lineage.gaps), Graph(())), root / "page.html")
+    write_lineage(LineageResult(node.reference, (node,), tuple(lineage.gaps), Graph(())), root / "page.html")
     return sample, root / "page.html"
 
 

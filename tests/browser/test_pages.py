@@ -100,8 +100,8 @@ def test_filters_narrow_the_list(page, tmp_path):
     page.fill("#find", "film 2 runtime")
     page.select_option("#by-criterion", "short")
 
-    found = [each for each in sample.questions if "runtime of Film 2" in each.question]
-    wanted = [each.question for each in found if each.criterion == "short"]
+    found = [question for question in sample.questions if "runtime of Film 2" in question.question]
+    wanted = [question.question for question in found if question.criterion == "short"]
     expect(page.locator("#list a")).to_have_count(1)
     assert page.locator("#list a").evaluate_all("links => links.map(each => each.firstChild.data)") == wanted
 

@@ -138,8 +138,8 @@ def test_a_conversation_stands_with_the_scores_of_its_turns(page, site):
     visit(page, site, "continuity")
     open_conversation(page)
     talks = read_rows(site.parents[1] / "ragcheck/trial/conversations.parquet", Conversation)
-    talk = next(each for each in talks if page.url.endswith(f"#row={each.id}"))
-    scores = [str(each) for each in talk.scores]
+    talk = next(talk for talk in talks if page.url.endswith(f"#row={talk.id}"))
+    scores = [str(score) for score in talk.scores]
     assert len(scores) > 1
     expect(page.locator("#detail .scorebar .grade")).to_have_text(scores)
     expect(page.locator("#detail .turn > h3 .grade")).to_have_text(scores)

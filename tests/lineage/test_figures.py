@@ -6,9 +6,16 @@ from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Dropped
 from tasks.errors import BadInput
 from tasks.grammar.publish.report import report
-from tasks.lineage.derivation import Basis, Selection, agree, measure_rows, read_basis, select_rows
+from tasks.lineage.derivation import (
+    Derivation,
+    Selection,
+    is_same_figure,
+    measure_rows,
+    read_derivation,
+    select_rows,
+)
 from tasks.lineage.figures import find_figure, list_figures
-from tasks.lineage.records import FileFact, Graph, StageFact
+from tasks.lineage.records import FileRecord, Graph, StageRecord
 from tasks.lineage.walk import Lineage
 from tests.grammar.sample import STEMS, write_sample
 
@@ -25,11 +32,11 @@ def sample(tmp_path):
 @pytest.fixture
 def lineage(sample, tmp_path):
     deps = [
-        FileFact(f"data/grammar/films/{stem}{kind}.parquet")
+        FileRecord(f"data/grammar/films/{stem}{kind}.parquet")
         for stem in STEMS
         for kind in ("", ".dropped", ".calls")
     ]
-    stage = StageFact("grammar-report@films", "x", tuple(deps), (FileFact(OUT, "rr.dir"),))
+    stage = StageRecord("grammar-report@films", "x", tuple(deps), (FileRecord(OUT, "rr.dir"),))
     return Lineage(tmp_path, Graph((stage,)))
 
 
@@ -42,10 +49,10 @@ def test_every_number_of_a_report_is_a_figure_that_its_rows_come_to(lineage, tmp
     figures = list_all(tmp_path)
 
     assert len(figures) == text.count('"value":') > 30
-    for each in figures:
-        node = lineage.trace_figure(f"{OUT}/report.json", each.pointer, first=0)
-        assert node.summary["again"] == each.value
-    assert [each for each in lineage.gaps if "report.json" in each.at] == []
+    for figure in figures:
+        node = lineage.trace_figure(f"{OUT}/report.json", figure.pointer, first=0)
+        assert node.summary["again"] == figure.value
+    assert [gap for gap in lineage.gaps if "report.json" in gap.at] == []
 
 
 def test_a_figure_leads_to_its_rows_and_one_of_them_on_to_its_calls(sample, lineage):
@@ -53,7 +60,7 @@ def test_a_figure_leads_to_its_rows_and_one_of_them_on_to_its_calls(sample, line
 
     (part,) = node.summary["rows"]
     assert part["artifact"] == "data/grammar/films/balanced.parquet"
-    assert part["ids"] == sorted(each.id for each in sample.questions)
+    assert part["ids"] == sorted(question.id for question in sample.questions)
     assert part["count"] == node.summary["value"] == len(sample.questions)
     assert node.parents[0].reference.endswith(f"#{part['ids'][0]}")
 
@@ -61,7 +68,7 @@ def test_a_figure_leads_to_its_rows_and_one_of_them_on_to_its_calls(sample, line
     chosen = lineage.trace_figure(f"{OUT}/report.json", "/figures/0", row=wanted[:8])
     assert chosen.parents[0].reference.endswith(wanted)
     every = lineage.trace_figure(f"{OUT}/report.json", "/figures/0", first=None)
-    assert sum(each.kind == "row" for each in every.parents) == len(sample.questions)
+    assert sum(parent.kind == "row" for parent in every.parents) == len(sample.questions)
 
 
 def test_a_row_that_a_figure_does_not_count_is_refused(lineage):
@@ -82,13 +89,13 @@ def test_a_figure_that_its_rows_do_not_come_to_is_a_gap(lineage, tmp_path):
 
 def test_a_figure_without_a_basis_or_an_artifact_is_a_gap(lineage, tmp_path):
     path = tmp_path / OUT / "report.json"
-    basis = Basis("count", (Selection("lost"),)).to_json()
+    basis = Derivation("count", (Selection("lost"),)).to_json()
     path.write_text(json.dumps({"n": 3, "figures": [{"label": "x", "value": 1, "basis": basis}]}))
 
     assert lineage.trace_figure(f"{OUT}/report.json", "/n").summary["measure"] is None
     lineage.trace_figure(f"{OUT}/report.json", "/figures/0")
 
-    told = [each.what for each in lineage.gaps if "report.json" in each.at]
+    told = [gap.what for gap in lineage.gaps if "report.json" in gap.at]
     assert told == [
         "does not say which rows it was computed from",
         "comes from lost.parquet, which is not there",
@@ -118,9 +125,9 @@ def test_measures_follow_from_rows(tmp_path):
 
     def measure(name, once=False, **where):
         parts = [
-            select_rows(tmp_path / f"{each}.parquet", Selection(each, where), "reason") for each in ("a", "b")
+            select_rows(tmp_path / f"{stem}.parquet", Selection(stem, where), "reason") for stem in ("a", "b")
         ]
-        return measure_rows(Basis(name, (), "reason", once), parts)
+        return measure_rows(Derivation(name, (), "reason", once), parts)
 
     assert (measure("count"), measure("count", once=True), measure("count", reason="x")) == (4, 3, 3)
     assert (measure("distinct"), measure("distinct", detail="d")) == (2, 1)
@@ -132,17 +139,17 @@ def test_sums_and_means_leave_out_what_is_missing():
         ids = ("1", "2", "3")
         values = (0.5, None, 1.0)
 
-    assert measure_rows(Basis("mean", (), "x"), [Part]) == 0.75
-    assert measure_rows(Basis("sum", (), "x"), [Part]) == 1.5
-    assert measure_rows(Basis("mean", (), "x"), []) is None
-    assert agree(1 / 3, 0.3333333333)
-    assert not agree(1 / 3, 0.333333)
-    assert not agree(0, None)
+    assert measure_rows(Derivation("mean", (), "x"), [Part]) == 0.75
+    assert measure_rows(Derivation("sum", (), "x"), [Part]) == 1.5
+    assert measure_rows(Derivation("mean", (), "x"), []) is None
+    assert is_same_figure(1 / 3, 0.3333333333)
+    assert not is_same_figure(1 / 3, 0.333333)
+    assert not is_same_figure(0, None)
 
 
 def test_a_basis_reads_back_and_nonsense_is_refused():
-    basis = Basis("sum", (Selection("films/balanced", {"criterion": "short"}),), "tokens", once=True)
+    basis = Derivation("sum", (Selection("films/balanced", {"criterion": "short"}),), "tokens", once=True)
 
-    assert read_basis(json.loads(json.dumps(basis.to_json()))) == basis
+    assert read_derivation(json.loads(json.dumps(basis.to_json()))) == basis
     with pytest.raises(ValueError, match="no basis"):
-        read_basis({"measure": "count", "rows": 3})
+        read_derivation({"measure": "count", "rows": 3})

@@ -8,10 +8,10 @@ from tasks.artifacts.parquet import read_rows, write_rows
 from tasks.artifacts.rows import Dropped, Origin
 from tasks.errors import BadInput
 from tasks.grammar.rows import Question
-from tasks.lineage.nodes import Finding, walk_nodes
-from tasks.lineage.records import FileFact, Graph, StageFact
+from tasks.lineage.nodes import TracedSource, walk_nodes
+from tasks.lineage.records import FileRecord, Graph, StageRecord
 from tasks.lineage.rendering import render_json, render_text
-from tasks.lineage.result import Trail
+from tasks.lineage.result import LineageResult
 from tasks.lineage.walk import Lineage
 from tests.grammar.sample import STEMS, write_sample
 
@@ -31,16 +31,16 @@ READS = {
 
 def stage_of(stem):
     outs = [f"{FOLDER}/{stem}{kind}.parquet" for kind in ("", ".dropped", ".calls")]
-    return StageFact(
+    return StageRecord(
         f"grammar-{stem}@films",
         f"benchloom stage grammar.{stem} films",
         (
-            *(FileFact(f"{FOLDER}/{each}.parquet", f"m{each}") for each in READS[stem]),
-            *([FileFact("data/films.sqlite", "bb")] if stem in ("schema", "fill_in") else []),
-            FileFact(f"tasks/grammar/{stem}.py", "cc"),
-            *([FileFact(f"tasks/grammar/prompts/{stem}_prompt.md", "pp")] if stem in ASKING else []),
+            *(FileRecord(f"{FOLDER}/{read}.parquet", f"m{read}") for read in READS[stem]),
+            *([FileRecord("data/films.sqlite", "bb")] if stem in ("schema", "fill_in") else []),
+            FileRecord(f"tasks/grammar/{stem}.py", "cc"),
+            *([FileRecord(f"tasks/grammar/prompts/{stem}_prompt.md", "pp")] if stem in ASKING else []),
         ),
-        tuple(FileFact(each, f"m{stem}" if each.count(".") == 1 else "mm") for each in outs),
+        tuple(FileRecord(out, f"m{stem}" if out.count(".") == 1 else "mm") for out in outs),
         {
             f"grammar.{stem}": {"seed": 0},
             "roles.generator": {"model": "small"},
@@ -49,12 +49,12 @@ def stage_of(stem):
     )
 
 
-SOURCE = StageFact(
+SOURCE = StageRecord(
     "sources-films", "benchloom stage sources.films",
-    (FileFact("data/raw/movies.db", "aa"), FileFact("tasks/films.py", "cc")),
-    (FileFact("data/films.sqlite", "bb", 9),), {"films": 400},
+    (FileRecord("data/raw/movies.db", "aa"), FileRecord("tasks/films.py", "cc")),
+    (FileRecord("data/films.sqlite", "bb", 9),), {"films": 400},
 )  # fmt: skip
-GRAPH = Graph((SOURCE, *(stage_of(each) for each in STEMS)), commit="f00d", recorded_in="beef")
+GRAPH = Graph((SOURCE, *(stage_of(stem) for stem in STEMS)), commit="f00d", recorded_in="beef")
 
 
 class Trusting:
@@ -72,18 +72,18 @@ def sample(tmp_path):
     made = write_sample(tmp_path)
     folder = tmp_path / "tasks" / "grammar" / "prompts"
     folder.mkdir(parents=True)
-    for each in ASKING:
-        (folder / f"{each}_prompt.md").write_text(PROMPT)
+    for stem in ASKING:
+        (folder / f"{stem}_prompt.md").write_text(PROMPT)
     return made
 
 
 def open_lineage(tmp_path, **options):
-    options = {"graph": GRAPH, "archive": Trusting(), **options}
+    options = {"graph": GRAPH, "history": Trusting(), **options}
     return Lineage(tmp_path, **options)
 
 
-def trail(lineage, node):
-    return Trail(node.reference, (node,), tuple(lineage.gaps), lineage.graph)
+def finish(lineage, node):
+    return LineageResult(node.reference, (node,), tuple(lineage.gaps), lineage.graph)
 
 
 def plant(sample, *origins, stem="planted"):
@@ -95,17 +95,17 @@ def test_every_question_walks_back_to_calls_prompts_stages_and_the_raw_file(samp
     for question in sample.questions:
         nodes = list(walk_nodes(lineage.trace_row(f"{FOLDER}/balanced.parquet", question.id)))
 
-        stems = {each.reference.partition("#")[0] for each in nodes if each.kind == "row"}
+        stems = {node.reference.partition("#")[0] for node in nodes if node.kind == "row"}
         wanted = ("balanced", "back_check", "text_templates", "fill_in", "sql_templates", "schema")
         assert stems == {f"{FOLDER}/{stem}.parquet" for stem in wanted}
-        assert {each.summary["stage"] for each in nodes if each.kind == "call"} == {
+        assert {node.summary["stage"] for node in nodes if node.kind == "call"} == {
             "grammar.sql_templates", "grammar.text_templates", "grammar.back_check",
         }  # fmt: skip
-        assert sum(each.kind == "prompt" for each in nodes) == 3
+        assert sum(node.kind == "prompt" for node in nodes) == 3
         assert {"data/films.sqlite", "data/raw/movies.db"} < {
-            each.reference for each in nodes if each.kind == "file"
+            node.reference for node in nodes if node.kind == "file"
         }
-        assert {each.reference for each in nodes if each.kind == "stage"} == {
+        assert {node.reference for node in nodes if node.kind == "stage"} == {
             "sources-films", *(f"grammar-{stem}@films" for stem in wanted)
         }  # fmt: skip
 
@@ -114,8 +114,8 @@ def test_a_call_names_its_prompts_file_its_parameters_and_what_was_said(sample, 
     lineage = open_lineage(tmp_path)
     node = lineage.trace_row(f"{FOLDER}/balanced.parquet", sample.questions[0].id)
 
-    call = next(each for each in walk_nodes(node) if each.kind == "call")
-    prompt = next(each for each in call.parents if each.kind == "prompt")
+    call = next(found for found in walk_nodes(node) if found.kind == "call")
+    prompt = next(parent for parent in call.parents if parent.kind == "prompt")
     assert call.summary["messages"][0]["role"] == "user"
     assert call.summary["decoding"] == {"temperature": 1.0}
     assert list(call.summary["params"].values()) == [{"model": "small"}] or call.summary["role"] == "judge"
@@ -129,12 +129,12 @@ def test_a_prompt_that_is_neither_here_nor_committed_is_a_gap(sample, tmp_path):
         def find_commit(self, fact):
             return None
 
-    lineage = open_lineage(tmp_path, archive=Forgetful())
+    lineage = open_lineage(tmp_path, history=Forgetful())
     lineage.trace_row(f"{FOLDER}/sql_templates.parquet", sample.questions[0].sql_template)
     digest = hashlib.sha256(PROMPT.encode()).hexdigest()
 
     assert digest != "cd" * 32
-    assert [each.what for each in lineage.gaps] == [
+    assert [gap.what for gap in lineage.gaps] == [
         "its prompt had the digest cdcdcdcdcdcd, and tasks/grammar/prompts/sql_templates_prompt.md has not"
     ]
 
@@ -157,12 +157,12 @@ def test_an_origin_that_leads_nowhere_is_a_named_gap(sample, tmp_path, origin, n
 
     node = lineage.trace_row(f"{FOLDER}/planted.parquet", "1")
 
-    assert [each.kind for each in node.parents] == ["gap"]
+    assert [parent.kind for parent in node.parents] == ["gap"]
     assert len(lineage.gaps) == 1
     assert lineage.gaps[0].at == f"{FOLDER}/planted.parquet#1"
     assert named in lineage.gaps[0].what
-    assert json.loads(render_json(trail(lineage, node)))["gaps"][0]["what"] == lineage.gaps[0].what
-    assert f"gap: {lineage.gaps[0]}" in render_text(trail(lineage, node))
+    assert json.loads(render_json(finish(lineage, node)))["gaps"][0]["what"] == lineage.gaps[0].what
+    assert f"gap: {lineage.gaps[0]}" in render_text(finish(lineage, node))
 
 
 def test_evidence_is_a_row_where_it_names_one_and_else_a_source(sample, tmp_path):
@@ -171,7 +171,7 @@ def test_evidence_is_a_row_where_it_names_one_and_else_a_source(sample, tmp_path
 
     node = open_lineage(tmp_path, graph=None).trace_row(f"{FOLDER}/planted.parquet", "1")
 
-    assert [each.kind for each in node.parents] == ["row", "evidence"]
+    assert [parent.kind for parent in node.parents] == ["row", "evidence"]
 
 
 def test_rows_may_stand_on_rows_of_another_folder(sample, tmp_path):
@@ -180,15 +180,17 @@ def test_rows_may_stand_on_rows_of_another_folder(sample, tmp_path):
     other.mkdir()
     origins = (Origin("row", f"{FOLDER}/balanced#{question.id}"), Origin("row", f"balanced#{question.id}"))
     write_rows(other / "judged.parquet", Dropped, [Dropped("1", "", "", origins)])
-    judge = StageFact(
-        "judge", "x", (FileFact(f"{FOLDER}/balanced.parquet", "mbalanced"),),
-        (FileFact("data/other/judged.parquet", "jj"),),
+    judge = StageRecord(
+        "judge", "x", (FileRecord(f"{FOLDER}/balanced.parquet", "mbalanced"),),
+        (FileRecord("data/other/judged.parquet", "jj"),),
     )  # fmt: skip
     lineage = open_lineage(tmp_path, graph=Graph((*GRAPH.stages, judge)))
 
     node = lineage.trace_row("data/other/judged.parquet", "1")
 
-    assert [each.reference for each in node.parents[:2]] == [f"{FOLDER}/balanced.parquet#{question.id}"] * 2
+    assert [parent.reference for parent in node.parents[:2]] == [
+        f"{FOLDER}/balanced.parquet#{question.id}"
+    ] * 2
     assert lineage.gaps == []
 
 
@@ -234,7 +236,7 @@ def test_a_dropped_row_has_a_lineage_too(sample, tmp_path):
 
     node = Lineage(tmp_path).trace_row(f"{FOLDER}/back_check.dropped.parquet", drop["id"])
 
-    assert any("/text_templates.parquet#" in each.reference for each in walk_nodes(node))
+    assert any("/text_templates.parquet#" in node.reference for node in walk_nodes(node))
 
 
 def test_a_row_of_a_calls_artifact_is_that_call(sample, tmp_path):
@@ -253,12 +255,14 @@ def test_an_artifact_not_in_the_lock_is_a_gap(sample, tmp_path):
 
 
 def test_a_stage_that_read_an_older_version_is_a_gap(sample, tmp_path):
-    older = StageFact("late", "x", (FileFact("data/films.sqlite", "old"),), (FileFact("data/late", "zz"),))
+    older = StageRecord(
+        "late", "x", (FileRecord("data/films.sqlite", "old"),), (FileRecord("data/late", "zz"),)
+    )
     lineage = open_lineage(tmp_path, graph=Graph((SOURCE, older)))
 
     lineage.trace_file("data/late")
 
-    assert [each.what for each in lineage.gaps] == [
+    assert [gap.what for gap in lineage.gaps] == [
         "it read data/films.sqlite of md5 old, which was written anew since (md5 bb)"
     ]
 
@@ -271,27 +275,27 @@ def test_what_is_no_longer_as_recorded_is_a_gap(sample, tmp_path):
         def find_commit(self, fact):
             return None
 
-    lineage = open_lineage(tmp_path, archive=Changed())
+    lineage = open_lineage(tmp_path, history=Changed())
     lineage.trace_file("data/films.sqlite")
 
-    assert {each.at for each in lineage.gaps} == {
+    assert {gap.at for gap in lineage.gaps} == {
         "data/films.sqlite",
         "data/raw/movies.db",
         "stage sources-films",
     }
-    assert any("tasks/films.py of md5 cc" in each.what for each in lineage.gaps)
+    assert any("tasks/films.py of md5 cc" in gap.what for gap in lineage.gaps)
 
 
 def test_a_tracer_adds_what_is_beyond_the_artifacts(sample, tmp_path):
-    raw = Finding("raw", "data/raw/movies.db#7", {}, files=("data/raw/movies.db",))
-    found = Finding(
+    raw = TracedSource("raw", "data/raw/movies.db#7", {}, files=("data/raw/movies.db",))
+    found = TracedSource(
         "source", "data/films.sqlite#film?id=7", {"table": "film"}, (raw,), ("data/films.sqlite",)
     )
     lineage = open_lineage(tmp_path, tracers={"grammar.fill_in": lambda stage, record: [found]})
 
     nodes = list(walk_nodes(lineage.trace_row(f"{FOLDER}/balanced.parquet", sample.questions[0].id)))
 
-    assert [each.reference for each in nodes if each.kind in ("source", "raw")] == [
+    assert [node.reference for node in nodes if node.kind in ("source", "raw")] == [
         "data/films.sqlite#film?id=7", "data/raw/movies.db#7",
     ]  # fmt: skip
 
@@ -316,35 +320,35 @@ def test_a_file_walks_back_through_its_stages(sample, tmp_path):
     assert database.parents[0].summary["code"] == [
         {"path": "tasks/films.py", "md5": "cc", "now": "same", "commit": "c0de"}
     ]
-    assert [each.reference for each in database.parents[0].parents] == ["data/raw/movies.db"]
+    assert [parent.reference for parent in database.parents[0].parents] == ["data/raw/movies.db"]
 
 
 def test_data_may_lie_anywhere_and_code_is_known_by_its_folder():
     paths = ("/elsewhere/own.sqlite", "tasks/grammar/construct/schema.py", "pyproject.toml")
-    deps = [FileFact(path) for path in paths]
+    deps = [FileRecord(path) for path in paths]
 
-    stage = StageFact("s", "benchloom stage grammar.schema films", tuple(deps))
+    stage = StageRecord("s", "benchloom stage grammar.schema films", tuple(deps))
 
     assert (stage.data, stage.code) == (tuple(deps[:1]), tuple(deps[1:]))
     assert (stage.function, stage.key) == ("grammar.schema", "films")
-    assert (StageFact("s", "make it").function, StageFact("s", "make it").key) == ("", "")
+    assert (StageRecord("s", "make it").function, StageRecord("s", "make it").key) == ("", "")
 
 
 def test_a_file_in_a_folder_that_a_stage_wrote_is_that_folder():
-    graph = Graph((StageFact("s", "c", outs=(FileFact("data/site", "aa.dir"),)),))
+    graph = Graph((StageRecord("s", "c", outs=(FileRecord("data/site", "aa.dir"),)),))
 
-    assert graph.find_file("data/site/index.html") == FileFact("data/site", "aa.dir")
+    assert graph.find_file("data/site/index.html") == FileRecord("data/site", "aa.dir")
     assert graph.find_file("data/sites") is None
 
 
 def test_text_names_shared_sources_once_and_no_escape_sequence(sample, tmp_path):
     write_rows(sample.folder / "odd.parquet", Dropped, [Dropped("1", "planted", "\x1b[31mred\nnext", ())])
     plain = Lineage(tmp_path)
-    assert "\x1b" not in render_text(trail(plain, plain.trace_row(f"{FOLDER}/odd.parquet", "1")))
+    assert "\x1b" not in render_text(finish(plain, plain.trace_row(f"{FOLDER}/odd.parquet", "1")))
 
     lineage = open_lineage(tmp_path)
     text = render_text(
-        trail(lineage, lineage.trace_row(f"{FOLDER}/balanced.parquet", sample.questions[0].id))
+        finish(lineage, lineage.trace_row(f"{FOLDER}/balanced.parquet", sample.questions[0].id))
     )
     assert text.count(" call ") == 3
     assert "(as above)" in text
@@ -355,7 +359,7 @@ def test_text_names_shared_sources_once_and_no_escape_sequence(sample, tmp_path)
 def test_a_project_without_git_says_so(sample, tmp_path):
     lineage = open_lineage(tmp_path, graph=Graph(GRAPH.stages))
 
-    text = render_text(trail(lineage, lineage.trace_file("data/films.sqlite")))
+    text = render_text(finish(lineage, lineage.trace_file("data/films.sqlite")))
 
     assert "no commit: this project is in no git repository" in text
 
@@ -364,10 +368,10 @@ def test_json_names_every_parent_among_its_nodes(sample, tmp_path):
     lineage = open_lineage(tmp_path)
     node = lineage.trace_row(f"{FOLDER}/balanced.parquet", sample.questions[0].id)
 
-    whole = json.loads(render_json(trail(lineage, node)))
+    whole = json.loads(render_json(finish(lineage, node)))
 
-    known = {(each["kind"], each["reference"]) for each in whole["nodes"]}
-    named = {(up["kind"], up["reference"]) for each in whole["nodes"] for up in each["parents"]}
+    known = {(entry["kind"], entry["reference"]) for entry in whole["nodes"]}
+    named = {(up["kind"], up["reference"]) for entry in whole["nodes"] for up in entry["parents"]}
     assert named < known
     assert len(known) == len(whole["nodes"])
     assert (whole["version"], whole["target"], whole["commit"]) == (1, node.reference, "f00d")

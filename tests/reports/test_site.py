@@ -42,7 +42,7 @@ def test_assessments_come_after_datasets_with_their_figures_and_warnings(tmp_pat
 
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     shown = ["Datasets", "Zoo", "Assessments", "Ants", "fault: retrieval", "1 of 2", "0.100", "0.033 to"]
-    places = [page.index(each) for each in shown]
+    places = [page.index(text) for text in shown]
     assert places == sorted(places)
 
 

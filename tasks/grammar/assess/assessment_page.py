@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from tasks.lineage.derivation import Basis, Selection
+from tasks.lineage.derivation import Derivation, Selection
 from tasks.reports.frame import open_templates, summarise, write_folder
 
 PARTS = ("assessment.css", "assessment.js")
@@ -279,17 +279,17 @@ def _tell_people(people: Mapping[str, Any] | None) -> dict[str, Any] | None:
         return None
     rows = (Selection("human_labels"), Selection("judgements"))
     figures = {
-        name: {"value": people[name], "basis": Basis(f"{name} of judge and people", rows).to_json()}
+        name: {"value": people[name], "basis": Derivation(f"{name} of judge and people", rows).to_json()}
         for name in ("agreement", "kappa")
     }
-    alpha = {"value": people["raters_alpha"], "basis": Basis("Krippendorff's alpha", rows[:1]).to_json()}
+    alpha = {"value": people["raters_alpha"], "basis": Derivation("Krippendorff's alpha", rows[:1]).to_json()}
     return {**people, **figures, "raters_alpha": alpha}
 
 
 def _base(part: str, measure: str) -> dict[str, Any]:
     """Name the rows of a rate: judgements and answers, of one criterion or of all."""
     where = {} if part == "all" else {"criterion": part}
-    return Basis(measure, tuple(Selection(each, where) for each in ("judgements", "answers"))).to_json()
+    return Derivation(measure, tuple(Selection(each, where) for each in ("judgements", "answers"))).to_json()
 
 
 def _base_cell(number: str, column: str, cell: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -297,6 +297,6 @@ def _base_cell(number: str, column: str, cell: Mapping[str, Any]) -> dict[str, A
     if number == "2":
         return None
     if number == "1":
-        return Basis(column, (Selection("baselines"), Selection("judgements"))).to_json()
+        return Derivation(column, (Selection("baselines"), Selection("judgements"))).to_json()
     part = column if number == "3" else "all"
     return _base(part, f"{cell['rule']}, {cell['mode']}")

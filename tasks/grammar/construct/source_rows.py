@@ -17,11 +17,11 @@ from tasks.databases.execution import Limits, SafeDatabase
 from tasks.errors import BadInput
 from tasks.grammar.construct.source_queries import SourceRow, find_sources
 from tasks.grammar.construct.sql_rules import BrokenRule
-from tasks.lineage.nodes import Finding
-from tasks.lineage.records import StageFact
+from tasks.lineage.nodes import TracedSource
+from tasks.lineage.records import StageRecord
 
 LIMITS = Limits(timeout_s=60, memory_mb=512, bytes=50_000_000)
-FindRaw = Callable[[str, str, Mapping[str, Any]], Sequence[Finding]]
+FindRaw = Callable[[str, str, Mapping[str, Any]], Sequence[TracedSource]]
 """(database file's path, table, a row's cells) -> the raw rows that the row was made from, if known."""
 
 
@@ -38,7 +38,7 @@ class SourceRowTracer:
     _open: dict[str, tuple[SafeDatabase, list[Column], str]] = field(default_factory=dict, repr=False)
     _exits: ExitStack = field(default_factory=ExitStack, repr=False)
 
-    def __call__(self, stage: StageFact, record: Mapping[str, Any]) -> list[Finding]:
+    def __call__(self, stage: StageRecord, record: Mapping[str, Any]) -> list[TracedSource]:
         """Find the source rows of a group.
 
         Raises BadInput if there are none, or if they no longer give the group's answer; DatabaseGone and
@@ -63,7 +63,7 @@ class SourceRowTracer:
         self._exits.close()
         self._open.clear()
 
-    def _find_database(self, stage: StageFact) -> tuple[SafeDatabase, list[Column], str]:
+    def _find_database(self, stage: StageRecord) -> tuple[SafeDatabase, list[Column], str]:
         if stage.key not in self._open:
             schema = next(
                 (dependency.path for dependency in stage.deps if dependency.path.endswith("/schema.parquet")),
@@ -77,12 +77,12 @@ class SourceRowTracer:
             self._open[stage.key] = database, read_rows(self.root / schema, Column), path
         return self._open[stage.key]
 
-    def _describe(self, row: SourceRow, path: str, recorded: bool) -> Finding:
+    def _describe(self, row: SourceRow, path: str, recorded: bool) -> TracedSource:
         cells = dict(row.cells)
         key = "&".join(
             f"{quote(name)}={quote('NULL' if cell is None else str(cell))}" for name, cell in row.key
         )
-        return Finding(
+        return TracedSource(
             "source",
             f"{path}#{quote(row.table)}?{key}",
             {"table": row.table, "key": dict(row.key), "row": cells},

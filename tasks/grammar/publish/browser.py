@@ -8,7 +8,7 @@ from typing import Any
 from tasks.artifacts.parquet import read_rows
 from tasks.errors import BadInput
 from tasks.grammar.rows import Group, Question, SqlTemplate, TextTemplate
-from tasks.lineage.nodes import Node, walk_nodes
+from tasks.lineage.nodes import LineageNode, walk_nodes
 from tasks.lineage.walk import Lineage
 
 
@@ -70,7 +70,7 @@ def make_browser(
     return browser, keys
 
 
-def _walk_own(node: Node) -> list[Node]:
+def _walk_own(node: LineageNode) -> list[LineageNode]:
     """Walk a text's own calls, not those of the SQL template that it words: they are shown apart."""
     below = {
         (each.kind, each.reference)

@@ -11,7 +11,7 @@ from typing import Any
 
 from tasks.artifacts.statistics import ArtifactFacts, Tally, tally_calls
 from tasks.grammar.publish.dataset_report import Report
-from tasks.lineage.derivation import Basis, Selection
+from tasks.lineage.derivation import Derivation, Selection
 from tasks.reports.frame import summarise
 
 
@@ -57,9 +57,9 @@ def _describe(artifact: ArtifactFacts) -> dict[str, Any]:
     drops = f"{artifact.name}.dropped"
     return {
         "name": artifact.name,
-        "rows": _give(artifact.rows, Basis("count", (Selection(artifact.name),))),
+        "rows": _give(artifact.rows, Derivation("count", (Selection(artifact.name),))),
         "dropped": [
-            {"reason": reason, **_give(count, Basis("count", (Selection(drops, {"reason": reason}),)))}
+            {"reason": reason, **_give(count, Derivation("count", (Selection(drops, {"reason": reason}),)))}
             for reason, count in artifact.dropped.items()
         ],
         **({"calls": _count_calls(tally_calls(artifact.calls), [artifact.name])} if artifact.calls else {}),
@@ -71,7 +71,7 @@ def _count_calls(tally: Tally, artifacts: Sequence[str]) -> dict[str, Any]:
 
     def give(value: int, measure: str, column: str = "", where: Mapping[str, bool] | None = None) -> Any:
         rows = tuple(Selection(f"{name}.calls", dict(where or {})) for name in artifacts)
-        return _give(value, Basis(measure, rows, column, once=True))
+        return _give(value, Derivation(measure, rows, column, once=True))
 
     return {
         "calls": give(tally.calls, "count"),
@@ -82,5 +82,5 @@ def _count_calls(tally: Tally, artifacts: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _give(value: float, basis: Basis | None) -> dict[str, Any]:
+def _give(value: float, basis: Derivation | None) -> dict[str, Any]:
     return {"value": value, "basis": basis.to_json() if basis else None}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tasks.artifacts.statistics import ArtifactFacts
-from tasks.lineage.derivation import Basis
+from tasks.lineage.derivation import Derivation
 from tasks.reports.contracts import Contracts
 
 
@@ -18,7 +18,7 @@ class Figure:
     label: str
     value: int | float
     note: str = ""
-    basis: Basis | None = None
+    basis: Derivation | None = None
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Bar:
 
     label: str
     counts: Sequence[int]
-    bases: Sequence[Basis] = ()
+    bases: Sequence[Derivation] = ()
 
 
 @dataclass(frozen=True)

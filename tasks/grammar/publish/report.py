@@ -12,7 +12,7 @@ from tasks.grammar.publish.browser import make_browser
 from tasks.grammar.publish.dataset_page import write_report
 from tasks.grammar.publish.dataset_report import Bar, Chart, Example, Figure, Report
 from tasks.grammar.publish.yields import CriterionYield, count_templates, count_yields, describe_drops
-from tasks.lineage.derivation import Basis, Selection
+from tasks.lineage.derivation import Derivation, Selection
 from tasks.reports.calls import read_calls
 from tasks.reports.contracts import open_contracts
 
@@ -80,7 +80,7 @@ def report(
 def _count_figures(facts: Sequence[ArtifactFacts], balanced: Path) -> list[Figure]:
     rows = {each.name: each.rows for each in facts}
     tally = tally_calls(call for each in facts for call in each.calls)
-    drops = Basis("count", tuple(Selection(f"{each.name}.dropped") for each in facts))
+    drops = Derivation("count", tuple(Selection(f"{each.name}.dropped") for each in facts))
     calls = tuple(Selection(f"{each.name}.calls") for each in facts if each.calls)
     return [
         Figure("question/answer pairs", rows["balanced"], "balanced", _count("balanced")),
@@ -88,7 +88,7 @@ def _count_figures(facts: Sequence[ArtifactFacts], balanced: Path) -> list[Figur
             "SQL templates",
             count_templates(balanced),
             f"of {rows['sql_templates']:,} written",
-            Basis("distinct", (Selection("balanced"),), "sql_template"),
+            Derivation("distinct", (Selection("balanced"),), "sql_template"),
         ),
         Figure(
             "texts confirmed",
@@ -107,14 +107,14 @@ def _count_figures(facts: Sequence[ArtifactFacts], balanced: Path) -> list[Figur
             "model calls",
             tally.calls,
             f"{tally.prompt_tokens + tally.completion_tokens:,} tokens",
-            Basis("count", calls, once=True),
+            Derivation("count", calls, once=True),
         ),
     ]
 
 
-def _count(artifact: str, criterion: str | None = None) -> Basis:
+def _count(artifact: str, criterion: str | None = None) -> Derivation:
     where = {} if criterion is None else {"criterion": criterion}
-    return Basis("count", (Selection(artifact, where),))
+    return Derivation("count", (Selection(artifact, where),))
 
 
 def _tell_about(database: DatabaseEntry) -> list[tuple[str, str]]:
@@ -127,7 +127,7 @@ def _tell_about(database: DatabaseEntry) -> list[tuple[str, str]]:
     ]
 
 
-def _count_each(artifacts: Sequence[str], criterion: str) -> list[Basis]:
+def _count_each(artifacts: Sequence[str], criterion: str) -> list[Derivation]:
     return [_count(each, criterion) for each in artifacts]
 
 

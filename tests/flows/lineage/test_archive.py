@@ -7,7 +7,7 @@ import pytest
 from flows.lineage.archive import Archive
 from flows.lineage.git import Git
 from flows.lineage.lock import read_graph
-from tasks.lineage.records import FileFact, Graph, StageFact
+from tasks.lineage.records import FileRecord, Graph, StageRecord
 
 
 def md5(text):
@@ -43,14 +43,14 @@ def project(tmp_path):
 
 def open_archive(root, *facts):
     found = Git(root)
-    stage = StageFact("s", "c", facts)
+    stage = StageRecord("s", "c", facts)
     return Archive(root, Graph((stage,), found.find_head(), False, found.list_changed()))
 
 
 def test_a_file_as_recorded_is_in_the_last_commit_that_touched_it(project):
     first = commit(project, tasks__a="one", tasks__b="x")
     commit(project, tasks__b="y")
-    fact = FileFact("tasks/a", md5("one"))
+    fact = FileRecord("tasks/a", md5("one"))
 
     archive = open_archive(project, fact)
 
@@ -61,7 +61,7 @@ def test_a_file_that_was_changed_since_is_found_in_its_history(project):
     first = commit(project, tasks__a="one")
     commit(project, tasks__a="two")
     (project / "tasks/a").write_text("three")
-    old, lost = FileFact("tasks/a", md5("one")), FileFact("tasks/a", md5("never"))
+    old, lost = FileRecord("tasks/a", md5("one")), FileRecord("tasks/a", md5("never"))
 
     archive = open_archive(project, old, lost)
 
@@ -72,7 +72,7 @@ def test_a_file_that_was_changed_since_is_found_in_its_history(project):
 def test_a_folder_has_dvcs_hash_and_a_history_too(project):
     first = commit(project, tasks__prompts__a="one", tasks__prompts__sub__b="two")
     listing = [{"md5": md5("one"), "relpath": "a"}, {"md5": md5("two"), "relpath": "sub/b"}]
-    fact = FileFact("tasks/prompts", md5(json.dumps(listing)) + ".dir")
+    fact = FileRecord("tasks/prompts", md5(json.dumps(listing)) + ".dir")
     assert (open_archive(project, fact).check(fact), open_archive(project, fact).find_commit(fact)) == (
         "same",
         first,
@@ -93,8 +93,8 @@ def test_a_file_that_two_branches_changed_is_in_their_merge(project):
     git(project, "checkout", "-q", "-")
     commit(project, tasks__a="one\n2\n3\n4\n5\n")
     git(project, "merge", "-q", "--no-edit", "side")
-    merged = FileFact("tasks/a", md5("one\n2\n3\n4\nfive\n"))
-    on_the_side = FileFact("tasks/a", md5("1\n2\n3\n4\nfive\n"))
+    merged = FileRecord("tasks/a", md5("one\n2\n3\n4\nfive\n"))
+    on_the_side = FileRecord("tasks/a", md5("1\n2\n3\n4\nfive\n"))
 
     archive = open_archive(project, merged)
 
@@ -106,7 +106,7 @@ def test_what_is_not_committed_has_no_commit(project):
     commit(project, tasks__a="one")
     (project / "tasks/a").write_text("two")
     (project / "tasks/b").write_text("new")
-    facts = FileFact("tasks/a", md5("two")), FileFact("tasks/b", md5("new"))
+    facts = FileRecord("tasks/a", md5("two")), FileRecord("tasks/b", md5("new"))
 
     archive = open_archive(project, *facts)
 
@@ -118,15 +118,15 @@ def test_missing_and_unrecorded_files_are_told_apart(project):
     commit(project, tasks__a="one")
     archive = open_archive(project)
 
-    assert archive.check(FileFact("tasks/gone", "aa")) == "missing"
-    assert archive.check(FileFact("tasks/a")) == "unchecked"
-    assert archive.check(FileFact("tasks/a", md5("one"), 99)) == "changed"
+    assert archive.check(FileRecord("tasks/gone", "aa")) == "missing"
+    assert archive.check(FileRecord("tasks/a")) == "unchecked"
+    assert archive.check(FileRecord("tasks/a", md5("one"), 99)) == "changed"
 
 
 def test_without_git_nothing_is_known(tmp_path):
     (tmp_path / "dvc.lock").write_text("schema: '2.0'\nstages: {}\n")
     (tmp_path / "a").write_text("one")
-    fact = FileFact("a", md5("one"))
+    fact = FileRecord("a", md5("one"))
 
     graph = read_graph(tmp_path)
 

@@ -5,7 +5,7 @@ import pytest
 import yaml
 
 from flows.cli import app
-from flows.commands.lineage import find_trail, lineage_command
+from flows.commands.lineage import lineage_command, trace_target
 from tasks.errors import BadInput
 from tasks.grammar.publish.report import report
 from tests.grammar.sample import STEMS, write_sample
@@ -69,7 +69,7 @@ def run(capsys, *words):
 
 @pytest.fixture
 def without_prompt_digests(monkeypatch):
-    monkeypatch.setattr("tasks.lineage.provenance._digest", lambda path: "cd" * 32)
+    monkeypatch.setattr("tasks.lineage.provenance._digest_prompt", lambda path: "cd" * 32)
 
 
 @pytest.mark.usefixtures("without_prompt_digests")
@@ -149,20 +149,20 @@ def test_a_page_of_many_rows_is_cut_and_says_so(project, tmp_path, monkeypatch):
 @pytest.mark.parametrize("row", [None, "0123456789"])
 def test_an_unknown_target_says_what_there_is(project, tmp_path, row):
     with pytest.raises(BadInput, match=r"there is data/grammar/films/schema\.parquet"):
-        find_trail("data/schema.parquet", row, tmp_path)
+        trace_target("data/schema.parquet", row, tmp_path)
     with pytest.raises(BadInput, match="is no report"):
-        find_trail("data/report.json#/figures/0", row, tmp_path)
+        trace_target("data/report.json#/figures/0", row, tmp_path)
 
 
 def test_without_a_lock_nothing_has_run(project, tmp_path):
     (tmp_path / "dvc.lock").unlink()
 
     with pytest.raises(BadInput, match="benchloom run"):
-        find_trail(f"{FOLDER}/schema.parquet", None, tmp_path)
+        trace_target(f"{FOLDER}/schema.parquet", None, tmp_path)
 
 
 def test_a_broken_lock_is_one_clear_line(project, tmp_path):
     (tmp_path / "dvc.lock").write_text("stages: {a: [", encoding="utf-8")
 
     with pytest.raises(BadInput, match=r"dvc\.lock: cannot be read"):
-        find_trail(f"{FOLDER}/schema.parquet", None, tmp_path)
+        trace_target(f"{FOLDER}/schema.parquet", None, tmp_path)

@@ -14,7 +14,7 @@ from flows.commands.lineage import open_lineage
 from flows.lineage.lock import read_graph
 from tasks.lineage.figures import list_figures
 from tasks.lineage.nodes import walk_nodes
-from tasks.lineage.records import FileFact
+from tasks.lineage.records import FileRecord
 from tests.flows.sample import ROOT, make_sample
 
 DATABASES = ("films", "flights")
@@ -64,7 +64,7 @@ def drawn(root, lineage):
     draw = random.Random(SEED)
     rows = {
         stem: [
-            (name, stem, row) for name in DATABASES for row in lineage.tables.index(place(root, name, stem))
+            (name, stem, row) for name in DATABASES for row in lineage.lookup.index(place(root, name, stem))
         ]
         for stem in (*SETS, *BEFORE)
     }
@@ -213,7 +213,7 @@ def test_what_a_system_said_and_what_was_found_of_it_walk_back_too(root, lineage
     draw = random.Random(SEED)
     for stem in ("answers", "judgements", "baselines", "canaries"):
         path = f"data/grammar/films/films-weak/{stem}.parquet"
-        for row in draw.sample(sorted(lineage.tables.index(root / path)), 5):
+        for row in draw.sample(sorted(lineage.lookup.index(root / path)), 5):
             calls = [each for each in walk_nodes(lineage.trace_row(path, row)) if each.kind == "call"]
             assert calls
             assert all(each.summary["params"] for each in calls)
@@ -231,5 +231,5 @@ def test_folders_are_hashed_as_dvc_hashes_them(lineage):
         if str(each.md5).endswith(".dir")
     ]
 
-    assert {lineage.archive.check(each) for each in folders} == {"same"}
-    assert lineage.archive.check(FileFact(folders[0].path, "00.dir")) == "changed"
+    assert {lineage.history.check(each) for each in folders} == {"same"}
+    assert lineage.history.check(FileRecord(folders[0].path, "00.dir")) == "changed"

@@ -6,14 +6,14 @@ import pytest
 
 from flows.lineage.openlineage import NotSent, emit_events, order_stages
 from tasks.errors import BadInput
-from tasks.lineage.records import FileFact, Graph, StageFact
-from tasks.lineage.result import Trail
+from tasks.lineage.records import FileRecord, Graph, StageRecord
+from tasks.lineage.result import LineageResult
 from tasks.lineage.walk import Lineage
 
-MAKE = StageFact(
+MAKE = StageRecord(
     "make", "benchloom stage make /home/me/private/thing",
-    (FileFact("/home/me/private/own.sqlite", "aa"), FileFact("tasks/make.py", "cc")),
-    (FileFact("data/made.parquet", "bb"),),
+    (FileRecord("/home/me/private/own.sqlite", "aa"), FileRecord("tasks/make.py", "cc")),
+    (FileRecord("data/made.parquet", "bb"),),
     {
         "databases.own": {
             "url": "postgresql://me:hunter2@host/db",
@@ -23,23 +23,23 @@ MAKE = StageFact(
         "make": {"path": "/home/me/private/x.csv", "list": ["/home/me/private/y.csv"], "seed": 7},
     },
 )  # fmt: skip
-USE = StageFact("use", "x", (FileFact("data/made.parquet", "bb"),), (FileFact("data/used", "dd.dir"),))
+USE = StageRecord("use", "x", (FileRecord("data/made.parquet", "bb"),), (FileRecord("data/used", "dd.dir"),))
 GRAPH = Graph((USE, MAKE), commit="f00d", dirty=True, recorded_in="beef")
 
 
 @pytest.fixture
-def trail(tmp_path):
+def lineage(tmp_path):
     (tmp_path / "params.yaml").write_text("run: {}\n")
     node = Lineage(tmp_path, GRAPH).trace_file("data/used")
-    return Trail("data/used", (node,), (), GRAPH)
+    return LineageResult("data/used", (node,), (), GRAPH)
 
 
 def read(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_each_stage_is_an_event_with_its_files_hashes_and_commit(trail, tmp_path):
-    emit_events(trail, tmp_path, tmp_path / "out" / "events.jsonl")
+def test_each_stage_is_an_event_with_its_files_hashes_and_commit(lineage, tmp_path):
+    emit_events(lineage, tmp_path, tmp_path / "out" / "events.jsonl")
 
     made, used = read(tmp_path / "out" / "events.jsonl")
     assert (made["job"]["name"], used["job"]["name"]) == ("make", "use")
@@ -52,9 +52,9 @@ def test_each_stage_is_an_event_with_its_files_hashes_and_commit(trail, tmp_path
     assert (told["git.commit"], told["git.uncommitted_changes"]) == ("f00d", "true")
 
 
-def test_events_hold_no_secret_and_no_absolute_path(trail, tmp_path, monkeypatch):
+def test_events_hold_no_secret_and_no_absolute_path(lineage, tmp_path, monkeypatch):
     monkeypatch.setenv("OPENLINEAGE_API_KEY", "hunter4")
-    emit_events(trail, tmp_path, tmp_path / "events.jsonl")
+    emit_events(lineage, tmp_path, tmp_path / "events.jsonl")
 
     text = (tmp_path / "events.jsonl").read_text()
     for word in ("hunter", "/home", "private", str(tmp_path)):
@@ -63,10 +63,10 @@ def test_events_hold_no_secret_and_no_absolute_path(trail, tmp_path, monkeypatch
     assert '"value": "PW"' in text
 
 
-def test_the_same_record_gives_the_same_run_and_the_file_is_written_anew(trail, tmp_path):
+def test_the_same_record_gives_the_same_run_and_the_file_is_written_anew(lineage, tmp_path):
     runs = []
     for _ in range(2):
-        emit_events(trail, tmp_path, tmp_path / "events.jsonl")
+        emit_events(lineage, tmp_path, tmp_path / "events.jsonl")
         runs.append([each["run"]["runId"] for each in read(tmp_path / "events.jsonl")])
 
     assert runs[0] == runs[1]
@@ -101,11 +101,11 @@ def configure(tmp_path, text):
     (tmp_path / "params.yaml").write_text(f"run:\n  openlineage: {text}\n")
 
 
-def test_a_server_gets_the_events_and_the_key_from_the_environment(trail, tmp_path, server, monkeypatch):
+def test_a_server_gets_the_events_and_the_key_from_the_environment(lineage, tmp_path, server, monkeypatch):
     monkeypatch.setenv("LINEAGE_KEY", "hunter5")
     configure(tmp_path, f"{{url: 'http://127.0.0.1:{server.server_port}', key_env: LINEAGE_KEY}}")
 
-    said = emit_events(trail, tmp_path, tmp_path / "events.jsonl")
+    said = emit_events(lineage, tmp_path, tmp_path / "events.jsonl")
 
     assert said.startswith("2 events: sent to")
     assert [path for path, _, _ in server.heard] == ["/api/v1/lineage"] * 2
@@ -115,13 +115,13 @@ def test_a_server_gets_the_events_and_the_key_from_the_environment(trail, tmp_pa
     assert not (tmp_path / "events.jsonl").exists()
 
 
-def test_a_server_that_refuses_is_one_line_without_the_key(trail, tmp_path, server, monkeypatch):
+def test_a_server_that_refuses_is_one_line_without_the_key(lineage, tmp_path, server, monkeypatch):
     monkeypatch.setenv("LINEAGE_KEY", "hunter6")
     server.status = 400
     configure(tmp_path, f"{{url: 'http://127.0.0.1:{server.server_port}', key_env: LINEAGE_KEY}}")
 
     with pytest.raises(NotSent) as caught:
-        emit_events(trail, tmp_path, tmp_path / "events.jsonl")
+        emit_events(lineage, tmp_path, tmp_path / "events.jsonl")
 
     assert "hunter6" not in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -136,10 +136,10 @@ def test_a_server_that_refuses_is_one_line_without_the_key(trail, tmp_path, serv
         ("{url: 'http://127.0.0.1:9', key_env: NOT_THERE}", "NOT_THERE"),
     ],
 )
-def test_a_wrong_destination_is_named_and_not_repeated(trail, tmp_path, text, named):
+def test_a_wrong_destination_is_named_and_not_repeated(lineage, tmp_path, text, named):
     configure(tmp_path, text)
 
     with pytest.raises(BadInput, match=named) as caught:
-        emit_events(trail, tmp_path, tmp_path / "events.jsonl")
+        emit_events(lineage, tmp_path, tmp_path / "events.jsonl")
 
     assert "hunter7" not in str(caught.value)

@@ -13,7 +13,7 @@ from tasks.errors import BadInput
 from tasks.grammar.construct.source_queries import find_sources, write_source_query
 from tasks.grammar.construct.source_rows import SourceRowTracer
 from tasks.grammar.construct.sql_rules import BrokenRule
-from tasks.lineage.records import FileFact, StageFact
+from tasks.lineage.records import FileRecord, StageRecord
 
 # Halls are named by two columns, casts link plays and people, notes have no key at all.
 SCHEMA = """
@@ -144,10 +144,10 @@ def test_sources_are_enough_and_every_table_of_them_is_needed(tmp_path_factory, 
             connection.rollback()
 
 
-STAGE = StageFact(
+STAGE = StageRecord(
     "grammar-fill-in@plays",
     "benchloom stage grammar.fill_in plays",
-    (FileFact("data/plays/schema.parquet"), FileFact("plays.sqlite")),
+    (FileRecord("data/plays/schema.parquet"), FileRecord("plays.sqlite")),
 )
 
 
@@ -190,7 +190,7 @@ def test_a_database_that_does_not_give_the_answer_is_told(tracer, record, what):
 
 
 def test_a_database_that_nothing_records_is_a_gap(tracer):
-    stage = StageFact("s", STAGE.command, STAGE.deps[:1])
+    stage = StageRecord("s", STAGE.command, STAGE.deps[:1])
 
     (found,) = tracer(stage, group("Egmont", "[[1788]]"))
 
