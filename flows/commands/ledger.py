@@ -47,6 +47,10 @@ def stats(as_json: AsJson = False) -> None:
 @app.command()
 def export(
     flow: Annotated[str, typer.Argument(help="The flow whose calls are shipped.")],
+    partial: Annotated[
+        bool,
+        typer.Option("--partial", help="Also the calls of stages that have not finished, and those shipped."),
+    ] = False,
     out: Annotated[Path | None, typer.Option(help="Default: data/ledger/FLOW.jsonl.gz")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -55,26 +59,39 @@ def export(
     Example: benchloom ledger export grammar
     """
     from tasks.errors import BadInput
-    from tasks.models.shipped import write_shipped
+    from tasks.models.shipped import read_shipped, write_shipped
+    from tasks.models.unfinished import list_unfinished
     from tasks.models.verifying import find_calls
 
     root = find_root()
+    shipped = root / "data" / "ledger" / f"{flow}.jsonl.gz"
     calls = find_calls(root / "data", flow)
-    if not calls:
-        raise BadInput("data", f"has no calls of {flow} (*.calls.parquet)", hint=f"benchloom run {flow}")
-    place = out or root / "data" / "ledger" / f"{flow}.jsonl.gz"
     with open_ledger() as ledger:
-        found = {call.id: ledger.get(call.id) for call in calls}
-    missing = [call for call in calls if found[call.id] is None]
-    if missing:
-        first = f"first {missing[0].id[:12]} of {missing[0].stage}"
-        raise BadInput(
-            "data",
-            f"{len(missing)} of {len(calls)} calls are in no ledger, {first}",
-            hint="run the flow live, or import the ledger they were recorded in",
-        )
-    count = write_shipped(place, [entry for entry in found.values() if entry is not None])
-    tell(as_json, {"path": str(place), "calls": count, "bytes": place.stat().st_size})
+        entries = {call.id: ledger.get(call.id) for call in calls}
+        missing = [call for call in calls if entries[call.id] is None]
+        if missing and not partial:
+            first = f"first {missing[0].id[:12]} of {missing[0].stage}"
+            raise BadInput(
+                "data",
+                f"{len(missing)} of {len(calls)} calls are in no ledger, {first}",
+                hint="run the flow live, or import the ledger they were recorded in",
+            )
+        facts: dict[str, Any] = {}
+        if partial:
+            waiting = set(list_unfinished(ledger, str(root), flow)) - entries.keys()
+            found = {key: entry for key in waiting if (entry := ledger.get(key)) is not None}
+            entries |= found
+            facts |= {"unfinished": len(found), "missing": len(missing)}
+            # What the removed artifact of a stage that runs again named; a whole export drops the rest.
+            entries = {**(read_shipped(shipped) if shipped.exists() else {}), **entries}
+    kept = [entry for entry in entries.values() if entry is not None]
+    if not kept:
+        more = "" if partial else "; --partial takes those of a stage that has not finished"
+        hint = f"benchloom run {flow}{more}"
+        raise BadInput("data", f"has no calls of {flow} (*.calls.parquet)", hint=hint)
+    place = out or shipped
+    count = write_shipped(place, kept)
+    tell(as_json, {"path": str(place), "calls": count, **facts, "bytes": place.stat().st_size})
 
 
 @app.command(name="import")

@@ -25,14 +25,16 @@ def stage_command(stage: str, key: str, *, replay: bool) -> int:
     params = load_params(root)
     run = make_run(root, recorder, params, replay=replay)
 
-    bound = bind(node, params, Places(root, root), run.make_ask)
+    bound = bind(node, params, Places(root, root), run.make_noted_ask)
     for out in node.outs:
         (root / out).parent.mkdir(parents=True, exist_ok=True)
     try:
         work = bound.call(run.run_coroutine)
+        check_code(root)
+        if bound.ask is not None:
+            bound.ask.finish()
     finally:
         if run.session is not None:
             run.session.close()
-    check_code(root)
     print(f"{node.name}: {work.rows_out if work.rows_out is not None else 'done'}", file=sys.stderr)
     return 0

@@ -6,6 +6,7 @@ waits for the clock, and stops on Ctrl-C like any run. Prefect reads its setting
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -53,6 +54,9 @@ def run_once(root: Path, tell: Callable[[str], None]) -> None:
 
 def serve_nights(root: Path, cron: str) -> None:
     """Wait here for the cron's minutes and run a night at each, until interrupted. Raises BadInput."""
+    # Prefect starts each in a process that imports this file by its path from here.
+    os.chdir(root)
+    os.environ.update(lead_child())
     try:
         night.serve(
             name=NAME, cron=cron, parameters={"root": str(root)}, limit=1, print_starting_message=False

@@ -95,19 +95,21 @@ class Run:
                 return Outcome(node.name, "restored")
             started = time.monotonic()
             begun = self.recorder.begin(node.name)
-            outcome = self._execute(node)
+            outcome, ask = self._execute(node)
             self.recorder.finish(node.name, begun, must_match=self.replay)
+            if ask is not None:
+                ask.finish()
         return Outcome(**{**outcome, "seconds": round(time.monotonic() - started, 3)})
 
-    def _execute(self, node: Node) -> dict[str, Any]:
+    def _execute(self, node: Node) -> tuple[dict[str, Any], StageAsk | None]:
         if not node.stage:
-            return self._execute_command(node)
+            return self._execute_command(node), None
         from flows.run.binding import Places, bind
 
-        bound = bind(node, self.params, Places(self.root, self.root), self.make_ask)
+        bound = bind(node, self.params, Places(self.root, self.root), self.make_noted_ask)
         work = bound.call(self.run_coroutine)
         counts = count_calls(bound.ask) if bound.ask is not None else {}
-        return {
+        outcome = {
             "stage": node.name,
             "state": "ran",
             "rows_in": work.rows_in,
@@ -115,6 +117,7 @@ class Run:
             "dropped": work.dropped,
             **counts,
         }
+        return outcome, bound.ask
 
     def _execute_command(self, node: Node) -> dict[str, Any]:
         """Run a stage that is not ours the way DVC does: its command in a shell."""
@@ -137,6 +140,12 @@ class Run:
             if self.session is None:
                 self.session = self.open_session()
         return self.session.make_ask(stage, prompts, epoch)
+
+    def make_noted_ask(self, stage: str, prompts: Path, epoch: str) -> Any:
+        """Make it for a stage whose result is recorded: until then, its calls are noted as its own."""
+        ask = self.make_ask(stage, prompts, epoch)
+        ask.note_unfinished(str(self.root))
+        return ask
 
     def run_coroutine(self, work: Coroutine[Any, Any, Any]) -> Any:
         """Run a stage's coroutine; it is cancelled when the run is stopped. Raises Interrupted then."""

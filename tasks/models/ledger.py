@@ -17,11 +17,12 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 
 from tasks.errors import BadInput
-from tasks.models.committer import Committer
+from tasks.models.committer import Committer, Statement
 from tasks.models.entries import Entry
 from tasks.models.shipped import read_shipped
 
@@ -39,6 +40,9 @@ CREATE TABLE IF NOT EXISTS possibly_paid (
 CREATE TABLE IF NOT EXISTS batches (
     token TEXT PRIMARY KEY, model TEXT NOT NULL, id TEXT NOT NULL, keys TEXT NOT NULL, at REAL NOT NULL
 );
+CREATE TABLE IF NOT EXISTS unfinished (
+    project TEXT NOT NULL, stage TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (project, stage, key)
+) WITHOUT ROWID;
 """
 ADDED = {"model": "TEXT NOT NULL DEFAULT ''", "batch": "INTEGER NOT NULL DEFAULT 0"}
 """Columns that a ledger of an earlier version lacks."""
@@ -206,6 +210,15 @@ class Ledger:
             (before, model, model),
         )
         return [ModelStats(name, bool(batch), *counts) for name, batch, *counts in rows]
+
+    def submit(self, statements: Iterable[Statement]) -> None:
+        """Hand over statements that belong together; on disk they come before what is handed over later."""
+        self._committer.submit(list(statements))
+
+    def read(self, query: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
+        """Read rows, of what was handed over before too."""
+        self._committer.flush()
+        return self._connection().execute(query, values).fetchall()
 
     def stats(self) -> LedgerStats:
         """Count what is held. Tokens are those of the live calls."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,6 +19,7 @@ from tasks.models.entries import Entry
 from tasks.models.logprobs import read_logprobs
 from tasks.models.request_builder import Desk, try_parse
 from tasks.models.system_calls import read_system
+from tasks.models.unfinished import Unfinished
 
 Value = TypeVar("Value")
 BARE = Prompt("", "", ())
@@ -49,6 +50,7 @@ class StageAsk:
 
     def __init__(self, desk: Desk, caller: Caller) -> None:
         self._desk, self._caller = desk, caller
+        self._unfinished: Unfinished | None = None
         self._calls: dict[str, Call] = {}
         self._live: set[str] = set()
         self._by_batch: set[str] = set()
@@ -109,13 +111,25 @@ class StageAsk:
         """Put a request to a system under test, once."""
         asked = self._desk.system_call(name, version, request)
         key = asked.key()
-        if (entry := self._caller.recall(key)) is None:
-            if self._caller.replay:
-                raise CallMissing(self._desk.stage, row, f"system {name}", key)
+        entry = self._caller.recall(key)
+        if entry is None and self._caller.replay:
+            raise CallMissing(self._desk.stage, row, f"system {name}", key)
+        self._note_use([key], asked=entry is None)
+        if entry is None:
             entry = self._note({key: await self._caller.ask_system(asked, send)})[key]
         value, problem = read_system(entry, parse)
         self._keep(make_call(self._desk.stage, row, "system", BARE, asked, entry, problem))
         return Answer(value, entry.text, key, 1, problem or "")
+
+    def note_unfinished(self, project: str) -> None:
+        """Note in the live ledger whose calls these are, from now until `finish`; of a replay nothing."""
+        if not self._caller.replay:
+            self._unfinished = Unfinished(self._caller.ledger, project, self._desk.stage)
+
+    def finish(self) -> None:
+        """Say that the stage's artifacts, which name its calls, are recorded."""
+        if self._unfinished is not None:
+            self._unfinished.forget()
 
     def call_rows(self) -> list[Call]:
         """Give the calls artifact's rows, one a key."""
@@ -147,6 +161,7 @@ class StageAsk:
         missing = [key for key in requests if key not in found]
         if missing and self._caller.replay:
             raise CallMissing(self._desk.stage, row, prompt, missing[0])
+        self._note_use(requests, asked=bool(missing))
         size = self._caller.texts_per_call(requests[missing[0]].model) if missing else 1
         parcels = [missing[start : start + size] for start in range(0, len(missing), size)]
         for sent in await asyncio.gather(*(self._send(requests, parcel) for parcel in parcels)):
@@ -157,6 +172,10 @@ class StageAsk:
     async def _send(self, requests: Mapping[str, Request], keys: Sequence[str]) -> dict[str, Entry]:
         batch = self._caller.batch.covers(self._desk.stage)
         return self._note(await self._caller.ask_all({key: requests[key] for key in keys}, batch=batch))
+
+    def _note_use(self, keys: Iterable[str], *, asked: bool) -> None:
+        if self._unfinished is not None:
+            self._unfinished.note(keys, asked=asked)
 
     def _note(self, answers: Mapping[str, Sent]) -> dict[str, Entry]:
         """Note what was live, and what it cost."""

@@ -10,7 +10,8 @@ from tasks.errors import BadInput
 from tasks.models.ask import Prompt
 from tasks.models.calls import Call, make_call
 from tasks.models.ledger import Doubt, Ledger
-from tasks.models.shipped import read_shipped
+from tasks.models.shipped import read_shipped, write_shipped
+from tasks.models.unfinished import NOTED_AT_ONCE, Unfinished, list_unfinished
 from tests.models.scenes import MODEL, LedgerServer, answering, make_entry, make_request, say, serving
 
 PROMPT = Prompt("ask", "digest", ())
@@ -142,3 +143,51 @@ def test_prune_deletes_only_when_meant(project):
 @pytest.mark.parametrize("command", ["stats", "export", "import", "verify", "prune", "serve"])
 def test_every_help_has_an_example(command):
     assert "Example: benchloom ledger" in invoke(command, "--help").stdout
+
+
+def note(project, flow_stage, number, *, of=None, asked=True):
+    """Note a call as an unfinished stage's; give its key."""
+    with Ledger(project / "live.sqlite") as ledger:
+        key = make_request(number).key()
+        Unfinished(ledger, str(of or project), flow_stage).note([key], asked=asked)
+        return key
+
+
+def test_a_partial_export_takes_the_calls_of_unfinished_stages_and_what_was_shipped(project):
+    with Ledger(project / "live.sqlite") as ledger:
+        ledger.put_many(make_entry(make_request(number), "live", at=1.0) for number in range(6, 10))
+    taken = note(project, "grammar-late@films", 6)
+    note(project, "grammar-late@films", 99)  # asked, and never answered
+    note(project, "ragcheck-late@films", 7)  # another flow's
+    note(project, "grammar-late@films", 8, of="/another/project")
+    old = make_entry(make_request(50), "shipped before")
+    shipped = project / "data/ledger/grammar.jsonl.gz"
+    write_shipped(shipped, [old])
+    facts = json.loads(invoke("export", "grammar", "--partial", "--json").stdout)
+    assert (facts["calls"], facts["unfinished"], facts["missing"]) == (8, 1, 0)
+    ours = {make_request(number).key() for number in range(6)}
+    assert read_shipped(shipped).keys() == {taken, old.key, *ours}
+    assert json.loads(invoke("export", "grammar", "--json").stdout)["calls"] == 6
+
+
+def test_a_stage_that_never_finished_can_be_exported_alone(project):
+    for path in (project / "data").rglob("*.calls.parquet"):
+        path.unlink()
+    with pytest.raises(BadInput, match="--partial takes those of a stage that has not finished"):
+        invoke("export", "grammar")
+    note(project, "grammar-ask@films", 3)
+    assert json.loads(invoke("export", "grammar", "--partial", "--json").stdout)["calls"] == 1
+    with Ledger(project / "live.sqlite") as ledger:
+        Unfinished(ledger, str(project), "grammar-ask@films").forget()
+        assert list_unfinished(ledger, str(project), "grammar") == []
+
+
+def test_what_is_found_recorded_is_noted_with_the_next_call_that_is_asked(project):
+    with Ledger(project / "live.sqlite") as ledger:
+        unfinished = Unfinished(ledger, str(project), "grammar-ask@films")
+        unfinished.note(["b"], asked=False)
+        assert list_unfinished(ledger, str(project), "grammar") == []
+        unfinished.note(["a"], asked=True)
+        assert list_unfinished(ledger, str(project), "grammar") == ["a", "b"]
+        unfinished.note((str(number) for number in range(NOTED_AT_ONCE)), asked=False)
+        assert len(list_unfinished(ledger, str(project), "grammar")) == NOTED_AT_ONCE + 2

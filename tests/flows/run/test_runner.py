@@ -17,6 +17,8 @@ from flows.run.runner import Interrupted, Run, describe_error, is_disk_full, run
 from flows.run.selection import order_nodes, select_failed
 from flows.settings import load_params
 from tasks.errors import BadInput, StageFailed
+from tasks.models.ledger import Ledger
+from tasks.models.unfinished import list_unfinished
 
 
 def run_until(run: Run, condition) -> None:
@@ -46,9 +48,16 @@ def test_a_stage_that_asks_is_stopped_between_two_answers_and_pays_for_none_twic
     assert run.outcomes["trial-answers"].state == "skipped"
     assert list(yaml.safe_load(trial.read("dvc.lock"))["stages"]) == ["trial-words"]
 
+    with Ledger(trial.root.parent / "ledger.sqlite") as ledger:
+        noted = list_unfinished(ledger, str(trial.root), "trial")
+        answered = [key for key in noted if ledger.get(key) is not None]
+    assert len(answered) == len(trial.asked)  # what has been paid for can be shipped from here
+
     trial.delay_s = 0.0
     assert len(trial.asked) < 5
     assert trial.run()["trial-answers"].state == "ran"
+    with Ledger(trial.root.parent / "ledger.sqlite") as ledger:
+        assert list_unfinished(ledger, str(trial.root), "trial") == []
     assert len(trial.asked) == 5  # four words, one of them asked a second time
 
 
