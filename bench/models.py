@@ -25,13 +25,13 @@ from openai import AsyncOpenAI, DefaultAioHttpClient
 
 from tasks.models.ask import Role
 from tasks.models.budget import Budget
-from tasks.models.client import Client
-from tasks.models.dispatcher import Caller
-from tasks.models.entries import Entry
+from tasks.models.client import ModelClient
+from tasks.models.dispatcher import Dispatcher
+from tasks.models.entries import LedgerEntry
 from tasks.models.ledger import Ledger
-from tasks.models.recorded_model import StageAsk
-from tasks.models.request_builder import Desk
-from tasks.models.settings import Endpoint, Limits, Price
+from tasks.models.recorded_model import RecordedModel
+from tasks.models.request_builder import RequestBuilder
+from tasks.models.settings import BudgetLimits, Endpoint, Price
 
 IN_FLIGHT, LATENCY_S, ROUNDS = 64, 0.05, 3
 MODEL = "bench"
@@ -148,13 +148,15 @@ def run_openai(url: str, calls: int, turn: int) -> float:
 def run_layer(url: str, calls: int, turn: int) -> float:
     """Measure the whole layer, from a stage's `ask` to the committed, parsed answer."""
     with tempfile.TemporaryDirectory() as folder:
-        budget = Budget(Limits(usd=1e6), {MODEL: Price(input_usd_per_million=1, output_usd_per_million=1)})
+        budget = Budget(
+            BudgetLimits(usd=1e6), {MODEL: Price(input_usd_per_million=1, output_usd_per_million=1)}
+        )
         endpoint = Endpoint(url=url, in_flight=IN_FLIGHT)
         with (
             Ledger(Path(folder, "l.sqlite")) as ledger,
-            Caller(ledger, Client({MODEL: endpoint}, budget), budget) as caller,
+            Dispatcher(ledger, ModelClient({MODEL: endpoint}, budget), budget) as dispatcher,
         ):
-            ask = make_ask(Path(folder), caller)
+            ask = make_ask(Path(folder), dispatcher)
 
             async def run() -> float:
                 begun = time.perf_counter()
@@ -164,14 +166,14 @@ def run_layer(url: str, calls: int, turn: int) -> float:
             return asyncio.run(run())
 
 
-def make_ask(folder: Path, caller: Caller) -> StageAsk:
+def make_ask(folder: Path, dispatcher: Dispatcher) -> RecordedModel:
     """Make a stage's `ask`."""
     (folder / "count.md").write_text(PROMPT)
     role = Role(model=MODEL, temperature=0, top_p=1, max_tokens=8)
-    return StageAsk(Desk("bench", folder, {"counter": role}), caller)
+    return RecordedModel(RequestBuilder("bench", folder, {"counter": role}), dispatcher)
 
 
-async def ask_one(ask: StageAsk, number: int, turn: int) -> int | None:
+async def ask_one(ask: RecordedModel, number: int, turn: int) -> int | None:
     """Ask one question."""
     fields = {"number": number, "turn": turn}
     return (await ask("count", fields, role="counter", row=str(number), parse=int)).value
@@ -188,19 +190,19 @@ def time_reads(keys: Sequence[str], read: Callable[[str], object]) -> float:
 def read_warm(calls: int) -> None:
     """Measure a ledger that holds everything: its look-ups alone, and a stage's whole `ask` on it."""
     with tempfile.TemporaryDirectory() as folder, Ledger(Path(folder, "l.sqlite")) as ledger:
-        desk = make_ask(Path(folder), Caller(ledger, None))._desk
-        role = desk.role("counter")
+        builder = make_ask(Path(folder), Dispatcher(ledger, None))._builder
+        role = builder.role("counter")
         keys = [
-            desk.request(desk.render("count", {"number": number, "turn": 0}), role, 0).key()
+            builder.request(builder.render("count", {"number": number, "turn": 0}), role, 0).key()
             for number in range(calls)
         ]
-        ledger.put_many(Entry(key, "42", "stop", 20, 1) for key in keys)
+        ledger.put_many(LedgerEntry(key, "42", "stop", 20, 1) for key in keys)
         rounds, bare = [], []
         with contextlib.closing(sqlite3.connect(ledger.path)) as connection:
             for _ in range(ROUNDS):
                 rounds.append(time_reads(keys, ledger.get))
                 bare.append(time_reads(keys, lambda key: connection.execute(SELECT, (key,)).fetchone()))
-        ask = make_ask(Path(folder), Caller(ledger, None))
+        ask = make_ask(Path(folder), Dispatcher(ledger, None))
 
         async def run() -> float:
             begun = time.perf_counter()

@@ -20,7 +20,7 @@ from tasks.artifacts.parquet import write_rows
 from tasks.errors import BadInput
 from tasks.files import write_text
 from tasks.models.calls import Call
-from tasks.models.recorded_model import StageAsk
+from tasks.models.recorded_model import RecordedModel
 from tasks.systems.contract import Document
 from tasks.systems.entries import SystemEntry
 
@@ -75,9 +75,9 @@ class Asks:
 
     def __init__(self, session: Session, epoch: str) -> None:
         self._session, self._epoch = session, epoch
-        self._made: list[StageAsk] = []
+        self._made: list[RecordedModel] = []
 
-    def make(self, step: str, module: ModuleType) -> StageAsk:
+    def make(self, step: str, module: ModuleType) -> RecordedModel:
         """Make a step's ask. module: the stage whose prompts it asks by."""
         self._made.append(self._session.make_ask(f"evaluate-{step}", prompts_folder(module), self._epoch))
         return self._made[-1]

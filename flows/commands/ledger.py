@@ -14,7 +14,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from tasks.models.ledger import Doubt, Ledger, ModelStats
+    from tasks.models.ledger import Ledger, ModelStats, PossiblyPaid
     from tasks.models.settings import EmbeddedModel, ModelRun
 
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Every model call ever made, by content.")
@@ -32,15 +32,15 @@ def stats(as_json: AsJson = False) -> None:
     with open_ledger() as ledger:
         facts = asdict(ledger.stats())
         models = price_models(ledger.count_models())
-        doubts = price_doubts(ledger.list_doubts())
+        possibly_paid = price_doubts(ledger.list_possibly_paid())
     if as_json:
-        typer.echo(json.dumps({**facts, "models": models, "possibly_paid_models": doubts}))
+        typer.echo(json.dumps({**facts, "models": models, "possibly_paid_models": possibly_paid}))
         return
     for name, value in facts.items():
         typer.echo(f"{name.replace('_', ' '):18} {value}")
     for row in models:
         typer.echo(describe_model(row))
-    for row in doubts:
+    for row in possibly_paid:
         typer.echo(f"possibly paid, at most: {describe_model(row)}")
 
 
@@ -133,16 +133,16 @@ def verify(
     from tasks.errors import BadInput
     from tasks.models.budget import Budget
     from tasks.models.opening import open_client
-    from tasks.models.verifying import Comparison, ask_again, draw_sample, find_model_calls
+    from tasks.models.verifying import RepeatedCall, ask_again, draw_sample, find_model_calls
 
     calls = draw_sample(find_model_calls(find_root() / "data", flow or ""), sample, seed)
     if not calls:
         of = f"calls of {flow}" if flow else "calls"
         raise BadInput("data", f"has no {of} (*.calls.parquet)", hint="benchloom run")
     run, models = load_models()
-    done: list[Comparison] = []
+    done: list[RepeatedCall] = []
 
-    def show(comparison: Comparison) -> None:
+    def show(comparison: RepeatedCall) -> None:
         done.append(comparison)
         verdict = "same" if comparison.same else "DIFFERENT"
         typer.echo(
@@ -262,12 +262,12 @@ def price_models(counted: Iterable[ModelStats]) -> list[dict[str, Any]]:
     return [{**asdict(each), "usd": price_tokens(each)} for each in counted]
 
 
-def price_doubts(doubts: Iterable[Doubt]) -> list[dict[str, Any]]:
+def price_doubts(possibly_paid: Iterable[PossiblyPaid]) -> list[dict[str, Any]]:
     """Sum up by model what calls without a usable reply may have cost at most."""
     from tasks.models.ledger import ModelStats
 
     sums: dict[str, list[int]] = {}
-    for each in doubts:
+    for each in possibly_paid:
         counts = sums.setdefault(each.model, [0, 0, 0])
         for place, count in enumerate((1, each.prompt_tokens, each.max_tokens)):
             counts[place] += count

@@ -32,7 +32,7 @@ def pull(
     from tasks.models.fetching import pull_model
 
     name, model = choose_model(name)
-    place = pull_model(name, model, own=file, say=lambda line: typer.echo(line, err=True))
+    place = pull_model(name, model, local_file=file, say=lambda line: typer.echo(line, err=True))
     typer.echo(f"{name}: {place}")
 
 

@@ -19,7 +19,7 @@ def describe_bill(run: Run) -> str:
     """Write the bill as one line; nothing where no stage of the run asked."""
     if run.session is None:
         return ""
-    budget = run.session.caller.budget
+    budget = run.session.dispatcher.budget
     parts = [f"paid by this run {describe_amount(budget.spent)}"]
     if budget.possibly_paid.tokens:
         parts.append(f"of it {describe_amount(budget.possibly_paid)} possibly, for replies that were lost")
@@ -41,13 +41,13 @@ def price_calls(path: Path, session: Session) -> Amount:
     """Price the calls of an artifact: at list price, and those known to have come by batch at its share."""
     import pyarrow.parquet as pq
 
-    caller, total = session.caller, NOTHING
+    dispatcher, total = session.dispatcher, NOTHING
     for batch in pq.ParquetFile(path).iter_batches(columns=COLUMNS):
         for call in batch.to_pylist():
             counts = call["model"], call["prompt_tokens"], call["completion_tokens"]
-            cost = caller.budget.price(*counts)
-            if cost.usd and (entry := caller.recall(call["id"])) is not None and entry.batch:
-                cost = caller.budget.price(*counts, batch=True)
+            cost = dispatcher.budget.price(*counts)
+            if cost.usd and (entry := dispatcher.find_recorded(call["id"])) is not None and entry.batch:
+                cost = dispatcher.budget.price(*counts, batch=True)
             total += cost
     return total
 

@@ -20,7 +20,7 @@ from flows.run.outcomes import load_outcome
 from flows.run.recorder import Node, Recorder
 from flows.run.session import Session
 from tasks.errors import LockHeld, StageFailed
-from tasks.models.planning import Plan
+from tasks.models.planning import CallPlan
 
 GROWTH = 2.0
 """Inputs that are not there yet may ask for so many times the last run's calls."""
@@ -96,7 +96,7 @@ def _plan_at_hand(
             unknown = 0.0
         except StageFailed:  # it has nothing to go on with until it is answered: nobody knows what more
             unknown = math.inf
-        plan: Plan = bound.ask.count()
+        plan: CallPlan = bound.ask.count()
         retries = _retry_factor(bound, session)
     low = plan.new_calls if plan.is_exact else plan.sure_calls
     exact = plan.is_exact and not unknown
@@ -126,7 +126,7 @@ def _plan_from_last(root: Path, node: Node, why: tuple[str, ...], session: Sessi
     last = _read_last_calls(root, node)
     if last is None:
         return StagePlan(node.name, why, calls=UNKNOWN, tokens=UNKNOWN, usd=UNKNOWN)
-    price = session.caller.budget.price
+    price = session.dispatcher.budget.price
     calls = _grow(len(last))
     return StagePlan(
         node.name,

@@ -25,7 +25,7 @@ from tasks.errors import BenchloomError, StageFailed
 
 if TYPE_CHECKING:
     from flows.run.session import Session
-    from tasks.models.recorded_model import StageAsk
+    from tasks.models.recorded_model import RecordedModel
 
 STOP_POLL_S = 0.2
 COMMAND_PATIENCE_S = 10.0
@@ -101,7 +101,7 @@ class Run:
                 ask.finish()
         return Outcome(**{**outcome, "seconds": round(time.monotonic() - started, 3)})
 
-    def _execute(self, node: Node) -> tuple[dict[str, Any], StageAsk | None]:
+    def _execute(self, node: Node) -> tuple[dict[str, Any], RecordedModel | None]:
         if not node.stage:
             return self._execute_command(node), None
         from flows.run.binding import Places, bind
@@ -215,7 +215,7 @@ def is_disk_full(error: BaseException | None) -> bool:
     return full or is_disk_full(error.__cause__ or error.__context__)
 
 
-def count_calls(ask: StageAsk) -> dict[str, Any]:
+def count_calls(ask: RecordedModel) -> dict[str, Any]:
     """Sum up what a stage asked, for its outcome."""
     usage = ask.usage()
     return {

@@ -12,12 +12,12 @@ from flows.run.progress import Reporter
 from flows.settings import get_section, parse_section
 from tasks.errors import BadInput
 from tasks.models.ask import Role
-from tasks.models.dispatcher import Caller
-from tasks.models.opening import open_caller
-from tasks.models.planning import PlanAsk
-from tasks.models.recorded_model import StageAsk
-from tasks.models.request_builder import Desk
-from tasks.models.settings import EmbeddedModel, Limits, ModelRun
+from tasks.models.dispatcher import Dispatcher
+from tasks.models.opening import open_dispatcher
+from tasks.models.planning import PlanningModel
+from tasks.models.recorded_model import RecordedModel
+from tasks.models.request_builder import RequestBuilder
+from tasks.models.settings import BudgetLimits, EmbeddedModel, ModelRun
 
 RUNNER_KEYS = frozenset({"workers", "openlineage"})
 """Keys of `run:` that are the runner's own."""
@@ -26,27 +26,29 @@ RUNNER_KEYS = frozenset({"workers", "openlineage"})
 class Session:
     """Hands every stage its `ask`; the ledger, the endpoints' queues and the budget are one for all."""
 
-    def __init__(self, caller: Caller, roles: Mapping[str, Role], identities: Mapping[str, str]) -> None:
-        self.caller, self.roles, self.identities = caller, roles, identities
-        self._reporter = None if caller.replay else Reporter(caller.look)
+    def __init__(
+        self, dispatcher: Dispatcher, roles: Mapping[str, Role], identities: Mapping[str, str]
+    ) -> None:
+        self.dispatcher, self.roles, self.identities = dispatcher, roles, identities
+        self._reporter = None if dispatcher.replay else Reporter(dispatcher.read_progress)
 
-    def make_ask(self, stage: str, prompts: Path, epoch: str) -> StageAsk:
+    def make_ask(self, stage: str, prompts: Path, epoch: str) -> RecordedModel:
         """Make the `ask` of a stage that runs."""
-        return StageAsk(self._desk(stage, prompts, epoch), self.caller)
+        return RecordedModel(self._builder(stage, prompts, epoch), self.dispatcher)
 
-    def make_plan(self, stage: str, prompts: Path, epoch: str) -> PlanAsk:
+    def make_plan(self, stage: str, prompts: Path, epoch: str) -> PlanningModel:
         """Make the `ask` of a stage that is only planned: it counts, and asks nobody."""
-        return PlanAsk(self._desk(stage, prompts, epoch), self.caller)
+        return PlanningModel(self._builder(stage, prompts, epoch), self.dispatcher)
 
     def close(self) -> None:
         """Let calls in flight be recorded, and close the ledger."""
-        self.caller.close()
+        self.dispatcher.close()
         if self._reporter is not None:
             self._reporter.stop()
-        self.caller.ledger.close()
+        self.dispatcher.ledger.close()
 
-    def _desk(self, stage: str, prompts: Path, epoch: str) -> Desk:
-        return Desk(stage, prompts, self.roles, identities=self.identities, epoch=epoch)
+    def _builder(self, stage: str, prompts: Path, epoch: str) -> RequestBuilder:
+        return RequestBuilder(stage, prompts, self.roles, identities=self.identities, epoch=epoch)
 
 
 def open_session(
@@ -61,11 +63,11 @@ def open_session(
     run = read_run(params)
     limits = {"usd": budget_usd, "tokens": budget_tokens}
     given = {name: value for name, value in limits.items() if value is not None}
-    run = run.model_copy(update={"budget": Limits(**{**run.budget.model_dump(), **given})})
+    run = run.model_copy(update={"budget": BudgetLimits(**{**run.budget.model_dump(), **given})})
     models = read_mapping(params, "models", EmbeddedModel)
-    caller = open_caller(run, models, list_shipped(root), replay=replay)
+    dispatcher = open_dispatcher(run, models, list_shipped(root), replay=replay)
     return Session(
-        caller,
+        dispatcher,
         read_mapping(params, "roles", Role),
         {name: model.identity for name, model in models.items()},
     )

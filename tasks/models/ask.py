@@ -1,7 +1,7 @@
-"""What a stage sees of a model: it hands over a prompt and a parser, and gets an answer back.
+"""The interface by which stages ask models: a prompt and a parser in, an answer out.
 
-Everything in this module shapes bytes (it decides what is sent and under which key), so every
-stage that asks depends on it. How a request travels (queue, retries, ledger file) does not.
+Everything in this module shapes bytes (what is sent, and under which ledger key), so every stage that
+asks depends on it. How a request is sent (rate limits, retries, ledger file) does not shape bytes.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 Value = TypeVar("Value")
 CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-"""How requests are written to be keyed and kept. Changing it would lose every recorded call."""
+"""The JSON encoding that ledger keys are hashed from. Changing it would lose every recorded call."""
 
 
 class Role(BaseModel):
-    """What a model is used as: `roles.<name>` in params.yaml. Changing one makes its stages stale."""
+    """A model and its decoding parameters: `roles.<name>` in params.yaml. A change makes stages stale."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -31,14 +31,14 @@ class Role(BaseModel):
     temperature: float = Field(default=0, ge=0, le=2)
     top_p: float = Field(default=1, gt=0, le=1)
     max_tokens: int = Field(default=2048, gt=0)
-    """These three shape no embedding: an embedder's role needs a model alone."""
+    """These three have no effect on embeddings: an embedder's role needs only a model."""
     seed: int | None = 0
     attempts: int = Field(default=3, ge=1)
-    """How often an answer that does not parse is asked, the first time included."""
+    """How often to ask until an answer parses, the first time included."""
     constrain: Literal["grammar", "json_schema", "none"] = "none"
-    """What the endpoint can decode by. `none`: the parser alone decides."""
+    """The constrained decoding that the endpoint supports. `none`: only the parser checks answers."""
     logprobs: bool = False
-    """Whether the endpoint gives log probabilities."""
+    """Whether the endpoint returns log probabilities."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Request:
-    """One call, as it is sent and as it is keyed."""
+    """One model call, as it is sent and as its ledger key is computed."""
 
     model: str
     messages: tuple[Mapping[str, str], ...]
@@ -64,7 +64,7 @@ class Request:
     attempt: int = 0
     epoch: str = ""
     identity: str = ""
-    """The model's checksum where it is embedded: another file is another model."""
+    """The checksum of an embedded model's file: another file is another model."""
 
     def key(self) -> str:
         """SHA-256 of the canonical request: the ledger's key."""
@@ -78,7 +78,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer(Generic[Value]):
-    """What came back. `value` is None where no attempt parsed; then `text` is the last attempt's."""
+    """A parsed answer. `value` is None if no attempt parsed; then `text` is the last attempt's."""
 
     value: Value | None
     text: str
@@ -88,31 +88,31 @@ class Answer(Generic[Value]):
     problem: str = ""
     """Why the last attempt did not parse."""
     logprobs: Sequence[Mapping[str, float]] = ()
-    """For each token of `text` the likeliest ones there with their natural logarithms, where asked for."""
+    """For each token of `text`, the most likely tokens with their log probabilities, if requested."""
 
 
 class Unparsed(ValueError):
-    """A parser's word that a text is not an answer; its message says why."""
+    """Raised by a parser for a text that is not an answer; the message says why."""
 
 
-class Door(Protocol):
-    """A way to a system under test, as `run.systems.<name>` sets it up."""
+class Transport(Protocol):
+    """A connection to a system under test, as `run.systems.<name>` sets it up."""
 
     async def post(self, path: str, body: Mapping[str, Any]) -> str:
-        """Post JSON to a path behind the system's url; give the reply's text."""
+        """Post JSON to a path below the system's URL; return the reply's text."""
         ...
 
     async def call(self, function: str, **arguments: object) -> str:
-        """Call a Python function, `package.module:name`; give what it returned as JSON."""
+        """Call a Python function, `package.module:name`; return its result as JSON."""
         ...
 
 
-Send = Callable[[Door], Awaitable[str]]
-"""Puts one request to a system; only what no ledger holds is sent."""
+Send = Callable[[Transport], Awaitable[str]]
+"""Send one request to a system; called only if no ledger holds the call."""
 
 
 class Ask(Protocol):
-    """What a stage asks a model by."""
+    """The interface by which a stage asks models and systems."""
 
     async def __call__(
         self,
@@ -131,22 +131,21 @@ class Ask(Protocol):
     ) -> Answer[Value]:
         """Ask a role one question.
 
-        prompt: a file's stem in the stage's `prompts/` folder, or the path of a prompt that is not the
-        stage's own; fields: what its Jinja2 fields hold. turns: (user, assistant) messages of an earlier
-        conversation, put before the prompt's last message.
-        parse: text -> value, raising Unparsed; asked again with a raised attempt until the role's
-        attempts are spent. grammar / schema: handed on where the role's endpoint decodes by them.
-        sample: raised to ask the same thing anew. top_logprobs: how many of the likeliest tokens are
-        wanted at each place, where the role's endpoint gives them (`compare_choices` reads them);
-        where it does not, `logprobs` is empty and the text alone decides. row: the id named in errors
-        and in the calls artifact.
+        prompt: the stem of a file in the stage's `prompts/` folder, or the path of another prompt.
+        fields: the values of its Jinja2 fields. turns: (user, assistant) messages of an earlier
+        conversation, inserted before the prompt's last message.
+        parse: text -> value, raising Unparsed; then the question is asked again with the next attempt
+        number, up to the role's attempts. grammar / schema: sent if the role's endpoint supports them.
+        sample: another number asks the same question anew. top_logprobs: how many of the most likely
+        tokens to return per position, if the role's endpoint supports it (see `compare_choices`); if
+        not, `Answer.logprobs` is empty. row: the id named in errors and in the calls artifact.
 
         Raises ModelFailed, BudgetSpent, CallMissing. An answer that never parses is returned, not raised.
         """
         ...
 
     async def embed(self, texts: Sequence[str], *, role: str, row: str) -> list[list[float]]:
-        """Embed texts by a role's model; one vector a text, in their order.
+        """Embed texts with a role's model; return one vector per text, in their order.
 
         Raises ModelFailed, BudgetSpent, CallMissing.
         """
@@ -162,19 +161,19 @@ class Ask(Protocol):
         row: str,
         parse: Callable[[str], Value],
     ) -> Answer[Value]:
-        """Put a request to a system under test; name, version, request and epoch are the call's key.
+        """Send a request to a system under test; name, version, request and epoch make the ledger key.
 
-        request: plain JSON, all that the answer depends on. send: asked only where no ledger holds the
-        call. parse: as above, but nothing is asked again: a system's answer is what it is. One that
-        failed (an error status, a redirect elsewhere, a reply too large or too late) is recorded as
-        such, with value None and `problem` saying why.
+        request: plain JSON, all that the answer depends on. send: called only if no ledger holds the
+        call. parse: as above, but nothing is asked again. A failure of the system (an error status, a
+        redirect to another host, a reply too large or too late) is recorded as such: value is None and
+        `problem` says why.
 
-        Raises ModelFailed where the system cannot be reached at all, CallMissing.
+        Raises ModelFailed if the system cannot be reached at all, CallMissing.
         """
         ...
 
 
-# A prompt is no web page: escaping would change what the model reads.
+# Prompts are not HTML: escaping would change what the model reads.
 PROMPTS = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)  # noqa: S701
 
 
@@ -182,7 +181,7 @@ PROMPTS = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks
 class _PromptFile:
     digest: str
     parts: tuple[tuple[str, Template], ...]
-    """Roles with their templates, in order."""
+    """(message role, template), in order."""
 
 
 @lru_cache(maxsize=256)
@@ -196,9 +195,9 @@ def _read_prompt(path: Path, _changed_at: int) -> _PromptFile:
 
 
 def render_prompt(path: Path, fields: Mapping[str, object]) -> Prompt:
-    """Render a prompt file: Markdown with Jinja2 fields, `# system` and `# user` as its headings.
+    """Render a prompt file: Markdown with Jinja2 fields, a message under each `# system`, `# user`.
 
-    Raises jinja2.UndefinedError where a field is missing.
+    Raises jinja2.UndefinedError if a field is missing.
     """
     file = _read_prompt(path, path.stat().st_mtime_ns)
     messages = tuple({"role": role, "content": part.render(fields).strip()} for role, part in file.parts)
@@ -218,7 +217,7 @@ def make_request(
     max_tokens: int | None = None,
     top_logprobs: int = 0,
 ) -> Request:
-    """Turn a rendered prompt into the request that is sent and keyed."""
+    """Build the request for a rendered prompt: decoding parameters, seed and constraint by the role."""
     decoding: dict[str, Any] = {
         "temperature": role.temperature,
         "top_p": role.top_p,

@@ -1,4 +1,4 @@
-"""The files of the Batch API: calls on their way out, results on their way back."""
+"""The files of the Batch API: write calls, read results."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from openai.types import Batch
 
 from tasks.models.ask import Request
 from tasks.models.embeddings import INPUT
-from tasks.models.entries import Entry
+from tasks.models.entries import LedgerEntry
 from tasks.models.failures import RETRIED, Failure
-from tasks.models.replies import Unusable, build_post, make_entry, read_replies
+from tasks.models.replies import UnusableReply, build_post, make_entry, read_replies
 
-Outcome = Entry | Failure
+BatchOutcome = LedgerEntry | Failure
 
 
 def write_calls(calls: Mapping[str, Request], path: str, served_model: str | None) -> bytes:
-    """Write calls as JSON Lines, each under its key."""
+    """Write requests, by ledger key, as JSON Lines."""
     lines = []
     for key, request in calls.items():
         _, body = build_post([request], served_model)
@@ -29,26 +29,26 @@ def write_calls(calls: Mapping[str, Request], path: str, served_model: str | Non
 
 def read_results(
     texts: Iterable[str], keys: Iterable[str], requests: Mapping[str, Request], batch: Batch
-) -> dict[str, Outcome]:
+) -> dict[str, BatchOutcome]:
     """Read a finished batch's files: an entry or a failure for every key.
 
-    requests: those that are known; an answer to another one has its tokens estimated without its
-    prompt where the provider did not count them. Raises Unusable where a file is cut.
+    requests: those that are known; for an answer to another one the prompt's tokens cannot be
+    estimated if the provider did not count them. Raises UnusableReply if a file is truncated.
     """
-    outcomes: dict[str, Outcome] = {}
+    outcomes: dict[str, BatchOutcome] = {}
     for text in texts:
         for line in text.strip().split("\n"):
             try:
                 row = json.loads(line)
                 key = row["custom_id"]
             except (ValueError, KeyError, TypeError) as error:
-                raise Unusable("sent a batch's result that is no JSON Lines") from error
+                raise UnusableReply("sent a batch's result that is no JSON Lines") from error
             outcomes[key] = _read_result(key, row, requests.get(key))
     lost = _explain(batch)
     return {key: outcomes.get(key, lost) for key in keys}
 
 
-def _read_result(key: str, row: Mapping[str, Any], request: Request | None) -> Outcome:
+def _read_result(key: str, row: Mapping[str, Any], request: Request | None) -> BatchOutcome:
     response = row.get("response") or {}
     status, body = response.get("status_code"), response.get("body")
     if status != 200:
@@ -59,13 +59,13 @@ def _read_result(key: str, row: Mapping[str, Any], request: Request | None) -> O
     known = request or Request("", ({"role": INPUT if embeds else "user", "content": ""},))
     try:
         (reply,) = read_replies(json.dumps(body).encode(), [known])
-    except Unusable as error:
+    except UnusableReply as error:
         return Failure(str(error), retry=True, paid=True)
     return make_entry(key, reply)
 
 
 def _explain(batch: Batch) -> Failure:
-    """Say why a batch has no line for a call."""
+    """Describe why a batch has no line for a call."""
     if batch.status == "failed":
         errors = (batch.errors.data if batch.errors else None) or []
         said = "; ".join(error.message or "" for error in errors) or "no word"

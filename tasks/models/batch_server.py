@@ -1,4 +1,4 @@
-"""The Batch API on loopback: files go in, are answered line by line after a while, and come out."""
+"""The Batch API on loopback, for drills: uploaded files are answered line by line after a delay."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AnswerLine = Callable[[str, Mapping[str, Any]], tuple[int, dict[str, Any]]]
 
 @dataclass
 class ServedBatch:
-    """One batch: answered once, when it is first looked at after its time."""
+    """One batch; it is answered when it is first polled after the delay."""
 
     id: str
     input: str
@@ -26,7 +26,7 @@ class ServedBatch:
     output: str = ""
 
     def report(self, *, done: bool) -> dict[str, Any]:
-        """Write it as the protocol does."""
+        """Return the batch as the protocol's JSON object."""
         return {
             "id": self.id,
             "object": "batch",
@@ -41,8 +41,8 @@ class ServedBatch:
 
 
 @dataclass
-class BatchDesk:
-    """Holds files and batches in memory; `takes_s` is how long a batch takes."""
+class BatchApi:
+    """Keeps files and batches in memory; `takes_s` is how long a batch takes, in seconds."""
 
     answer_line: AnswerLine
     takes_s: float = 0.0
@@ -50,7 +50,7 @@ class BatchDesk:
     batches: dict[str, ServedBatch] = field(default_factory=dict)
 
     def routes(self) -> list[web.RouteDef]:
-        """List the paths of the protocol that this answers."""
+        """List the routes of the protocol that are served."""
         return [
             web.post("/v1/files", self._upload),
             web.get("/v1/files/{id}/content", self._download),
@@ -63,7 +63,7 @@ class BatchDesk:
         form = await request.post()
         file = form.get("file")
         if form.get("purpose") != "batch" or not isinstance(file, web.FileField):
-            return say_error(400, "needs a file for the purpose 'batch'")
+            return make_error(400, "needs a file for the purpose 'batch'")
         name = self._keep(file.file.read())
         return web.json_response(
             {
@@ -79,12 +79,12 @@ class BatchDesk:
 
     async def _download(self, request: web.Request) -> web.Response:
         content = self.files.get(request.match_info["id"])
-        return say_error(404, "no such file") if content is None else web.Response(body=content)
+        return make_error(404, "no such file") if content is None else web.Response(body=content)
 
     async def _create(self, request: web.Request) -> web.Response:
         body = await request.json()
         if body.get("input_file_id") not in self.files:
-            return say_error(400, "no such input file")
+            return make_error(400, "no such input file")
         name = f"batch-{len(self.batches)}"
         batch = ServedBatch(
             name, body["input_file_id"], body["endpoint"], body.get("metadata") or {}, time.time()
@@ -98,7 +98,7 @@ class BatchDesk:
 
     async def _show(self, request: web.Request) -> web.Response:
         batch = self.batches.get(request.match_info["id"])
-        return say_error(404, "no such batch") if batch is None else web.json_response(self._look(batch))
+        return make_error(404, "no such batch") if batch is None else web.json_response(self._look(batch))
 
     def _look(self, batch: ServedBatch) -> dict[str, Any]:
         done = time.time() >= batch.created + self.takes_s
@@ -124,6 +124,6 @@ class BatchDesk:
         return name
 
 
-def say_error(status: int, message: str) -> web.Response:
-    """Answer with an error as the protocol writes it."""
+def make_error(status: int, message: str) -> web.Response:
+    """Build an error response in the protocol's form."""
     return web.json_response({"error": {"message": message, "type": "batch"}}, status=status)

@@ -1,8 +1,8 @@
-"""Sends calls by the Batch API: gathered, submitted as a file, polled, collected; a kill loses none.
+"""Send calls by the Batch API: gather, submit as a file, poll, collect; a killed process loses none.
 
-A batch is written into the ledger before it is created and leaves it with its answers, in one
-commit. What a killed process had open the next one finds there, also the batch whose id never
-came: a token of ours travels in its metadata. A lock on the token tells living owners from dead.
+A batch is recorded in the ledger before it is created and removed in the commit that records its
+answers. A later process finds the open batches of a killed one there, also one whose id never
+arrived: a token of ours is in the batch's metadata. A lock on the token tells living owners from dead.
 """
 
 from __future__ import annotations
@@ -19,159 +19,181 @@ from openai.types import Batch
 
 from tasks.errors import BadInput, ModelFailed
 from tasks.models.ask import Request
-from tasks.models.batch_files import Outcome, read_results, write_calls
+from tasks.models.batch_files import BatchOutcome, read_results, write_calls
 from tasks.models.budget import Budget, Reservation
-from tasks.models.call_locks import Claims
-from tasks.models.client import Client, Line, Sent, worst_case
-from tasks.models.entries import Entry
-from tasks.models.failures import FAILED_SENDING, Failure, choose_wait, judge
-from tasks.models.ledger import Doubt, Ledger, OpenBatch
-from tasks.models.replies import Unusable, find_path
+from tasks.models.call_locks import CallLocks
+from tasks.models.client import CallResult, EndpointClient, ModelClient, estimate_worst_case
+from tasks.models.entries import LedgerEntry
+from tasks.models.failures import SENDING_ERRORS, Failure, choose_wait, classify_failure
+from tasks.models.ledger import Ledger, OpenBatch, PossiblyPaid
+from tasks.models.replies import UnusableReply, find_path
 from tasks.models.settings import BatchMode
 
 TOKEN = "benchloom"  # noqa: S105 - the name of a metadata field
 FINAL = frozenset({"completed", "failed", "expired", "cancelled"})
-CLOCKS_APART_S = 3600.0
+MAX_CLOCK_SKEW_S = 3600.0
 
 
 @dataclass
-class Wish:
+class PendingCall:
     """A call that waits for a batch."""
 
     key: str
     request: Request
-    outcome: asyncio.Future[Outcome]
+    outcome: asyncio.Future[BatchOutcome]
 
 
 @dataclass
-class Pile:
-    """What waits at one endpoint for the next batch, by the path that it is posted to."""
+class PendingBatch:
+    """The calls to one endpoint and path that wait for the next batch."""
 
-    line: Line
+    endpoint: EndpointClient
     path: str
-    wishes: list[Wish] = field(default_factory=list)
+    calls: list[PendingCall] = field(default_factory=list)
     timer: asyncio.TimerHandle | None = None
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    flush_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 class Batcher:
-    """Sends calls by batches, many callers' in one. Lives in one event loop."""
+    """Sends calls in batches shared by all stages. Belongs to one event loop."""
 
     def __init__(
-        self, client: Client, ledger: Ledger, budget: Budget, mode: BatchMode, claims: Claims
+        self, client: ModelClient, ledger: Ledger, budget: Budget, mode: BatchMode, locks: CallLocks
     ) -> None:
         self._client, self._ledger, self._budget, self._mode = client, ledger, budget, mode
-        self._claims = claims
-        self._piles: dict[tuple[str, str], Pile] = {}
+        self._locks = locks
+        self._pending: dict[tuple[str, str], PendingBatch] = {}
         self._open: dict[str, OpenBatch] = {}
-        self._wishes: dict[str, list[Wish]] = {}
-        """Who waits for what is in an open batch, by key."""
+        self._waiting: dict[str, list[PendingCall]] = {}
+        """Calls whose answers are in an open batch, by key."""
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def send(self, parcel: Mapping[str, Request], admit: Callable[[str], bool]) -> dict[str, Sent]:
-        """Send requests by the next batch; see `Client.send`. Answers are in the ledger when it returns.
+    async def send(
+        self, requests: Mapping[str, Request], admit: Callable[[str], bool]
+    ) -> dict[str, CallResult]:
+        """Send requests in the next batch; see `ModelClient.send`. Answers are in the ledger on return.
 
-        Raises ModelFailed, BudgetSpent, and BadInput where the endpoint has no Batch API.
+        Raises ModelFailed, BudgetSpent, and BadInput if the endpoint has no Batch API.
         """
-        answers = await asyncio.gather(*(self._send(key, request, admit) for key, request in parcel.items()))
-        return {key: sent for key, sent in zip(parcel, answers, strict=True) if sent is not None}
+        results = await asyncio.gather(
+            *(self._send(key, request, admit) for key, request in requests.items())
+        )
+        return {key: result for key, result in zip(requests, results, strict=True) if result is not None}
 
     async def close(self) -> None:
         """Stop waiting; open batches stay in the ledger for the next run."""
-        for pile in self._piles.values():
-            if pile.timer is not None:
-                pile.timer.cancel()
+        for pending in self._pending.values():
+            if pending.timer is not None:
+                pending.timer.cancel()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _send(self, key: str, request: Request, admit: Callable[[str], bool]) -> Sent | None:
-        line = self._client.line(request.model)
-        if line.endpoint.kind == "embedded":
-            raise BadInput("params.yaml: run.batch.stages", f"{line.name} is embedded and has no Batch API")
-        sendings = 0
+    async def _send(self, key: str, request: Request, admit: Callable[[str], bool]) -> CallResult | None:
+        endpoint = self._client.find_endpoint(request.model)
+        if endpoint.settings.kind == "embedded":
+            raise BadInput(
+                "params.yaml: run.batch.stages", f"{endpoint.name} is embedded and has no Batch API"
+            )
+        attempts = 0
         while admit(key):
-            sendings += 1
-            reservation = await self._budget.reserve(line.name, *worst_case([request]), batch=True)
+            attempts += 1
+            reservation = await self._budget.reserve(
+                endpoint.name, *estimate_worst_case([request]), batch=True
+            )
             try:
-                outcome = await self._queue(line, key, request)
+                outcome = await self._queue(endpoint, key, request)
             except BaseException:
-                # An open batch is paid for by the run that collects it.
+                # An open batch is charged to the run that collects it.
                 self._budget.release(reservation)
                 raise
-            if isinstance(outcome, Entry):
+            if isinstance(outcome, LedgerEntry):
                 cost = self._budget.settle(reservation, outcome.prompt_tokens, outcome.completion_tokens)
-                return Sent(outcome, live=True, cost=cost)
+                return CallResult(outcome, live=True, cost=cost)
             self._account(reservation, key, outcome)
-            if not outcome.retry or sendings > line.endpoint.retries:
-                raise ModelFailed(f"{line.name}: by batch, the endpoint {line.scrub(outcome.problem)}")
+            if not outcome.retry or attempts > endpoint.settings.retries:
+                raise ModelFailed(
+                    f"{endpoint.name}: by batch, the endpoint {endpoint.scrub(outcome.problem)}"
+                )
         return None
 
     def _account(self, reservation: Reservation, key: str, failure: Failure) -> None:
         if not failure.paid:
             self._budget.release(reservation)
             return
-        self._budget.book_doubt(reservation)
-        held = reservation
-        doubt = Doubt(key, held.model, failure.problem, held.prompt_tokens, held.max_tokens, time.time())
-        self._ledger.book_doubt(doubt)
+        self._budget.record_possibly_paid(reservation)
+        self._ledger.record_possibly_paid(
+            PossiblyPaid(
+                key,
+                reservation.model,
+                failure.problem,
+                reservation.prompt_tokens,
+                reservation.max_tokens,
+                time.time(),
+            )
+        )
 
-    async def _queue(self, line: Line, key: str, request: Request) -> Outcome:
+    async def _queue(self, endpoint: EndpointClient, key: str, request: Request) -> BatchOutcome:
         loop = asyncio.get_running_loop()
         path = find_path(request)
-        pile = self._piles.setdefault((line.name, path), Pile(line, path))
-        wish = Wish(key, request, loop.create_future())
-        pile.wishes.append(wish)
-        if pile.timer is not None:
-            pile.timer.cancel()
-        pile.timer = loop.call_later(self._mode.gather_s, lambda: self._start(self._flush(pile)))
-        return await wish.outcome
+        pending = self._pending.setdefault((endpoint.name, path), PendingBatch(endpoint, path))
+        call = PendingCall(key, request, loop.create_future())
+        pending.calls.append(call)
+        if pending.timer is not None:
+            pending.timer.cancel()
+        pending.timer = loop.call_later(self._mode.gather_s, lambda: self._start(self._flush(pending)))
+        return await call.outcome
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _flush(self, pile: Pile) -> None:
-        """Submit what has gathered, but for what an open batch of a killed process brings anyway."""
-        async with pile.turn:
-            wishes, pile.wishes = [wish for wish in pile.wishes if not wish.outcome.done()], []
+    async def _flush(self, pending: PendingBatch) -> None:
+        """Submit the gathered calls, except those in an open batch that a killed process left."""
+        async with pending.flush_lock:
+            calls, pending.calls = [call for call in pending.calls if not call.outcome.done()], []
             try:
-                api = await self._connect(pile.line)
-                await self._adopt(pile.line, api)
-                new = [wish for wish in wishes if not self._is_under_way(wish)]
+                api = await self._connect(pending.endpoint)
+                await self._adopt_open_batches(pending.endpoint, api)
+                new = [call for call in calls if not self._is_under_way(call)]
                 for start in range(0, len(new), self._mode.calls):
-                    await self._submit(pile, api, new[start : start + self._mode.calls])
-            except Exception as error:  # noqa: BLE001 - those who wait must hear of it
-                fail(wishes, describe(error, pile.line))
+                    await self._submit(pending, api, new[start : start + self._mode.calls])
+            except Exception as error:  # noqa: BLE001 - the waiting calls must be failed
+                fail(calls, describe(error, pending.endpoint))
 
-    async def _connect(self, line: Line) -> AsyncOpenAI:
-        api = line.open(await self._client.find_url(line))
-        # Neither looking nor uploading costs anything, so the library may try these again by itself.
-        return api.with_options(max_retries=line.endpoint.retries)
+    async def _connect(self, endpoint: EndpointClient) -> AsyncOpenAI:
+        api = endpoint.open(await self._client.find_url(endpoint))
+        # Reading and uploading cost nothing, so the library may retry these by itself.
+        return api.with_options(max_retries=endpoint.settings.retries)
 
-    def _is_under_way(self, wish: Wish) -> bool:
-        """Settle or attach a wish that needs no batch of its own."""
-        if (entry := self._ledger.get(wish.key)) is not None:
-            wish.outcome.set_result(entry)
+    def _is_under_way(self, call: PendingCall) -> bool:
+        """Answer a call from the ledger or attach it to an open batch, if either has it."""
+        if (entry := self._ledger.get(call.key)) is not None:
+            call.outcome.set_result(entry)
             return True
-        if any(wish.key in batch.keys for batch in self._open.values()):
-            self._wishes.setdefault(wish.key, []).append(wish)
+        if any(call.key in batch.keys for batch in self._open.values()):
+            self._waiting.setdefault(call.key, []).append(call)
             return True
         return False
 
-    async def _adopt(self, line: Line, api: AsyncOpenAI) -> None:
+    async def _adopt_open_batches(self, endpoint: EndpointClient, api: AsyncOpenAI) -> None:
+        """Follow the open batches whose process has ended."""
         for batch in self._ledger.list_batches():
-            if batch.model != line.name or batch.token in self._open or not self._claims.take(batch.token):
+            if batch.model != endpoint.name or batch.token in self._open:
                 continue
-            # Its owner may have named it, or collected it and ended, since the list was read.
-            now = next((each for each in self._ledger.list_batches() if each.token == batch.token), None)
-            if now is not None and not now.id:
-                now = await self._find_lost(api, now)
-            if now is None:
-                self._claims.release(batch.token)
+            if not self._locks.acquire(batch.token):
+                continue
+            # Since the list was read, its owner may have recorded its id, or collected it and ended.
+            current = next(
+                (open_ for open_ in self._ledger.list_batches() if open_.token == batch.token), None
+            )
+            if current is not None and not current.id:
+                current = await self._find_lost(api, current)
+            if current is None:
+                self._locks.release(batch.token)
             else:
-                self._follow(line, api, now)
+                self._follow(endpoint, api, current)
 
     async def _find_lost(self, api: AsyncOpenAI, batch: OpenBatch) -> OpenBatch | None:
         found = await find_batch(api, batch)
@@ -180,70 +202,72 @@ class Batcher:
             return None
         return replace(batch, id=found.id)
 
-    async def _submit(self, pile: Pile, api: AsyncOpenAI, wishes: Sequence[Wish]) -> None:
-        keys = tuple(wish.key for wish in wishes)
-        batch = OpenBatch(uuid.uuid4().hex, pile.line.name, "", keys, time.time())
-        self._claims.take(batch.token)
-        calls = {wish.key: wish.request for wish in wishes}
-        upload = write_calls(calls, pile.path, pile.line.endpoint.served_model)
+    async def _submit(self, pending: PendingBatch, api: AsyncOpenAI, calls: Sequence[PendingCall]) -> None:
+        keys = tuple(call.key for call in calls)
+        batch = OpenBatch(uuid.uuid4().hex, pending.endpoint.name, "", keys, time.time())
+        self._locks.acquire(batch.token)
+        requests = {call.key: call.request for call in calls}
+        upload = write_calls(requests, pending.path, pending.endpoint.settings.served_model)
         file = await api.files.create(file=("calls.jsonl", upload), purpose="batch")
         await self._ledger.book_batch(batch)
         try:
-            created = await self._create(pile, api, batch, file.id)
+            created = await self._create(pending, api, batch, file.id)
         except ModelFailed:
             await self._ledger.close_batch(batch.token)
             raise
         batch = replace(batch, id=created.id)
         await self._ledger.book_batch(batch)
-        for wish in wishes:
-            self._wishes.setdefault(wish.key, []).append(wish)
-        self._follow(pile.line, api, batch)
+        for call in calls:
+            self._waiting.setdefault(call.key, []).append(call)
+        self._follow(pending.endpoint, api, batch)
 
-    async def _create(self, pile: Pile, api: AsyncOpenAI, batch: OpenBatch, file: str) -> Batch:
-        """Create a batch once: where a reply is lost, the batch may be there, and is looked for."""
-        for tries in range(1, pile.line.endpoint.retries + 2):
+    async def _create(self, pending: PendingBatch, api: AsyncOpenAI, batch: OpenBatch, file: str) -> Batch:
+        """Create a batch exactly once: after a lost reply, look whether it was created."""
+        for tries in range(1, pending.endpoint.settings.retries + 2):
             try:
                 return await api.with_options(max_retries=0).batches.create(
                     input_file_id=file,
-                    endpoint=f"/v1{pile.path}",  # type: ignore[arg-type] # one of two of its literals
+                    endpoint=f"/v1{pending.path}",  # type: ignore[arg-type] # one of two of its literals
                     completion_window="24h",
                     metadata={TOKEN: batch.token},
                 )
-            except FAILED_SENDING as error:
-                failure = judge(error)
+            except SENDING_ERRORS as error:
+                failure = classify_failure(error)
                 if not failure.retry:
                     raise
                 await asyncio.sleep(choose_wait(tries, failure))
             if (found := await find_batch(api, batch)) is not None:
                 return found
-        raise ModelFailed(f"{pile.line.name}: no batch could be created after {tries} tries")
+        raise ModelFailed(f"{pending.endpoint.name}: no batch could be created after {tries} tries")
 
-    def _follow(self, line: Line, api: AsyncOpenAI, batch: OpenBatch) -> None:
+    def _follow(self, endpoint: EndpointClient, api: AsyncOpenAI, batch: OpenBatch) -> None:
         self._open[batch.token] = batch
-        self._start(self._collect(line, api, batch))
+        self._start(self._collect(endpoint, api, batch))
 
-    async def _collect(self, line: Line, api: AsyncOpenAI, batch: OpenBatch) -> None:
-        """Poll a batch until it has ended, record its answers, and hand them out."""
+    async def _collect(self, endpoint: EndpointClient, api: AsyncOpenAI, batch: OpenBatch) -> None:
+        """Poll a batch until it has ended, record its answers, and return them to the waiting calls."""
         try:
             outcomes = {
-                key: replace(outcome, at=time.time(), model=line.name, batch=True)
-                if isinstance(outcome, Entry)
+                key: replace(outcome, at=time.time(), model=endpoint.name, batch=True)
+                if isinstance(outcome, LedgerEntry)
                 else outcome
-                for key, outcome in (await self._wait_for(line, api, batch)).items()
+                for key, outcome in (await self._wait_for(endpoint, api, batch)).items()
             }
-            entries = [outcome for outcome in outcomes.values() if isinstance(outcome, Entry)]
+            entries = [outcome for outcome in outcomes.values() if isinstance(outcome, LedgerEntry)]
             await self._ledger.close_batch(batch.token, entries)
-        except Exception as error:  # noqa: BLE001 - those who wait must hear of it; the batch stays open
-            outcomes = dict.fromkeys(batch.keys, describe(error, line))
+        except Exception as error:  # noqa: BLE001 - the waiting calls must be failed; the batch stays open
+            outcomes = dict.fromkeys(batch.keys, describe(error, endpoint))
         del self._open[batch.token]
-        self._claims.release(batch.token)
+        self._locks.release(batch.token)
         for key in batch.keys:
-            for wish in self._wishes.pop(key, ()):
-                if not wish.outcome.done():
-                    wish.outcome.set_result(outcomes[key])
+            for call in self._waiting.pop(key, ()):
+                if not call.outcome.done():
+                    call.outcome.set_result(outcomes[key])
 
-    async def _wait_for(self, line: Line, api: AsyncOpenAI, batch: OpenBatch) -> dict[str, Outcome]:
-        requests = {key: wishes[0].request for key in batch.keys if (wishes := self._wishes.get(key))}
+    async def _wait_for(
+        self, endpoint: EndpointClient, api: AsyncOpenAI, batch: OpenBatch
+    ) -> dict[str, BatchOutcome]:
+        requests = {key: calls[0].request for key in batch.keys if (calls := self._waiting.get(key))}
         tries = 0
         while True:
             state = await api.batches.retrieve(batch.id)
@@ -255,31 +279,33 @@ class Batcher:
                         if file
                     ]
                     return read_results(texts, batch.keys, requests, state)
-                except Unusable:
+                except UnusableReply:
                     tries += 1
-                    if tries > line.endpoint.retries:
+                    if tries > endpoint.settings.retries:
                         raise
             await asyncio.sleep(self._mode.poll_s)
 
 
 async def find_batch(api: AsyncOpenAI, batch: OpenBatch) -> Batch | None:
-    """Look for a batch of ours whose id never came, newest first."""
-    async for each in api.batches.list(limit=100):
-        if (each.metadata or {}).get(TOKEN) == batch.token:
-            return each
-        if each.created_at < batch.at - CLOCKS_APART_S:
+    """Find a batch whose id never arrived by its token, newest first."""
+    async for listed in api.batches.list(limit=100):
+        if (listed.metadata or {}).get(TOKEN) == batch.token:
+            return listed
+        if listed.created_at < batch.at - MAX_CLOCK_SKEW_S:
             return None
     return None
 
 
-def describe(error: Exception, line: Line) -> Failure:
-    """Say what kept a batch from its end. It is not tried again here; the same command goes on with it."""
-    problem = judge(error).problem if isinstance(error, FAILED_SENDING) else line.scrub(str(error))
+def describe(error: Exception, endpoint: EndpointClient) -> Failure:
+    """Describe why a batch could not be followed to its end; running the command again continues it."""
+    problem = (
+        classify_failure(error).problem if isinstance(error, SENDING_ERRORS) else endpoint.scrub(str(error))
+    )
     return Failure(f"{problem}; run the same command again to go on with the batch", retry=False, paid=False)
 
 
-def fail(wishes: Sequence[Wish], failure: Failure) -> None:
-    """Tell all who still wait."""
-    for wish in wishes:
-        if not wish.outcome.done():
-            wish.outcome.set_result(failure)
+def fail(calls: Sequence[PendingCall], failure: Failure) -> None:
+    """Fail the calls that still wait."""
+    for call in calls:
+        if not call.outcome.done():
+            call.outcome.set_result(failure)

@@ -1,4 +1,4 @@
-"""What a run may spend, held by reservation: spent plus reserved never passes the limit."""
+"""The budget of a run, kept by reservations: spent plus reserved never exceeds the limit."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 
 from tasks.errors import BadInput, BudgetSpent
-from tasks.models.settings import Limits, Price
+from tasks.models.settings import BudgetLimits, Price
 
 SLACK_USD = 1e-12
-"""Sums of floats are compared with this much room; a token costs more."""
+"""Tolerance for comparing sums of floats; a token costs more."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ NOTHING = Amount()
 
 @dataclass(frozen=True)
 class Reservation:
-    """The most that one sending may cost."""
+    """The most that one attempt may cost."""
 
     model: str
     prompt_tokens: int
@@ -45,22 +45,22 @@ class Reservation:
 
 
 class Budget:
-    """Reserve before a sending, then settle, release, or book it as possibly paid. Safe for threads."""
+    """Reserve before each attempt, then settle, release, or record as possibly paid. Thread-safe."""
 
-    def __init__(self, limits: Limits | None = None, prices: Mapping[str, Price] | None = None) -> None:
-        self.limits = limits or Limits()
+    def __init__(self, limits: BudgetLimits | None = None, prices: Mapping[str, Price] | None = None) -> None:
+        self.limits = limits or BudgetLimits()
         self._prices = prices or {}
         self._lock = threading.Lock()
         self._waiting: list[Future[None]] = []
         self.spent = Amount()
         self.reserved = Amount()
         self.possibly_paid = Amount()
-        """Part of `spent`: sent, but without a usable reply."""
+        """The part of `spent` that was sent but brought no usable reply."""
 
     def price(self, model: str, prompt_tokens: int, completion_tokens: int, *, batch: bool = False) -> Amount:
-        """Price a call. Raises BadInput where dollars are limited and the model has no price.
+        """Price a call. Raises BadInput if dollars are limited and the model has no price.
 
-        A call without tokens is one to a system under test, whose cost nobody here knows.
+        A call without tokens is one to a system under test, whose cost is unknown.
         """
         if not prompt_tokens and not completion_tokens:
             return NOTHING
@@ -78,9 +78,9 @@ class Budget:
     async def reserve(
         self, model: str, prompt_tokens: int, max_tokens: int, *, batch: bool = False
     ) -> Reservation:
-        """Hold what a sending may cost at most; waits while only calls in flight stand in the way.
+        """Reserve the most that an attempt may cost; wait if reservations in flight may still free it.
 
-        Raises BudgetSpent where it would not fit even if all calls in flight turned out free.
+        Raises BudgetSpent if it would not fit even if all calls in flight turned out free.
         """
         amount = self.price(model, prompt_tokens, max_tokens, batch=batch)
         wanted = Reservation(model, prompt_tokens, max_tokens, amount, batch)
@@ -89,16 +89,16 @@ class Budget:
         return wanted
 
     def settle(self, reservation: Reservation, prompt_tokens: int, completion_tokens: int) -> Amount:
-        """Replace a reservation by what the call cost; return that."""
+        """Replace a reservation by the actual cost; return the cost."""
         cost = self.price(reservation.model, prompt_tokens, completion_tokens, batch=reservation.batch)
         self._finish(reservation, cost)
         return cost
 
     def release(self, reservation: Reservation) -> None:
-        """Give a reservation back: the endpoint refused, so nothing was charged."""
+        """Release a reservation: the endpoint refused, so nothing was charged."""
         self._finish(reservation, Amount())
 
-    def book_doubt(self, reservation: Reservation) -> None:
+    def record_possibly_paid(self, reservation: Reservation) -> None:
         """Count a reservation as spent: the reply was lost, and the provider may have charged for it."""
         with self._lock:
             self.possibly_paid += reservation.amount
@@ -119,7 +119,7 @@ class Budget:
         with self._lock:
             self.reserved -= reservation.amount
             if self.reserved.tokens == 0:
-                self.reserved = Amount()  # what rounding left of the dollars is no reservation
+                self.reserved = Amount()  # drop the rounding error of the dollars
             self.spent += cost
             waiting, self._waiting = self._waiting, []
         for turn in waiting:

@@ -1,7 +1,7 @@
-"""Which process is asking a call just now, so that no other pays for it at the same time.
+"""Locks per model call between processes, so that two processes never pay for the same call.
 
-A claim is a lock on one byte of a file beside the ledger, at an offset that the call's key gives.
-The kernel takes it back when its process ends, however that ends, so a claim is never stale.
+A lock is a lock on one byte of a file beside the ledger, at an offset computed from the call's key.
+The kernel releases it when its process ends, however that ends, so it is never stale.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ import os
 from pathlib import Path
 
 
-class Claims:
-    """The claims of one process on calls of one ledger.
+class CallLocks:
+    """The locks that one process holds on calls of one ledger.
 
-    One object a process and file: closing any opening of a file drops all its locks.
+    Use one object per process and file: closing any descriptor of a file drops all its locks.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file: int | None = None
 
-    def take(self, key: str) -> bool:
-        """Claim a call; False where another process has it. What this process has, it gets again."""
+    def acquire(self, key: str) -> bool:
+        """Lock a call; return False if another process holds it. Locking again in this process succeeds."""
         if self._file is None:
             self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -32,17 +32,17 @@ class Claims:
         return True
 
     def release(self, key: str) -> None:
-        """Give a claim back; nothing where there is none."""
+        """Release a lock, if it is held."""
         if self._file is not None:
             fcntl.lockf(self._file, fcntl.LOCK_UN, 1, find_offset(key))
 
     def close(self) -> None:
-        """Give all claims back."""
+        """Release all locks."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
 
 
 def find_offset(key: str) -> int:
-    """Give the byte that stands for a key: its first 60 bits. Two keys in one only wait for each other."""
+    """Return a key's byte offset, its first 60 bits. Keys that collide only wait for each other."""
     return int(key[:15], 16)

@@ -1,4 +1,4 @@
-"""The calls artifact: every model call that a stage used, without anything that differs between runs."""
+"""The calls artifact: every model call that a stage used, without what differs between runs."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from tasks.models.ask import CANONICAL, Prompt, Request
-from tasks.models.entries import Entry
+from tasks.models.entries import LedgerEntry
 
 
 @dataclass(frozen=True)
 class Call:
-    """One call. `id` is its ledger key; a call that several rows share names the smallest of them."""
+    """One call. `id` is its ledger key; `row` is the smallest id of the rows that share the call."""
 
     id: str
     stage: str
@@ -42,7 +42,7 @@ class Call:
     """Why the text did not parse."""
 
     def to_request(self) -> Request:
-        """Build the request again that this call was."""
+        """Rebuild the request of this call."""
         return Request(
             self.model,
             tuple(json.loads(self.messages)),
@@ -56,9 +56,9 @@ class Call:
 
 
 def make_call(
-    stage: str, row: str, role: str, prompt: Prompt, request: Request, entry: Entry, problem: str | None
+    stage: str, row: str, role: str, prompt: Prompt, request: Request, entry: LedgerEntry, problem: str | None
 ) -> Call:
-    """Write down a call; `problem` is None where its text parsed."""
+    """Make a call's row; `problem` is None if its text parsed."""
     return Call(
         id=entry.key, stage=stage, row=row, role=role, model=request.model, identity=request.identity,
         prompt=prompt.name, prompt_digest=prompt.digest, sample=request.sample, attempt=request.attempt,

@@ -1,8 +1,8 @@
-"""Sends requests to their endpoint: its queue, retries, a deadline, and nothing else.
+"""Send requests to model endpoints: rate limit, budget, retries, one deadline per call.
 
-It speaks through the official `openai` client over its aiohttp transport and takes raw responses:
-building typed ones costs a fifth of the calls per second. Its own retries are off, since they
-neither book what a lost reply may have cost nor end at one deadline.
+Uses the official `openai` client over its aiohttp transport and takes raw responses: building typed
+ones costs a fifth of the calls per second. The client's own retries are off, since they neither
+record what a lost reply may have cost nor end at one deadline.
 """
 
 from __future__ import annotations
@@ -19,56 +19,59 @@ from openai import AsyncOpenAI, DefaultAioHttpClient
 from tasks.errors import BadInput, ModelFailed
 from tasks.models.ask import Request
 from tasks.models.budget import NOTHING, Amount, Budget, Reservation
-from tasks.models.entries import Entry
-from tasks.models.failures import FAILED_SENDING, Failure, choose_wait, judge
-from tasks.models.ledger import Doubt
-from tasks.models.rate_limiter import Gate, Ticket
+from tasks.models.entries import LedgerEntry
+from tasks.models.failures import SENDING_ERRORS, Failure, choose_wait, classify_failure
+from tasks.models.ledger import PossiblyPaid
+from tasks.models.rate_limiter import Permit, RateLimiter
 from tasks.models.replies import build_post, estimate_prompt, make_entry, read_replies
 from tasks.models.settings import Endpoint, read_secret
 
 KEY_HEADER = "X-Benchloom-Key"
-MOST_NAMED = 100
-"""Keys that fit into one header line."""
+MAX_KEYS_IN_HEADER = 100
+"""How many ledger keys fit into one header line."""
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
-Locate = Callable[[str], Awaitable[str]]
-"""Model name -> base URL of its running server, started where it is not."""
-Keep = Callable[[Iterable[Entry]], Awaitable[None]]
-"""Records entries; they are on disk when it returns."""
+LocateServer = Callable[[str], Awaitable[str]]
+"""Model name -> base URL of its embedded server, which is started if it is not running."""
+RecordEntries = Callable[[Iterable[LedgerEntry]], Awaitable[None]]
+"""Record entries in the ledger; they are on disk when it returns."""
 
 
 @dataclass(frozen=True)
-class Sent:
-    """What became of a request: an entry, newly made (`live`, at a cost) or found at the last moment."""
+class CallResult:
+    """The ledger entry that answers a request, and whether it was asked now (`live`, at a cost)."""
 
-    entry: Entry
+    entry: LedgerEntry
     live: bool
     cost: Amount = NOTHING
 
 
-class Line:
-    """One endpoint with its queue."""
+class EndpointClient:
+    """One endpoint: its settings, rate limiter and connections."""
 
-    def __init__(self, name: str, endpoint: Endpoint) -> None:
-        self.name, self.endpoint = name, endpoint
-        self.gate = Gate(name, endpoint)
-        self.secret = read_secret(f"params.yaml: run.endpoints.{name}", endpoint.key_env)
+    def __init__(self, name: str, settings: Endpoint) -> None:
+        self.name, self.settings = name, settings
+        self.limiter = RateLimiter(name, settings)
+        self.secret = read_secret(f"params.yaml: run.endpoints.{name}", settings.key_env)
         self._clients: dict[str, AsyncOpenAI] = {}
 
     def open(self, url: str) -> AsyncOpenAI:
-        """Give the client for a base URL; an embedded model's may change when its server is started anew."""
+        """Return the client for a base URL; an embedded model's URL changes when its server restarts."""
         if url not in self._clients:
-            patience = self.endpoint.timeout_s + 5
-            local = is_loopback(url)
-            # A proxy of the environment is for the world outside, not for this machine's own ports.
-            http = DefaultAioHttpClient(timeout=patience, trust_env=not local)
+            timeout_s = self.settings.timeout_s + 5
+            # A proxy named in the environment is not meant for loopback ports.
+            http = DefaultAioHttpClient(timeout=timeout_s, trust_env=not is_loopback(url))
             self._clients[url] = AsyncOpenAI(
-                api_key=self.secret or "none", base_url=url, max_retries=0, timeout=patience, http_client=http
+                api_key=self.secret or "none",
+                base_url=url,
+                max_retries=0,
+                timeout=timeout_s,
+                http_client=http,
             )
         return self._clients[url]
 
     def scrub(self, text: str) -> str:
-        """Take the key out of a text that an endpoint may have echoed it in."""
+        """Remove the API key from a text in which the endpoint may have echoed it."""
         return text.replace(self.secret, "***") if self.secret else text
 
     async def close(self) -> None:
@@ -79,127 +82,129 @@ class Line:
 
 
 @dataclass
-class Errand:
-    """One call of `Client.send`: what is to be sent, and what it has taken so far."""
+class SendState:
+    """The state of one `ModelClient.send`: what is to be sent, attempts and seconds used so far."""
 
-    line: Line
-    parcel: Mapping[str, Request]
+    endpoint: EndpointClient
+    requests: Mapping[str, Request]
     admit: Callable[[str], bool]
-    keep: Keep | None
-    sendings: int = 0
+    record_entries: RecordEntries | None
+    attempts: int = 0
     used_s: float = 0.0
-    """The endpoint's time and the waits between sendings."""
+    """Time spent by the endpoint and waiting between attempts."""
 
 
-class Client:
-    """All endpoints of a run. Lives in one event loop; see `tasks.models.dispatcher` for threads."""
+class ModelClient:
+    """All endpoints of a run. Belongs to one event loop; see `tasks.models.dispatcher` for threads."""
 
     def __init__(
         self,
         endpoints: Mapping[str, Endpoint],
         budget: Budget,
         *,
-        locate: Locate | None = None,
-        book_doubt: Callable[[Doubt], None] = lambda _: None,
+        locate: LocateServer | None = None,
+        record_possibly_paid: Callable[[PossiblyPaid], None] = lambda _: None,
     ) -> None:
-        self._endpoints, self._budget = endpoints, budget
-        self._locate, self._book_doubt = locate, book_doubt
-        self._lines: dict[str, Line] = {}
+        self._settings, self._budget = endpoints, budget
+        self._locate, self._record_possibly_paid = locate, record_possibly_paid
+        self._endpoints: dict[str, EndpointClient] = {}
 
     async def send(
         self,
-        parcel: Mapping[str, Request],
+        requests: Mapping[str, Request],
         admit: Callable[[str], bool] = lambda _: True,
-        keep: Keep | None = None,
-    ) -> dict[str, Sent]:
+        record_entries: RecordEntries | None = None,
+    ) -> dict[str, CallResult]:
         """Send requests of one model until a usable reply comes: one question, or texts to embed.
 
-        parcel: by key. admit: asked for each key right before each sending; what it refuses is left
-        out, and of the answers too. keep: records the answers; until it has, the call is in flight.
-        Raises ModelFailed after the last retry or the deadline, or at once where the endpoint
-        refuses the request; BudgetSpent; BadInput where it is not set up.
+        requests: by ledger key. admit: asked for each key right before each attempt; refused keys are
+        not sent and missing from the result. record_entries: records the replies; the call counts as
+        in flight until it returns.
+        Raises ModelFailed after the last retry or the deadline, or at once if the endpoint refuses
+        the request; BudgetSpent; BadInput if the endpoint is not set up.
         """
-        line = self.line(next(iter(parcel.values())).model)
-        errand, limit = Errand(line, parcel, admit, keep), line.endpoint
+        endpoint = self.find_endpoint(next(iter(requests.values())).model)
+        state, limit = SendState(endpoint, requests, admit, record_entries), endpoint.settings
         while True:
-            result = await self._try(errand)
+            result = await self._try(state)
             if not isinstance(result, Failure):
                 return result
             if not result.retry:
-                raise ModelFailed(f"{line.name}: the endpoint {line.scrub(result.problem)}")
-            wait_s = choose_wait(errand.sendings, result)
-            if errand.sendings > limit.retries or errand.used_s + wait_s >= limit.deadline_s:
+                raise ModelFailed(f"{endpoint.name}: the endpoint {endpoint.scrub(result.problem)}")
+            wait_s = choose_wait(state.attempts, result)
+            if state.attempts > limit.retries or state.used_s + wait_s >= limit.deadline_s:
                 raise ModelFailed(
-                    f"{line.name}: no usable reply after {errand.sendings} tries in {errand.used_s:.0f} s; "
-                    f"the endpoint {line.scrub(result.problem)}"
+                    f"{endpoint.name}: no usable reply after {state.attempts} tries in {state.used_s:.0f} s; "
+                    f"the endpoint {endpoint.scrub(result.problem)}"
                 )
             await asyncio.sleep(wait_s)
-            errand.used_s += wait_s
+            state.used_s += wait_s
 
     async def close(self) -> None:
         """Close all connections."""
-        for line in self._lines.values():
-            await line.close()
+        for endpoint in self._endpoints.values():
+            await endpoint.close()
 
-    def list_troubles(self) -> list[str]:
-        """Say which endpoints give nothing but failures."""
-        return [each for line in list(self._lines.values()) if (each := line.gate.trouble)]
+    def list_failing(self) -> list[str]:
+        """Describe the endpoints whose last calls all failed, a line each."""
+        reports = [endpoint.limiter.failure_report for endpoint in list(self._endpoints.values())]
+        return [report for report in reports if report]
 
-    def line(self, model: str) -> Line:
-        """Give a model's endpoint. Raises BadInput where none is set up."""
-        if model not in self._lines:
-            endpoint = self._endpoints.get(model)
-            if endpoint is None:
-                known = ", ".join(sorted(self._endpoints)) or "none"
+    def find_endpoint(self, model: str) -> EndpointClient:
+        """Find a model's endpoint. Raises BadInput if none is set up."""
+        if model not in self._endpoints:
+            settings = self._settings.get(model)
+            if settings is None:
+                known = ", ".join(sorted(self._settings)) or "none"
                 raise BadInput(f"params.yaml: run.endpoints.{model}", f"is missing (there: {known})")
-            self._lines[model] = Line(model, endpoint)
-        return self._lines[model]
+            self._endpoints[model] = EndpointClient(model, settings)
+        return self._endpoints[model]
 
-    async def _try(self, errand: Errand) -> dict[str, Sent] | Failure:
-        """Send once, in turn."""
-        line, most = errand.line, worst_case(errand.parcel.values())
-        ticket = await line.gate.enter(sum(most))
+    async def _try(self, state: SendState) -> dict[str, CallResult] | Failure:
+        """Make one attempt, once the rate limiter and the budget allow it."""
+        endpoint, worst_case = state.endpoint, estimate_worst_case(state.requests.values())
+        permit = await endpoint.limiter.acquire(sum(worst_case))
         reservation = None
         try:
-            reservation = await self._budget.reserve(line.name, *most)
-            url = await self.find_url(line)
-            chosen = {key: request for key, request in errand.parcel.items() if errand.admit(key)}
+            reservation = await self._budget.reserve(endpoint.name, *worst_case)
+            url = await self.find_url(endpoint)
+            chosen = {key: request for key, request in state.requests.items() if state.admit(key)}
         except BaseException:
-            self._leave_unsent(line, ticket, reservation)
+            self._release_unsent(endpoint, permit, reservation)
             raise
         if not chosen:
-            self._leave_unsent(line, ticket, reservation)
+            self._release_unsent(endpoint, permit, reservation)
             return {}
-        # The queue is not the endpoint's time: the clock starts behind it.
+        # Time in the queue does not count against the deadline.
         started = time.monotonic()
-        errand.sendings += 1
+        state.attempts += 1
         try:
-            return await self._exchange(errand, url, chosen, ticket, reservation)
+            return await self._exchange(state, url, chosen, permit, reservation)
         finally:
-            errand.used_s += time.monotonic() - started
+            state.used_s += time.monotonic() - started
 
     async def _exchange(
         self,
-        errand: Errand,
+        state: SendState,
         url: str,
         chosen: Mapping[str, Request],
-        ticket: Ticket,
+        permit: Permit,
         reservation: Reservation,
-    ) -> dict[str, Sent] | Failure:
-        line, started = errand.line, time.monotonic()
-        patience_s = min(line.endpoint.timeout_s, line.endpoint.deadline_s - errand.used_s)
+    ) -> dict[str, CallResult] | Failure:
+        endpoint, started = state.endpoint, time.monotonic()
+        timeout_s = min(endpoint.settings.timeout_s, endpoint.settings.deadline_s - state.used_s)
         try:
-            async with asyncio.timeout(patience_s):
-                raw = await self._post(line, url, chosen)
+            async with asyncio.timeout(timeout_s):
+                raw = await self._post(endpoint, url, chosen)
             replies = read_replies(raw, list(chosen.values()))
-        except FAILED_SENDING as error:
-            failure = judge(error)
-            self._account(reservation, chosen, line.scrub(failure.problem), paid=failure.paid)
-            line.gate.leave_failed(ticket, failure, failure.wait_s or 0.0)
+        except SENDING_ERRORS as error:
+            failure = classify_failure(error)
+            self._account(reservation, chosen, endpoint.scrub(failure.problem), paid=failure.paid)
+            endpoint.limiter.release_failed(permit, failure, failure.wait_s or 0.0)
             return failure
         except BaseException as error:
             self._account(reservation, chosen, f"interrupted ({type(error).__name__})", paid=True)
-            line.gate.leave_unsent(ticket)
+            endpoint.limiter.release_unsent(permit)
             raise
         prompt = sum(reply.prompt_tokens for reply in replies)
         completion = sum(reply.completion_tokens for reply in replies)
@@ -209,41 +214,45 @@ class Client:
             replace(
                 make_entry(key, reply),
                 latency_s=latency_s,
-                attempts=errand.sendings,
+                attempts=state.attempts,
                 at=time.time(),
-                model=line.name,
+                model=endpoint.name,
             )
             for key, reply in zip(chosen, replies, strict=True)
         ]
         try:
-            # Its place is given away once it is on disk: a kill then loses no more than was in flight.
-            if errand.keep is not None:
-                await errand.keep(entries)
+            # The permit is released once the reply is on disk: a kill then loses only calls in flight.
+            if state.record_entries is not None:
+                await state.record_entries(entries)
         finally:
-            line.gate.leave_answered(ticket, prompt + completion)
-        return {entry.key: Sent(entry, live=True, cost=self._price(line, entry)) for entry in entries}
+            endpoint.limiter.release_answered(permit, prompt + completion)
+        return {
+            entry.key: CallResult(entry, live=True, cost=self._price(endpoint, entry)) for entry in entries
+        }
 
-    def _leave_unsent(self, line: Line, ticket: Ticket, reservation: Reservation | None) -> None:
-        line.gate.leave_unsent(ticket)
+    def _release_unsent(
+        self, endpoint: EndpointClient, permit: Permit, reservation: Reservation | None
+    ) -> None:
+        endpoint.limiter.release_unsent(permit)
         if reservation is not None:
             self._budget.release(reservation)
 
-    def _price(self, line: Line, entry: Entry) -> Amount:
-        return self._budget.price(line.name, entry.prompt_tokens, entry.completion_tokens)
+    def _price(self, endpoint: EndpointClient, entry: LedgerEntry) -> Amount:
+        return self._budget.price(endpoint.name, entry.prompt_tokens, entry.completion_tokens)
 
-    async def find_url(self, line: Line) -> str:
-        """Find an endpoint's base URL; an embedded model's server is started for it."""
-        if line.endpoint.url is not None:
-            return line.endpoint.url
+    async def find_url(self, endpoint: EndpointClient) -> str:
+        """Find an endpoint's base URL; an embedded model's server is started if necessary."""
+        if endpoint.settings.url is not None:
+            return endpoint.settings.url
         if self._locate is None:
-            raise BadInput(f"params.yaml: run.endpoints.{line.name}", "has no url")
-        return await self._locate(line.name)
+            raise BadInput(f"params.yaml: run.endpoints.{endpoint.name}", "has no url")
+        return await self._locate(endpoint.name)
 
-    async def _post(self, line: Line, url: str, chosen: Mapping[str, Request]) -> bytes:
-        named = is_loopback(url) and len(chosen) <= MOST_NAMED
-        headers = {KEY_HEADER: ",".join(chosen)} if named else {}
-        path, body = build_post(list(chosen.values()), line.endpoint.served_model)
-        response = await line.open(url).post(
+    async def _post(self, endpoint: EndpointClient, url: str, chosen: Mapping[str, Request]) -> bytes:
+        sends_keys = is_loopback(url) and len(chosen) <= MAX_KEYS_IN_HEADER
+        headers = {KEY_HEADER: ",".join(chosen)} if sends_keys else {}
+        path, body = build_post(list(chosen.values()), endpoint.settings.served_model)
+        response = await endpoint.open(url).post(
             path, cast_to=httpx2.Response, body=body, options={"headers": headers}
         )
         return response.content
@@ -254,18 +263,20 @@ class Client:
         if not paid:
             self._budget.release(reservation)
             return
-        self._budget.book_doubt(reservation)
+        self._budget.record_possibly_paid(reservation)
         for key, request in chosen.items():
-            prompt, most = worst_case([request])
-            self._book_doubt(Doubt(key, request.model, problem, prompt, most, time.time()))
+            prompt, max_tokens = estimate_worst_case([request])
+            self._record_possibly_paid(
+                PossiblyPaid(key, request.model, problem, prompt, max_tokens, time.time())
+            )
 
 
-def worst_case(requests: Iterable[Request]) -> tuple[int, int]:
-    """Give the most tokens that requests can cost: of their prompts (estimated) and of their answers."""
-    each = [(estimate_prompt(request), int(request.decoding.get("max_tokens", 0))) for request in requests]
-    return sum(prompt for prompt, _ in each), sum(most for _, most in each)
+def estimate_worst_case(requests: Iterable[Request]) -> tuple[int, int]:
+    """Estimate the most tokens that requests can cost, as (prompt tokens, completion tokens)."""
+    tokens = [(estimate_prompt(request), int(request.decoding.get("max_tokens", 0))) for request in requests]
+    return sum(prompt for prompt, _ in tokens), sum(completion for _, completion in tokens)
 
 
 def is_loopback(url: str) -> bool:
-    """Tell whether a URL names this machine."""
+    """Tell whether a URL points to this machine."""
     return urlsplit(url).hostname in LOOPBACK

@@ -1,7 +1,7 @@
-"""One writing thread for a SQLite file: what waits meanwhile is committed together.
+"""One writing thread for a SQLite file with group commit: what arrives during a commit shares the next.
 
-A commit waits for the disk. With many calls in flight, one commit each would be the ceiling of the
-whole layer; one commit for all that came in during the last one is not.
+A commit waits for the disk. With many calls in flight, one commit per call would limit the throughput
+of the whole layer.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class Committer:
         self._lock = threading.Lock()
 
     def submit(self, statements: Sequence[Statement]) -> Future[None]:
-        """Hand over statements that belong together."""
+        """Queue statements that are committed together."""
         job = _Job(statements)
-        job.done.set_running_or_notify_cancel()  # a paid reply is not to be cancelled on its way to disk
+        job.done.set_running_or_notify_cancel()  # writing a paid reply must not be cancelled
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="ledger", daemon=True)
@@ -43,7 +43,7 @@ class Committer:
         return job.done
 
     def flush(self) -> None:
-        """Wait until all that was handed over is on disk."""
+        """Wait until everything queued is on disk."""
         if self._thread is not None:
             self.submit([]).result()
 
@@ -86,7 +86,7 @@ def _commit(connection: sqlite3.Connection, jobs: Sequence[_Job]) -> None:
             for statement, values in job.statements:
                 connection.execute(statement, values)
         connection.execute("COMMIT")
-    except Exception as error:  # noqa: BLE001 - whoever waits must hear of it, and the thread must live on
+    except Exception as error:  # noqa: BLE001 - raised where the result is awaited; the thread must live on
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         for job in jobs:

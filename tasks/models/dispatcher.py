@@ -1,7 +1,7 @@
-"""Gets requests answered: from the ledger, or from their endpoint into the ledger.
+"""Get requests answered: from the ledger, or by the endpoint, recorded in the ledger.
 
 All model traffic of a process runs in one event loop in a thread of its own, so that stages in
-several threads share each endpoint's queue, the budget, and the calls in flight.
+several threads share rate limits, the budget, and calls in flight.
 """
 
 from __future__ import annotations
@@ -16,51 +16,51 @@ from typing import Any, TypeVar
 from tasks.models.ask import Request, Send
 from tasks.models.batching import Batcher
 from tasks.models.budget import Budget
-from tasks.models.call_locks import Claims
-from tasks.models.client import Client, Sent
-from tasks.models.entries import Entry
+from tasks.models.call_locks import CallLocks
+from tasks.models.client import CallResult, ModelClient
+from tasks.models.entries import LedgerEntry
 from tasks.models.ledger import Ledger
-from tasks.models.progress import Progress, Tally
+from tasks.models.progress import CallCounter, Progress
 from tasks.models.settings import BatchMode
-from tasks.models.systems import Systems
+from tasks.models.systems import SystemClient
 
 Result = TypeVar("Result")
 GRACE_S = 30.0
-"""How long a stopping run waits for calls in flight: they are paid for, so their replies are kept."""
-FIRST_LOOK_S, LONGEST_LOOK_S = 0.05, 1.0
-"""How often it is looked whether another process has got the answer that it is asking for."""
+"""How long a stopping run waits for calls in flight, in seconds: they are paid for, so they are recorded."""
+FIRST_POLL_S, MAX_POLL_S = 0.05, 1.0
+"""First and longest interval at which the ledger is polled for another process's answer, in seconds."""
 
 
 @dataclass
-class Flight:
-    """A call under way, perhaps with others in one parcel, and how many wait for it."""
+class CallInFlight:
+    """A call under way (several may share one task), and how many wait for its answer."""
 
-    task: asyncio.Task[dict[str, Sent]]
+    task: asyncio.Task[dict[str, CallResult]]
     batch: bool
     waiting: int = 0
 
 
-class Caller:
+class Dispatcher:
     """Answers requests for any number of stages, threads and event loops."""
 
     def __init__(
         self,
         ledger: Ledger,
-        client: Client | None,
+        client: ModelClient | None,
         budget: Budget | None = None,
         batch: BatchMode | None = None,
-        systems: Systems | None = None,
+        systems: SystemClient | None = None,
     ) -> None:
-        """client, systems: None under `--replay`: then nothing can open a connection."""
+        """client, systems: None under `--replay`, so that nothing can open a connection."""
         self.ledger, self.budget = ledger, budget or Budget()
         self.batch = batch or BatchMode()
-        self.tally = Tally()
+        self.counter = CallCounter()
         self._client, self._systems = client, systems
-        self._claims = Claims(ledger.path.with_name(ledger.path.name + "-claims"))
+        self._locks = CallLocks(ledger.path.with_name(ledger.path.name + "-claims"))
         self._batcher = (
-            Batcher(client, ledger, self.budget, self.batch, self._claims) if client is not None else None
+            Batcher(client, ledger, self.budget, self.batch, self._locks) if client is not None else None
         )
-        self._flights: dict[str, Flight] = {}
+        self._in_flight: dict[str, CallInFlight] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
@@ -70,140 +70,143 @@ class Caller:
         """Whether only recorded calls may be used."""
         return self._client is None
 
-    def look(self) -> Progress:
-        """Look how far the calls are, and which endpoints fail."""
-        doors = [each for each in (self._client, self._systems) if each is not None]
-        return replace(
-            self.tally.look(), troubles=tuple(line for door in doors for line in door.list_troubles())
-        )
+    def read_progress(self) -> Progress:
+        """Read how many calls are answered, failed and waiting, and which endpoints fail."""
+        clients = [client for client in (self._client, self._systems) if client is not None]
+        failing = tuple(report for client in clients for report in client.list_failing())
+        return replace(self.counter.read_progress(), failing=failing)
 
-    def recall(self, key: str) -> Entry | None:
-        """Look a call up without asking anybody."""
+    def find_recorded(self, key: str) -> LedgerEntry | None:
+        """Look a call up in the ledger; None if it is not recorded."""
         return self.ledger.get(key)
 
     def texts_per_call(self, model: str) -> int:
-        """Say how many texts one embeddings call to a model carries."""
+        """Return how many texts one embeddings call to a model carries."""
         assert self._client is not None, "a replay asks nobody"  # noqa: S101
-        return self._client.line(model).endpoint.texts_per_call
+        return self._client.find_endpoint(model).settings.texts_per_call
 
-    async def ask(self, request: Request) -> Sent:
+    async def ask(self, request: Request) -> CallResult:
         """Ask one request; see `ask_all`."""
         key = request.key()
         return (await self.ask_all({key: request}))[key]
 
-    async def ask_all(self, requests: Mapping[str, Request], *, batch: bool = False) -> dict[str, Sent]:
+    async def ask_all(self, requests: Mapping[str, Request], *, batch: bool = False) -> dict[str, CallResult]:
         """Ask requests of one model, by key: one question, or texts that are embedded in one call.
 
-        Equal requests at one time are sent once. batch: by the Batch API, with others that are asked
-        about the same time. Raises what `Client.send` raises. Its return means that the ledger's
-        commit has returned.
+        Equal requests in flight are sent once. batch: by the Batch API, together with others asked at
+        about the same time. Raises what `ModelClient.send` raises. On return the answers are committed
+        to the ledger.
         """
-        return await asyncio.wrap_future(self._submit(self._join(requests, batch, None)))
+        return await asyncio.wrap_future(self._submit(self._share(requests, batch, None)))
 
-    async def ask_system(self, request: Request, send: Send) -> Sent:
-        """Put one request to a system under test; see `ask_all`. Raises what `Systems.put` raises."""
+    async def ask_system(self, request: Request, send: Send) -> CallResult:
+        """Send one request to a system under test; see `ask_all`. Raises what `SystemClient.put` raises."""
         key = request.key()
-        answers = await asyncio.wrap_future(self._submit(self._join({key: request}, False, send)))
+        answers = await asyncio.wrap_future(self._submit(self._share({key: request}, False, send)))
         return answers[key]
 
     def close(self, grace_s: float = GRACE_S) -> None:
-        """Let calls in flight end and be recorded (within `grace_s`); queued ones are not sent.
+        """Wait for calls in flight and record them (within `grace_s` seconds); drop queued ones.
 
-        Open batches are not waited for: the next run that needs them goes on waiting.
+        Open batches are not waited for: the next run that needs them does.
         """
         with self._lock:
             loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
         if loop is None or thread is None:
             return
-        asyncio.run_coroutine_threadsafe(self._wind_down(grace_s), loop).result()
+        asyncio.run_coroutine_threadsafe(self._shut_down(grace_s), loop).result()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
-        self._claims.close()
+        self._locks.close()
 
-    def __enter__(self) -> Caller:
+    def __enter__(self) -> Dispatcher:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    async def _join(self, requests: Mapping[str, Request], batch: bool, send: Send | None) -> dict[str, Sent]:
-        ours = {key: request for key, request in requests.items() if key not in self._flights}
+    async def _share(
+        self, requests: Mapping[str, Request], batch: bool, send: Send | None
+    ) -> dict[str, CallResult]:
+        ours = {key: request for key, request in requests.items() if key not in self._in_flight}
         if ours:
-            task = asyncio.create_task(self._fly(ours, batch, send))
-            self._flights |= {key: Flight(task, batch) for key in ours}
-        flights = {key: self._flights[key] for key in requests}
-        for flight in flights.values():
-            flight.waiting += 1
-        answers: dict[str, Sent] = {}
+            task = asyncio.create_task(self._complete(ours, batch, send))
+            self._in_flight |= {key: CallInFlight(task, batch) for key in ours}
+        calls = {key: self._in_flight[key] for key in requests}
+        for call in calls.values():
+            call.waiting += 1
+        answers: dict[str, CallResult] = {}
         try:
-            for key, flight in flights.items():
-                # Shielded: one stage's end must not take another's call away, nor lose a paid reply.
-                sent = (await asyncio.shield(flight.task))[key]
-                answers[key] = sent if key in ours else Sent(sent.entry, live=False)
+            for key, call in calls.items():
+                # Shielded: when one stage stops, another's call must go on and a paid reply be recorded.
+                sent = (await asyncio.shield(call.task))[key]
+                answers[key] = sent if key in ours else CallResult(sent.entry, live=False)
         finally:
-            for flight in flights.values():
-                flight.waiting -= 1
+            for call in calls.values():
+                call.waiting -= 1
         return answers
 
-    async def _fly(self, parcel: Mapping[str, Request], batch: bool, send: Send | None) -> dict[str, Sent]:
-        answers: dict[str, Sent] = {}
-        self.tally.begin(len(parcel))
+    async def _complete(
+        self, requests: Mapping[str, Request], batch: bool, send: Send | None
+    ) -> dict[str, CallResult]:
+        answers: dict[str, CallResult] = {}
+        self.counter.begin(len(requests))
         try:
-            while missing := {key: request for key, request in parcel.items() if key not in answers}:
-                answers |= await self._fly_once(missing, batch, send)
-                if busy := parcel.keys() - answers.keys():
-                    await self._wait_elsewhere(next(iter(busy)))
+            while missing := {key: request for key, request in requests.items() if key not in answers}:
+                answers |= await self._complete_once(missing, batch, send)
+                if busy := requests.keys() - answers.keys():
+                    await self._wait_for_other_process(next(iter(busy)))
             return answers
         finally:
-            self.tally.end(len(parcel), answers.values())
-            for key in parcel:
-                del self._flights[key]
+            self.counter.end(len(requests), answers.values())
+            for key in requests:
+                del self._in_flight[key]
 
-    async def _fly_once(
-        self, parcel: Mapping[str, Request], batch: bool, send: Send | None
-    ) -> dict[str, Sent]:
-        """Get what is recorded meanwhile or can be claimed; what another process asks is left out."""
+    async def _complete_once(
+        self, requests: Mapping[str, Request], batch: bool, send: Send | None
+    ) -> dict[str, CallResult]:
+        """Answer what is recorded meanwhile or can be locked; leave out what another process is asking."""
         assert self._client is not None, "a replay asks nobody"  # noqa: S101
         assert self._batcher is not None  # noqa: S101
-        answers: dict[str, Sent] = {}
-        claimed: set[str] = set()
+        answers: dict[str, CallResult] = {}
+        locked: set[str] = set()
 
         def admit(key: str) -> bool:
-            if not any(self._flights[each].waiting for each in parcel):
-                raise asyncio.CancelledError  # nobody waits for it any more, so it is not sent
-            if not self._claims.take(key):
+            if not any(self._in_flight[requested].waiting for requested in requests):
+                raise asyncio.CancelledError  # nothing waits for the answers any more
+            if not self._locks.acquire(key):
                 return False
-            claimed.add(key)
+            locked.add(key)
             if (entry := self.ledger.get(key)) is None:
                 return True
-            answers[key] = Sent(entry, live=False)
+            answers[key] = CallResult(entry, live=False)
             return False
 
         try:
             if send is not None:
                 assert self._systems is not None  # noqa: S101 - opened with the client
-                ((key, request),) = parcel.items()
-                return answers | await self._systems.put(key, request, send, admit, self.ledger.put_soon)
+                ((key, request),) = requests.items()
+                return answers | await self._systems.put(key, request, send, admit, self.ledger.put_async)
             if batch:
-                return answers | await self._batcher.send(parcel, admit)
-            return answers | await self._client.send(parcel, admit, self.ledger.put_soon)
+                return answers | await self._batcher.send(requests, admit)
+            return answers | await self._client.send(requests, admit, self.ledger.put_async)
         finally:
-            for key in claimed:
-                self._claims.release(key)
+            for key in locked:
+                self._locks.release(key)
 
-    async def _wait_elsewhere(self, key: str) -> None:
-        wait_s = FIRST_LOOK_S
-        while self.ledger.get(key) is None and not self._claims.take(key):
+    async def _wait_for_other_process(self, key: str) -> None:
+        wait_s = FIRST_POLL_S
+        while self.ledger.get(key) is None and not self._locks.acquire(key):
             await asyncio.sleep(wait_s)
-            wait_s = min(LONGEST_LOOK_S, 2 * wait_s)
-        self._claims.release(key)
+            wait_s = min(MAX_POLL_S, 2 * wait_s)
+        self._locks.release(key)
 
-    async def _wind_down(self, grace_s: float) -> None:
-        for flight in self._flights.values():
-            flight.waiting = 0
-        tasks = {flight.task for flight in self._flights.values()}
-        for task in {flight.task for flight in self._flights.values() if flight.batch}:
+    async def _shut_down(self, grace_s: float) -> None:
+        for call in self._in_flight.values():
+            call.waiting = 0
+        tasks = {call.task for call in self._in_flight.values()}
+        for task in {call.task for call in self._in_flight.values() if call.batch}:
             task.cancel()
         if tasks:
             _, late = await asyncio.wait(tasks, timeout=grace_s)

@@ -1,4 +1,4 @@
-"""Finds, starts and stops the servers of embedded models; processes find each other's by a state file."""
+"""Find, start and stop the servers of embedded models; processes find each other's by a state file."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from tasks.models.fetching import find_file, is_sound
 from tasks.models.settings import EmbeddedModel
 
 SERVERS = {"embedded": "tasks.models.embedded_server", "embedded-onnx": "tasks.models.onnx_server"}
-"""What serves a model, by its kind."""
+"""Model kind -> module that serves it."""
 START_S = 180.0
 STOP_S = 10.0
 
 
 @dataclass(frozen=True)
-class Running:
-    """A server that answers on loopback."""
+class RunningServer:
+    """A running server on loopback, as its state file describes it."""
 
     pid: int
     started: float
@@ -38,7 +38,7 @@ class Running:
     url: str
 
     def is_alive(self) -> bool:
-        """Whether that very process still runs: a process id alone may have been given to another."""
+        """Tell whether this very process still runs: its id alone may have been given to another."""
         try:
             process = psutil.Process(self.pid)
             same = abs(process.create_time() - self.started) < 1.0
@@ -47,21 +47,21 @@ class Running:
             return False
 
     def serves(self, model: EmbeddedModel) -> bool:
-        """Whether it serves that file with those settings."""
+        """Tell whether it serves this model's file with its settings."""
         return (self.sha256, self.context, self.threads) == (model.identity, model.context, model.threads)
 
 
 def state_folder() -> Path:
-    """Name the folder of state files, logs and locks, one set a user; made where it is missing."""
+    """Return the user's folder of state files, logs and locks; create it if it is missing."""
     folder = Path(platformdirs.user_state_dir("benchloom", appauthor=False)) / "servers"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return folder
 
 
 def ensure_server(name: str, model: EmbeddedModel, idle_s: float) -> str:
-    """Give the base URL of a model's server; start it where none runs, and mark it as used.
+    """Return the base URL of a model's server; start it if none runs, and mark it as used.
 
-    Raises BadInput where the model's file is not here, ModelFailed where the server does not start.
+    Raises BadInput if the model's file is missing, ModelFailed if the server does not start.
     """
     running = find_server(name)
     if running is not None and running.serves(model):
@@ -74,8 +74,8 @@ def ensure_server(name: str, model: EmbeddedModel, idle_s: float) -> str:
         return (running or start_server(name, model, idle_s)).url
 
 
-def find_server(name: str) -> Running | None:
-    """Find a model's running server and mark it as used, which keeps it from ending as idle."""
+def find_server(name: str) -> RunningServer | None:
+    """Find a model's running server and mark it as used, which restarts its idle time."""
     state = state_folder() / f"{name}.json"
     running = read_state(state)
     if running is None or not running.is_alive():
@@ -85,24 +85,24 @@ def find_server(name: str) -> Running | None:
     return running
 
 
-def list_servers() -> list[Running]:
-    """List the running servers of this user by name."""
+def list_servers() -> list[RunningServer]:
+    """List this user's running servers by name."""
     found = [read_state(path) for path in sorted(state_folder().glob("*.json"))]
     return [running for running in found if running is not None and running.is_alive()]
 
 
-def read_state(path: Path) -> Running | None:
-    """Read a state file; None where it is missing or no longer readable."""
+def read_state(path: Path) -> RunningServer | None:
+    """Read a state file; None if it is missing or unreadable."""
     try:
-        return Running(**json.loads(path.read_text(encoding="utf-8")))
+        return RunningServer(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None
 
 
-def start_server(name: str, model: EmbeddedModel, idle_s: float) -> Running:
+def start_server(name: str, model: EmbeddedModel, idle_s: float) -> RunningServer:
     """Start a model's server in a process of its own, which outlives this one.
 
-    Raises BadInput where the model's file is not here, ModelFailed where the server does not start.
+    Raises BadInput if the model's file is missing, ModelFailed if the server does not start.
     """
     paths = [find_file(file) for file in model.files]
     for path, file in zip(paths, model.files, strict=True):
@@ -145,7 +145,7 @@ def start_server(name: str, model: EmbeddedModel, idle_s: float) -> Running:
 
 
 def stop_server(name: str) -> bool:
-    """End a model's server; return whether one ran."""
+    """Stop a model's server; return whether one ran."""
     running = read_state(state_folder() / f"{name}.json")
     if running is None or not running.is_alive():
         return False
@@ -161,5 +161,5 @@ def stop_server(name: str) -> bool:
 
 
 def stop_servers() -> list[str]:
-    """End all of this user's servers; return their names."""
+    """Stop all of this user's servers; return their names."""
     return [running.name for running in list_servers() if stop_server(running.name)]

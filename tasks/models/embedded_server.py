@@ -1,7 +1,7 @@
-"""The embedded model's own process: one slot, no prompt cache, so that a text depends on its request alone.
+"""The server process of an embedded text model: one slot, no prompt cache, so texts are reproducible.
 
 Run as `python -m tasks.models.embedded_server --state FILE --model FILE ...`; the parent waits for the
-state file. It ends by itself after `--idle` seconds in which nobody used it (0: never).
+state file. It ends by itself after `--idle` seconds without use (0: never).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import psutil
 
 POLL_S = 2.0
 BUSY_SHARE = 0.05
-"""A process that burns more of one core than this between two polls is answering somebody."""
+"""A process that uses a larger share of one core than this between two polls is answering a request."""
 
 
 def main() -> None:
@@ -34,19 +34,19 @@ def main() -> None:
     wait_until_idle(options.state, options.idle, stopping)
     with contextlib.suppress(FileNotFoundError):
         options.state.unlink()
-    # llama.cpp's worker threads may keep the interpreter from ending in order; nothing is left to save.
+    # llama.cpp's worker threads may keep the interpreter from exiting; nothing is left to save.
     os._exit(0)
 
 
 def wait_until_idle(state: Path, idle_s: float, stopping: threading.Event, poll_s: float = POLL_S) -> None:
-    """Return once `stopping` is set, the state file is gone, or nobody used the server for `idle_s`."""
+    """Return once `stopping` is set, the state file is gone, or the server was idle for `idle_s` seconds."""
     process = psutil.Process()
-    used_at, burned = time.time(), _count_seconds(process)
+    used_at, cpu_s = time.time(), _read_cpu_seconds(process)
     while not stopping.wait(poll_s):
-        now_burned = _count_seconds(process)
-        if now_burned - burned > BUSY_SHARE * poll_s:
+        cpu_now_s = _read_cpu_seconds(process)
+        if cpu_now_s - cpu_s > BUSY_SHARE * poll_s:
             used_at = time.time()
-        burned = now_burned
+        cpu_s = cpu_now_s
         try:
             used_at = max(used_at, state.stat().st_mtime)
         except FileNotFoundError:
@@ -55,9 +55,9 @@ def wait_until_idle(state: Path, idle_s: float, stopping: threading.Event, poll_
             return
 
 
-def _count_seconds(process: psutil.Process) -> float:
-    spent = process.cpu_times()
-    return spent.user + spent.system
+def _read_cpu_seconds(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return times.user + times.system
 
 
 def read_options(description: str | None) -> argparse.Namespace:
@@ -89,7 +89,7 @@ def _start_server(options: argparse.Namespace) -> Any:
     params.fit_params = False
     params.cpuparams.n_threads = options.threads
     params.cpuparams_batch.n_threads = options.threads
-    # A cached prefix is computed in other batches than a fresh one, and the texts then differ.
+    # A cached prefix is computed in different batches than a fresh one, and the texts then differ.
     params.cache_prompt = options.prompt_cache
     params.cache_ram_mib = 0
     params.cache_idle_slots = False
@@ -103,7 +103,7 @@ def _start_server(options: argparse.Namespace) -> Any:
 
 
 def write_state(options: argparse.Namespace, address: str) -> None:
-    """Tell the parent, and other processes, where the server is."""
+    """Write the state file, by which the parent and other processes find the server."""
     state = {
         "pid": os.getpid(),
         "started": psutil.Process().create_time(),

@@ -1,4 +1,4 @@
-"""One recorded call: what a ledger holds under a key."""
+"""The ledger entry: one recorded call."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ SHIPPED_FIELDS = ("key", "text", "finish_reason", "prompt_tokens", "completion_t
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A finished call. Token counts are the provider's, or `estimated` from the texts' length."""
+class LedgerEntry:
+    """A finished call, by its ledger key. Token counts are the provider's, or `estimated` from the texts."""
 
     key: str
     text: str
@@ -21,26 +21,26 @@ class Entry:
     completion_tokens: int
     estimated: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """What else came back, such as log probabilities or an embedding."""
+    """Other parts of the reply, such as log probabilities or an embedding."""
     latency_s: float = 0.0
     attempts: int = 1
     """How often it was sent until a usable reply came."""
     at: float = 0.0
-    """When it was recorded: seconds since the epoch. 0 where shipped."""
+    """When it was recorded, in seconds since the Unix epoch. 0 in shipped ledgers."""
     model: str = ""
-    """Who answered, as params.yaml names it. Empty where shipped: the key holds it."""
+    """The model's name in params.yaml. Empty in shipped ledgers: it is part of the key."""
     batch: bool = False
-    """Whether it came by the Batch API, at its share of the price."""
+    """Whether it came by the Batch API, at that API's share of the price."""
 
     def to_line(self) -> str:
-        """Write the part that is the same for everybody as one JSON line, without what is empty."""
+        """Write the reproducible fields as one JSON line, without empty ones."""
         values = {name: getattr(self, name) for name in SHIPPED_FIELDS}
         kept = {name: value for name, value in values.items() if value is not False and value != {}}
         return json.dumps(kept, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
     @classmethod
-    def from_line(cls, line: str) -> Entry:
-        """Read `to_line`'s JSON. Raises ValueError that says what is wrong with it."""
+    def from_line(cls, line: str) -> LedgerEntry:
+        """Read a line written by `to_line`. Raises ValueError that says what is wrong with it."""
         values = json.loads(line)
         if not isinstance(values, dict):
             raise ValueError("is no JSON object")  # noqa: TRY004
@@ -58,6 +58,6 @@ class Entry:
 def estimate_tokens(text: str) -> int:
     """Estimate a text's tokens as a quarter of its bytes, at least one.
 
-    Of its characters would be too few by far for scripts other than Latin, and a budget stands on it.
+    A quarter of its characters would be far too few for non-Latin scripts, and the budget relies on it.
     """
     return max(1, len(text.encode("utf-8", "replace")) // 4)

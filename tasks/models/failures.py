@@ -1,4 +1,4 @@
-"""What went wrong with one sending, whether to try again, and how long to wait first."""
+"""Classify failed attempts: whether to retry, whether it may have been paid, how long to wait."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ import aiohttp
 import httpx2
 import openai
 
-from tasks.models.replies import Unusable
+from tasks.models.replies import UnusableReply
 
 THROTTLED = 429
 RETRIED = frozenset({408, 409, 425, THROTTLED})
 FIRST_WAIT_S = 0.5
-LONGEST_WAIT_S = 30.0
-DICE = random.SystemRandom()
+MAX_WAIT_S = 30.0
+JITTER = random.SystemRandom()
 
 
 @dataclass(frozen=True)
 class Failure:
-    """One failed sending. `paid`: the provider may have charged for it."""
+    """One failed attempt. `paid`: the provider may have charged for it."""
 
     problem: str
     retry: bool
     paid: bool
     wait_s: float | None = None
-    """What the endpoint asked to wait, in seconds."""
+    """The wait that the endpoint asked for, in seconds."""
     kind: Literal["broken", "throttled", "refused"] = "broken"
-    """The endpoint is not well, has too much to do, or is well and will not have this request."""
+    """The endpoint is faulty, overloaded, or healthy and refuses this request."""
 
 
-FAILED_SENDING = (openai.APIError, httpx2.HTTPError, TimeoutError, OSError, Unusable)
-"""The exceptions that `judge` knows."""
+SENDING_ERRORS = (openai.APIError, httpx2.HTTPError, TimeoutError, OSError, UnusableReply)
+"""The exceptions that `classify_failure` accepts."""
 NEVER_CONNECTED = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
-"""By aiohttp's own word: its transport calls a refused connection a timeout, and a dropped one refused."""
+"""aiohttp's own exceptions: the transport above it reports a refused connection as a timeout."""
 
 
-def judge(error: BaseException) -> Failure:
-    """Tell what a failed sending means."""
+def classify_failure(error: BaseException) -> Failure:
+    """Classify the exception of a failed attempt."""
     if isinstance(error, openai.APIStatusError):
         return _judge_status(error)
-    if isinstance(error, Unusable):
+    if isinstance(error, UnusableReply):
         return Failure(str(error), retry=True, paid=True)
     causes = list(_walk_causes(error))
     if any(isinstance(cause, NEVER_CONNECTED) for cause in causes):
@@ -76,7 +76,7 @@ def _judge_status(error: openai.APIStatusError) -> Failure:
 
 
 def read_retry_after(headers: Mapping[str, str]) -> float | None:
-    """Read how long an endpoint wants us to wait, in seconds; it may name a date."""
+    """Read a Retry-After header, a number or a date, as seconds to wait; None if there is none."""
     value = headers.get("Retry-After")
     if value is None:
         return None
@@ -90,9 +90,9 @@ def read_retry_after(headers: Mapping[str, str]) -> float | None:
         return None
 
 
-def choose_wait(sendings: int, failure: Failure) -> float:
-    """Choose a wait before the next sending: what was asked for, else doubling, both with jitter."""
+def choose_wait(attempts: int, failure: Failure) -> float:
+    """Choose the wait before the next attempt, in seconds: as asked for, else doubling, with jitter."""
     if failure.wait_s is not None:
-        return failure.wait_s + DICE.uniform(0, 0.25)
-    ceiling = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** (sendings - 1))
-    return DICE.uniform(ceiling / 2, ceiling)
+        return failure.wait_s + JITTER.uniform(0, 0.25)
+    ceiling = min(MAX_WAIT_S, FIRST_WAIT_S * 2 ** (attempts - 1))
+    return JITTER.uniform(ceiling / 2, ceiling)

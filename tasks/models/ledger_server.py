@@ -1,7 +1,7 @@
-"""Answers the OpenAI protocol on loopback from a ledger, late and faulty on request.
+"""Serve the OpenAI protocol on loopback from a ledger, with latency and faults on request.
 
-Drills and a user's own tests run against it. Benchloom's client names a call's key in a header;
-for any other client the key is found again from the body, by trying samples and attempts.
+Drills and users' tests run against it. Benchloom's client sends a call's key in a header; for any
+other client the key is recomputed from the body, by trying samples and attempts.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import asyncio
 import random
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
@@ -18,24 +18,24 @@ from typing import Any
 from aiohttp import web
 
 from tasks.models.ask import Request
-from tasks.models.batch_server import BatchDesk
+from tasks.models.batch_server import BatchApi
 from tasks.models.client import KEY_HEADER
 from tasks.models.embeddings import INPUT
-from tasks.models.entries import Entry
+from tasks.models.entries import LedgerEntry
 from tasks.models.ledger import Ledger
 
 FAULTS = ("429", "500", "503", "drop", "cut", "notjson", "hang")
 HANG_S = 3600.0
 MINUTE_S = 60.0
-BIGGEST_BODY = 64 << 20
+MAX_BODY_BYTES = 64 << 20
 SAMPLES, ATTEMPTS = 32, 8
-"""How far the key of a body without a header is looked for."""
+"""How many samples and attempts are tried for a body without a key header."""
 NO_DECODING = frozenset({"model", "messages", "grammar", "response_format", "stream", "n", "user"})
 
 
 @dataclass
-class Counts:
-    """What a ledger server has seen; `paid_twice` counts answers given for a key that had its answer."""
+class ServerCounts:
+    """What a ledger server has seen; `paid_twice` counts repeated answers to the same key."""
 
     requests: int = 0
     answered: set[str] = field(default_factory=set)
@@ -45,7 +45,7 @@ class Counts:
     faults: dict[str, int] = field(default_factory=dict)
 
     def report(self) -> dict[str, Any]:
-        """Give the counts as plain data."""
+        """Return the counts as plain data."""
         return {
             "requests": self.requests,
             "distinct": len(self.answered),
@@ -59,7 +59,7 @@ class Counts:
 class LedgerServer:
     """Serves chat, embeddings and batches. A share `faults` of all keys fails when first asked.
 
-    In which way is drawn by seed and key.
+    The kind of fault is drawn by seed and key.
     """
 
     def __init__(
@@ -73,19 +73,19 @@ class LedgerServer:
         batch_s: float = 0.0,
         identities: Mapping[str, str] | None = None,
     ) -> None:
-        """requests_per_minute: more are refused with 429. batch_s: how long a batch takes."""
+        """requests_per_minute: more are refused with 429. batch_s: how long a batch takes, in seconds."""
         self._ledger, self._latency_s = ledger, latency_s
         self._faults, self._seed, self._limit = faults, seed, requests_per_minute
         self._arrivals: deque[float] = deque()
         self._identities = identities or {}
         self._tried: set[str] = set()
         self._now = 0
-        self.counts = Counts()
-        self.batches = BatchDesk(self._answer_line, batch_s)
+        self.counts = ServerCounts()
+        self.batches = BatchApi(self._answer_line, batch_s)
 
     def application(self) -> web.Application:
         """Build the aiohttp application: the protocol's paths, `/stats`, `/reset`."""
-        app = web.Application(client_max_size=BIGGEST_BODY)
+        app = web.Application(client_max_size=MAX_BODY_BYTES)
         app.add_routes(
             [
                 web.post("/v1/chat/completions", self._post),
@@ -115,13 +115,13 @@ class LedgerServer:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             return refuse(400, f"the body is no request ({type(error).__name__})")
         if self._is_too_much():
-            return await misbehave(request, "429")
+            return await send_fault(request, "429")
         await asyncio.sleep(self._latency_s)
         if not entries:
             self.counts.missing += 1
             return refuse(404, "no ledger holds this call; record it live first")
         if (kind := self._draw_fault(entries[0].key)) is not None:
-            return await misbehave(request, kind)
+            return await send_fault(request, kind)
         self._count(entries)
         return web.json_response(write_reply(entries, body))
 
@@ -136,7 +136,7 @@ class LedgerServer:
         self._count(entries)
         return 200, write_reply(entries, body)
 
-    def _count(self, entries: Iterable[Entry]) -> None:
+    def _count(self, entries: Iterable[LedgerEntry]) -> None:
         for entry in entries:
             self.counts.paid_twice += entry.key in self.counts.answered
             self.counts.answered.add(entry.key)
@@ -153,13 +153,13 @@ class LedgerServer:
         self._arrivals.append(now)
         return False
 
-    def _find(self, keys: Sequence[str], body: Mapping[str, Any]) -> list[Entry]:
-        """Find the entries that answer a body, one a text of it where it embeds; none if any is missing."""
-        wanted: list[Iterable[str]] = [[key] for key in keys]
-        found = [self._find_one(each) for each in wanted or guess_keys(body, self._identities)]
+    def _find(self, keys: Sequence[str], body: Mapping[str, Any]) -> list[LedgerEntry]:
+        """Find the entries that answer a body, one per text for embeddings; [] if any is missing."""
+        given: list[Iterable[str]] = [[key] for key in keys]
+        found = [self._find_one(candidates) for candidates in given or guess_keys(body, self._identities)]
         return [entry for entry in found if entry is not None] if None not in found else []
 
-    def _find_one(self, keys: Iterable[str]) -> Entry | None:
+    def _find_one(self, keys: Iterable[str]) -> LedgerEntry | None:
         return next((entry for key in keys if (entry := self._ledger.get(key)) is not None), None)
 
     def _draw_fault(self, key: str) -> str | None:
@@ -181,18 +181,18 @@ class LedgerServer:
         return web.json_response(self.counts.report())
 
     async def _reset(self, _: web.Request) -> web.Response:
-        self.counts, self._tried = Counts(), set()
+        self.counts, self._tried = ServerCounts(), set()
         return web.json_response({})
 
 
 def guess_keys(body: Mapping[str, Any], identities: Mapping[str, str]) -> list[Iterable[str]]:
-    """List the keys that a body may have been recorded under, the likeliest first; a list a text."""
+    """List the keys that a body may have been recorded under, the most likely first; one list per text."""
     model = body["model"]
     identity = identities.get(model, "")
     if "input" in body:
         texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
-        messages = [({"role": INPUT, "content": str(text)},) for text in texts]
-        return [[Request(model, each, identity=identity).key()] for each in messages]
+        messages = [{"role": INPUT, "content": str(text)} for text in texts]
+        return [[Request(model, (message,), identity=identity).key()] for message in messages]
     constraint: dict[str, Any] = {}
     if "grammar" in body:
         constraint = {"grammar": body["grammar"]}
@@ -204,8 +204,8 @@ def guess_keys(body: Mapping[str, Any], identities: Mapping[str, str]) -> list[I
     return [(replace(likely, attempt=attempt, sample=sample).key() for attempt, sample in numbers)]
 
 
-def write_reply(entries: Sequence[Entry], body: Mapping[str, Any]) -> dict[str, Any]:
-    """Write entries as the reply that a body asks for."""
+def write_reply(entries: Sequence[LedgerEntry], body: Mapping[str, Any]) -> dict[str, Any]:
+    """Format entries as the reply to a body."""
     model = str(body.get("model", ""))
     if "input" not in body:
         return complete(entries[0], model)
@@ -218,8 +218,8 @@ def write_reply(entries: Sequence[Entry], body: Mapping[str, Any]) -> dict[str, 
     return {"object": "list", "data": rows, "model": model, "usage": usage}
 
 
-def complete(entry: Entry, model: str) -> dict[str, Any]:
-    """Write an entry as a chat completion."""
+def complete(entry: LedgerEntry, model: str) -> dict[str, Any]:
+    """Format an entry as a chat completion."""
     message = {"role": "assistant", "content": entry.text}
     choice = {"index": 0, "finish_reason": entry.finish_reason, "message": message}
     if "logprobs" in entry.extra:
@@ -242,12 +242,12 @@ def complete(entry: Entry, model: str) -> dict[str, Any]:
 
 
 def refuse(status: int, message: str) -> web.Response:
-    """Answer with an error as the protocol writes it."""
+    """Build an error response in the protocol's form."""
     return web.json_response({"error": {"message": message, "type": "ledger"}}, status=status)
 
 
-async def misbehave(request: web.Request, kind: str) -> web.StreamResponse:
-    """Fail in one of the ways that real endpoints do."""
+async def send_fault(request: web.Request, kind: str) -> web.StreamResponse:
+    """Fail in one of the ways in which real endpoints fail."""
     if kind == "429":
         slow = refuse(429, "too many requests")
         slow.headers["Retry-After"] = "1"
@@ -268,12 +268,12 @@ async def misbehave(request: web.Request, kind: str) -> web.StreamResponse:
     return web.Response(text=text, content_type="application/json")
 
 
-def serve_ledger(server: LedgerServer, port: int, announce: Any = lambda _: None) -> None:
-    """Serve on loopback until interrupted; `announce` gets the base URL once it listens."""
+def serve_ledger(server: LedgerServer, port: int, announce: Callable[[str], None] = lambda _: None) -> None:
+    """Serve on loopback until interrupted; `announce` is called with the base URL once it listens."""
     asyncio.run(_serve(server, port, announce))
 
 
-async def _serve(server: LedgerServer, port: int, announce: Any) -> None:
+async def _serve(server: LedgerServer, port: int, announce: Callable[[str], None]) -> None:
     runner = web.AppRunner(server.application(), access_log=None)
     await runner.setup()
     try:

@@ -1,4 +1,4 @@
-"""Answers by log probability: what a model would have said, and how surely."""
+"""Read log probabilities and compare choices by them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 
 def read_logprobs(extra: Mapping[str, Any]) -> tuple[Mapping[str, float], ...]:
-    """Read log probabilities: for each token the likeliest ones at its place, itself among them."""
+    """Read log probabilities: for each token, the most likely tokens at its position, including itself."""
     tokens = (extra.get("logprobs") or {}).get("content") or ()
     return tuple(
-        {each["token"]: each["logprob"] for each in [*token.get("top_logprobs", ()), token]}
+        {choice["token"]: choice["logprob"] for choice in [*token.get("top_logprobs", ()), token]}
         for token in tokens
     )
 
@@ -19,10 +19,10 @@ def read_logprobs(extra: Mapping[str, Any]) -> tuple[Mapping[str, float], ...]:
 def compare_choices(
     logprobs: Sequence[Mapping[str, float]], choices: Iterable[str]
 ) -> dict[str, float] | None:
-    """Give each choice's share of the probability that the first token gives to all of them.
+    """Compute each choice's share of the probability that the first token gives to all choices.
 
-    A token counts for the one choice that it begins, case and blanks apart. None where no choice is
-    among the likeliest tokens, or the endpoint gave none: then there is no verdict, not an even one.
+    A token counts for the one choice that starts with it, ignoring case and blanks. None if no choice
+    is among the most likely tokens, or there are no log probabilities: no verdict, not an even one.
     """
     first = logprobs[0] if logprobs else {}
     shares = dict.fromkeys(choices, 0.0)

@@ -1,7 +1,7 @@
-"""An embedding model's own process: `POST /v1/embeddings` on loopback, answered by onnxruntime.
+"""The server process of an embedding model: `POST /v1/embeddings` on loopback, by onnxruntime.
 
 Run as `python -m tasks.models.onnx_server --state FILE --model MODEL.onnx TOKENIZER.json ...`. Each text
-is computed alone: with int8 weights, what shares its batch would move its numbers.
+is computed alone: with int8 weights, other texts in its batch would change its vector.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from aiohttp import web
 from tasks.models.embedded_server import read_options, wait_until_idle, write_state
 
 DIGITS = 6
-"""Places that a vector's numbers are rounded to."""
-BIGGEST_BODY = 64 << 20
+"""Decimal places that vectors are rounded to."""
+MAX_BODY_BYTES = 64 << 20
 
 
 class Embedder:
-    """A sentence embedder: tokens, the model's last layer, their mean, unit length."""
+    """A sentence embedder: mean pooling of the model's last layer, normalised to unit length."""
 
     def __init__(self, model: Path, tokenizer: Path, context: int, threads: int) -> None:
         import onnxruntime
@@ -35,13 +35,13 @@ class Embedder:
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         self._session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
-        self._inputs = {each.name for each in self._session.get_inputs()}
+        self._inputs = {model_input.name for model_input in self._session.get_inputs()}
         self._tokenizer = Tokenizer.from_file(str(tokenizer))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(context)
 
     def embed(self, text: str) -> tuple[list[float], int]:
-        """Embed one text; return its vector, rounded, and its tokens."""
+        """Embed one text; return its rounded vector and its number of tokens."""
         tokens = self._tokenizer.encode(text)
         columns = {
             "input_ids": tokens.ids,
@@ -57,7 +57,7 @@ class Embedder:
 
 
 def build_application(embedder: Embedder, name: str) -> web.Application:
-    """Build the aiohttp application: the protocol's embeddings, one call at a time."""
+    """Build the aiohttp application: the protocol's embeddings route, one call at a time."""
     turn = asyncio.Lock()
 
     async def answer(request: web.Request) -> web.Response:
@@ -82,7 +82,7 @@ def build_application(embedder: Embedder, name: str) -> web.Application:
     async def list_models(_: web.Request) -> web.Response:
         return web.json_response({"object": "list", "data": [{"id": name, "object": "model"}]})
 
-    app = web.Application(client_max_size=BIGGEST_BODY)
+    app = web.Application(client_max_size=MAX_BODY_BYTES)
     app.add_routes([web.post("/v1/embeddings", answer), web.get("/v1/models", list_models)])
     return app
 

@@ -1,4 +1,4 @@
-"""How far a run's live calls are: counts, rate, cost, time left."""
+"""The progress of a run's live calls: counts, rate, cost, time left."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tasks.models.client import Sent
+    from tasks.models.client import CallResult
 
 WINDOW = 512
-"""The rate is that of so many last calls: of all, it would hide a stall; of few, it would jump."""
+"""The rate is over this many last calls: over all it would hide a stall, over few it would jump."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """One look at the calls of a run. `waiting`: put by now and not answered; more may be to come."""
+    """A snapshot of a run's calls. `waiting`: begun and not answered; more may follow."""
 
     answered: int
     failed: int
@@ -25,28 +25,28 @@ class Progress:
     per_second: float
     usd: float
     tokens: int
-    troubles: tuple[str, ...] = ()
-    """Endpoints that give nothing but failures, a line each."""
+    failing: tuple[str, ...] = ()
+    """A line per endpoint whose last calls all failed."""
 
     @property
     def left_s(self) -> float | None:
-        """Estimate the seconds until what waits now is answered; None where nothing has been yet."""
+        """Estimate the seconds until the waiting calls are answered; None before the first answer."""
         return self.waiting / self.per_second if self.per_second else None
 
     def describe(self) -> str:
-        """Write it as one line for people."""
+        """Format it as one line for people."""
         left = "unknown" if self.left_s is None else f"about {format_time(self.left_s)}"
         failed = f", {self.failed} failed" if self.failed else ""
         line = (
             f"calls: {self.answered} answered{failed}, {self.waiting} waiting, "
             f"{self.per_second:.1f} a second, {self.tokens:,} tokens, ${self.usd:.4f}, time left {left}"
         )
-        return "; ".join([line, *self.troubles])
+        return "; ".join([line, *self.failing])
 
 
 @dataclass
-class Tally:
-    """Counts live calls as they begin and end. Written in the models' event loop, read anywhere."""
+class CallCounter:
+    """Counts live calls as they begin and end. Written in the model layer's event loop, read anywhere."""
 
     answered: int = 0
     failed: int = 0
@@ -57,27 +57,27 @@ class Tally:
     ends: deque[float] = field(default_factory=lambda: deque(maxlen=WINDOW))
 
     def begin(self, count: int) -> None:
-        """Note that calls were put."""
+        """Count calls that begin."""
         if not self.waiting:
-            # What was idle in between is no one's rate.
+            # Idle time must not lower the rate.
             self.begun_at = time.monotonic()
             self.ends.clear()
         self.waiting += count
 
-    def end(self, count: int, answers: Collection[Sent]) -> None:
-        """Note that calls ended; those without an answer failed, or were given up."""
+    def end(self, count: int, answers: Collection[CallResult]) -> None:
+        """Count calls that ended; those without an answer failed or were cancelled."""
         now = time.monotonic()
         self.waiting -= count
         self.failed += count - len(answers)
-        for sent in answers:
-            if sent.live:
+        for result in answers:
+            if result.live:
                 self.answered += 1
-                self.usd += sent.cost.usd
-                self.tokens += sent.cost.tokens
+                self.usd += result.cost.usd
+                self.tokens += result.cost.tokens
             self.ends.append(now)
 
-    def look(self) -> Progress:
-        """Take a look."""
+    def read_progress(self) -> Progress:
+        """Return a snapshot."""
         since = self.ends[0] if len(self.ends) == WINDOW else self.begun_at
         seconds = time.monotonic() - since
         rate = len(self.ends) / seconds if self.ends and seconds > 0 else 0.0
@@ -85,7 +85,7 @@ class Tally:
 
 
 def format_time(seconds: float) -> str:
-    """Write seconds as hours, minutes and seconds: 1:02:03, or 2:03."""
+    """Format seconds as hours, minutes and seconds: 1:02:03, or 2:03."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

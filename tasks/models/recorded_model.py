@@ -1,4 +1,4 @@
-"""What stands behind a stage's `ask`: the ledger, then the endpoint, then the parser; every call is kept."""
+"""A stage's `ask` for real runs: the ledger, then the endpoint, then the parser; every call is recorded."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from tasks.errors import CallMissing
 from tasks.models.ask import Answer, Prompt, Request, Send
 from tasks.models.budget import NOTHING, Amount
 from tasks.models.calls import Call, make_call
-from tasks.models.client import Sent
-from tasks.models.dispatcher import Caller
+from tasks.models.client import CallResult
+from tasks.models.dispatcher import Dispatcher
 from tasks.models.embeddings import read_vector
-from tasks.models.entries import Entry
+from tasks.models.entries import LedgerEntry
 from tasks.models.logprobs import read_logprobs
-from tasks.models.request_builder import Desk, try_parse
+from tasks.models.request_builder import RequestBuilder, try_parse
 from tasks.models.system_calls import read_system
 from tasks.models.unfinished import Unfinished
 
 Value = TypeVar("Value")
-BARE = Prompt("", "", ())
-"""What stands in a call's row for its prompt where there is none: a text to embed, a system's request."""
+NO_PROMPT = Prompt("", "", ())
+"""The prompt in the row of a call that has none: a text to embed, a request to a system."""
 
 
 @dataclass(frozen=True)
 class Usage:
-    """What a stage's calls were and cost. Tokens and dollars are the artifact's in all; `paid` this run's.
+    """The number and cost of a stage's calls. Tokens and usd are the whole artifact's, `paid` this run's.
 
-    usd: a call that came by the Batch API at its share of the price. That is known of the live ledger's
-    calls; a shipped one counts at list price.
+    usd: calls by the Batch API count at that API's share of the price; this is only known for calls in
+    the live ledger, shipped ones count at list price.
     """
 
     live_calls: int = 0
@@ -43,13 +43,13 @@ class Usage:
     paid: Amount = NOTHING
 
 
-class StageAsk:
-    """A stage's `ask` (see `tasks.models.ask.Ask`) that answers from the ledger, else live."""
+class RecordedModel:
+    """A stage's `ask` (`tasks.models.ask.Ask`) that answers from the ledger, else asks the endpoint."""
 
     row_type = Call
 
-    def __init__(self, desk: Desk, caller: Caller) -> None:
-        self._desk, self._caller = desk, caller
+    def __init__(self, builder: RequestBuilder, dispatcher: Dispatcher) -> None:
+        self._builder, self._dispatcher = builder, dispatcher
         self._unfinished: Unfinished | None = None
         self._calls: dict[str, Call] = {}
         self._live: set[str] = set()
@@ -72,30 +72,30 @@ class StageAsk:
         turns: Sequence[tuple[str, str]] = (),
     ) -> Answer[Value]:
         """Ask until an answer parses or the role's attempts are spent."""
-        part, rendered = self._desk.role(role), self._desk.render(prompt, fields, turns)
+        found_role, rendered = self._builder.role(role), self._builder.render(prompt, fields, turns)
         attempt, problem, entry = 0, None, None
         while True:
-            request = self._desk.request(
-                rendered, part, attempt, grammar=grammar, schema=schema, sample=sample, max_tokens=max_tokens,
-                top_logprobs=top_logprobs,
+            request = self._builder.request(
+                rendered, found_role, attempt, grammar=grammar, schema=schema, sample=sample,
+                max_tokens=max_tokens, top_logprobs=top_logprobs,
             )  # fmt: skip
             entry = await self._get(request, row, rendered.name)
             value, problem = try_parse(parse, entry.text)
-            self._keep(make_call(self._desk.stage, row, role, rendered, request, entry, problem))
+            self._add_call(make_call(self._builder.stage, row, role, rendered, request, entry, problem))
             attempt += 1
-            if problem is None or attempt == part.attempts:
+            if problem is None or attempt == found_role.attempts:
                 return Answer(
                     value, entry.text, entry.key, attempt, problem or "", read_logprobs(entry.extra)
                 )
 
     async def embed(self, texts: Sequence[str], *, role: str, row: str) -> list[list[float]]:
-        """Embed texts, what is not recorded in calls of many."""
-        part = self._desk.role(role)
-        asked = [self._desk.embedding(text, part) for text in texts]
+        """Embed texts; unrecorded ones are asked in calls of several texts."""
+        found_role = self._builder.role(role)
+        asked = [self._builder.embedding(text, found_role) for text in texts]
         requests = {request.key(): request for request in asked}
         entries = await self._get_all(requests, row, role)
         for key, request in requests.items():
-            self._keep(make_call(self._desk.stage, row, role, BARE, request, entries[key], None))
+            self._add_call(make_call(self._builder.stage, row, role, NO_PROMPT, request, entries[key], None))
         return [read_vector(entries[request.key()].extra) for request in asked]
 
     async def system(
@@ -108,23 +108,23 @@ class StageAsk:
         row: str,
         parse: Callable[[str], Value],
     ) -> Answer[Value]:
-        """Put a request to a system under test, once."""
-        asked = self._desk.system_call(name, version, request)
+        """Send a request to a system under test, once."""
+        asked = self._builder.system_call(name, version, request)
         key = asked.key()
-        entry = self._caller.recall(key)
-        if entry is None and self._caller.replay:
-            raise CallMissing(self._desk.stage, row, f"system {name}", key)
+        entry = self._dispatcher.find_recorded(key)
+        if entry is None and self._dispatcher.replay:
+            raise CallMissing(self._builder.stage, row, f"system {name}", key)
         self._note_use([key], asked=entry is None)
         if entry is None:
-            entry = self._note({key: await self._caller.ask_system(asked, send)})[key]
+            entry = self._count_live({key: await self._dispatcher.ask_system(asked, send)})[key]
         value, problem = read_system(entry, parse)
-        self._keep(make_call(self._desk.stage, row, "system", BARE, asked, entry, problem))
+        self._add_call(make_call(self._builder.stage, row, "system", NO_PROMPT, asked, entry, problem))
         return Answer(value, entry.text, key, 1, problem or "")
 
     def note_unfinished(self, project: str) -> None:
         """Note in the live ledger whose calls these are, from now until `finish`; of a replay nothing."""
-        if not self._caller.replay:
-            self._unfinished = Unfinished(self._caller.ledger, project, self._desk.stage)
+        if not self._dispatcher.replay:
+            self._unfinished = Unfinished(self._dispatcher.ledger, project, self._builder.stage)
 
     def finish(self) -> None:
         """Say that the stage's artifacts, which name its calls, are recorded."""
@@ -132,11 +132,11 @@ class StageAsk:
             self._unfinished.forget()
 
     def call_rows(self) -> list[Call]:
-        """Give the calls artifact's rows, one a key."""
+        """Return the rows of the calls artifact, one per ledger key, sorted."""
         return sorted(self._calls.values(), key=lambda call: call.id)
 
     def usage(self) -> Usage:
-        """Sum the calls up: in all, and what this run has paid."""
+        """Sum up the calls: in all, and what this run has paid."""
         calls = self._calls.values()
         return Usage(
             live_calls=len(self._live),
@@ -150,42 +150,46 @@ class StageAsk:
 
     def _price(self, call: Call) -> float:
         tokens = call.prompt_tokens, call.completion_tokens
-        return self._caller.budget.price(call.model, *tokens, batch=call.id in self._by_batch).usd
+        return self._dispatcher.budget.price(call.model, *tokens, batch=call.id in self._by_batch).usd
 
-    async def _get(self, request: Request, row: str, prompt: str) -> Entry:
+    async def _get(self, request: Request, row: str, prompt: str) -> LedgerEntry:
         key = request.key()
         return (await self._get_all({key: request}, row, prompt))[key]
 
-    async def _get_all(self, requests: Mapping[str, Request], row: str, prompt: str) -> dict[str, Entry]:
-        found = {key: entry for key in requests if (entry := self._caller.recall(key)) is not None}
+    async def _get_all(
+        self, requests: Mapping[str, Request], row: str, prompt: str
+    ) -> dict[str, LedgerEntry]:
+        found = {key: entry for key in requests if (entry := self._dispatcher.find_recorded(key)) is not None}
         missing = [key for key in requests if key not in found]
-        if missing and self._caller.replay:
-            raise CallMissing(self._desk.stage, row, prompt, missing[0])
+        if missing and self._dispatcher.replay:
+            raise CallMissing(self._builder.stage, row, prompt, missing[0])
         self._note_use(requests, asked=bool(missing))
-        size = self._caller.texts_per_call(requests[missing[0]].model) if missing else 1
-        parcels = [missing[start : start + size] for start in range(0, len(missing), size)]
-        for sent in await asyncio.gather(*(self._send(requests, parcel) for parcel in parcels)):
-            found |= sent
+        size = self._dispatcher.texts_per_call(requests[missing[0]].model) if missing else 1
+        chunks = [missing[start : start + size] for start in range(0, len(missing), size)]
+        for answered in await asyncio.gather(*(self._send(requests, chunk) for chunk in chunks)):
+            found |= answered
         self._by_batch |= {key for key, entry in found.items() if entry.batch}
         return found
 
-    async def _send(self, requests: Mapping[str, Request], keys: Sequence[str]) -> dict[str, Entry]:
-        batch = self._caller.batch.covers(self._desk.stage)
-        return self._note(await self._caller.ask_all({key: requests[key] for key in keys}, batch=batch))
+    async def _send(self, requests: Mapping[str, Request], keys: Sequence[str]) -> dict[str, LedgerEntry]:
+        batch = self._dispatcher.batch.covers(self._builder.stage)
+        return self._count_live(
+            await self._dispatcher.ask_all({key: requests[key] for key in keys}, batch=batch)
+        )
 
     def _note_use(self, keys: Iterable[str], *, asked: bool) -> None:
         if self._unfinished is not None:
             self._unfinished.note(keys, asked=asked)
 
-    def _note(self, answers: Mapping[str, Sent]) -> dict[str, Entry]:
-        """Note what was live, and what it cost."""
-        for key, sent in answers.items():
-            if sent.live:
+    def _count_live(self, results: Mapping[str, CallResult]) -> dict[str, LedgerEntry]:
+        """Count live calls and their cost; return the entries."""
+        for key, result in results.items():
+            if result.live:
                 self._live.add(key)
-                self._paid += sent.cost
-        return {key: sent.entry for key, sent in answers.items()}
+                self._paid += result.cost
+        return {key: result.entry for key, result in results.items()}
 
-    def _keep(self, call: Call) -> None:
+    def _add_call(self, call: Call) -> None:
         known = self._calls.get(call.id)
         if known is None or (call.row, call.problem) < (known.row, known.problem):
             self._calls[call.id] = call

@@ -1,4 +1,4 @@
-"""The OpenAI protocol, both ways: requests become a body, its reply becomes what is recorded."""
+"""The OpenAI protocol: write requests as bodies, read replies into ledger entries."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 
 from tasks.models.ask import Request
 from tasks.models.embeddings import is_embedding, round_vector
-from tasks.models.entries import Entry, estimate_tokens
+from tasks.models.entries import LedgerEntry, estimate_tokens
 
 CHAT, EMBEDDINGS = "/chat/completions", "/embeddings"
 
 
-class Unusable(ValueError):
-    """A reply that does not hold what was asked for; it may have been paid for."""
+class UnusableReply(ValueError):
+    """A reply without the expected content; it may have been paid for."""
 
 
 @dataclass(frozen=True)
-class Reply:
+class ModelReply:
     """A chat completion's first choice, or one text's embedding (then in `extra`)."""
 
     text: str
@@ -32,7 +32,7 @@ class Reply:
 
 
 def build_post(requests: Sequence[Request], served_model: str | None = None) -> tuple[str, dict[str, Any]]:
-    """Give the path and the body that carry requests: one question, or any number of texts to embed."""
+    """Return path and body of a POST for requests: one question, or any number of texts to embed."""
     path, first = find_path(requests[0]), requests[0]
     if path == CHAT:
         return path, build_body(first, served_model)
@@ -41,12 +41,12 @@ def build_post(requests: Sequence[Request], served_model: str | None = None) -> 
 
 
 def find_path(request: Request) -> str:
-    """Name the path that a request is posted to."""
+    """Return the path that a request is posted to."""
     return EMBEDDINGS if is_embedding(request) else CHAT
 
 
-def read_replies(raw: bytes, requests: Sequence[Request]) -> list[Reply]:
-    """Read what came back, a reply a request in their order. Raises Unusable."""
+def read_replies(raw: bytes, requests: Sequence[Request]) -> list[ModelReply]:
+    """Read a response body, one reply per request in their order. Raises UnusableReplyReply."""
     if is_embedding(requests[0]):
         return parse_embeddings(raw, requests)
     return [parse_reply(raw, requests[0])]
@@ -67,26 +67,26 @@ def build_body(request: Request, served_model: str | None = None) -> dict[str, A
     return body
 
 
-def parse_reply(raw: bytes, request: Request) -> Reply:
-    """Read a reply. Raises Unusable where it is cut short, no JSON, or no chat completion."""
+def parse_reply(raw: bytes, request: Request) -> ModelReply:
+    """Read a reply. Raises UnusableReply where it is cut short, no JSON, or no chat completion."""
     try:
         body = json.loads(raw)
         choice = body["choices"][0]
         message = choice["message"]
         text = message.get("content") or ""
     except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-        raise Unusable(f"sent a reply that is no chat completion ({type(error).__name__})") from error
+        raise UnusableReply(f"sent a reply that is no chat completion ({type(error).__name__})") from error
     if not isinstance(text, str):
-        raise Unusable("sent a reply whose content is no text")
+        raise UnusableReply("sent a reply whose content is no text")
     # JSON may hold half a surrogate pair, which no UTF-8 file can.
     text = text.encode("utf-8", "replace").decode()
     extra = {"logprobs": choice["logprobs"]} if choice.get("logprobs") else {}
     prompt, completion, estimated = _count_tokens(body.get("usage"), request, text)
-    return Reply(text, str(choice.get("finish_reason") or "stop"), prompt, completion, estimated, extra)
+    return ModelReply(text, str(choice.get("finish_reason") or "stop"), prompt, completion, estimated, extra)
 
 
-def parse_embeddings(raw: bytes, requests: Sequence[Request]) -> list[Reply]:
-    """Read an embeddings reply. Raises Unusable where a text has no vector of numbers.
+def parse_embeddings(raw: bytes, requests: Sequence[Request]) -> list[ModelReply]:
+    """Read an embeddings reply. Raises UnusableReply where a text has no vector of numbers.
 
     Tokens are counted for the whole call: where it carried several texts, their shares are estimates.
     """
@@ -95,26 +95,26 @@ def parse_embeddings(raw: bytes, requests: Sequence[Request]) -> list[Reply]:
         rows = {row["index"]: round_vector(row["embedding"]) for row in body["data"]}
         vectors = [rows[number] for number in range(len(requests))]
     except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-        raise Unusable(
+        raise UnusableReply(
             f"sent a reply that is no list of {len(requests)} embeddings ({type(error).__name__})"
         ) from error
     shares, estimated = _share_tokens(body.get("usage"), requests)
     return [
-        Reply("", "stop", share, 0, estimated, {"embedding": vector})
+        ModelReply("", "stop", share, 0, estimated, {"embedding": vector})
         for share, vector in zip(shares, vectors, strict=True)
     ]
 
 
-def make_entry(key: str, reply: Reply) -> Entry:
-    """Make what is recorded of a reply."""
-    return Entry(
+def make_entry(key: str, reply: ModelReply) -> LedgerEntry:
+    """Make the ledger entry of a reply."""
+    return LedgerEntry(
         key, reply.text, reply.finish_reason, reply.prompt_tokens, reply.completion_tokens, reply.estimated,
         reply.extra,
     )  # fmt: skip
 
 
 def estimate_prompt(request: Request) -> int:
-    """Estimate a request's prompt tokens, its constraint included."""
+    """Estimate a request's prompt tokens, including a JSON schema."""
     parts = [message.get("content", "") for message in request.messages]
     if "json_schema" in request.constraint:
         parts.append(json.dumps(request.constraint["json_schema"]))

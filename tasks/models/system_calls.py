@@ -1,7 +1,7 @@
-"""Calls to systems under test, as requests: keyed, kept and replayed as a model's are.
+"""Calls to systems under test as requests: keyed, recorded and replayed like model calls.
 
-A call's one message has the role `call` and holds the request as JSON; the system's name stands for
-the model and its version for the checksum.
+A call's one message has the role `call` and contains the request as JSON; the system's name is in the
+place of the model and its version in that of the checksum.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from tasks.models.ask import CANONICAL, Request, Unparsed
-from tasks.models.entries import Entry
+from tasks.models.entries import LedgerEntry
 
 Value = TypeVar("Value")
 
@@ -20,7 +20,7 @@ FAILED = "failed"
 
 
 def make_system_call(name: str, version: str, request: Mapping[str, Any], *, epoch: str = "") -> Request:
-    """Make the request that puts something to a system. It has no sampling, so no decoding is keyed."""
+    """Make the request of a call to a system. It has no sampling, so no decoding is part of the key."""
     message = {"role": CALL, "content": CANONICAL.encode(dict(request))}
     return Request(name, (message,), epoch=epoch, identity=version)
 
@@ -30,8 +30,8 @@ def is_system_call(request: Request) -> bool:
     return request.messages[0]["role"] == CALL
 
 
-def read_system(entry: Entry, parse: Callable[[str], Value]) -> tuple[Value | None, str | None]:
-    """Read what a system gave: its value, or None and why it is none."""
+def read_system(entry: LedgerEntry, parse: Callable[[str], Value]) -> tuple[Value | None, str | None]:
+    """Parse a system's answer; return (value, None), or (None, reason) if it failed or does not parse."""
     if entry.finish_reason == FAILED:
         return None, entry.text
     try:

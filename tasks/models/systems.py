@@ -1,9 +1,9 @@
-"""Puts requests to systems under test: their queue, retries, a deadline, and what a failure means.
+"""Send requests to systems under test: rate limit, retries, deadline, and what a failure means.
 
-A system that gives a wrong reply, or none in time, has failed at that question: the call is recorded
-as failed, with the reason as its text. One that cannot be reached, does not let us in, or only says that
-it has too much to do, says nothing about itself: then the stage fails, and goes on from there when it is
-run again.
+A system that gives an unusable reply, or none in time, has failed at that question: the call is
+recorded as failed, with the reason as its text. A system that cannot be reached, refuses the key, or
+only answers that it is busy, has not shown anything about itself: the stage fails, and continues from
+there when it is run again.
 """
 
 from __future__ import annotations
@@ -15,134 +15,140 @@ from dataclasses import dataclass
 
 from tasks.errors import ModelFailed
 from tasks.models.ask import Request, Send
-from tasks.models.client import Keep, Sent
-from tasks.models.entries import Entry
+from tasks.models.client import CallResult, RecordEntries
+from tasks.models.entries import LedgerEntry
 from tasks.models.failures import Failure, choose_wait
-from tasks.models.rate_limiter import Gate
+from tasks.models.rate_limiter import RateLimiter
 from tasks.models.settings import SystemRun
 from tasks.models.system_calls import FAILED
-from tasks.models.transport import LiveDoor, SendFailed
+from tasks.models.transport import LiveTransport, SendFailed
 
 
-class SystemLine:
-    """One system with its queue."""
+class SystemConnection:
+    """One system: its settings, rate limiter and transport."""
 
     def __init__(self, name: str, settings: SystemRun) -> None:
         self.name, self.settings = name, settings
-        self.gate, self.door = Gate(name, settings), LiveDoor(name, settings)
+        self.limiter, self.transport = RateLimiter(name, settings), LiveTransport(name, settings)
 
 
 @dataclass
-class Visit:
-    """One call of `Systems.put`: what is to be sent, and what it has taken so far."""
+class SystemCall:
+    """The state of one `SystemClient.put`: what is to be sent, attempts and seconds used so far."""
 
-    line: SystemLine
+    connection: SystemConnection
     key: str
     send: Send
     admit: Callable[[str], bool]
-    keep: Keep
-    sendings: int = 0
+    record_entries: RecordEntries
+    attempts: int = 0
     used_s: float = 0.0
-    """The system's time and the waits between sendings."""
+    """Time spent by the system and waiting between attempts."""
 
     def may_go_on(self, failure: Failure, wait_s: float) -> bool:
-        """Tell whether it may be sent again after a wait."""
-        limit = self.line.settings
-        return failure.retry and self.sendings <= limit.retries and self.used_s + wait_s < limit.deadline_s
+        """Tell whether the request may be sent again after a wait."""
+        limit = self.connection.settings
+        return failure.retry and self.attempts <= limit.retries and self.used_s + wait_s < limit.deadline_s
 
-    async def record(self, text: str, finish_reason: str) -> Entry:
-        """Record what came of it. It has no tokens: what a system costs is its owner's to know."""
+    async def record(self, text: str, finish_reason: str) -> LedgerEntry:
+        """Record the outcome. It has no tokens: the cost of a system is not known here."""
         seconds = round(self.used_s, 3)
-        entry = Entry(
+        entry = LedgerEntry(
             self.key, text, finish_reason, 0, 0,
-            latency_s=seconds, attempts=self.sendings, at=time.time(),
+            latency_s=seconds, attempts=self.attempts, at=time.time(),
         )  # fmt: skip
-        await self.keep([entry])
+        await self.record_entries([entry])
         return entry
 
 
-class Systems:
-    """All systems of a run. Lives in one event loop, the models'."""
+class SystemClient:
+    """All systems of a run. Belongs to the event loop of the model layer."""
 
     def __init__(self, settings: Mapping[str, SystemRun]) -> None:
         self._settings = settings
-        self._lines: dict[str, SystemLine] = {}
+        self._connections: dict[str, SystemConnection] = {}
 
     async def put(
-        self, key: str, request: Request, send: Send, admit: Callable[[str], bool], keep: Keep
-    ) -> dict[str, Sent]:
-        """Put one request to its system until it is answered or has failed; nothing where not admitted.
+        self,
+        key: str,
+        request: Request,
+        send: Send,
+        admit: Callable[[str], bool],
+        record_entries: RecordEntries,
+    ) -> dict[str, CallResult]:
+        """Send one request to its system until it is answered or has failed; {} if it is not admitted.
 
-        Raises ModelFailed where the system cannot be reached, BadInput where it is not set up.
+        Raises ModelFailed if the system cannot be reached, BadInput if it is not set up.
         """
-        visit = Visit(self.line(request.model), key, send, admit, keep)
+        call = SystemCall(self.connect(request.model), key, send, admit, record_entries)
         while True:
-            result = await self._try(visit)
+            result = await self._try(call)
             if result is None:
                 return {}
-            if isinstance(result, Entry):
-                return {key: Sent(result, live=True)}
-            wait_s = choose_wait(visit.sendings, result)
-            if not visit.may_go_on(result, wait_s):
-                return {key: Sent(await self._give_up(visit, result), live=True)}
+            if isinstance(result, LedgerEntry):
+                return {key: CallResult(result, live=True)}
+            wait_s = choose_wait(call.attempts, result)
+            if not call.may_go_on(result, wait_s):
+                return {key: CallResult(await self._give_up(call, result), live=True)}
             await asyncio.sleep(wait_s)
-            visit.used_s += wait_s
+            call.used_s += wait_s
 
     async def close(self) -> None:
         """Close all connections."""
-        for line in self._lines.values():
-            await line.door.close()
+        for connection in self._connections.values():
+            await connection.transport.close()
 
-    def list_troubles(self) -> list[str]:
-        """Say which systems give nothing but failures."""
-        return [each for line in list(self._lines.values()) if (each := line.gate.trouble)]
+    def list_failing(self) -> list[str]:
+        """Describe the systems whose last calls all failed, a line each."""
+        reports = [connection.limiter.failure_report for connection in list(self._connections.values())]
+        return [report for report in reports if report]
 
-    def line(self, name: str) -> SystemLine:
-        """Give a system's queue and door; one that `run.systems` does not name has the defaults."""
-        if name not in self._lines:
-            self._lines[name] = SystemLine(name, self._settings.get(name, SystemRun()))
-        return self._lines[name]
+    def connect(self, name: str) -> SystemConnection:
+        """Return the connection to a system; one without an entry in `run.systems` has the defaults."""
+        if name not in self._connections:
+            self._connections[name] = SystemConnection(name, self._settings.get(name, SystemRun()))
+        return self._connections[name]
 
-    async def _try(self, visit: Visit) -> Entry | Failure | None:
-        """Send once, in turn; None where it is not to be sent any more."""
-        line = visit.line
-        # Else every question would be tried once, at an ever longer interval, before one is given up.
-        ticket = await line.gate.enter(0, again=visit.sendings > 0)
+    async def _try(self, call: SystemCall) -> LedgerEntry | Failure | None:
+        """Make one attempt, once the rate limiter allows it; None if the call is no longer admitted."""
+        connection = call.connection
+        # Retries go first: else every question would be tried once before any is given up.
+        permit = await connection.limiter.acquire(0, again=call.attempts > 0)
         try:
-            came = await self._send(visit) if visit.admit(visit.key) else None
+            reply = await self._send(call) if call.admit(call.key) else None
         except BaseException:
-            line.gate.leave_unsent(ticket)
+            connection.limiter.release_unsent(permit)
             raise
-        if came is None:
-            line.gate.leave_unsent(ticket)
+        if reply is None:
+            connection.limiter.release_unsent(permit)
             return None
-        if isinstance(came, Failure):
-            line.gate.leave_failed(ticket, came, came.wait_s or 0.0)
-            return came
+        if isinstance(reply, Failure):
+            connection.limiter.release_failed(permit, reply, reply.wait_s or 0.0)
+            return reply
         try:
-            # Its place is given away once it is on disk: a kill then loses no more than was in flight.
-            return await visit.record(line.door.scrub(came), "stop")
+            # The permit is released once the reply is on disk: a kill then loses only calls in flight.
+            return await call.record(connection.transport.scrub(reply), "stop")
         finally:
-            line.gate.leave_answered(ticket, 0)
+            connection.limiter.release_answered(permit, 0)
 
-    async def _send(self, visit: Visit) -> str | Failure:
-        # The queue is not the system's time: the clock starts behind it.
-        started, limit = time.monotonic(), visit.line.settings
-        visit.sendings += 1
+    async def _send(self, call: SystemCall) -> str | Failure:
+        # Time in the queue does not count against the deadline.
+        started, limit = time.monotonic(), call.connection.settings
+        call.attempts += 1
         try:
-            async with asyncio.timeout(min(limit.timeout_s, limit.deadline_s - visit.used_s)):
-                return await visit.send(visit.line.door)
+            async with asyncio.timeout(min(limit.timeout_s, limit.deadline_s - call.used_s)):
+                return await call.send(call.connection.transport)
         except SendFailed as error:
             return error.failure
         except TimeoutError:
             return Failure("gave no reply in time", retry=True, paid=True)
         finally:
-            visit.used_s += time.monotonic() - started
+            call.used_s += time.monotonic() - started
 
-    async def _give_up(self, visit: Visit, failure: Failure) -> Entry:
-        problem = visit.line.door.scrub(failure.problem)
+    async def _give_up(self, call: SystemCall, failure: Failure) -> LedgerEntry:
+        problem = call.connection.transport.scrub(failure.problem)
         if not failure.paid:
             raise ModelFailed(
-                f"{visit.line.name}: no answer after {visit.sendings} tries; the system {problem}"
+                f"{call.connection.name}: no answer after {call.attempts} tries; the system {problem}"
             )
-        return await visit.record(f"the system {problem}", FAILED)
+        return await call.record(f"the system {problem}", FAILED)

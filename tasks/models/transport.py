@@ -1,4 +1,4 @@
-"""The way to one system under test: HTTP with its key and caps, or a function of the user's own."""
+"""Transports to systems under test: HTTP with key and size limits, or a Python function of the user's."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from tasks.models.failures import NEVER_CONNECTED, RETRIED, THROTTLED, Failure, 
 from tasks.models.settings import SystemRun, read_secret
 
 BLOCK = 1 << 16
-MOST_REDIRECTS = 3
+MAX_REDIRECTS = 3
 KEEPS_THE_BODY = frozenset({307, 308})
 NO_KEY = 401
-SAID = 300
-"""Characters of what a failing system said that are kept."""
+MAX_ERROR_CHARACTERS = 300
+"""How much of an error reply is kept."""
 
 
 class SendFailed(Exception):
-    """One sending failed; `failure` tells how."""
+    """One attempt failed; `failure` says how."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.problem)
         self.failure = failure
 
 
-class LiveDoor:
-    """A `Door` (tasks.models.ask) that really opens. Lives in one event loop."""
+class LiveTransport:
+    """The `Transport` (tasks.models.ask) that really connects. Belongs to one event loop."""
 
     def __init__(self, name: str, settings: SystemRun) -> None:
         self._place = f"params.yaml: run.systems.{name}"
@@ -44,11 +44,11 @@ class LiveDoor:
         self._session: aiohttp.ClientSession | None = None
 
     async def post(self, path: str, body: Mapping[str, Any]) -> str:
-        """Post JSON and read the reply's text. Redirects stay on the host. Raises SendFailed."""
+        """Post JSON and read the reply's text; redirects only on the same host. Raises SendFailed."""
         if self._settings.url is None:
             raise BadInput(f"{self._place}.url", "is missing", hint="the system is asked over HTTP")
         url = first = self._settings.url + path
-        for _ in range(MOST_REDIRECTS + 1):
+        for _ in range(MAX_REDIRECTS + 1):
             try:
                 reply = await self._exchange(url, body)
             except (aiohttp.ClientError, OSError) as error:
@@ -58,12 +58,12 @@ class LiveDoor:
             url = urljoin(url, reply.location)
             if _origin(url) != _origin(first):
                 raise SendFailed(_refuse(f"answered {reply.status}: a redirect to another host"))
-        raise SendFailed(_refuse(f"redirected more than {MOST_REDIRECTS} times"))
+        raise SendFailed(_refuse(f"redirected more than {MAX_REDIRECTS} times"))
 
     async def call(self, function: str, **arguments: object) -> str:
-        """Call a function in a thread of its own, or await it; what it raises is its failure.
+        """Await an async function, or call another one in a thread of its own.
 
-        Raises SendFailed, and BadInput where there is no such function.
+        Raises SendFailed for what the function raises, BadInput if there is no such function.
         """
         found = find_function(self._place, function)
         try:
@@ -79,7 +79,7 @@ class LiveDoor:
             raise SendFailed(_refuse(f"raised {said}")) from error
 
     def scrub(self, text: str) -> str:
-        """Take the key out of a text that the system may have echoed it in."""
+        """Remove the API key from a text in which the system may have echoed it."""
         return text.replace(self._secret, "***") if self._secret else text
 
     async def close(self) -> None:
@@ -96,20 +96,22 @@ class LiveDoor:
         async with self._open().post(url, json=body, headers=headers, allow_redirects=False) as reply:
             if reply.status in KEEPS_THE_BODY and "Location" in reply.headers:
                 return _Redirect(reply.status, reply.headers["Location"])
-            text = await self._read(reply, SAID if reply.status >= 300 else self._settings.max_bytes)
+            text = await self._read(
+                reply, MAX_ERROR_CHARACTERS if reply.status >= 300 else self._settings.max_bytes
+            )
             if 200 <= reply.status < 300:
                 if text is None:
                     raise SendFailed(_refuse(f"sent more than {self._settings.max_bytes} bytes"))
                 return text
             raise SendFailed(_judge_status(reply, text or ""))
 
-    async def _read(self, reply: aiohttp.ClientResponse, most: int) -> str | None:
-        """Read a reply's text; None where it is larger than `most` bytes of an answer."""
+    async def _read(self, reply: aiohttp.ClientResponse, max_bytes: int) -> str | None:
+        """Read a reply's text, at most `max_bytes`; None if a successful reply is larger."""
         parts, size = [], 0
         async for part in reply.content.iter_chunked(BLOCK):
             parts.append(part)
             size += len(part)
-            if size > most:
+            if size > max_bytes:
                 if reply.status < 300:
                     return None
                 break
@@ -117,10 +119,10 @@ class LiveDoor:
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
-            # A proxy of the environment is for the world outside, not for this machine's own ports.
-            outside = not is_loopback(self._settings.url or "")
+            # A proxy named in the environment is not meant for loopback ports.
+            is_remote = not is_loopback(self._settings.url or "")
             timeout = aiohttp.ClientTimeout(total=self._settings.timeout_s + 5)
-            self._session = aiohttp.ClientSession(timeout=timeout, trust_env=outside)
+            self._session = aiohttp.ClientSession(timeout=timeout, trust_env=is_remote)
         return self._session
 
 
@@ -130,7 +132,7 @@ class _Redirect:
 
 
 def find_function(place: str, function: str) -> Callable[..., Any]:
-    """Import `package.module:name`. Raises BadInput where there is no such function."""
+    """Import `package.module:name`. Raises BadInput if there is no such function."""
     module, _, name = function.partition(":")
     try:
         found = getattr(importlib.import_module(module), name, None)
@@ -143,7 +145,7 @@ def find_function(place: str, function: str) -> Callable[..., Any]:
 
 
 async def run_in_thread(function: Callable[[], Any]) -> Any:
-    """Run a function in a daemon thread: one that hangs must not keep the process from ending."""
+    """Run a function in a daemon thread, so that one that hangs does not keep the process from ending."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[Any] = loop.create_future()
 
@@ -158,7 +160,7 @@ async def run_in_thread(function: Callable[[], Any]) -> Any:
     def work() -> None:
         try:
             result, error = function(), None
-        except Exception as raised:  # noqa: BLE001 - handed on to who waits
+        except Exception as raised:  # noqa: BLE001 - raised again where the result is awaited
             result, error = None, raised
         loop.call_soon_threadsafe(settle, result, error)
 
@@ -172,7 +174,7 @@ def _origin(url: str) -> tuple[str, str | None, int | None]:
 
 
 def _refuse(problem: str) -> Failure:
-    return Failure(problem[:SAID], retry=False, paid=True, kind="refused")
+    return Failure(problem[:MAX_ERROR_CHARACTERS], retry=False, paid=True, kind="refused")
 
 
 def _judge_connection(error: BaseException) -> Failure:
@@ -184,7 +186,7 @@ def _judge_connection(error: BaseException) -> Failure:
 
 
 def _judge_status(reply: aiohttp.ClientResponse, text: str) -> Failure:
-    said = " ".join(text[:SAID].split())
+    said = " ".join(text[:MAX_ERROR_CHARACTERS].split())
     problem = f"answered {reply.status}" + (f": {said}" if said else "")
     wait_s = read_retry_after(reply.headers)
     if reply.status == THROTTLED:
@@ -192,6 +194,6 @@ def _judge_status(reply: aiohttp.ClientResponse, text: str) -> Failure:
     if reply.status in RETRIED or reply.status >= 500:
         return Failure(problem, retry=True, paid=True, wait_s=wait_s, kind="broken")
     if reply.status == NO_KEY:
-        # Whoever is not let in has learnt nothing of the system.
+        # A refused key says nothing about the quality of the system.
         return Failure(f"{problem}; is its key_env right?", retry=False, paid=False, kind="refused")
     return _refuse(problem)

@@ -1,4 +1,4 @@
-"""Asks recorded calls again, past the ledger, and compares the texts."""
+"""Ask recorded calls again, bypassing the ledger, and compare the texts."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from pathlib import Path
 from tasks.artifacts.parquet import read_rows
 from tasks.errors import BadInput
 from tasks.models.calls import Call
-from tasks.models.client import Client
+from tasks.models.client import ModelClient
 from tasks.models.system_calls import is_system_call
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """One call asked again."""
+class RepeatedCall:
+    """A recorded call and the text of asking it again."""
 
     call: Call
     text: str
 
     @property
     def same(self) -> bool:
-        """Whether the text is the recorded one, to the byte."""
+        """Whether the text equals the recorded one, to the byte."""
         return self.text == self.call.text
 
 
@@ -41,12 +41,12 @@ def find_calls(folder: Path, flow: str = "") -> list[Call]:
 
 
 def find_model_calls(folder: Path, flow: str = "") -> list[Call]:
-    """Read those that a model answered: a system under test is asked anew by an evaluation alone."""
+    """Read the calls that a model answered, without calls to systems under test."""
     return [call for call in find_calls(folder, flow) if not is_system_call(call.to_request())]
 
 
 def draw_sample(calls: Sequence[Call], size: int | None, seed: int) -> list[Call]:
-    """Draw calls by seed; all of them where `size` is None or more than there are. Sorted by key."""
+    """Draw calls by seed, sorted by key; all of them if `size` is None or not smaller than their number."""
     if size is None or size >= len(calls):
         return list(calls)
     dice = random.Random(seed)  # noqa: S311 - the same sample for the same seed
@@ -54,20 +54,20 @@ def draw_sample(calls: Sequence[Call], size: int | None, seed: int) -> list[Call
 
 
 async def ask_again(
-    calls: Iterable[Call], client: Client, tell: Callable[[Comparison], None] = lambda _: None
-) -> list[Comparison]:
-    """Ask every call again; in the order given, as fast as the endpoints' queues allow.
+    calls: Iterable[Call], client: ModelClient, tell: Callable[[RepeatedCall], None] = lambda _: None
+) -> list[RepeatedCall]:
+    """Ask every call again, in the order given, as fast as the rate limits allow.
 
-    Raises BadInput where a call's columns do not give its key, and what `Client.send` raises.
+    Raises BadInput if a call's columns do not give its key, and what `ModelClient.send` raises.
     """
 
-    async def compare(call: Call) -> Comparison:
+    async def compare(call: Call) -> RepeatedCall:
         request = call.to_request()
         if request.key() != call.id:
             raise BadInput(f"call {call.id[:12]}", "was recorded with other columns than its artifact holds")
-        comparison = Comparison(call, (await client.send({call.id: request}))[call.id].entry.text)
-        tell(comparison)
-        return comparison
+        repeated = RepeatedCall(call, (await client.send({call.id: request}))[call.id].entry.text)
+        tell(repeated)
+        return repeated
 
     try:
         return list(await asyncio.gather(*(compare(call) for call in calls)))

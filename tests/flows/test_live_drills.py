@@ -61,7 +61,7 @@ def ask(sample: Sample, *words: str) -> subprocess.CompletedProcess[str]:
 def count_tokens(sample: Sample) -> int:
     with Ledger(sample.root / ".benchloom/drill.sqlite") as ledger:
         stats = ledger.stats()
-        assert ledger.list_doubts() == []
+        assert ledger.list_possibly_paid() == []
     return stats.prompt_tokens + stats.completion_tokens
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from aiohttp import web
 
 from tasks.models.ask import Request
-from tasks.models.entries import Entry
+from tasks.models.entries import LedgerEntry
 from tasks.models.ledger import Ledger
 from tasks.models.ledger_server import LedgerServer
 from tasks.models.settings import Endpoint
@@ -22,8 +22,8 @@ def make_request(number: int = 0, **more: object) -> Request:
     return Request(MODEL, ({"role": "user", "content": f"question {number}"},), decoding, **more)
 
 
-def make_entry(request: Request, text: str = "an answer", **more: object) -> Entry:
-    return Entry(request.key(), text, "stop", 7, 3, **more)
+def make_entry(request: Request, text: str = "an answer", **more: object) -> LedgerEntry:
+    return LedgerEntry(request.key(), text, "stop", 7, 3, **more)
 
 
 def make_endpoint(url: str, **more: object) -> Endpoint:

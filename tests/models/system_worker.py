@@ -6,13 +6,13 @@ import sys
 from pathlib import Path
 
 from tasks.models.budget import Budget
-from tasks.models.client import Client
-from tasks.models.dispatcher import Caller
+from tasks.models.client import ModelClient
+from tasks.models.dispatcher import Dispatcher
 from tasks.models.ledger import Ledger
-from tasks.models.recorded_model import StageAsk
-from tasks.models.request_builder import Desk
+from tasks.models.recorded_model import RecordedModel
+from tasks.models.request_builder import RequestBuilder
 from tasks.models.settings import SystemRun
-from tasks.models.systems import Systems
+from tasks.models.systems import SystemClient
 
 IN_FLIGHT = 8
 
@@ -21,7 +21,12 @@ async def ask_all(ask, calls):
     async def one(number):
         body = {"q": number}
         answer = await ask.system(
-            "drilled", "1", body, send=lambda door: door.post("/ask", body), row=str(number), parse=json.loads
+            "drilled",
+            "1",
+            body,
+            send=lambda transport: transport.post("/ask", body),
+            row=str(number),
+            parse=json.loads,
         )
         return [answer.value, answer.problem]
 
@@ -34,8 +39,10 @@ def main():
         url=url, in_flight=IN_FLIGHT, timeout_s=10, deadline_s=600, retries=20, breaker=1_000
     )
     budget = Budget()
-    with Caller(Ledger(ledger), Client({}, budget), budget, systems=Systems({"drilled": settings})) as caller:
-        ask = StageAsk(Desk("drill.ask", out.parent, {}, epoch="night"), caller)
+    with Dispatcher(
+        Ledger(ledger), ModelClient({}, budget), budget, systems=SystemClient({"drilled": settings})
+    ) as dispatcher:
+        ask = RecordedModel(RequestBuilder("drill.ask", out.parent, {}, epoch="night"), dispatcher)
         answers = asyncio.run(ask_all(ask, calls))
         out.write_text(json.dumps([answers, [call.id for call in ask.call_rows()]]))
 

@@ -6,11 +6,11 @@ import pytest
 from tasks.errors import BadInput, BudgetSpent, ModelFailed
 from tasks.models.ask import Role
 from tasks.models.budget import Budget
-from tasks.models.client import Client
-from tasks.models.dispatcher import Caller
+from tasks.models.client import ModelClient
+from tasks.models.dispatcher import Dispatcher
 from tasks.models.embeddings import make_embedding
 from tasks.models.ledger import Ledger, OpenBatch
-from tasks.models.settings import BatchMode, Endpoint, Limits, Price
+from tasks.models.settings import BatchMode, BudgetLimits, Endpoint, Price
 from tests.models.scenes import MODEL, LedgerServer, make_endpoint, make_entry, make_request, record, serving
 
 MODE = BatchMode(stages=("*",), gather_s=0.05, poll_s=0.05)
@@ -19,18 +19,20 @@ ROLE = Role(model=MODEL)
 PRICE = {MODEL: Price(input_usd_per_million=1.0, output_usd_per_million=1.0)}
 
 
-def open_caller(url, ledger, budget=None, mode=MODE, **settings):
+def open_dispatcher(url, ledger, budget=None, mode=MODE, **settings):
     budget = budget or Budget()
-    client = Client(
-        {MODEL: make_endpoint(url, **{**PATIENT, **settings})}, budget, book_doubt=ledger.book_doubt
+    client = ModelClient(
+        {MODEL: make_endpoint(url, **{**PATIENT, **settings})},
+        budget,
+        record_possibly_paid=ledger.record_possibly_paid,
     )
-    return Caller(ledger, client, budget, mode)
+    return Dispatcher(ledger, client, budget, mode)
 
 
-def ask(caller, requests):
+def ask(dispatcher, requests):
     async def run():
-        asked = (caller.ask_all({request.key(): request}, batch=True) for request in requests)
-        return [sent for parcel in await asyncio.gather(*asked) for sent in parcel.values()]
+        asked = (dispatcher.ask_all({request.key(): request}, batch=True) for request in requests)
+        return [sent for result in await asyncio.gather(*asked) for sent in result.values()]
 
     return asyncio.run(run())
 
@@ -46,8 +48,8 @@ def scene(tmp_path):
 def test_calls_go_out_in_one_file_and_come_back_into_the_ledger(scene):
     requests, server, ledger = scene
     budget = Budget(prices=PRICE)
-    with serving(server.application()) as url, open_caller(url, ledger, budget) as caller:
-        sent = ask(caller, requests)
+    with serving(server.application()) as url, open_dispatcher(url, ledger, budget) as dispatcher:
+        sent = ask(dispatcher, requests)
     assert [each.entry.text for each in sent] == [f"answer to question {number}" for number in range(40)]
     assert len(server.batches.batches) == 1
     assert server.counts.requests == 0  # none by the way of single calls
@@ -61,8 +63,8 @@ def test_calls_go_out_in_one_file_and_come_back_into_the_ledger(scene):
 def test_a_batch_holds_no_more_than_it_may(scene):
     requests, server, ledger = scene
     mode = MODE.model_copy(update={"calls": 15})
-    with serving(server.application()) as url, open_caller(url, ledger, mode=mode) as caller:
-        ask(caller, requests)
+    with serving(server.application()) as url, open_dispatcher(url, ledger, mode=mode) as dispatcher:
+        ask(dispatcher, requests)
     sizes = [len(server.batches.files[batch.input].splitlines()) for batch in server.batches.batches.values()]
     assert sizes == [15, 15, 10]
 
@@ -70,8 +72,8 @@ def test_a_batch_holds_no_more_than_it_may(scene):
 def test_lines_that_fail_go_into_the_next_batch(scene):
     requests, server, ledger = scene
     server._faults = 0.5
-    with serving(server.application()) as url, open_caller(url, ledger) as caller:
-        sent = ask(caller, requests)
+    with serving(server.application()) as url, open_dispatcher(url, ledger) as dispatcher:
+        sent = ask(dispatcher, requests)
     assert len({each.entry.key for each in sent}) == 40
     failed = sum(server.counts.faults.values())
     assert failed > 5
@@ -84,19 +86,19 @@ def test_what_was_open_when_a_run_ended_is_collected_by_the_next_and_paid_once(s
     requests, server, ledger = scene
     server.batches.takes_s = 1.0
 
-    async def leave(caller):
-        task = asyncio.create_task(caller.ask_all({requests[0].key(): requests[0]}, batch=True))
+    async def leave(dispatcher):
+        task = asyncio.create_task(dispatcher.ask_all({requests[0].key(): requests[0]}, batch=True))
         while not any(batch.id for batch in ledger.list_batches()):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
         task.cancel()
 
     with serving(server.application()) as url:
-        with open_caller(url, ledger) as caller:
-            asyncio.run(leave(caller))
+        with open_dispatcher(url, ledger) as dispatcher:
+            asyncio.run(leave(dispatcher))
         (left,) = ledger.list_batches()
         assert left.keys == (requests[0].key(),)
-        with open_caller(url, ledger) as caller:
-            sent = ask(caller, requests[:2])
+        with open_dispatcher(url, ledger) as dispatcher:
+            sent = ask(dispatcher, requests[:2])
     assert [each.live for each in sent] == [True, True]
     assert (len(server.batches.batches), server.counts.paid_twice) == (2, 0)
     assert ledger.list_batches() == []
@@ -105,16 +107,16 @@ def test_what_was_open_when_a_run_ended_is_collected_by_the_next_and_paid_once(s
 def test_a_batch_whose_id_was_lost_is_found_by_its_token(scene):
     requests, server, ledger = scene
     with serving(server.application()) as url:
-        with open_caller(url, ledger) as caller:
-            ask(caller, requests[:3])
+        with open_dispatcher(url, ledger) as dispatcher:
+            ask(dispatcher, requests[:3])
         (batch,) = server.batches.batches.values()
         token = batch.metadata["benchloom"]
         # As a process leaves it that is killed between the creation and its reply.
         ledger.prune(1e12)
         keys = tuple(request.key() for request in requests[:3])
         asyncio.run(ledger.book_batch(OpenBatch(token, MODEL, "", keys, batch.created)))
-        with open_caller(url, ledger) as caller:
-            ask(caller, requests[:3])
+        with open_dispatcher(url, ledger) as dispatcher:
+            ask(dispatcher, requests[:3])
     assert len(server.batches.batches) == 1
     assert ledger.stats().live_calls == 3
 
@@ -122,8 +124,8 @@ def test_a_batch_whose_id_was_lost_is_found_by_its_token(scene):
 def test_a_batch_that_was_never_created_is_submitted_anew(scene):
     requests, server, ledger = scene
     asyncio.run(ledger.book_batch(OpenBatch("ab" * 16, MODEL, "", (requests[0].key(),), 0.0)))
-    with serving(server.application()) as url, open_caller(url, ledger) as caller:
-        ask(caller, requests[:1])
+    with serving(server.application()) as url, open_dispatcher(url, ledger) as dispatcher:
+        ask(dispatcher, requests[:1])
     assert len(server.batches.batches) == 1
     assert ledger.list_batches() == []
 
@@ -132,8 +134,8 @@ def test_texts_are_embedded_by_batch(tmp_path, scene):
     _, server, ledger = scene
     texts = [make_embedding(f"text {number}", ROLE) for number in range(3)]
     server._ledger.put_many(make_entry(each, "", extra={"embedding": [0.5, 0.25]}) for each in texts)
-    with serving(server.application()) as url, open_caller(url, ledger) as caller:
-        sent = ask(caller, texts)
+    with serving(server.application()) as url, open_dispatcher(url, ledger) as dispatcher:
+        sent = ask(dispatcher, texts)
     assert [each.entry.extra["embedding"] for each in sent] == [[0.5, 0.25]] * 3
     assert {batch.endpoint for batch in server.batches.batches.values()} == {"/v1/embeddings"}
 
@@ -142,31 +144,34 @@ def test_a_call_that_is_refused_is_one_clear_line(tmp_path, scene):
     _, server, ledger = scene
     with (
         serving(server.application()) as url,
-        open_caller(url, ledger) as caller,
+        open_dispatcher(url, ledger) as dispatcher,
         pytest.raises(ModelFailed, match="tester: by batch, the endpoint answered 404: no ledger holds"),
     ):
-        ask(caller, [make_request(99)])
+        ask(dispatcher, [make_request(99)])
 
 
 def test_the_budget_holds_for_batches(scene):
     requests, server, ledger = scene
     # Each may need 6 + 16 tokens and uses 10: four at a time, then fewer.
-    budget = Budget(Limits(tokens=100))
+    budget = Budget(BudgetLimits(tokens=100))
     with (
         serving(server.application()) as url,
-        open_caller(url, ledger, budget) as caller,
+        open_dispatcher(url, ledger, budget) as dispatcher,
         pytest.raises(BudgetSpent),
     ):
-        ask(caller, requests)
+        ask(dispatcher, requests)
     assert 0 < budget.spent.tokens <= 100
     assert ledger.stats().live_calls == budget.spent.tokens / 10
 
 
 def test_an_embedded_model_has_no_batches(scene):
     requests, _, ledger = scene
-    client = Client({MODEL: Endpoint(kind="embedded")}, Budget())
-    with Caller(ledger, client, batch=MODE) as caller, pytest.raises(BadInput, match="has no Batch API"):
-        ask(caller, requests[:1])
+    client = ModelClient({MODEL: Endpoint(kind="embedded")}, Budget())
+    with (
+        Dispatcher(ledger, client, batch=MODE) as dispatcher,
+        pytest.raises(BadInput, match="has no Batch API"),
+    ):
+        ask(dispatcher, requests[:1])
 
 
 def test_stages_are_named_by_pattern():
@@ -177,8 +182,11 @@ def test_stages_are_named_by_pattern():
 
 def test_a_line_is_what_a_single_call_would_post(scene):
     requests, server, ledger = scene
-    with serving(server.application()) as url, open_caller(url, ledger, served_model="theirs") as caller:
-        ask(caller, requests[:1])
+    with (
+        serving(server.application()) as url,
+        open_dispatcher(url, ledger, served_model="theirs") as dispatcher,
+    ):
+        ask(dispatcher, requests[:1])
     (batch,) = server.batches.batches.values()
     line = json.loads(server.batches.files[batch.input])
     assert line["custom_id"] == requests[0].key()

@@ -7,7 +7,7 @@ import pytest
 from tasks.errors import BadInput, BudgetSpent
 from tasks.models.budget import Budget
 from tasks.models.entries import estimate_tokens
-from tasks.models.settings import Limits, Price
+from tasks.models.settings import BudgetLimits, Price
 
 PRICES = {"m": Price(input_usd_per_million=1.0, output_usd_per_million=2.0)}
 
@@ -18,7 +18,7 @@ def test_a_call_costs_its_tokens_times_the_price():
 
 
 def test_what_would_pass_the_limit_is_refused_by_name():
-    budget = Budget(Limits(tokens=100))
+    budget = Budget(BudgetLimits(tokens=100))
     with pytest.raises(
         BudgetSpent, match=r"0 tokens spent.*may need 101.*limit is 100 tokens.*run\.budget\.tokens"
     ):
@@ -34,7 +34,7 @@ def test_a_prompt_in_another_script_is_not_taken_for_a_short_one():
 
 def test_settling_gives_back_what_was_not_used():
     async def spend():
-        budget = Budget(Limits(tokens=100))
+        budget = Budget(BudgetLimits(tokens=100))
         for _ in range(9):  # each reserves 90 and uses 10
             budget.settle(await budget.reserve("m", 10, 10 if budget.spent.tokens > 60 else 20), 5, 5)
         return budget
@@ -44,7 +44,7 @@ def test_settling_gives_back_what_was_not_used():
 
 def test_a_call_waits_for_those_in_flight_rather_than_give_up():
     async def play():
-        budget = Budget(Limits(tokens=100))
+        budget = Budget(BudgetLimits(tokens=100))
         first = await budget.reserve("m", 40, 40)
         second = asyncio.create_task(budget.reserve("m", 40, 40))
         await asyncio.sleep(0.01)
@@ -57,7 +57,7 @@ def test_a_call_waits_for_those_in_flight_rather_than_give_up():
 
 def test_a_waiting_call_is_refused_once_the_money_is_really_gone():
     async def play():
-        budget = Budget(Limits(tokens=100))
+        budget = Budget(BudgetLimits(tokens=100))
         first = await budget.reserve("m", 40, 40)
         second = asyncio.create_task(budget.reserve("m", 40, 40))
         await asyncio.sleep(0.01)
@@ -71,7 +71,7 @@ def test_a_waiting_call_is_refused_once_the_money_is_really_gone():
 def test_a_lost_reply_counts_as_spent_and_a_refused_one_does_not():
     async def play():
         budget = Budget(prices=PRICES)
-        budget.book_doubt(await budget.reserve("m", 10, 10))
+        budget.record_possibly_paid(await budget.reserve("m", 10, 10))
         budget.release(await budget.reserve("m", 10, 10))
         return budget
 
@@ -81,11 +81,11 @@ def test_a_lost_reply_counts_as_spent_and_a_refused_one_does_not():
 
 def test_dollars_need_a_price():
     with pytest.raises(BadInput, match=r"run\.prices\.other: is missing"):
-        asyncio.run(Budget(Limits(usd=1.0), PRICES).reserve("other", 1, 1))
+        asyncio.run(Budget(BudgetLimits(usd=1.0), PRICES).reserve("other", 1, 1))
 
 
 def test_spent_plus_reserved_never_passes_the_limit_in_threads():
-    budget, worst = Budget(Limits(usd=0.01), PRICES), []
+    budget, worst = Budget(BudgetLimits(usd=0.01), PRICES), []
 
     def spend(seed):
         dice = random.Random(seed)

@@ -7,9 +7,9 @@ from aiohttp import web
 
 from tasks.errors import BadInput, BudgetSpent, ModelFailed
 from tasks.models.budget import Budget
-from tasks.models.client import Client
+from tasks.models.client import ModelClient
 from tasks.models.ledger_server import FAULTS
-from tasks.models.settings import Endpoint, Limits
+from tasks.models.settings import BudgetLimits, Endpoint
 from tests.models.scenes import (
     MODEL,
     LedgerServer,
@@ -22,17 +22,19 @@ from tests.models.scenes import (
 )
 
 
-def send(url, *requests, budget=None, admit=lambda key: True, doubts=None, **settings):
+def send(url, *requests, budget=None, admit=lambda key: True, possibly_paid=None, **settings):
     """Send requests at once through a client of their own."""
 
     async def run():
-        book = doubts.append if doubts is not None else lambda _: None
-        client = Client({MODEL: make_endpoint(url, **settings)}, budget or Budget(), book_doubt=book)
+        book = possibly_paid.append if possibly_paid is not None else lambda _: None
+        client = ModelClient(
+            {MODEL: make_endpoint(url, **settings)}, budget or Budget(), record_possibly_paid=book
+        )
         try:
-            parcels = await asyncio.gather(
+            results = await asyncio.gather(
                 *(client.send({request.key(): request}, admit) for request in requests)
             )
-            return [sent for parcel in parcels for sent in parcel.values()]
+            return [sent for result in results for sent in result.values()]
         finally:
             await client.close()
 
@@ -85,19 +87,25 @@ def test_constraints_travel_in_the_protocols_own_fields():
 
 def test_every_kind_of_fault_is_overcome_and_booked(tmp_path):
     requests = [make_request(number) for number in range(60)]
-    doubts, budget = [], Budget()
+    possibly_paid, budget = [], Budget()
     with record(tmp_path / "l.sqlite", requests) as ledger:
         server = LedgerServer(ledger, faults=1.0, seed=3)
         with serving(server.application()) as url:
             sent = send(
-                url, *requests, doubts=doubts, budget=budget, timeout_s=8.0, in_flight=60, breaker=100
+                url,
+                *requests,
+                possibly_paid=possibly_paid,
+                budget=budget,
+                timeout_s=8.0,
+                in_flight=60,
+                breaker=100,
             )
     assert [each.entry.text for each in sent] == [f"answer to question {number}" for number in range(60)]
     assert {each.entry.attempts for each in sent} == {2}
     assert set(server.counts.faults) == set(FAULTS)
     assert (server.counts.requests, server.counts.paid_twice) == (120, 0)
     lost = sum(server.counts.faults[kind] for kind in ("drop", "cut", "notjson", "hang"))
-    assert len(doubts) == lost
+    assert len(possibly_paid) == lost
     assert budget.reserved.tokens == 0
 
 
@@ -174,10 +182,10 @@ def test_the_budget_is_never_passed_and_what_fits_is_answered():
     async def answer(request):
         return say("ok", prompt_tokens=10, completion_tokens=10)
 
-    budget = Budget(Limits(tokens=100))
+    budget = Budget(BudgetLimits(tokens=100))
 
     async def run(url):
-        client = Client({MODEL: make_endpoint(url)}, budget)
+        client = ModelClient({MODEL: make_endpoint(url)}, budget)
         results = await asyncio.gather(
             *(client.send({str(n): make_request(n)}) for n in range(20)), return_exceptions=True
         )
@@ -202,13 +210,13 @@ def test_the_key_is_sent_and_shown_nowhere(monkeypatch, caplog):
         status = 500 if len(seen) == 1 else 401
         return web.json_response({"error": {"message": f"bad key {secret}"}}, status=status)
 
-    doubts = []
+    possibly_paid = []
     with answering(answer) as url, pytest.raises(ModelFailed) as caught:
-        send(url, make_request(), key_env="TESTER_KEY", doubts=doubts)
+        send(url, make_request(), key_env="TESTER_KEY", possibly_paid=possibly_paid)
     assert seen == [f"Bearer {secret}"] * 2
     assert str(caught.value) == "tester: the endpoint answered 401: bad key ***"
     assert secret not in caplog.text
-    assert secret not in repr(doubts)
+    assert secret not in repr(possibly_paid)
 
 
 def test_a_missing_key_names_its_variable(monkeypatch):
@@ -220,13 +228,15 @@ def test_a_missing_key_names_its_variable(monkeypatch):
 def test_an_unknown_model_names_those_there_are():
     with pytest.raises(BadInput, match=r"run\.endpoints\.tester: is missing \(there: other\)"):
         asyncio.run(
-            Client({"other": Endpoint(url="http://127.0.0.1:9/v1")}, Budget()).send({"0": make_request()})
+            ModelClient({"other": Endpoint(url="http://127.0.0.1:9/v1")}, Budget()).send(
+                {"0": make_request()}
+            )
         )
 
 
 def test_nobody_listening_costs_nothing():
-    doubts, budget = [], Budget()
+    possibly_paid, budget = [], Budget()
     with pytest.raises(ModelFailed, match="cannot be connected to"):
-        send("http://127.0.0.1:9/v1", make_request(), retries=1, doubts=doubts, budget=budget)
-    assert doubts == []
+        send("http://127.0.0.1:9/v1", make_request(), retries=1, possibly_paid=possibly_paid, budget=budget)
+    assert possibly_paid == []
     assert budget.spent.tokens == 0

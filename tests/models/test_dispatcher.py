@@ -3,14 +3,14 @@ import threading
 import time
 
 from tasks.models.budget import Budget
-from tasks.models.client import Client
-from tasks.models.dispatcher import Caller
+from tasks.models.client import ModelClient
+from tasks.models.dispatcher import Dispatcher
 from tasks.models.ledger import Ledger
 from tests.models.scenes import MODEL, answering, make_endpoint, make_entry, make_request, say
 
 
-def open_caller(url, ledger, **settings):
-    return Caller(ledger, Client({MODEL: make_endpoint(url, **settings)}, Budget()))
+def open_dispatcher(url, ledger, **settings):
+    return Dispatcher(ledger, ModelClient({MODEL: make_endpoint(url, **settings)}, Budget()))
 
 
 def test_an_answer_is_in_the_ledger_when_it_is_handed_out(tmp_path):
@@ -20,9 +20,9 @@ def test_an_answer_is_in_the_ledger_when_it_is_handed_out(tmp_path):
     with (
         answering(answer) as url,
         Ledger(tmp_path / "l.sqlite") as ledger,
-        open_caller(url, ledger) as caller,
+        open_dispatcher(url, ledger) as dispatcher,
     ):
-        sent = asyncio.run(caller.ask(make_request()))
+        sent = asyncio.run(dispatcher.ask(make_request()))
         with Ledger(tmp_path / "l.sqlite") as other:
             assert other.get(make_request().key()) == sent.entry
 
@@ -35,17 +35,17 @@ def test_equal_requests_of_several_threads_are_sent_once(tmp_path):
         await asyncio.sleep(0.1)
         return say("ok")
 
-    async def ask_often(caller):
+    async def ask_often(dispatcher):
         lives.extend(
-            sent.live for sent in await asyncio.gather(*(caller.ask(make_request()) for _ in range(5)))
+            sent.live for sent in await asyncio.gather(*(dispatcher.ask(make_request()) for _ in range(5)))
         )
 
     with (
         answering(answer) as url,
         Ledger(tmp_path / "l.sqlite") as ledger,
-        open_caller(url, ledger) as caller,
+        open_dispatcher(url, ledger) as dispatcher,
     ):
-        threads = [threading.Thread(target=lambda: asyncio.run(ask_often(caller))) for _ in range(3)]
+        threads = [threading.Thread(target=lambda: asyncio.run(ask_often(dispatcher))) for _ in range(3)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -64,15 +64,15 @@ def test_a_call_that_another_process_recorded_meanwhile_is_not_sent(tmp_path):
             other.put(make_entry(make_request(2), "from elsewhere"))
         return say("ok")
 
-    async def ask(caller):
-        return await asyncio.gather(caller.ask(make_request(1)), caller.ask(make_request(2)))
+    async def ask(dispatcher):
+        return await asyncio.gather(dispatcher.ask(make_request(1)), dispatcher.ask(make_request(2)))
 
     with (
         answering(answer) as url,
         Ledger(tmp_path / "l.sqlite") as ledger,
-        open_caller(url, ledger, in_flight=1) as caller,
+        open_dispatcher(url, ledger, in_flight=1) as dispatcher,
     ):
-        _, second = asyncio.run(ask(caller))
+        _, second = asyncio.run(ask(dispatcher))
     assert asked == ["question 1"]
     assert (second.entry.text, second.live) == ("from elsewhere", False)
 
@@ -85,8 +85,8 @@ def test_an_interrupted_run_keeps_what_is_in_flight_and_sends_no_more(tmp_path):
         await asyncio.sleep(0.3)
         return say("ok")
 
-    async def interrupt(caller):
-        tasks = [asyncio.create_task(caller.ask(make_request(number))) for number in range(6)]
+    async def interrupt(dispatcher):
+        tasks = [asyncio.create_task(dispatcher.ask(make_request(number))) for number in range(6)]
         while len(asked) < 2:  # noqa: ASYNC110 - the server counts in a thread of its own
             await asyncio.sleep(0.01)
         for task in tasks:
@@ -94,8 +94,8 @@ def test_an_interrupted_run_keeps_what_is_in_flight_and_sends_no_more(tmp_path):
         await asyncio.gather(*tasks, return_exceptions=True)
 
     with answering(answer) as url, Ledger(tmp_path / "l.sqlite") as ledger:
-        with open_caller(url, ledger, in_flight=2) as caller:
-            asyncio.run(interrupt(caller))
+        with open_dispatcher(url, ledger, in_flight=2) as dispatcher:
+            asyncio.run(interrupt(dispatcher))
         assert ledger.stats().live_calls == 2
     assert len(asked) == 2
 
@@ -104,19 +104,21 @@ def test_closing_does_not_wait_for_ever(tmp_path):
     async def answer(request):
         await asyncio.sleep(60)
 
-    async def interrupt(caller):
-        task = asyncio.create_task(caller.ask(make_request()))
+    async def interrupt(dispatcher):
+        task = asyncio.create_task(dispatcher.ask(make_request()))
         await asyncio.sleep(0.2)
         task.cancel()
 
     with answering(answer) as url, Ledger(tmp_path / "l.sqlite") as ledger:
-        client = Client({MODEL: make_endpoint(url)}, Budget(), book_doubt=ledger.book_doubt)
-        caller = Caller(ledger, client)
-        asyncio.run(interrupt(caller))
+        client = ModelClient(
+            {MODEL: make_endpoint(url)}, Budget(), record_possibly_paid=ledger.record_possibly_paid
+        )
+        dispatcher = Dispatcher(ledger, client)
+        asyncio.run(interrupt(dispatcher))
         started = time.monotonic()
-        caller.close(grace_s=0.1)
+        dispatcher.close(grace_s=0.1)
         assert time.monotonic() - started < 4
-        assert [doubt.problem for doubt in ledger.list_doubts()] == ["interrupted (CancelledError)"]
+        assert [call.problem for call in ledger.list_possibly_paid()] == ["interrupted (CancelledError)"]
 
 
 def test_a_call_keeps_its_place_in_flight_until_it_is_recorded(tmp_path, monkeypatch):
@@ -131,19 +133,19 @@ def test_a_call_keeps_its_place_in_flight_until_it_is_recorded(tmp_path, monkeyp
             await asyncio.sleep(0.01)
         self.put_many(entries)
 
-    async def ask(caller):
-        tasks = [asyncio.create_task(caller.ask(make_request(number))) for number in range(5)]
+    async def ask(dispatcher):
+        tasks = [asyncio.create_task(dispatcher.ask(make_request(number))) for number in range(5)]
         await asyncio.sleep(0.5)
         before = len(asked)
         recording.set()
         await asyncio.gather(*tasks)
         return before
 
-    monkeypatch.setattr(Ledger, "put_soon", record_slowly)
+    monkeypatch.setattr(Ledger, "put_async", record_slowly)
     with (
         answering(answer) as url,
         Ledger(tmp_path / "l.sqlite") as ledger,
-        open_caller(url, ledger, in_flight=2) as caller,
+        open_dispatcher(url, ledger, in_flight=2) as dispatcher,
     ):
-        assert asyncio.run(ask(caller)) <= 2
+        assert asyncio.run(ask(dispatcher)) <= 2
         assert ledger.stats().live_calls == len(asked) == 5

@@ -110,14 +110,14 @@ def test_every_call_is_accounted_for_under_faults_of_all_kinds(tmp_path, scripte
     assert (counts.requests, counts.paid_twice, len(counts.answered)) == (CALLS + failed, 0, CALLS)
     assert server.asked_after_commit == 0
     with Ledger(tmp_path / "live.sqlite") as live:
-        doubts = live.list_doubts()
-    unreadable = sum("no chat completion" in doubt.problem for doubt in doubts)
-    lost = sum("lost the connection" in doubt.problem for doubt in doubts)
+        possibly_paid = live.list_possibly_paid()
+    unreadable = sum("no chat completion" in call.problem for call in possibly_paid)
+    lost = sum("lost the connection" in call.problem for call in possibly_paid)
     assert unreadable == counts.faults["cut"] + counts.faults["notjson"]
     assert lost == counts.faults["drop"]
     # A machine that is short of breath lets a call of its own time out before it is even sent.
-    assert len(doubts) - unreadable - lost >= counts.faults["hang"]
-    assert facts["doubtful"] == sum(doubt.prompt_tokens + doubt.max_tokens for doubt in doubts)
+    assert len(possibly_paid) - unreadable - lost >= counts.faults["hang"]
+    assert facts["doubtful"] == sum(call.prompt_tokens + call.max_tokens for call in possibly_paid)
     assert facts["tokens"] == 10 * CALLS + facts["doubtful"]
     check_ledger(tmp_path, keys)
     assert (again["live"], again["tokens"]) == (0, 0)

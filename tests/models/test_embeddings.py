@@ -11,14 +11,14 @@ from tasks.errors import CallMissing
 from tasks.models.ask import Role
 from tasks.models.budget import Budget
 from tasks.models.calls import Call
-from tasks.models.client import Client
-from tasks.models.dispatcher import Caller
+from tasks.models.client import ModelClient
+from tasks.models.dispatcher import Dispatcher
 from tasks.models.embeddings import make_embedding, round_vector
 from tasks.models.ledger import Ledger
-from tasks.models.planning import PlanAsk
-from tasks.models.recorded_model import StageAsk
-from tasks.models.replies import Unusable, parse_embeddings
-from tasks.models.request_builder import Desk
+from tasks.models.planning import PlanningModel
+from tasks.models.recorded_model import RecordedModel
+from tasks.models.replies import UnusableReply, parse_embeddings
+from tasks.models.request_builder import RequestBuilder
 from tests.models.scenes import MODEL, LedgerServer, make_endpoint, make_entry, serving
 
 ROLE = Role(model=MODEL)
@@ -53,14 +53,14 @@ def embedder():
         yield url, bodies
 
 
-def open_caller(folder, url):
+def open_dispatcher(folder, url):
     budget = Budget()
-    client = Client({MODEL: make_endpoint(url, texts_per_call=3, **PATIENT)}, budget) if url else None
-    return Caller(Ledger(folder / "l.sqlite"), client, budget)
+    client = ModelClient({MODEL: make_endpoint(url, texts_per_call=3, **PATIENT)}, budget) if url else None
+    return Dispatcher(Ledger(folder / "l.sqlite"), client, budget)
 
 
-def make_ask(caller, kind=StageAsk):
-    return kind(Desk("paper.stage", caller.ledger.path.parent, {"embedder": ROLE}), caller)
+def make_ask(dispatcher, kind=RecordedModel):
+    return kind(RequestBuilder("paper.stage", dispatcher.ledger.path.parent, {"embedder": ROLE}), dispatcher)
 
 
 def embed(ask, texts):
@@ -69,8 +69,8 @@ def embed(ask, texts):
 
 def test_texts_go_out_together_and_each_is_a_call_of_its_own(tmp_path, embedder):
     url, bodies = embedder
-    with open_caller(tmp_path, url) as caller:
-        ask = make_ask(caller)
+    with open_dispatcher(tmp_path, url) as dispatcher:
+        ask = make_ask(dispatcher)
         vectors = embed(ask, TEXTS)
         assert vectors == [round_vector(draw_vector(text)) for text in TEXTS]
         assert sorted(len(body["input"]) for body in bodies) == [1, 3, 3]
@@ -80,16 +80,16 @@ def test_texts_go_out_together_and_each_is_a_call_of_its_own(tmp_path, embedder)
         assert (usage.live_calls, usage.prompt_tokens, usage.completion_tokens) == (8, 80, 0)
         # What several texts cost together is shared out by estimate.
         assert usage.estimated_calls == 6
-        assert usage.paid.tokens == caller.budget.spent.tokens == 80
+        assert usage.paid.tokens == dispatcher.budget.spent.tokens == 80
 
 
 def test_a_replay_gives_the_same_vectors_and_names_what_is_missing(tmp_path, embedder):
     url, _ = embedder
-    with open_caller(tmp_path, url) as caller:
-        live = make_ask(caller)
+    with open_dispatcher(tmp_path, url) as dispatcher:
+        live = make_ask(dispatcher)
         vectors = embed(live, TEXTS)
-    with open_caller(tmp_path, None) as caller:
-        replayed = make_ask(caller)
+    with open_dispatcher(tmp_path, None) as dispatcher:
+        replayed = make_ask(dispatcher)
         assert embed(replayed, TEXTS) == vectors
         assert replayed.call_rows() == live.call_rows()
         with pytest.raises(CallMissing, match=r"paper\.stage: row r"):
@@ -100,11 +100,11 @@ def test_a_replay_gives_the_same_vectors_and_names_what_is_missing(tmp_path, emb
 
 def test_a_plan_counts_texts(tmp_path, embedder):
     url, bodies = embedder
-    with open_caller(tmp_path, url) as caller:
-        embed(make_ask(caller), TEXTS[:2])
+    with open_dispatcher(tmp_path, url) as dispatcher:
+        embed(make_ask(dispatcher), TEXTS[:2])
     asked = len(bodies)
-    with open_caller(tmp_path, None) as caller:
-        ask = make_ask(caller, PlanAsk)
+    with open_dispatcher(tmp_path, None) as dispatcher:
+        ask = make_ask(dispatcher, PlanningModel)
         assert [bool(vector) for vector in embed(ask, TEXTS)] == [True] * 2 + [False] * 5
         plan = ask.count()
     assert (plan.new_calls, plan.ledger_calls, plan.max_completion_tokens) == (5, 2, 0)
@@ -129,7 +129,7 @@ def test_a_ledger_serves_what_it_recorded_to_a_client_of_anybodys(tmp_path):
     [b"{", b'{"data": []}', b'{"data": [{"index": 0, "embedding": ["x"]}]}', b'{"data": [{"index": 1}]}'],
 )
 def test_a_reply_without_its_vectors_is_unusable(body):
-    with pytest.raises(Unusable, match="no list of 1 embeddings"):
+    with pytest.raises(UnusableReply, match="no list of 1 embeddings"):
         parse_embeddings(body, [make_embedding("a", ROLE)])
 
 

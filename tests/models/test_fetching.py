@@ -66,7 +66,7 @@ def test_a_part_that_was_changed_is_refused_and_leaves_nothing(tmp_path):
 
 def test_a_file_of_the_users_is_taken_first(tmp_path):
     (tmp_path / "own").write_bytes(CONTENT)
-    place = pull_model("m", make_model(), own=tmp_path / "own")
+    place = pull_model("m", make_model(), local_file=tmp_path / "own")
     assert place == find_file(make_model())
     assert is_sound(place, make_model())
     assert (tmp_path / "own").exists()
@@ -75,14 +75,14 @@ def test_a_file_of_the_users_is_taken_first(tmp_path):
 def test_a_wrong_file_of_the_users_is_bad_input(tmp_path):
     (tmp_path / "own").write_bytes(CONTENT[:-1] + b"?")
     with pytest.raises(BadInput, match="with checksum"):
-        pull_model("m", make_model(), own=tmp_path / "own")
+        pull_model("m", make_model(), local_file=tmp_path / "own")
     with pytest.raises(BadInput, match="cannot be read"):
-        pull_model("m", make_model(), own=tmp_path / "nowhere")
+        pull_model("m", make_model(), local_file=tmp_path / "nowhere")
 
 
 def test_a_file_changed_after_its_check_is_noticed(tmp_path):
     (tmp_path / "own").write_bytes(CONTENT)
-    place = pull_model("m", make_model(), own=tmp_path / "own")
+    place = pull_model("m", make_model(), local_file=tmp_path / "own")
     place.write_bytes(CONTENT[:-1] + b"?")
     assert not is_sound(place, make_model())
 

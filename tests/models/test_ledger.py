@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tasks.errors import BadInput
-from tasks.models.ledger import Doubt, Ledger, ModelStats, find_ledger
+from tasks.models.ledger import Ledger, ModelStats, PossiblyPaid, find_ledger
 from tasks.models.shipped import write_shipped
 from tests.models.scenes import make_entry, make_request
 
@@ -99,10 +99,10 @@ def test_a_file_that_is_no_ledger_is_bad_input(tmp_path):
 
 
 def test_possibly_paid_calls_are_booked(tmp_path):
-    doubt = Doubt("k", "m", "no reply in time", 10, 20, 5.0)
+    call = PossiblyPaid("k", "m", "no reply in time", 10, 20, 5.0)
     with Ledger(tmp_path / "l.sqlite") as ledger:
-        ledger.book_doubt(doubt)
-        assert ledger.list_doubts() == [doubt]
+        ledger.record_possibly_paid(call)
+        assert ledger.list_possibly_paid() == [call]
         assert ledger.stats().possibly_paid == 1
 
 
@@ -129,8 +129,8 @@ def test_calls_are_counted_and_pruned_by_model_and_way(tmp_path):
             make_entry(make_request(number), at=float(number), model="ab"[number % 2], batch=number >= 8)
             for number in range(10)
         )
-        ledger.book_doubt(Doubt("k", "a", "no reply in time", 10, 20, 1.0))
-        ledger.book_doubt(Doubt("l", "b", "no reply in time", 10, 20, 1.0))
+        ledger.record_possibly_paid(PossiblyPaid("k", "a", "no reply in time", 10, 20, 1.0))
+        ledger.record_possibly_paid(PossiblyPaid("l", "b", "no reply in time", 10, 20, 1.0))
         # make_entry: 7 + 3 tokens. Of the even numbers 0, 2, 4, 6 came singly and 8 by batch.
         assert ledger.count_models() == [
             ModelStats("a", False, 4, 28, 12), ModelStats("a", True, 1, 7, 3),
@@ -138,7 +138,7 @@ def test_calls_are_counted_and_pruned_by_model_and_way(tmp_path):
         ]  # fmt: skip
         assert ledger.prune(5.0, model="a") == [ModelStats("a", False, 3, 21, 9)]
         assert sorted(entry.at for entry in ledger.iterate()) == [1, 3, 5, 6, 7, 8, 9]
-        assert [doubt.model for doubt in ledger.list_doubts()] == ["b"]
+        assert [call.model for call in ledger.list_possibly_paid()] == ["b"]
 
 
 def test_a_ledger_of_an_earlier_version_goes_on(tmp_path):

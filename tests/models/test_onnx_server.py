@@ -11,13 +11,13 @@ from pydantic import ValidationError
 from flows.settings import load_params
 from tasks.models.ask import Role
 from tasks.models.budget import Budget
-from tasks.models.client import Client
-from tasks.models.dispatcher import Caller
+from tasks.models.client import ModelClient
+from tasks.models.dispatcher import Dispatcher
 from tasks.models.fetching import find_file, has_files, is_sound, pull_model
 from tasks.models.ledger import Ledger
 from tasks.models.onnx_server import Embedder, build_application
-from tasks.models.recorded_model import StageAsk
-from tasks.models.request_builder import Desk
+from tasks.models.recorded_model import RecordedModel
+from tasks.models.request_builder import RequestBuilder
 from tasks.models.settings import EmbeddedModel, read_settings
 from tests.flows.sample import ROOT
 from tests.models.scenes import make_endpoint, serving
@@ -53,16 +53,18 @@ def test_it_answers_through_the_ledger_like_any_endpoint(tmp_path):
     budget = Budget()
     role = {"embedder": Role(model="letters")}
 
-    def embed(caller):
-        ask = StageAsk(Desk("s", tmp_path, role, identities={"letters": "abc"}), caller)
+    def embed(dispatcher):
+        ask = RecordedModel(RequestBuilder("s", tmp_path, role, identities={"letters": "abc"}), dispatcher)
         return asyncio.run(ask.embed(["aab", "b"], role="embedder", row="r")), ask.call_rows()
 
     with serving(build_application(Letters(), "letters")) as url:
         endpoint = make_endpoint(url, timeout_s=60.0, deadline_s=120.0)
-        with Caller(Ledger(tmp_path / "l.sqlite"), Client({"letters": endpoint}, budget), budget) as caller:
-            live = embed(caller)
-    with Caller(Ledger(tmp_path / "l.sqlite"), None) as caller:
-        assert embed(caller) == live
+        with Dispatcher(
+            Ledger(tmp_path / "l.sqlite"), ModelClient({"letters": endpoint}, budget), budget
+        ) as dispatcher:
+            live = embed(dispatcher)
+    with Dispatcher(Ledger(tmp_path / "l.sqlite"), None) as dispatcher:
+        assert embed(dispatcher) == live
     assert live[0] == [[2.0, 3.0], [0.0, 1.0]]
     assert {call.identity for call in live[1]} == {"abc"}
 

@@ -2,8 +2,8 @@ import pytest
 
 from tasks.models import progress
 from tasks.models.budget import Amount
-from tasks.models.client import Sent
-from tasks.models.progress import Progress, Tally, format_time
+from tasks.models.client import CallResult
+from tasks.models.progress import CallCounter, Progress, format_time
 from tests.models.scenes import make_entry, make_request
 
 
@@ -15,34 +15,34 @@ def clock(monkeypatch):
 
 
 def answer(number, *, live=True):
-    return Sent(make_entry(make_request(number)), live, Amount(0.5, 10) if live else Amount())
+    return CallResult(make_entry(make_request(number)), live, Amount(0.5, 10) if live else Amount())
 
 
 def test_rate_cost_and_time_left(clock):
-    tally = Tally()
-    tally.begin(10)
+    counter = CallCounter()
+    counter.begin(10)
     clock[0] += 2
-    tally.end(3, [answer(1), answer(2), answer(3, live=False)])
-    tally.end(1, [])
-    look = tally.look()
+    counter.end(3, [answer(1), answer(2), answer(3, live=False)])
+    counter.end(1, [])
+    look = counter.read_progress()
     # Three in two seconds; six of ten are left.
     assert (look.answered, look.failed, look.waiting, look.per_second) == (2, 1, 6, 1.5)
     assert (look.usd, look.tokens, look.left_s) == (1.0, 20, 4.0)
 
 
 def test_a_stall_shows_and_idle_time_does_not(clock):
-    tally = Tally()
-    tally.begin(2)
+    counter = CallCounter()
+    counter.begin(2)
     clock[0] += 1
-    tally.end(1, [answer(1)])
+    counter.end(1, [answer(1)])
     clock[0] += 9
-    assert tally.look().per_second == 0.1
-    tally.end(1, [answer(2)])
+    assert counter.read_progress().per_second == 0.1
+    counter.end(1, [answer(2)])
     clock[0] += 1_000
-    tally.begin(1)
+    counter.begin(1)
     clock[0] += 1
-    tally.end(1, [answer(3)])
-    assert tally.look().per_second == 1.0
+    counter.end(1, [answer(3)])
+    assert counter.read_progress().per_second == 1.0
 
 
 def test_before_the_first_answer_the_time_left_is_unknown():

@@ -4,7 +4,7 @@ import pytest
 
 from tasks.errors import ModelFailed
 from tasks.models.failures import Failure
-from tasks.models.rate_limiter import Bucket, Gate
+from tasks.models.rate_limiter import RateLimiter, TokenBucket
 from tests.models.scenes import make_endpoint
 
 BROKEN = Failure("answered 500", retry=True, paid=False)
@@ -13,26 +13,26 @@ REFUSED = Failure("answered 400", retry=False, paid=False, kind="refused")
 
 
 def open_gate(**settings):
-    return Gate("tester", make_endpoint("http://127.0.0.1:9/v1", **settings))
+    return RateLimiter("tester", make_endpoint("http://127.0.0.1:9/v1", **settings))
 
 
-async def enter_all(gate, count):
-    return [await gate.enter(1) for _ in range(count)]
+async def enter_all(limiter, count):
+    return [await limiter.acquire(1) for _ in range(count)]
 
 
-async def is_let_in(gate):
-    turn = asyncio.ensure_future(gate.enter(1))
+async def is_let_in(limiter):
+    turn = asyncio.ensure_future(limiter.acquire(1))
     await asyncio.sleep(0.02)
     if not turn.done():
         turn.cancel()
         return False
-    gate.leave_unsent(turn.result())
+    limiter.release_unsent(turn.result())
     return True
 
 
 @pytest.mark.parametrize("per_minute", [1, 2, 30, 59, 60, 61, 600, 6_000])
 def test_no_minute_holds_more_than_is_allowed(per_minute):
-    bucket, now, taken = Bucket(per_minute, 0.0), 0.0, []
+    bucket, now, taken = TokenBucket(per_minute, 0.0), 0.0, []
     while now < 200:
         wait_s = bucket.find_wait(1, now)
         if wait_s == 0:
@@ -48,36 +48,36 @@ def test_no_minute_holds_more_than_is_allowed(per_minute):
 
 
 def test_what_is_larger_than_the_bucket_waits_for_a_full_one_and_leaves_a_debt():
-    bucket = Bucket(600, 0.0)  # holds ten, and fills by about ten a second
+    bucket = TokenBucket(600, 0.0)  # holds ten, and fills by about ten a second
     assert bucket.find_wait(100, 0.0) == 0
     bucket.take(100, 0.0)
     assert bucket.find_wait(1, 0.0) == pytest.approx(9.2, abs=0.2)
-    bucket.give_back(90)
+    bucket.refund(90)
     assert bucket.find_wait(1, 0.0) == pytest.approx(0.1, abs=0.05)
 
 
 def test_no_limit_is_no_limit():
-    bucket = Bucket(None, 0.0)
+    bucket = TokenBucket(None, 0.0)
     bucket.take(1e12, 0.0)
     assert bucket.find_wait(1e12, 0.0) == 0
 
 
 def test_a_turn_comes_first_come_first_served_and_a_cancelled_one_is_passed_over():
     async def play():
-        gate, order = open_gate(in_flight=1), []
-        held = await gate.enter(1)
+        limiter, order = open_gate(in_flight=1), []
+        held = await limiter.acquire(1)
 
         async def wait(name):
-            ticket = await gate.enter(1)
+            permit = await limiter.acquire(1)
             order.append(name)
-            gate.leave_answered(ticket, 1)
+            limiter.release_answered(permit, 1)
 
         tasks = [asyncio.ensure_future(wait(name)) for name in "abcd"]
         await asyncio.sleep(0)
         tasks[1].cancel()
         await asyncio.sleep(0)
         assert order == []
-        gate.leave_answered(held, 1)
+        limiter.release_answered(held, 1)
         await asyncio.gather(*tasks, return_exceptions=True)
         return order
 
@@ -86,11 +86,11 @@ def test_a_turn_comes_first_come_first_served_and_a_cancelled_one_is_passed_over
 
 def test_one_cancelled_as_its_turn_comes_gives_it_on():
     async def play():
-        gate = open_gate(in_flight=1)
-        held = await gate.enter(1)
-        first, second = asyncio.ensure_future(gate.enter(1)), asyncio.ensure_future(gate.enter(1))
+        limiter = open_gate(in_flight=1)
+        held = await limiter.acquire(1)
+        first, second = asyncio.ensure_future(limiter.acquire(1)), asyncio.ensure_future(limiter.acquire(1))
         await asyncio.sleep(0)
-        gate.leave_answered(held, 1)
+        limiter.release_answered(held, 1)
         first.cancel()
         await asyncio.wait_for(second, 1)
 
@@ -99,20 +99,20 @@ def test_one_cancelled_as_its_turn_comes_gives_it_on():
 
 def test_a_429_halves_what_is_allowed_once_for_all_under_way_and_answers_win_it_back():
     async def play():
-        gate = open_gate(in_flight=16)
-        tickets = await enter_all(gate, 16)
-        for ticket in tickets[:8]:
-            gate.leave_failed(ticket, THROTTLED, 0.0)
-        halved = gate.allowed
-        for ticket in tickets[8:]:
-            gate.leave_answered(ticket, 1)
-        (ticket,) = await enter_all(gate, 1)
-        gate.leave_failed(ticket, THROTTLED, 0.0)
-        cut = gate.allowed
+        limiter = open_gate(in_flight=16)
+        tickets = await enter_all(limiter, 16)
+        for permit in tickets[:8]:
+            limiter.release_failed(permit, THROTTLED, 0.0)
+        halved = limiter.allowed
+        for permit in tickets[8:]:
+            limiter.release_answered(permit, 1)
+        (permit,) = await enter_all(limiter, 1)
+        limiter.release_failed(permit, THROTTLED, 0.0)
+        cut = limiter.allowed
         for _ in range(200):
-            (ticket,) = await enter_all(gate, 1)
-            gate.leave_answered(ticket, 1)
-        return halved, cut, gate.allowed
+            (permit,) = await enter_all(limiter, 1)
+            limiter.release_answered(permit, 1)
+        return halved, cut, limiter.allowed
 
     halved, cut, after = asyncio.run(play())
     assert halved == 8
@@ -122,43 +122,43 @@ def test_a_429_halves_what_is_allowed_once_for_all_under_way_and_answers_win_it_
 
 def test_one_429_stops_nobody_else_and_two_in_a_row_stop_all():
     async def play():
-        gate = open_gate(in_flight=4)
-        (ticket,) = await enter_all(gate, 1)
-        gate.leave_failed(ticket, THROTTLED, 0.3)
-        after_one = await is_let_in(gate)
-        (ticket,) = await enter_all(gate, 1)
-        gate.leave_failed(ticket, THROTTLED, 0.3)
-        after_two = await is_let_in(gate)
+        limiter = open_gate(in_flight=4)
+        (permit,) = await enter_all(limiter, 1)
+        limiter.release_failed(permit, THROTTLED, 0.3)
+        after_one = await is_let_in(limiter)
+        (permit,) = await enter_all(limiter, 1)
+        limiter.release_failed(permit, THROTTLED, 0.3)
+        after_two = await is_let_in(limiter)
         await asyncio.sleep(0.35)
-        return after_one, after_two, await is_let_in(gate)
+        return after_one, after_two, await is_let_in(limiter)
 
     assert asyncio.run(play()) == (True, False, True)
 
 
 def test_the_circuit_opens_after_failures_in_a_row_lets_one_try_and_closes_with_an_answer():
     async def play():
-        gate = open_gate(in_flight=8, breaker=3, breaker_s=0.2)
-        for ticket in await enter_all(gate, 3):
-            gate.leave_failed(ticket, BROKEN, 0.0)
-        assert not await is_let_in(gate)
+        limiter = open_gate(in_flight=8, breaker=3, breaker_s=0.2)
+        for permit in await enter_all(limiter, 3):
+            limiter.release_failed(permit, BROKEN, 0.0)
+        assert not await is_let_in(limiter)
         await asyncio.sleep(0.25)
-        probe = await gate.enter(1)
-        assert not await is_let_in(gate)  # one alone tries
-        gate.leave_answered(probe, 1)
-        assert gate.allowed == 8
-        assert await is_let_in(gate)
+        probe = await limiter.acquire(1)
+        assert not await is_let_in(limiter)  # one alone tries
+        limiter.release_answered(probe, 1)
+        assert limiter.allowed == 8
+        assert await is_let_in(limiter)
 
     asyncio.run(play())
 
 
 def test_the_wait_doubles_while_tries_fail():
     async def play():
-        gate = open_gate(breaker=1, breaker_s=0.1)
+        limiter = open_gate(breaker=1, breaker_s=0.1)
         for wait_s in (0.1, 0.2, 0.4):
-            ticket = await gate.enter(1)
-            gate.leave_failed(ticket, BROKEN, 0.0)
+            permit = await limiter.acquire(1)
+            limiter.release_failed(permit, BROKEN, 0.0)
             await asyncio.sleep(wait_s - 0.05)
-            assert not await is_let_in(gate)
+            assert not await is_let_in(limiter)
             await asyncio.sleep(0.06)
 
     asyncio.run(play())
@@ -166,26 +166,26 @@ def test_the_wait_doubles_while_tries_fail():
 
 def test_a_refusal_or_an_answer_shows_that_the_endpoint_lives():
     async def play():
-        gate = open_gate(breaker=3)
+        limiter = open_gate(breaker=3)
         for failure in (BROKEN, BROKEN, REFUSED, BROKEN, BROKEN):
-            (ticket,) = await enter_all(gate, 1)
-            gate.leave_failed(ticket, failure, 0.0)
-        return await is_let_in(gate)
+            (permit,) = await enter_all(limiter, 1)
+            limiter.release_failed(permit, failure, 0.0)
+        return await is_let_in(limiter)
 
     assert asyncio.run(play())
 
 
 def test_an_endpoint_that_stays_down_turns_all_away_in_one_line():
     async def play():
-        gate = open_gate(in_flight=2, breaker=1, breaker_s=0.05, deadline_s=0.1)
-        first = await gate.enter(1)
-        waiting = [asyncio.ensure_future(gate.enter(1)) for _ in range(5)]
-        gate.leave_failed(first, BROKEN, 0.0)
+        limiter = open_gate(in_flight=2, breaker=1, breaker_s=0.05, deadline_s=0.1)
+        first = await limiter.acquire(1)
+        waiting = [asyncio.ensure_future(limiter.acquire(1)) for _ in range(5)]
+        limiter.release_failed(first, BROKEN, 0.0)
         for _ in range(3):
             done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-            ticket = next(task for task in done if task.exception() is None).result()
+            permit = next(task for task in done if task.exception() is None).result()
             waiting = [task for task in waiting if task not in done]
-            gate.leave_failed(ticket, BROKEN, 0.0)
+            limiter.release_failed(permit, BROKEN, 0.0)
             await asyncio.sleep(0)
             if all(task.done() for task in waiting):
                 break
@@ -199,19 +199,19 @@ def test_an_endpoint_that_stays_down_turns_all_away_in_one_line():
 
 def test_what_is_sent_again_comes_before_what_is_new():
     async def play():
-        gate = open_gate(in_flight=1)
-        first = await gate.enter(1)
-        turns = {name: asyncio.ensure_future(gate.enter(1)) for name in ("new", "newer")}
+        limiter = open_gate(in_flight=1)
+        first = await limiter.acquire(1)
+        turns = {name: asyncio.ensure_future(limiter.acquire(1)) for name in ("new", "newer")}
         await asyncio.sleep(0)
-        turns["again"] = asyncio.ensure_future(gate.enter(1, again=True))
+        turns["again"] = asyncio.ensure_future(limiter.acquire(1, again=True))
         await asyncio.sleep(0)
-        gate.leave_failed(first, REFUSED, 0.0)
+        limiter.release_failed(first, REFUSED, 0.0)
         order = []
         while turns:
             done, _ = await asyncio.wait(turns.values(), return_when=asyncio.FIRST_COMPLETED)
             (name,) = [each for each, turn in turns.items() if turn in done]
             order.append(name)
-            gate.leave_answered(turns.pop(name).result(), 1)
+            limiter.release_answered(turns.pop(name).result(), 1)
         return order
 
     assert asyncio.run(play()) == ["again", "new", "newer"]
@@ -219,14 +219,14 @@ def test_what_is_sent_again_comes_before_what_is_new():
 
 def test_an_endpoint_that_only_fails_is_in_trouble_until_it_answers():
     async def play():
-        gate = open_gate(in_flight=4, breaker=9)
-        said = [gate.trouble]
-        tickets = await enter_all(gate, 4)
-        for ticket in tickets[:3]:
-            gate.leave_failed(ticket, BROKEN, 0.0)
-            said.append(gate.trouble)
-        gate.leave_answered(tickets[3], 1)
-        return [*said, gate.trouble]
+        limiter = open_gate(in_flight=4, breaker=9)
+        said = [limiter.failure_report]
+        tickets = await enter_all(limiter, 4)
+        for permit in tickets[:3]:
+            limiter.release_failed(permit, BROKEN, 0.0)
+            said.append(limiter.failure_report)
+        limiter.release_answered(tickets[3], 1)
+        return [*said, limiter.failure_report]
 
     never, once, twice, thrice, well = asyncio.run(play())
     assert (never, once, well) == ("", "", "")

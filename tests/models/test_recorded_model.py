@@ -7,12 +7,12 @@ from tasks.errors import BadInput, CallMissing
 from tasks.models.ask import Role, Unparsed
 from tasks.models.budget import Budget
 from tasks.models.calls import Call
-from tasks.models.client import Client
-from tasks.models.dispatcher import Caller
+from tasks.models.client import ModelClient
+from tasks.models.dispatcher import Dispatcher
 from tasks.models.ledger import Ledger
-from tasks.models.planning import PlanAsk
-from tasks.models.recorded_model import StageAsk
-from tasks.models.request_builder import Desk
+from tasks.models.planning import PlanningModel
+from tasks.models.recorded_model import RecordedModel
+from tasks.models.request_builder import RequestBuilder
 from tasks.models.settings import Price
 from tests.models.scenes import MODEL, answering, make_endpoint, say
 
@@ -26,14 +26,14 @@ def parse_number(text):
 
 
 @pytest.fixture
-def desk(tmp_path):
+def builder(tmp_path):
     (tmp_path / "count.md").write_text("# system\nAnswer with a number.\n# user\nHow many {{ things }}?\n")
     roles = {
         "counter": Role(
             model=MODEL, temperature=0.0, top_p=1.0, max_tokens=8, attempts=2, constrain="grammar"
         )
     }
-    return Desk("paper.stage", tmp_path, roles, identities={MODEL: "checksum"})
+    return RequestBuilder("paper.stage", tmp_path, roles, identities={MODEL: "checksum"})
 
 
 async def count(ask, things, row=None, **more):
@@ -55,17 +55,17 @@ def scripted(texts):
 
 def open_live(url, folder):
     budget = Budget(prices=PRICES)
-    return Caller(Ledger(folder / "l.sqlite"), Client({MODEL: make_endpoint(url)}, budget), budget)
+    return Dispatcher(Ledger(folder / "l.sqlite"), ModelClient({MODEL: make_endpoint(url)}, budget), budget)
 
 
 def open_replay(folder):
-    return Caller(Ledger(folder / "l.sqlite"), None, Budget(prices=PRICES))
+    return Dispatcher(Ledger(folder / "l.sqlite"), None, Budget(prices=PRICES))
 
 
-def test_an_answer_that_does_not_parse_is_asked_again_then_handed_back(desk, tmp_path):
+def test_an_answer_that_does_not_parse_is_asked_again_then_handed_back(builder, tmp_path):
     texts = {"How many cats?": ["some", "3"], "How many dogs?": ["many", "lots"]}
-    with scripted(texts) as url, open_live(url, tmp_path) as caller:
-        ask = StageAsk(desk, caller)
+    with scripted(texts) as url, open_live(url, tmp_path) as dispatcher:
+        ask = RecordedModel(builder, dispatcher)
         cats = asyncio.run(count(ask, "cats"))
         dogs = asyncio.run(count(ask, "dogs"))
     assert (cats.value, cats.attempts, cats.problem) == (3, 2, "")
@@ -79,14 +79,14 @@ def test_an_answer_that_does_not_parse_is_asked_again_then_handed_back(desk, tmp
     assert usage.usd == pytest.approx(60e-6)
 
 
-def test_a_replay_gives_the_same_calls_and_pays_nothing(desk, tmp_path):
+def test_a_replay_gives_the_same_calls_and_pays_nothing(builder, tmp_path):
     texts = {"How many cats?": ["some", "3"], "How many dogs?": ["7"]}
-    with scripted(texts) as url, open_live(url, tmp_path) as caller:
-        live = StageAsk(desk, caller)
+    with scripted(texts) as url, open_live(url, tmp_path) as dispatcher:
+        live = RecordedModel(builder, dispatcher)
         asyncio.run(count(live, "cats"))
         asyncio.run(count(live, "dogs"))
-    with open_replay(tmp_path) as caller:
-        replayed = StageAsk(desk, caller)
+    with open_replay(tmp_path) as dispatcher:
+        replayed = RecordedModel(builder, dispatcher)
         assert asyncio.run(count(replayed, "dogs")).value == 7
         assert asyncio.run(count(replayed, "cats")).value == 3
     assert replayed.call_rows() == live.call_rows()
@@ -95,17 +95,17 @@ def test_a_replay_gives_the_same_calls_and_pays_nothing(desk, tmp_path):
     assert usage.usd == live.usage().usd
 
 
-def test_a_missing_call_names_stage_row_and_prompt(desk, tmp_path):
+def test_a_missing_call_names_stage_row_and_prompt(builder, tmp_path):
     with (
-        open_replay(tmp_path) as caller,
+        open_replay(tmp_path) as dispatcher,
         pytest.raises(CallMissing, match=r"paper\.stage: row r1: .*'count'"),
     ):
-        asyncio.run(count(StageAsk(desk, caller), "cats", row="r1"))
+        asyncio.run(count(RecordedModel(builder, dispatcher), "cats", row="r1"))
 
 
-def test_a_call_of_two_rows_is_one_row_of_the_artifact(desk, tmp_path):
-    with scripted({"How many cats?": ["3"]}) as url, open_live(url, tmp_path) as caller:
-        ask = StageAsk(desk, caller)
+def test_a_call_of_two_rows_is_one_row_of_the_artifact(builder, tmp_path):
+    with scripted({"How many cats?": ["3"]}) as url, open_live(url, tmp_path) as dispatcher:
+        ask = RecordedModel(builder, dispatcher)
 
         async def both():
             return await asyncio.gather(count(ask, "cats", row="b"), count(ask, "cats", row="a"))
@@ -117,17 +117,17 @@ def test_a_call_of_two_rows_is_one_row_of_the_artifact(desk, tmp_path):
     assert call.to_request().key() == call.id
 
 
-def test_a_grammar_is_part_of_the_key(desk, tmp_path):
-    with scripted({"How many cats?": ["3", "4"]}) as url, open_live(url, tmp_path) as caller:
-        ask = StageAsk(desk, caller)
+def test_a_grammar_is_part_of_the_key(builder, tmp_path):
+    with scripted({"How many cats?": ["3", "4"]}) as url, open_live(url, tmp_path) as dispatcher:
+        ask = RecordedModel(builder, dispatcher)
         plain = asyncio.run(count(ask, "cats"))
         bound = asyncio.run(count(ask, "cats", grammar="root ::= [0-9]"))
     assert (plain.value, bound.value) == (3, 4)
 
 
-def test_what_is_not_set_up_is_named(desk, tmp_path):
-    with open_replay(tmp_path) as caller:
-        ask = StageAsk(desk, caller)
+def test_what_is_not_set_up_is_named(builder, tmp_path):
+    with open_replay(tmp_path) as dispatcher:
+        ask = RecordedModel(builder, dispatcher)
         with pytest.raises(
             BadInput, match=r"roles\.judge: is missing; paper\.stage asks it \(there: counter\)"
         ):
@@ -136,15 +136,15 @@ def test_what_is_not_set_up_is_named(desk, tmp_path):
             asyncio.run(ask("other", {}, role="counter", row="r", parse=parse_number))
 
 
-def test_a_plan_counts_without_asking(desk, tmp_path):
-    with scripted({"How many cats?": ["3"]}) as url, open_live(url, tmp_path) as caller:
-        asyncio.run(count(StageAsk(desk, caller), "cats"))
+def test_a_plan_counts_without_asking(builder, tmp_path):
+    with scripted({"How many cats?": ["3"]}) as url, open_live(url, tmp_path) as dispatcher:
+        asyncio.run(count(RecordedModel(builder, dispatcher), "cats"))
 
     async def stage(ask):
         return await asyncio.gather(*(count(ask, things) for things in ("cats", "dogs", "mice", "dogs")))
 
-    with open_replay(tmp_path) as caller:
-        ask = PlanAsk(desk, caller)
+    with open_replay(tmp_path) as dispatcher:
+        ask = PlanningModel(builder, dispatcher)
         answers = asyncio.run(stage(ask))
         plan = ask.count()
     assert [answer.value for answer in answers] == [3, None, None, None]
@@ -153,12 +153,12 @@ def test_a_plan_counts_without_asking(desk, tmp_path):
     assert 0 < plan.min_usd < plan.max_usd
 
 
-def test_a_plan_says_when_it_depends_on_answers_to_come(desk, tmp_path):
+def test_a_plan_says_when_it_depends_on_answers_to_come(builder, tmp_path):
     async def stage(ask):
         await count(ask, "dogs")
         await count(ask, "mice")
 
-    with open_replay(tmp_path) as caller:
-        ask = PlanAsk(desk, caller)
+    with open_replay(tmp_path) as dispatcher:
+        ask = PlanningModel(builder, dispatcher)
         asyncio.run(stage(ask))
     assert not ask.count().is_exact

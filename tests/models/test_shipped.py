@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.errors import BadInput
-from tasks.models.entries import Entry
+from tasks.models.entries import LedgerEntry
 from tasks.models.shipped import read_shipped, write_shipped
 
 ENTRIES = st.lists(
     st.builds(
-        Entry,
+        LedgerEntry,
         key=st.text(min_size=1),
         text=st.text(),
         finish_reason=st.sampled_from(["stop", "length"]),
@@ -33,8 +33,8 @@ def test_what_is_written_is_read_in_any_order_to_the_same_bytes(tmp_path_factory
 
 
 def test_no_clock_or_machine_fact_is_shipped(tmp_path):
-    write_shipped(tmp_path / "a.gz", [Entry("k", "t", "stop", 1, 1, latency_s=2.0, attempts=3, at=4.0)])
-    write_shipped(tmp_path / "b.gz", [Entry("k", "t", "stop", 1, 1)])
+    write_shipped(tmp_path / "a.gz", [LedgerEntry("k", "t", "stop", 1, 1, latency_s=2.0, attempts=3, at=4.0)])
+    write_shipped(tmp_path / "b.gz", [LedgerEntry("k", "t", "stop", 1, 1)])
     assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
 
 
@@ -53,7 +53,7 @@ def test_a_corrupt_line_is_named(tmp_path, line):
 
 def test_a_cut_file_is_bad_input(tmp_path):
     path = tmp_path / "s.jsonl.gz"
-    write_shipped(path, [Entry(str(number), "text " * number, "stop", 1, 1) for number in range(50)])
+    write_shipped(path, [LedgerEntry(str(number), "text " * number, "stop", 1, 1) for number in range(50)])
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(BadInput, match="cannot be read as gzip"):
         read_shipped(path)

@@ -13,14 +13,14 @@ from tasks.errors import BadInput, CallMissing, ModelFailed
 from tasks.models.ask import Unparsed
 from tasks.models.budget import Budget
 from tasks.models.calls import Call
-from tasks.models.client import Client
-from tasks.models.dispatcher import Caller
+from tasks.models.client import ModelClient
+from tasks.models.dispatcher import Dispatcher
 from tasks.models.ledger import Ledger
-from tasks.models.planning import PlanAsk
-from tasks.models.recorded_model import StageAsk
-from tasks.models.request_builder import Desk
-from tasks.models.settings import Limits, SystemRun
-from tasks.models.systems import Systems
+from tasks.models.planning import PlanningModel
+from tasks.models.recorded_model import RecordedModel
+from tasks.models.request_builder import RequestBuilder
+from tasks.models.settings import BudgetLimits, SystemRun
+from tasks.models.systems import SystemClient
 from tasks.models.verifying import find_calls, find_model_calls
 from tests.models.scenes import serving
 
@@ -49,16 +49,16 @@ async def echo(request, number):
     return web.json_response({"answer": (await request.json())["q"].upper()})
 
 
-def open_caller(folder, url=None, budget=None, replay=False, **settings):
+def open_dispatcher(folder, url=None, budget=None, replay=False, **settings):
     budget = budget or Budget()
     if replay:
-        return Caller(Ledger(folder / "l.sqlite"), None, budget)
-    systems = Systems({"shop": SystemRun(url=url, **{**PATIENT, **settings})})
-    return Caller(Ledger(folder / "l.sqlite"), Client({}, budget), budget, systems=systems)
+        return Dispatcher(Ledger(folder / "l.sqlite"), None, budget)
+    systems = SystemClient({"shop": SystemRun(url=url, **{**PATIENT, **settings})})
+    return Dispatcher(Ledger(folder / "l.sqlite"), ModelClient({}, budget), budget, systems=systems)
 
 
-def make_ask(caller, kind=StageAsk, epoch=""):
-    return kind(Desk("paper.stage", caller.ledger.path.parent, {}, epoch=epoch), caller)
+def make_ask(dispatcher, kind=RecordedModel, epoch=""):
+    return kind(RequestBuilder("paper.stage", dispatcher.ledger.path.parent, {}, epoch=epoch), dispatcher)
 
 
 def read(text):
@@ -71,28 +71,34 @@ def read(text):
 async def put(ask, question="why", version="1", row="r", **more):
     body = {"q": question}
     return await ask.system(
-        "shop", version, body, send=lambda door: door.post("/ask", body), row=row, parse=read, **more
+        "shop",
+        version,
+        body,
+        send=lambda transport: transport.post("/ask", body),
+        row=row,
+        parse=read,
+        **more,
     )
 
 
 def ask_once(folder, shop, question="why", **settings):
-    with serving(shop.app) as url, open_caller(folder, url, **settings) as caller:
-        ask = make_ask(caller)
+    with serving(shop.app) as url, open_dispatcher(folder, url, **settings) as dispatcher:
+        ask = make_ask(dispatcher)
         return asyncio.run(put(ask, question)), ask
 
 
 def test_an_answer_is_asked_once_and_replayed_without_a_connection(tmp_path):
     shop = Shop(echo)
-    with serving(shop.app) as url, open_caller(tmp_path, url) as caller:
-        live = make_ask(caller)
+    with serving(shop.app) as url, open_dispatcher(tmp_path, url) as dispatcher:
+        live = make_ask(dispatcher)
 
         async def both():
             return await asyncio.gather(put(live, row="b"), put(live, row="a"))
 
         first, second = asyncio.run(both())
     assert (first.value, first.call, len(shop.bodies)) == ("WHY", second.call, 1)
-    with open_caller(tmp_path, replay=True) as caller:
-        replayed = make_ask(caller)
+    with open_dispatcher(tmp_path, replay=True) as dispatcher:
+        replayed = make_ask(dispatcher)
         assert asyncio.run(put(replayed, row="a")).value == "WHY"
         with pytest.raises(CallMissing, match=r"paper\.stage: row r: .*system shop"):
             asyncio.run(put(replayed, "what"))
@@ -106,25 +112,25 @@ def test_an_answer_is_asked_once_and_replayed_without_a_connection(tmp_path):
 
 def test_name_version_request_and_epoch_make_the_key():
     keys = {
-        Desk("s", None, {}, epoch=epoch).system_call(name, version, {"q": question}).key()
+        RequestBuilder("s", None, {}, epoch=epoch).system_call(name, version, {"q": question}).key()
         for name in ("a", "b")
         for version in ("1", "2")
         for question in ("x", "y")
         for epoch in ("", "night")
     }
     assert len(keys) == 16
-    desk = Desk("s", None, {})
+    builder = RequestBuilder("s", None, {})
     assert (
-        desk.system_call("a", "1", {"p": 1, "q": 2}).key()
-        == desk.system_call("a", "1", {"q": 2, "p": 1}).key()
+        builder.system_call("a", "1", {"p": 1, "q": 2}).key()
+        == builder.system_call("a", "1", {"q": 2, "p": 1}).key()
     )
 
 
 def test_a_new_night_asks_anew(tmp_path):
     shop = Shop(echo)
-    with serving(shop.app) as url, open_caller(tmp_path, url) as caller:
+    with serving(shop.app) as url, open_dispatcher(tmp_path, url) as dispatcher:
         for epoch in ("monday", "tuesday", "monday"):
-            asyncio.run(put(make_ask(caller, epoch=epoch)))
+            asyncio.run(put(make_ask(dispatcher, epoch=epoch)))
     assert len(shop.bodies) == 2
 
 
@@ -148,8 +154,8 @@ def test_a_system_that_keeps_failing_at_a_question_has_failed_at_it(tmp_path):
     assert len(shop.bodies) == 2
     (call,) = ask.call_rows()
     assert (call.finish_reason, call.parsed, call.text) == ("failed", False, answer.problem)
-    with open_caller(tmp_path, replay=True) as caller:
-        assert asyncio.run(put(make_ask(caller))) == answer
+    with open_dispatcher(tmp_path, replay=True) as dispatcher:
+        assert asyncio.run(put(make_ask(dispatcher))) == answer
 
 
 def test_a_refusal_is_a_failed_call_at_once(tmp_path):
@@ -169,8 +175,8 @@ def test_a_key_that_is_refused_is_no_answer_and_is_not_kept(tmp_path):
     with pytest.raises(ModelFailed, match=r"the system answered 401; is its key_env right\?"):
         ask_once(tmp_path, shop)
     assert len(shop.bodies) == 1
-    with open_caller(tmp_path, replay=True) as caller, pytest.raises(CallMissing):
-        asyncio.run(put(make_ask(caller)))
+    with open_dispatcher(tmp_path, replay=True) as dispatcher, pytest.raises(CallMissing):
+        asyncio.run(put(make_ask(dispatcher)))
 
 
 def test_a_reply_that_does_not_parse_is_kept_and_not_asked_again(tmp_path):
@@ -190,12 +196,12 @@ def test_a_system_that_is_not_there_or_has_no_time_stops_the_stage_and_is_not_re
     with pytest.raises(ModelFailed, match=r"shop: no answer after 2 tries; the system answered 429"):
         ask_once(tmp_path, Shop(busy), retries=1)
     with (
-        open_caller(tmp_path, "http://127.0.0.1:9", retries=1) as caller,
+        open_dispatcher(tmp_path, "http://127.0.0.1:9", retries=1) as dispatcher,
         pytest.raises(ModelFailed, match=r"shop: .*cannot be connected to"),
     ):
-        asyncio.run(put(make_ask(caller)))
-    with open_caller(tmp_path, replay=True) as caller, pytest.raises(CallMissing):
-        asyncio.run(put(make_ask(caller)))
+        asyncio.run(put(make_ask(dispatcher)))
+    with open_dispatcher(tmp_path, replay=True) as dispatcher, pytest.raises(CallMissing):
+        asyncio.run(put(make_ask(dispatcher)))
 
 
 def test_a_redirect_to_another_host_is_refused(tmp_path):
@@ -263,9 +269,9 @@ def test_a_key_comes_from_the_environment_and_goes_nowhere_else(tmp_path, monkey
 
 def test_a_system_costs_no_budget(tmp_path):
     shop = Shop(echo)
-    budget = Budget(Limits(usd=0.0, tokens=0))
-    with serving(shop.app) as url, open_caller(tmp_path, url, budget) as caller:
-        ask = make_ask(caller)
+    budget = Budget(BudgetLimits(usd=0.0, tokens=0))
+    with serving(shop.app) as url, open_dispatcher(tmp_path, url, budget) as dispatcher:
+        ask = make_ask(dispatcher)
         asyncio.run(put(ask))
         usage = ask.usage()
     assert (usage.live_calls, usage.usd, usage.paid.tokens, budget.spent.tokens) == (1, 0.0, 0, 0)
@@ -273,13 +279,13 @@ def test_a_system_costs_no_budget(tmp_path):
 
 def test_a_plan_counts_calls_and_sends_none(tmp_path):
     shop = Shop(echo)
-    with serving(shop.app) as url, open_caller(tmp_path, url) as caller:
-        asyncio.run(put(make_ask(caller)))
+    with serving(shop.app) as url, open_dispatcher(tmp_path, url) as dispatcher:
+        asyncio.run(put(make_ask(dispatcher)))
 
         async def both(ask):
             return await asyncio.gather(put(ask), put(ask, "what"))
 
-        ask = make_ask(caller, PlanAsk)
+        ask = make_ask(dispatcher, PlanningModel)
         known, new = asyncio.run(both(ask))
     plan = ask.count()
     assert (known.value, new.value) == ("WHY", None)
@@ -308,8 +314,8 @@ def test_calls_of_many_stay_within_what_is_let_in(tmp_path):
         return await echo(request, number)
 
     shop = Shop(slow)
-    with serving(shop.app) as url, open_caller(tmp_path, url, in_flight=3) as caller:
-        ask = make_ask(caller)
+    with serving(shop.app) as url, open_dispatcher(tmp_path, url, in_flight=3) as dispatcher:
+        ask = make_ask(dispatcher)
 
         async def many():
             return await asyncio.gather(*(put(ask, f"q{number}") for number in range(20)))
@@ -325,10 +331,10 @@ def test_the_queue_is_not_the_systems_time(tmp_path):
         return await echo(request, number)
 
     settings = {"in_flight": 1, "timeout_s": 20.0, "deadline_s": 20.0, "retries": 0}
-    with serving(Shop(slow).app) as url, open_caller(tmp_path, url, **settings) as caller:
-        line = caller._systems.line("shop")
-        line.settings = line.settings.model_copy(update={"deadline_s": 1.0})
-        ask = make_ask(caller)
+    with serving(Shop(slow).app) as url, open_dispatcher(tmp_path, url, **settings) as dispatcher:
+        connection = dispatcher._systems.connect("shop")
+        connection.settings = connection.settings.model_copy(update={"deadline_s": 1.0})
+        ask = make_ask(dispatcher)
 
         async def many():
             return await asyncio.gather(*(put(ask, f"q{number}") for number in range(6)))
@@ -375,11 +381,11 @@ def test_a_function_is_called_with_the_same_care(tmp_path, function, value, prob
     async def call(ask):
         return await ask.system(
             "shop", "1", {"f": function, "q": "why"}, row="r", parse=read,
-            send=lambda door: door.call(f"{HERE}:{function}", question="why", history=[]),
+            send=lambda transport: transport.call(f"{HERE}:{function}", question="why", history=[]),
         )  # fmt: skip
 
-    with open_caller(tmp_path, timeout_s=20.0 if value else 0.5, retries=0) as caller:
-        answer = asyncio.run(call(make_ask(caller)))
+    with open_dispatcher(tmp_path, timeout_s=20.0 if value else 0.5, retries=0) as dispatcher:
+        answer = asyncio.run(call(make_ask(dispatcher)))
     assert (answer.value, answer.problem) == (value, problem)
 
 
@@ -389,8 +395,8 @@ def test_a_function_is_called_with_the_same_care(tmp_path, function, value, prob
 def test_a_function_that_is_not_there_is_bad_input(tmp_path, function, said):
     async def call(ask):
         return await ask.system(
-            "shop", "1", {"f": function}, row="r", parse=read, send=lambda door: door.call(function)
+            "shop", "1", {"f": function}, row="r", parse=read, send=lambda transport: transport.call(function)
         )
 
-    with open_caller(tmp_path) as caller, pytest.raises(BadInput, match=said):
-        asyncio.run(call(make_ask(caller)))
+    with open_dispatcher(tmp_path) as dispatcher, pytest.raises(BadInput, match=said):
+        asyncio.run(call(make_ask(dispatcher)))

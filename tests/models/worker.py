@@ -14,25 +14,25 @@ from tasks.errors import BenchloomError
 from tasks.models.ask import Role
 from tasks.models.budget import Budget
 from tasks.models.calls import Call
-from tasks.models.client import Client
-from tasks.models.dispatcher import Caller
+from tasks.models.client import ModelClient
+from tasks.models.dispatcher import Dispatcher
 from tasks.models.ledger import Ledger
-from tasks.models.recorded_model import StageAsk
-from tasks.models.request_builder import Desk
-from tasks.models.settings import BatchMode, Endpoint, Limits
+from tasks.models.recorded_model import RecordedModel
+from tasks.models.request_builder import RequestBuilder
+from tasks.models.settings import BatchMode, BudgetLimits, Endpoint
 from tests.models.scenes import MODEL, make_entry
 
 PROMPT = "# user\nHow much is {{ number }} plus {{ number }}?\n"
 ROLE = Role(model=MODEL, max_tokens=16)
 
 
-def make_desk(folder: Path) -> Desk:
+def make_builder(folder: Path) -> RequestBuilder:
     folder.mkdir(exist_ok=True)
     (folder / "sum.md").write_text(PROMPT)
-    return Desk("drill.sum", folder, {"adder": ROLE})
+    return RequestBuilder("drill.sum", folder, {"adder": ROLE})
 
 
-async def ask_all(ask: StageAsk, calls: int, rounds: int) -> list[int | None]:
+async def ask_all(ask: RecordedModel, calls: int, rounds: int) -> list[int | None]:
     async def one(number: int) -> int | None:
         return (await ask("sum", {"number": number}, role="adder", row=str(number), parse=int)).value
 
@@ -45,8 +45,10 @@ async def ask_all(ask: StageAsk, calls: int, rounds: int) -> list[int | None]:
 
 def record_sums(ledger: Ledger, folder: Path, calls: int) -> list[str]:
     """Script the answers: a ledger to serve them from, each with its own text."""
-    desk = make_desk(folder)
-    requests = [desk.request(desk.render("sum", {"number": number}), ROLE, 0) for number in range(calls)]
+    builder = make_builder(folder)
+    requests = [
+        builder.request(builder.render("sum", {"number": number}), ROLE, 0) for number in range(calls)
+    ]
     ledger.put_many(make_entry(request, str(2 * number)) for number, request in enumerate(requests))
     return [request.key() for request in requests]
 
@@ -64,15 +66,15 @@ def main() -> int:
     parser.add_argument("--batch", action="store_true")
     parser.add_argument("--rounds", type=int, default=1, help="each waits for the one before")
     options = parser.parse_args()
-    budget = Budget(Limits(tokens=options.tokens))
+    budget = Budget(BudgetLimits(tokens=options.tokens))
     endpoint = Endpoint(
         url=options.url, in_flight=options.in_flight, timeout_s=options.timeout, key_env=options.key_env
     )
     mode = BatchMode(stages=("*",) if options.batch else (), gather_s=0.1, poll_s=0.1)
     with Ledger(options.ledger) as ledger:
-        client = Client({MODEL: endpoint}, budget, book_doubt=ledger.book_doubt)
-        with Caller(ledger, client, budget, mode) as caller:
-            ask = StageAsk(make_desk(options.out.parent / "prompts"), caller)
+        client = ModelClient({MODEL: endpoint}, budget, record_possibly_paid=ledger.record_possibly_paid)
+        with Dispatcher(ledger, client, budget, mode) as dispatcher:
+            ask = RecordedModel(make_builder(options.out.parent / "prompts"), dispatcher)
             try:
                 values = asyncio.run(ask_all(ask, options.calls, options.rounds))
             except BenchloomError as error:

@@ -10,13 +10,13 @@ from tasks.errors import CallMissing
 from tasks.models.ask import Role
 from tasks.models.budget import Budget
 from tasks.models.calls import Call
-from tasks.models.client import Client
-from tasks.models.dispatcher import Caller
+from tasks.models.client import ModelClient
+from tasks.models.dispatcher import Dispatcher
 from tasks.models.ledger import Ledger
-from tasks.models.recorded_model import StageAsk
-from tasks.models.request_builder import Desk
+from tasks.models.recorded_model import RecordedModel
+from tasks.models.request_builder import RequestBuilder
 from tasks.models.settings import SystemRun
-from tasks.models.systems import Systems
+from tasks.models.systems import SystemClient
 from tasks.systems.build import build_system
 from tasks.systems.contract import Passage, Turn
 from tests.models.scenes import make_endpoint, say, serving
@@ -80,19 +80,19 @@ class Server:
         return say(f"turn {len(self.bodies[-1]['messages'])}", prompt_tokens=5, completion_tokens=2)
 
 
-def open_caller(folder, url):
+def open_dispatcher(folder, url):
     ledger, budget = Ledger(folder / "l.sqlite"), Budget()
     if url is None:
-        return Caller(ledger, None, budget)
-    client = Client({"answering-model": make_endpoint(url, **PATIENT)}, budget)
-    return Caller(ledger, client, budget, systems=Systems({"mine": SystemRun(url=url, **PATIENT)}))
+        return Dispatcher(ledger, None, budget)
+    client = ModelClient({"answering-model": make_endpoint(url, **PATIENT)}, budget)
+    return Dispatcher(ledger, client, budget, systems=SystemClient({"mine": SystemRun(url=url, **PATIENT)}))
 
 
 def run(folder, entry, work, url=None, epoch=""):
     """Carry out `work(system)`; give what it returns, and the calls."""
-    with open_caller(folder, url) as caller:
+    with open_dispatcher(folder, url) as dispatcher:
         roles = {"answerer": Role(model="answering-model", max_tokens=50, attempts=1)}
-        ask = StageAsk(Desk("paper.answer", folder, roles, epoch=epoch), caller)
+        ask = RecordedModel(RequestBuilder("paper.answer", folder, roles, epoch=epoch), dispatcher)
         system = build_system("mine", ENTRY.validate_python(entry), [], ask)
         return asyncio.run(work(system)), ask.call_rows()
 

@@ -9,7 +9,7 @@ from tasks.artifacts.parquet import write_rows
 from tasks.errors import BadInput
 from tasks.models.ask import Prompt
 from tasks.models.calls import Call, make_call
-from tasks.models.ledger import Doubt, Ledger
+from tasks.models.ledger import Ledger, PossiblyPaid
 from tasks.models.shipped import read_shipped, write_shipped
 from tasks.models.unfinished import NOTED_AT_ONCE, Unfinished, list_unfinished
 from tests.models.scenes import MODEL, LedgerServer, answering, make_entry, make_request, say, serving
@@ -62,7 +62,7 @@ def test_stats_and_prune_name_models_and_dollars(project):
         ledger.put_many(make_entry(each, model="dear", at=1.0) for each in requests[:2])
         ledger.put_many(make_entry(each, model="dear", batch=True, at=1.0) for each in requests[2:3])
         ledger.put_many(make_entry(each, model="other", at=1.0) for each in requests[3:])
-        ledger.book_doubt(Doubt("k", "dear", "no reply in time", 1_000, 2_000, 1.0))
+        ledger.record_possibly_paid(PossiblyPaid("k", "dear", "no reply in time", 1_000, 2_000, 1.0))
     facts = json.loads(invoke("stats", "--json").stdout)
     # A call: 7 x $10 + 3 x $100 per million = $0.00037; by batch half of it.
     told = {(each["model"], each["batch"]): (each["calls"], each["usd"]) for each in facts["models"]}

@@ -38,7 +38,7 @@ def test_calls_by_batch_count_at_their_share(trial):
     run_and_bill(trial)
     run = trial.open()
     session = run.open_session()
-    connection = session.caller.ledger._connect()
+    connection = session.dispatcher.ledger._connect()
     connection.execute("UPDATE calls SET batch = 1 WHERE key = (SELECT min(key) FROM calls)")
     connection.close()
     session.close()
