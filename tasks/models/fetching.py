@@ -66,8 +66,8 @@ def pull_model(
 ) -> Path:
     """Download a model's files; return the path of its weights. Files that are already sound are kept.
 
-    local_file: a file of the user's with the weights. Raises BadInput if it is not the model's, ModelFailed if no
-    source has a file.
+    local_file: a file of the user's with the weights. Raises BadInput if it is not the model's,
+    ModelFailed if no source has a file.
     """
     place, *_ = [
         pull_file(name, file, local_file=local_file if file is model else None, say=say)
