@@ -24,7 +24,7 @@ from tasks.artifacts.parquet import StoredRows, write_rows
 from tasks.artifacts.rows import Drafts, Dropped
 from tasks.databases.columns import Column
 from tasks.databases.entry import DatabaseEntry
-from tasks.databases.execution import Limits
+from tasks.databases.execution import QueryLimits
 from tasks.grammar.construct.balanced import Balanced, balanced
 from tasks.grammar.construct.fill_in import FillIn, fill_in
 from tasks.grammar.construct.queries import Query, write_filled, write_template
@@ -33,7 +33,7 @@ from tasks.grammar.rows import Group, Question, SqlTemplate, TextTemplate
 
 SIZES = (10_000, 1_000_000)
 SAMPLE, SAMPLE_S = 2_000, 5.0
-LIMITS = Limits(timeout_s=7_200, memory_mb=512, disk_mb=32_768, bytes=50_000_000)
+LIMITS = QueryLimits(timeout_s=7_200, memory_mb=512, disk_mb=32_768, bytes=50_000_000)
 QUERY = Query(("rooms.name",), (("rooms.room_id", "stays.room_id"),), ("stays.day", "stays.guest"))
 TEXTS = [TextTemplate("text", QUERY.id, "short", "Where was [stays.guest] on [stays.day]?", ())]
 SCHEMA = [

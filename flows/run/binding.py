@@ -211,7 +211,7 @@ def prompts_folder(module: ModuleType) -> Path:
 def load_database(node: Node, params: Mapping[str, Any], root: Path) -> DatabaseEntry:
     """Validate the database entry that a stage is fanned out over, or that its entry names."""
     name = find_name(node, params, "database")
-    return read_entry(name, get_section(params, "databases").get(name) or {}).placed(root)
+    return read_entry(name, get_section(params, "databases").get(name) or {}).resolve_under(root)
 
 
 def find_section(node: Node) -> str:

@@ -27,7 +27,7 @@ def find_servers(root: Path, params: Mapping[str, Any]) -> dict[str, DatabaseEnt
                 "has a url, and no file for the record of what it holds",
                 hint=f"add file: snapshots/{name}.json",
             )
-    return {name: entry.placed(root) for name, entry in servers.items()}
+    return {name: entry.resolve_under(root) for name, entry in servers.items()}
 
 
 def refresh_records(
@@ -49,10 +49,10 @@ def refresh_records(
 
 def refresh_record(entry: DatabaseEntry) -> str:
     """Bring one record up to date; tell what changed."""
-    from tasks.databases.content import Content, load_record, read_content, write_record
+    from tasks.databases.content import DatabaseContent, load_record, read_content, write_record
 
     content = read_content(entry)
-    before = load_record(entry) if (entry.file or Path()).is_file() else Content(tables={})
+    before = load_record(entry) if (entry.file or Path()).is_file() else DatabaseContent(tables={})
     changed = content.compare(before)
     if changed:
         write_record(entry, content)

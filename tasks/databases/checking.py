@@ -1,4 +1,4 @@
-"""Refuse by parse whatever is not exactly one SELECT, before an engine sees it."""
+"""Parse model-written SQL and refuse everything that is not exactly one SELECT."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tasks.databases.server_checking import check_server_select
 from tasks.errors import SqlRefused
 
 MAX_SQL = 50_000
-"""Characters: parsing takes time in proportion, and no honest query is longer."""
+"""In characters: parsing takes time in proportion, and no reasonable query is longer."""
 WRITES = (
     exp.Insert,
     exp.Update,
@@ -36,7 +36,7 @@ WRITES = (
 
 @lru_cache(maxsize=1024)
 def check_select(sql: str, dialect: str = "sqlite") -> None:
-    """Raise SqlRefused unless `sql` is one SELECT, a UNION of SELECTs, or either under WITH."""
+    """Raise SqlRefused unless `sql` is one SELECT, a UNION of SELECTs, or either of them under WITH."""
     if len(sql) > MAX_SQL:
         raise SqlRefused(f"the statement has {len(sql):,} characters, more than {MAX_SQL:,}")
     if "\0" in sql:
@@ -67,4 +67,8 @@ def _parse(sql: str, dialect: str) -> list[exp.Expr]:
     if tokens[0].token_type not in {TokenType.SELECT, TokenType.WITH}:
         raise SqlRefused(f"a statement must begin with SELECT or WITH, not with {tokens[0].text[:40]!r}")
     parsed = engine.parser().parse(tokens, sql)
-    return [each for each in parsed if each is not None and not isinstance(each, exp.Semicolon)]
+    return [
+        statement
+        for statement in parsed
+        if statement is not None and not isinstance(statement, exp.Semicolon)
+    ]

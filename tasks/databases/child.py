@@ -1,4 +1,4 @@
-"""The parent's side of a reading process: frames there and back, and an end to it on time."""
+"""The parent's side of a reading process: send requests, read replies, kill it on time."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ from tasks.errors import (
 ROOT = Path(__file__).parents[2]
 START = "import sys; sys.path.insert(0, sys.argv[1]); from {} import main; main()"
 START_SECONDS = 30.0
-KINDS: Mapping[str, type[SqlError]] = {
+ERROR_TYPES: Mapping[str, type[SqlError]] = {
     "timeout": SqlTimeout,
     "large": SqlTooLarge,
     "memory": SqlTooLarge,
     "refused": SqlRefused,
 }
-LOST = frozenset({"memory", "late"})
-"""Errors after which a process is not asked again."""
+FATAL_KINDS = frozenset({"memory", "late"})
+"""Error kinds after which a process is not used again."""
 
 
 @dataclass(frozen=True)
-class Program:
-    """What a reading process runs.
+class ReaderProgram:
+    """The program of a reading process.
 
-    options: of the interpreter. setup: what its first frame says; a password is in it, so that no list of
-    processes shows one. grace: how much later than its own limit it is killed, so that it can first
-    stop by itself and be used again.
+    options: of the interpreter. setup: the first frame; it carries the password, so that no process list
+    shows it. grace: how many seconds after its own limit it is killed, so that it can stop the statement
+    by itself and be used again.
     """
 
     label: str
@@ -54,13 +54,13 @@ class Program:
     grace: float
 
 
-class Child:
+class ReaderProcess:
     """One process that reads one database. Used by one thread at a time.
 
-    Raises DatabaseGone where the server cannot be reached, and BadInput where the account may write.
+    Raises DatabaseGone if the server cannot be reached, BadInput if the account may write.
     """
 
-    def __init__(self, program: Program, *, memory: int, disk: int, max_bytes: int) -> None:
+    def __init__(self, program: ReaderProgram, *, memory: int, disk: int, max_bytes: int) -> None:
         self.usable = True
         self._program = program
         self._largest = 2 * max_bytes + 1_000_000
@@ -77,35 +77,35 @@ class Child:
         reply = self._receive(START_SECONDS)
         if "error" in reply:
             self.kill()
-            raise name_failure(program.label, reply["error"], reply["text"])
+            raise make_error(program.label, reply["error"], reply["text"])
 
     @property
     def pid(self) -> int:
-        """The process's number."""
+        """The process id."""
         return self._process.pid
 
     def ask(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-        """Send a request and wait for its reply, at most `seconds` and a grace.
+        """Send a request and wait for its reply, at most `seconds` plus the grace time.
 
-        Raises SqlRefused, SqlTimeout, SqlTooLarge or SqlFailed, and DatabaseGone where the server went away;
-        `usable` tells whether it may be asked again.
+        Raises SqlRefused, SqlTimeout, SqlTooLarge or SqlFailed, and DatabaseGone if the server went away;
+        `usable` tells whether the process may be used again.
         """
         self._send({**request, "seconds": seconds})
         reply = self._receive(seconds + self._program.grace)
         if "error" not in reply:
             return reply
         kind = reply["error"]
-        if kind in LOST:
+        if kind in FATAL_KINDS:
             self.kill()
         if kind in {"timeout", "late"}:
             raise SqlTimeout(f"the statement did not end within {seconds:.3g} s")
         if kind == "gone":
             self.kill()
-            raise name_failure(self._program.label, kind, reply["text"])
-        raise KINDS.get(kind, SqlFailed)(reply["text"])
+            raise make_error(self._program.label, kind, reply["text"])
+        raise ERROR_TYPES.get(kind, SqlFailed)(reply["text"])
 
     def kill(self) -> None:
-        """End the process, whatever it is doing."""
+        """Kill the process, whatever it is doing."""
         self.usable = False
         self._process.kill()
         self._process.wait()
@@ -153,8 +153,8 @@ class Child:
         return content
 
 
-def name_failure(label: str, kind: str, text: str) -> BenchloomError:
-    """Say why a database cannot be read at all: it is not the statement's fault."""
+def make_error(label: str, kind: str, text: str) -> BenchloomError:
+    """Make the error for a database that cannot be read at all, whatever the statement."""
     if kind == "privileged":
         hint = "queries need one that may only read: docs/databases.md shows how to make it"
         return BadInput(label, f"its account {text}", hint=hint)

@@ -1,4 +1,4 @@
-"""A database schema as rows: one a column, generic types, sorted names."""
+"""A database schema as rows: one per column, with generic types, sorted by name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Column:
-    """One column of one table. No value of any cell is ever part of it."""
+    """One column of one table. It never contains a value of a cell."""
 
     id: str
     """`table.column`"""
@@ -18,6 +18,6 @@ class Column:
     nullable: bool
     primary_key: bool
     references: str | None
-    """`table.column` that a foreign key points at."""
+    """`table.column` that a foreign key points to."""
     descriptive: bool
-    """Whether a person would ask about it: no surrogate key, no foreign key, no bare identifier."""
+    """Whether people would ask about it: no surrogate key, no foreign key, no bare identifier."""

@@ -1,7 +1,7 @@
-"""What a database server holds, as a small file that DVC can hash: a record per table.
+"""The content of a database server as a small file that DVC can hash: a record per table.
 
-Tables are read in one transaction and in streaming. A table's hash is the sum of its rows' hashes: a table
-has no order, and no server is made to sort.
+Tables are streamed in one transaction. A table's hash is the sum of its rows' hashes: tables have no
+order, and the server does not have to sort.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
-from sqlalchemy import Connection, column, select, table
+from sqlalchemy import Connection, select, table
+from sqlalchemy import column as sql_column
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.sql import quoted_name
 
 from tasks.databases.columns import Column
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.reflection import reflect_connection
-from tasks.databases.values import plain_row
+from tasks.databases.values import to_plain_row
 from tasks.errors import BadInput
 from tasks.files import write_text
 
@@ -41,32 +42,32 @@ class TableContent(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     columns: dict[str, str]
-    """Name -> its generic type, key and reference."""
+    """Column name -> its generic type, key and reference."""
     rows: int
     sha256: str
 
 
-class Content(BaseModel):
-    """A whole database. Equal rows give an equal record, whatever the engine."""
+class DatabaseContent(BaseModel):
+    """A whole database. Equal rows give equal records on every engine."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     tables: dict[str, TableContent]
 
-    def compare(self, other: Content) -> list[str]:
-        """Name the tables that differ, sorted."""
+    def compare(self, other: DatabaseContent) -> list[str]:
+        """List the names of the tables that differ, sorted."""
         names = sorted({*self.tables, *other.tables})
         return [name for name in names if self.tables.get(name) != other.tables.get(name)]
 
     def count_rows(self) -> int:
         """Count all rows."""
-        return sum(each.rows for each in self.tables.values())
+        return sum(content.rows for content in self.tables.values())
 
 
-def read_content(entry: DatabaseEntry) -> Content:
-    """Read every table once, a batch at a time, all as of one moment.
+def read_content(entry: DatabaseEntry) -> DatabaseContent:
+    """Read every table once, in batches, in one consistent snapshot.
 
-    Raises DatabaseGone where the server cannot be reached or went away, and BadInput where it cannot be read.
+    Raises DatabaseGone if the server cannot be reached or went away, BadInput if it cannot be read.
     """
     engine = entry.connect()
     isolation = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name in SESSION else {}
@@ -77,28 +78,28 @@ def read_content(entry: DatabaseEntry) -> Content:
             columns = reflect_connection(connection)
             tables = {
                 name: _read_table(connection, name, list(own))
-                for name, own in groupby(columns, key=lambda each: each.table)
+                for name, own in groupby(columns, key=lambda column: column.table)
             }
     except SQLAlchemyError as error:
         raise entry.explain(error, "its tables cannot be read") from None
     finally:
         engine.dispose()
-    return Content(tables=tables)
+    return DatabaseContent(tables=tables)
 
 
-def write_record(entry: DatabaseEntry, content: Content) -> None:
-    """Write a database's record to its `file`. Raises BadInput where another kind of file lies there."""
+def write_record(entry: DatabaseEntry, content: DatabaseContent) -> None:
+    """Write a database's record to its `file`. Raises BadInput if the file there is something else."""
     path = _record_path(entry)
     if path.exists():
         load_record(entry)
     write_text(path, json.dumps(content.model_dump(), ensure_ascii=False, indent=1, sort_keys=True) + "\n")
 
 
-def load_record(entry: DatabaseEntry) -> Content:
-    """Read a database's record. Raises BadInput where there is none, or something else."""
+def load_record(entry: DatabaseEntry) -> DatabaseContent:
+    """Read a database's record. Raises BadInput if it is missing or something else."""
     path = _record_path(entry)
     try:
-        return Content.model_validate_json(path.read_bytes())
+        return DatabaseContent.model_validate_json(path.read_bytes())
     except OSError:
         hint = f"benchloom snapshot {entry.name} makes it"
         raise BadInput(path, f"no record of what {entry.label} holds", hint=hint) from None
@@ -107,49 +108,49 @@ def load_record(entry: DatabaseEntry) -> Content:
 
 
 @contextmanager
-def unchanged(entry: DatabaseEntry) -> Iterator[None]:
-    """Let a stage read a server only while it holds what its record says, before and after.
+def ensure_unchanged(entry: DatabaseEntry) -> Iterator[None]:
+    """Check before and after the block that a server still has the content of its record.
 
-    A SQLite file guards itself; a server without a record is read as it is. Raises BadInput that names the
-    tables that changed.
+    SQLite files check themselves; a server without a record is not checked. Raises BadInput that names
+    the tables that changed.
     """
-    guarded = entry.url is not None and entry.file is not None
-    if guarded:
+    has_record = entry.url is not None and entry.file is not None
+    if has_record:
         _check(entry, read_content(entry))
     yield
-    if guarded:
+    if has_record:
         _check(entry, read_content(entry))
 
 
 def check_columns(entry: DatabaseEntry, columns: Sequence[Column]) -> None:
-    """Raise BadInput where a server's columns are not those of its record."""
+    """Raise BadInput if a server's columns are not those of its record."""
     if entry.url is None or entry.file is None:
         return
-    found = {name: describe_columns(own) for name, own in groupby(columns, key=lambda each: each.table)}
-    recorded = {name: each.columns for name, each in load_record(entry).tables.items()}
+    found = {name: describe_columns(own) for name, own in groupby(columns, key=lambda column: column.table)}
+    recorded = {name: content.columns for name, content in load_record(entry).tables.items()}
     if found != recorded:
         names = sorted(name for name in {*found, *recorded} if found.get(name) != recorded.get(name))
         raise _changed(entry, names)
 
 
 def describe_columns(columns: Iterator[Column] | Sequence[Column]) -> dict[str, str]:
-    """Describe the columns of one table, each in a word or three."""
+    """Describe the columns of one table as {name: "type [not null] [key] [-> reference]"}."""
     return {
-        each.name: " ".join(
+        column.name: " ".join(
             [
-                each.type,
-                *(["not null"] if not each.nullable else []),
-                *(["key"] if each.primary_key else []),
-                *([f"-> {each.references}"] if each.references else []),
+                column.type,
+                *(["not null"] if not column.nullable else []),
+                *(["key"] if column.primary_key else []),
+                *([f"-> {column.references}"] if column.references else []),
             ]
         )
-        for each in columns
+        for column in columns
     }
 
 
 def _read_table(connection: Connection, name: str, columns: Sequence[Column]) -> TableContent:
-    names = [quoted_name(each.name, quote=True) for each in columns]
-    query = select(*map(column, names)).select_from(table(quoted_name(name, quote=True)))
+    names = [quoted_name(column.name, quote=True) for column in columns]
+    query = select(*map(sql_column, names)).select_from(table(quoted_name(name, quote=True)))
     total, rows = 0, 0
     streamed = connection.execution_options(stream_results=True, yield_per=BATCH).execute(query)
     result: Any = getattr(streamed.cursor, "_result", None)
@@ -158,7 +159,7 @@ def _read_table(connection: Connection, name: str, columns: Sequence[Column]) ->
             rows += len(batch)
             total += sum(map(hash_row, batch))
     except DBAPIError:
-        # PyMySQL reads a result to its end when it is let go, and complains on stderr where the server went.
+        # PyMySQL reads an abandoned result to its end, and complains on stderr if the server is gone.
         if hasattr(result, "unbuffered_active"):
             result.unbuffered_active = False
         raise
@@ -167,7 +168,7 @@ def _read_table(connection: Connection, name: str, columns: Sequence[Column]) ->
 
 def hash_row(row: Sequence[Any]) -> int:
     """Hash one row's plain values."""
-    text = json.dumps(plain_row(row), ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(to_plain_row(row), ensure_ascii=False, separators=(",", ":"))
     return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest(), "big")
 
 
@@ -179,7 +180,7 @@ def _record_path(entry: DatabaseEntry) -> Path:
     return entry.file
 
 
-def _check(entry: DatabaseEntry, content: Content) -> None:
+def _check(entry: DatabaseEntry, content: DatabaseContent) -> None:
     if changed := load_record(entry).compare(content):
         raise _changed(entry, changed)
 

@@ -1,8 +1,8 @@
-"""One meaning on every engine: queries are written in SQLite's dialect, and said to each engine in its own.
+"""Translate queries from the canonical dialect (SQLite's) so that they mean the same on every engine.
 
-Engines differ in what they hold for equal and in how they sort. MariaDB takes `ann` for `Ann` and both for
-`Ann ` by default; PostgreSQL sorts by language and puts NULL last. Here text is compared and sorted by its
-characters' code points, as SQLite does.
+Engines differ in what they compare as equal and in how they sort. By default MariaDB holds `ann`, `Ann`
+and `Ann ` for equal; PostgreSQL sorts by language and puts NULL last. Here text is compared and sorted by
+code points, as SQLite does.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ EXACT = {
     "postgres": 'CAST({} AS TEXT) COLLATE "C"',
     "mysql": "CONVERT({} USING utf8mb4) COLLATE utf8mb4_nopad_bin",
 }
-"""How an engine is told to take text by its code points, with its trailing spaces."""
+"""How an engine compares text by code points, with trailing spaces."""
 
 
 def translate(sql: str, dialect: str, columns: Iterable[Column]) -> str:
-    """Write a canonical SELECT (select, project, join, DISTINCT, ORDER BY) for another engine.
+    """Translate a canonical SELECT (select, project, join, DISTINCT, ORDER BY) to another dialect.
 
-    columns: of the database, in the catalogue's own spelling; they tell which are text. What stands under
-    ORDER BY must be selected too.
+    columns: of the database, in the catalogue's spelling, to know which are text. ORDER BY columns must
+    be selected too.
     """
     if dialect == CANONICAL:
         return sql
     select = sqlglot.parse_one(sql, dialect=CANONICAL)
-    texts = {each.id for each in columns if each.type == "text"}
+    texts = {column.id for column in columns if column.type == "text"}
     for equality in list(select.find_all(exp.EQ)):
         _tighten(equality, texts, dialect)
     for order in _orders(select):
-        # By place: MariaDB loses rows of SELECT DISTINCT where ORDER BY repeats an expression with COLLATE.
+        # By position: MariaDB loses rows of SELECT DISTINCT if ORDER BY repeats an expression with COLLATE.
         order.set("this", exp.Literal.number(select.expressions.index(order.this) + 1))
         order.set("nulls_first", True)
     for column in list(select.expressions):
@@ -45,7 +45,7 @@ def translate(sql: str, dialect: str, columns: Iterable[Column]) -> str:
 
 
 def _tighten(equality: exp.Expr, texts: set[str], dialect: str) -> None:
-    """Let an equality of texts hold as it stands, for the index, and to the letter as well."""
+    """Add an exact comparison to an equality of texts; the original stays for the index."""
     left, right = equality.this, equality.expression
     if not (_is_text(left, texts) or _is_text(right, texts)):
         return

@@ -1,4 +1,4 @@
-"""A database as params.yaml names it: `databases: {<name>: {file | url, title, licence, ...}}`."""
+"""A database in params.yaml: `databases: {<name>: {file | url, title, licence, ...}}`."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ DIALECTS = {"postgresql": "postgres", "mariadb": "mysql", "mysql": "mysql"}
 
 
 class DatabaseEntry(BaseModel):
-    """One database: a SQLite file, or a SQLAlchemy URL whose password stands in the environment."""
+    """One database: a SQLite file, or a SQLAlchemy URL whose password is in the environment."""
 
-    # A URL that is refused may hold a password, so that no error repeats what it was given.
+    # A refused URL may contain a password, so errors must not repeat the input.
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     name: str = ""
     file: Path | None = None
-    """What DVC hashes: a SQLite file or, beside a url, the record of its content."""
+    """The file that DVC hashes: a SQLite file or, beside a url, the record of its content."""
     url: str | None = None
     password_env: str | None = None
     """The environment variable that holds the URL's password."""
@@ -71,12 +71,12 @@ class DatabaseEntry(BaseModel):
             )
         return self
 
-    def placed(self, root: Path) -> DatabaseEntry:
-        """Give the entry with its file under a project's root."""
+    def resolve_under(self, root: Path) -> DatabaseEntry:
+        """Return the entry with its file resolved under a project's root."""
         return self if self.file is None else self.model_copy(update={"file": root / self.file})
 
     def locate_file(self) -> Path:
-        """Give the SQLite file. Raises BadInput where there is none."""
+        """Return the SQLite file. Raises BadInput if there is none."""
         if self.file is None or self.url is not None:
             raise BadInput(self.label, "is no SQLite file")
         if not self.file.is_file():
@@ -84,9 +84,9 @@ class DatabaseEntry(BaseModel):
         return self.file
 
     def connect(self) -> Engine:
-        """Make an engine that reads: a SQLite file is opened read-only, and no connection is kept.
+        """Create an engine without a connection pool; a SQLite file is opened read-only.
 
-        Raises BadInput where the file, the driver or the password is missing.
+        Raises BadInput if the file, the driver or the password is missing.
         """
         if self.url is None:
             return _open_file(self.locate_file())
@@ -98,7 +98,7 @@ class DatabaseEntry(BaseModel):
             ) from error
 
     def explain(self, error: Exception, what: str) -> BenchloomError:
-        """Turn a driver's error into one line of ours, without the URL or a row that it may repeat."""
+        """Turn a driver's error into one of ours, without the URL or row that its text may repeat."""
         cause = getattr(error, "orig", None) or error
         text = str(cause.args[-1] if cause.args else cause).strip().splitlines()[0]
         lost = isinstance(error, DBAPIError) and (
@@ -112,17 +112,17 @@ class DatabaseEntry(BaseModel):
 
     @property
     def label(self) -> str:
-        """How errors call the entry."""
+        """The entry's name in error messages."""
         return f"databases.{self.name}" if self.name else f"database {self.title or self.file or 'by url'}"
 
     @property
     def dialect(self) -> str:
-        """What sqlglot calls the engine's SQL: sqlite, postgres, mysql, or SQLAlchemy's own word."""
+        """The engine's sqlglot dialect: sqlite, postgres, mysql, or else SQLAlchemy's backend name."""
         backend = "sqlite" if self.url is None else make_url(self.url).get_backend_name()
         return DIALECTS.get(backend, backend)
 
     def complete_url(self) -> URL:
-        """Give the URL with the password out of the environment. Raises BadInput where it is not there."""
+        """Return the URL with the password from the environment. Raises BadInput if it is not set."""
         url = make_url(self.url or "")
         if self.password_env is None:
             return url
@@ -133,7 +133,7 @@ class DatabaseEntry(BaseModel):
 
 
 def read_entry(name: str, fields: Mapping[str, object]) -> DatabaseEntry:
-    """Read one entry of `databases:`. Raises BadInput naming the entry and the field."""
+    """Read one entry of `databases:`. Raises BadInput that names the entry and the field."""
     try:
         return DatabaseEntry.model_validate({**fields, "name": name})
     except ValidationError as error:

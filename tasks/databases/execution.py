@@ -1,4 +1,4 @@
-"""Run model-written SQL on a snapshot: one SELECT, in a process of its own, within limits."""
+"""Run model-written SQL on a snapshot: one SELECT, in a separate process, within limits."""
 
 from __future__ import annotations
 
@@ -15,65 +15,64 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.databases.checking import check_select
-from tasks.databases.child import Child
+from tasks.databases.child import ReaderProcess
 from tasks.databases.entry import DatabaseEntry
-from tasks.databases.server import Server
+from tasks.databases.server import DatabaseServer
 from tasks.databases.snapshot import Snapshot
 from tasks.databases.values import Value
 from tasks.errors import SqlError, SqlTimeout, SqlTooLarge
 
 
-class Limits(BaseModel):
-    """What one statement may take."""
+class QueryLimits(BaseModel):
+    """The resource limits of one statement."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     timeout_s: float = Field(default=5.0, gt=0)
     rows: int = Field(default=10_000, gt=0)
-    """Rows of a query's result; a stream has no such end."""
+    """Rows of a query's result; streams are not limited."""
     bytes: int = Field(default=10_000_000, gt=0)
-    """Size of a query's result, of a batch of a stream, and of any single value on the way."""
+    """Size of a query's result, of a batch of a stream, and of any single intermediate value."""
     memory_mb: int = Field(default=256, ge=64)
-    """The whole process, in MiB."""
+    """Of the whole process, in MiB."""
     disk_mb: int = Field(default=0, ge=0)
-    """Temporary files for sorting, in MiB; 0 = sort in memory alone."""
+    """Temporary files for sorting, in MiB; 0 = sort in memory only."""
 
 
 @dataclass(frozen=True)
-class Result:
-    """A result table. Blobs are given as hex digits, infinite numbers as text."""
+class QueryResult:
+    """A result table. Blobs are hex digits, infinite numbers are text."""
 
     columns: tuple[str, ...]
     rows: list[tuple[Value, ...]]
 
 
 class SafeDatabase:
-    """A database that any text may be thrown at; a context manager.
+    """A database on which untrusted SQL can be run safely; a context manager.
 
-    Statements are in the dialect of its engine: SQLite, PostgreSQL or MariaDB. Threads may share it: each
-    statement has one of `children` processes for itself, which are started when first needed, used again,
-    and replaced after a kill.
+    Statements are in the dialect of its engine: SQLite, PostgreSQL or MariaDB. Thread-safe: each statement
+    uses one of `children` processes, which are started on demand, reused, and replaced after a kill.
     """
 
     def __init__(
-        self, database: DatabaseEntry | Path, limits: Limits | None = None, *, children: int = 2
+        self, database: DatabaseEntry | Path, limits: QueryLimits | None = None, *, children: int = 2
     ) -> None:
         entry = database if isinstance(database, DatabaseEntry) else DatabaseEntry(file=database)
-        self.limits = limits or Limits()
+        self.limits = limits or QueryLimits()
         self.dialect = entry.dialect
-        self._source = Server(entry) if entry.url is not None else Snapshot(entry.locate_file())
-        self._idle: queue.LifoQueue[Child] = queue.LifoQueue()
+        self._source = DatabaseServer(entry) if entry.url is not None else Snapshot(entry.locate_file())
+        self._idle: queue.LifoQueue[ReaderProcess] = queue.LifoQueue()
         self._seats = threading.BoundedSemaphore(children)
         self._closed = False
 
-    def query(self, sql: str, parameters: Sequence[Value] = ()) -> Result:
-        """Run one SELECT and give its whole result.
+    def query(self, sql: str, parameters: Sequence[Value] = ()) -> QueryResult:
+        """Run one SELECT and return its whole result.
 
         parameters: for the question marks of a SQLite statement.
 
         Raises SqlRefused, SqlTimeout, SqlTooLarge or SqlFailed, each with one line, within the time
-        limit plus one second; BadInput where the file changed under the queries; DatabaseGone where the
-        server went away.
+        limit plus one second; BadInput if the file changed meanwhile; DatabaseGone if the server went
+        away.
         """
         check_select(sql, self.dialect)
         request = {"sql": sql, "parameters": list(parameters), "rows": self.limits.rows + 1, "whole": True}
@@ -81,15 +80,15 @@ class SafeDatabase:
             reply = child.ask(request, self.limits.timeout_s)
         if len(reply["rows"]) > self.limits.rows:
             raise SqlTooLarge(f"the result has more than {self.limits.rows:,} rows")
-        return Result(tuple(reply["columns"]), [tuple(row) for row in reply["rows"]])
+        return QueryResult(tuple(reply["columns"]), [tuple(row) for row in reply["rows"]])
 
     def stream(
         self, sql: str, batch: int = 4096, parameters: Sequence[Value] = ()
     ) -> Iterator[list[tuple[Value, ...]]]:
-        """Run one SELECT and give its rows in batches: memory is bounded by a batch, on both sides.
+        """Run one SELECT and yield its rows in batches; memory is bounded by a batch in both processes.
 
         The time limit counts the engine's work over all batches, not what the caller does between them.
-        Raises as `query` does. A caller that queries between batches needs a second child.
+        Raises as `query` does. A caller that queries between batches needs a second child process.
         """
         check_select(sql, self.dialect)
         request: dict[str, Any] = {
@@ -116,7 +115,7 @@ class SafeDatabase:
                     yield [tuple(row) for row in reply["rows"]]
 
     def close(self) -> None:
-        """End the processes; one that is at work ends when its statement does."""
+        """Kill the idle processes; a busy one ends with its statement."""
         self._closed = True
         while not self._idle.empty():
             self._idle.get_nowait().kill()
@@ -131,14 +130,14 @@ class SafeDatabase:
         self.close()
 
     @contextmanager
-    def _borrow(self) -> Iterator[Child]:
+    def _borrow(self) -> Iterator[ReaderProcess]:
         with self._seats:
             self._source.check()
             try:
                 child = self._idle.get_nowait()
             except queue.Empty:
                 limits = self.limits
-                child = Child(
+                child = ReaderProcess(
                     self._source.program,
                     memory=limits.memory_mb << 20,
                     disk=limits.disk_mb << 20,
@@ -147,7 +146,7 @@ class SafeDatabase:
             try:
                 yield child
             except (SqlError, GeneratorExit):
-                # A stream that is left halfway still has a statement open; the next request closes it.
+                # An abandoned stream still has a statement open; the next request closes it.
                 self._give_back(child)
                 raise
             except BaseException:
@@ -157,7 +156,7 @@ class SafeDatabase:
             self._source.check()
             self._give_back(child)
 
-    def _give_back(self, child: Child) -> None:
+    def _give_back(self, child: ReaderProcess) -> None:
         if self._closed:
             child.kill()
         elif child.usable:

@@ -1,6 +1,6 @@
-"""What every reading process shares: frames of JSON on its pipes, and the rights it gives up.
+"""Shared by all reading processes: JSON frames on stdin and stdout, and dropped privileges.
 
-Standard library alone: the process that reads SQLite sees no installed package.
+Standard library only: the process that reads SQLite sees no installed package.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ CHUNK = 256
 
 
 class Reader(Protocol):
-    """An engine behind the pipes."""
+    """Runs the statements of requests."""
 
     def answer(self, request: dict[str, Any]) -> Iterator[bytes]:
-        """Run a statement, or go on with it; yield the pieces of one frame of JSON."""
+        """Start or continue a statement; yield the pieces of one JSON frame."""
 
     def close(self) -> None:
-        """End the statement under way."""
+        """End the current statement."""
 
 
 def receive() -> dict[str, Any] | None:
-    """Read one frame from stdin; None where it has ended."""
+    """Read one frame from stdin; None at its end."""
     header = sys.stdin.buffer.read(HEADER.size)
     if len(header) < HEADER.size:
         return None
@@ -38,7 +38,7 @@ def receive() -> dict[str, Any] | None:
 
 
 def send(pieces: list[bytes]) -> None:
-    """Write one frame."""
+    """Write one frame to stdout."""
     out = sys.stdout.buffer
     out.write(HEADER.pack(sum(map(len, pieces))))
     for piece in pieces:
@@ -47,17 +47,17 @@ def send(pieces: list[bytes]) -> None:
 
 
 def send_error(kind: str, text: str) -> None:
-    """Write a frame that says what went wrong, and of which of the parent's kinds it is."""
+    """Write an error frame; `kind` is one of those that the parent knows."""
     send([json.dumps({"error": kind, "text": text[:500]}).encode("utf-8", "replace")])
 
 
-def serve(reader: Reader, name_error: Callable[[Exception], tuple[str, str]]) -> None:
-    """Answer requests until stdin ends, or memory or the server did."""
+def serve(reader: Reader, classify_error: Callable[[Exception], tuple[str, str]]) -> None:
+    """Answer requests until stdin ends, memory is exhausted, or the server is gone."""
     while (request := receive()) is not None:
         try:
             pieces = list(reader.answer(request))
-        except Exception as error:  # noqa: BLE001 (whatever went wrong is the parent's to name)
-            kind, text = name_error(error)
+        except Exception as error:  # noqa: BLE001 (every error is reported to the parent)
+            kind, text = classify_error(error)
             with contextlib.suppress(Exception):
                 reader.close()
             send_error(kind, text)
@@ -68,11 +68,11 @@ def serve(reader: Reader, name_error: Callable[[Exception], tuple[str, str]]) ->
 
 
 def fetch(
-    fetchmany: Callable[[int], list[Any]], wanted: int, most: int, chunk: int = CHUNK
+    fetchmany: Callable[[int], list[Any]], wanted: int, max_bytes: int, chunk: int = CHUNK
 ) -> tuple[list[bytes], bool]:
-    """Fetch up to `wanted` rows as JSON, at most `most` bytes; tell whether there may be more.
+    """Fetch up to `wanted` rows as JSON; return them and whether there may be more.
 
-    Raises OverflowError past the bytes.
+    Raises OverflowError above `max_bytes`.
     """
     pieces: list[bytes] = []
     size = 0
@@ -82,8 +82,8 @@ def fetch(
         if rows:
             pieces.append(dump_rows(rows))
             size += len(pieces[-1])
-            if size > most:
-                raise OverflowError(f"the result is larger than {most:,} bytes")
+            if size > max_bytes:
+                raise OverflowError(f"the result is larger than {max_bytes:,} bytes")
         if len(rows) < asked:
             return pieces, False
         wanted -= len(rows)
@@ -91,13 +91,13 @@ def fetch(
 
 
 def frame_rows(columns: list[str], pieces: list[bytes], *, more: bool) -> Iterator[bytes]:
-    """Put a result's frame together out of rows that are JSON already."""
+    """Build a result's frame from rows that are already JSON."""
     yield b'{"columns":' + json.dumps(columns).encode() + b',"more":' + (b"true" if more else b"false")
     yield b',"rows":[' + b",".join(pieces) + b"]}"
 
 
 def dump_rows(rows: list[Any]) -> bytes:
-    """Write rows as JSON without their outer brackets."""
+    """Encode rows as JSON without the outer brackets."""
     try:
         text = json.dumps(rows, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError):
@@ -107,7 +107,7 @@ def dump_rows(rows: list[Any]) -> bytes:
 
 
 def make_safe(cell: Any) -> Any:
-    """Turn what JSON cannot hold into text: a blob into hex digits, an infinite number into its name."""
+    """Convert values that JSON cannot represent: blobs to hex digits, infinite numbers to text."""
     if isinstance(cell, bytes):
         return cell.hex()
     if isinstance(cell, float) and not math.isfinite(cell):
@@ -115,8 +115,8 @@ def make_safe(cell: Any) -> Any:
     return cell
 
 
-def give_up_rights(memory: int, *, disk: int = 0) -> None:
-    """Start no process, leave no core, grow to `memory` bytes and no file past `disk` bytes."""
+def drop_privileges(memory: int, *, disk: int = 0) -> None:
+    """Forbid child processes and core dumps; limit memory and written files, in bytes."""
     for what, limit in (
         (resource.RLIMIT_AS, memory),
         (resource.RLIMIT_FSIZE, disk),
@@ -124,13 +124,13 @@ def give_up_rights(memory: int, *, disk: int = 0) -> None:
         (resource.RLIMIT_NOFILE, 16 if disk else 8),
         (getattr(resource, "RLIMIT_NPROC", resource.RLIMIT_CORE), 0),
     ):
-        # Where a platform does not know a limit, the engine's own and the parent's clock remain.
+        # If a platform lacks a limit, the engine's own limits and the parent's timeout remain.
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(what, (limit, limit))
 
 
 def limit_cpu(seconds: float) -> None:
-    """End the process some seconds of computing from now: it must not outlive a parent that is gone."""
+    """Limit the CPU time from now on, in seconds: the process must not outlive a killed parent."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     with contextlib.suppress(OSError, ValueError):
         soft = math.ceil(usage.ru_utime + usage.ru_stime + seconds) + 2

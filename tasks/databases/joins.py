@@ -1,4 +1,4 @@
-"""Which tables can be asked about together: groups that foreign keys connect."""
+"""Find the groups of tables that foreign keys connect, as join trees."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from tasks.databases.columns import Column
 
 @dataclass(frozen=True, order=True)
 class Join:
-    """`JOIN right ON left.a = right.b AND ...`; `left` already stands in the FROM clause."""
+    """`JOIN right ON left.a = right.b AND ...`; `left` is already in the FROM clause."""
 
     left: str
     right: str
     on: tuple[tuple[str, str], ...]
-    """Pairs of columns: of `left`, of `right`."""
+    """Pairs of (column of `left`, column of `right`)."""
 
 
 @dataclass(frozen=True, order=True)
 class JoinTree:
-    """Tables that belong together, and how SQL gets from the first to all others.
+    """Connected tables, and the joins from the first to all others.
 
-    A link table (two foreign keys and nothing to ask about) stands in `joins` but not in `tables`.
-    Each table is used once, so two foreign keys to one table give two trees.
+    A link table (two foreign keys and nothing to ask about) is in `joins` but not in `tables`. Each table
+    is used once, so two foreign keys to one table give two trees.
     """
 
     tables: tuple[str, ...]
@@ -32,18 +32,18 @@ class JoinTree:
 
     @property
     def root(self) -> str:
-        """The table that FROM names."""
+        """The table in FROM."""
         return self.tables[0]
 
     @property
     def route(self) -> tuple[str, ...]:
-        """All tables of the SQL, link tables included, in the order of its FROM clause."""
+        """All tables, including link tables, in the order of the FROM clause."""
         return (self.root, *(join.right for join in self.joins))
 
 
 @dataclass(frozen=True, order=True)
 class _Key:
-    """One foreign key: `table` points at `target`."""
+    """One foreign key from `table` to `target`."""
 
     table: str
     target: str
@@ -52,17 +52,17 @@ class _Key:
 
 @dataclass(frozen=True, order=True)
 class _Hop:
-    """How two tables meet: by one key, or by the two keys of a link table."""
+    """A connection of two tables: by one key, or by the two keys of a link table."""
 
     ends: tuple[str, str]
     keys: tuple[_Key, ...]
     link: str = ""
 
 
-def join_paths(columns: Sequence[Column], max_tables: int) -> list[JoinTree]:
+def list_join_trees(columns: Sequence[Column], max_tables: int) -> list[JoinTree]:
     """List every tree of 1 to `max_tables` connected tables, smallest first, in a fixed order.
 
-    A link table is a free hop: films - film_genres - genres is a tree over films and genres.
+    Link tables do not count: films - film_genres - genres is a tree over films and genres.
     """
     keys = _collect_keys(columns)
     links = _find_links(columns, keys)
@@ -73,7 +73,7 @@ def join_paths(columns: Sequence[Column], max_tables: int) -> list[JoinTree]:
     }
     found: list[JoinTree] = []
     for _ in range(max_tables):
-        found.extend(sorted(_lay_out(members, chosen) for members, chosen in layer))
+        found.extend(sorted(_order_joins(members, chosen) for members, chosen in layer))
         layer = {grown for members, chosen in layer for grown in _grow(members, chosen, hops)}
     return found
 
@@ -86,7 +86,7 @@ def _collect_keys(columns: Iterable[Column]) -> list[_Key]:
             pairs[column.table, target].append((column.name, name))
     keys: list[_Key] = []
     for (table, target), on in pairs.items():
-        # Keys to different columns of one table are one composite key; keys to the same column are rivals.
+        # Keys to different columns of a table are one composite key, keys to the same column alternatives.
         composite = len({theirs for _, theirs in on}) == len(on)
         keys.extend(
             _Key(table, target, part) for part in ([tuple(sorted(on))] if composite else [(p,) for p in on])
@@ -130,27 +130,27 @@ def _grow(
             yield members | new, chosen | {hop}
 
 
-def _lay_out(members: frozenset[str], chosen: frozenset[_Hop]) -> JoinTree:
-    """Put a set of hops into the order of a FROM clause, from the first table by name."""
+def _order_joins(members: frozenset[str], chosen: frozenset[_Hop]) -> JoinTree:
+    """Order a set of hops as joins of a FROM clause that starts at the first table by name."""
     tables = tuple(sorted(members))
     reached, waiting, joins = {tables[0]}, sorted(chosen), []
     while waiting:
-        hop = next(each for each in waiting if len(reached & set(each.ends)) == 1)
+        hop = next(candidate for candidate in waiting if len(reached & set(candidate.ends)) == 1)
         waiting.remove(hop)
         start, end = hop.ends if hop.ends[0] in reached else hop.ends[::-1]
-        joins.extend(_step(hop, start, end))
+        joins.extend(_make_joins(hop, start, end))
         reached.add(end)
     return JoinTree(tables, tuple(joins))
 
 
-def _step(hop: _Hop, start: str, end: str) -> list[Join]:
+def _make_joins(hop: _Hop, start: str, end: str) -> list[Join]:
     if not hop.link:
         key = hop.keys[0]
-        on = key.on if key.table == start else _flip(key.on)
+        on = key.on if key.table == start else _swap_sides(key.on)
         return [Join(start, end, on)]
     near, far = sorted(hop.keys, key=lambda key: key.target != start)
-    return [Join(start, hop.link, _flip(near.on)), Join(hop.link, end, far.on)]
+    return [Join(start, hop.link, _swap_sides(near.on)), Join(hop.link, end, far.on)]
 
 
-def _flip(on: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+def _swap_sides(on: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
     return tuple((theirs, own) for own, theirs in on)

@@ -1,4 +1,4 @@
-"""MariaDB, for the reading process alone: read-only transactions and rows as the server sends them."""
+"""MariaDB engine of the reading process: read-only transactions, unbuffered results."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pymysql.constants import FIELD_TYPE
 from pymysql.converters import conversions
 from pymysql.cursors import SSCursor
 
-from tasks.databases.server_engine import Privileged
+from tasks.databases.server_engine import AccountMayWrite
 
-ORPHAN_S = 3_600
-"""When the server itself ends a stream whose reader was killed; the reader's own alarm comes far earlier."""
-READING = re.compile(r"GRANT (?P<rights>.+?) ON (?P<place>\S+) TO ", re.DOTALL)
-RIGHTS = frozenset({"USAGE", "SELECT", "SHOW VIEW"})
+STREAM_TIMEOUT_S = 3_600
+"""After how many seconds the server ends a stream whose reader was killed; the reader's alarm is earlier."""
+GRANT_STATEMENT = re.compile(r"GRANT (?P<rights>.+?) ON (?P<place>\S+) TO ", re.DOTALL)
+READ_RIGHTS = frozenset({"USAGE", "SELECT", "SHOW VIEW"})
 AS_TEXT = (FIELD_TYPE.DATE, FIELD_TYPE.DATETIME, FIELD_TYPE.TIMESTAMP, FIELD_TYPE.TIME)
 TIMEOUTS = frozenset({1969, 1317, 1205, 1222, 3024})
 REFUSALS = frozenset({1044, 1045, 1142, 1143, 1227, 1290, 1370, 1792})
@@ -41,7 +41,7 @@ class Mariadb:
         connection = pymysql.connect(**options, conv=converters, cursorclass=SSCursor)
         self.connection = connection
         for right in find_rights(_read_all(connection, "SHOW GRANTS")):
-            raise Privileged(right)
+            raise AccountMayWrite(right)
         settings = {
             "sql_mode": "'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION'",
             "time_zone": "'+00:00'",
@@ -52,15 +52,15 @@ class Mariadb:
             "tmp_disk_table_size": max(self.disk, self.memory),
             "max_recursive_iterations": 1_000_000,
             "lock_wait_timeout": 1,
-            "net_write_timeout": ORPHAN_S,  # how long a stream's reader may take between batches
+            "net_write_timeout": STREAM_TIMEOUT_S,  # how long a stream's reader may take between batches
         }
         self._run("SET " + ", ".join(f"{name} = {value}" for name, value in settings.items()))
 
     def begin(self, sql: str, seconds: float, *, whole: bool) -> list[str]:
-        """Run one SELECT; the driver never sends several statements at once."""
+        """Start one SELECT; return its column names. The driver never sends several statements at once."""
         if self.connection is None:
             self.connect()
-        self._run(f"SET max_statement_time = {seconds if whole else ORPHAN_S}")
+        self._run(f"SET max_statement_time = {seconds if whole else STREAM_TIMEOUT_S}")
         self._run("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
         if self.connection is None:
             raise ConnectionError("the connection was lost")
@@ -68,15 +68,15 @@ class Mariadb:
         self.cursor.execute(sql)
         return [column[0] for column in self.cursor.description or ()]
 
-    def go_on(self, seconds: float) -> None:
-        """Leave it to the process's alarm: the server would count the reader's pauses."""
+    def extend(self, seconds: float) -> None:
+        """Do nothing: the process's alarm limits the time; the server would count the reader's pauses."""
 
     def fetchmany(self, wanted: int) -> list[Any]:
         """Fetch the next rows."""
         return list(self.cursor.fetchmany(wanted))
 
     def end(self, *, finished: bool) -> None:
-        """Roll back; a result that was not read to its end is let go with its connection."""
+        """Roll back; a result that was not read to its end is dropped with its connection."""
         if self.connection is None:
             return
         if finished or not self._is_sending():
@@ -84,16 +84,16 @@ class Mariadb:
             return
         with contextlib.suppress(Exception):
             self._kill_statement()
-        self.connection._force_close()  # close() would first read all that is left
+        self.connection._force_close()  # close() would first read the rest of the result
         self.connection = None
 
     def cancel(self) -> None:
-        """End the statement by a second connection."""
+        """Kill the statement over a second connection."""
         with contextlib.suppress(Exception):
             self._kill_statement()
 
-    def name_error(self, error: Exception) -> str:
-        """Sort an error by its number."""
+    def classify_error(self, error: Exception) -> str:
+        """Classify an error by its number."""
         number = error.args[0] if isinstance(error, pymysql.Error) and error.args else None
         if "max-session-mem-used" in str(error):
             return "large"
@@ -109,9 +109,9 @@ class Mariadb:
             cursor.execute(sql)
 
     def describe(self, error: Exception) -> str:
-        """Give the server's own words, in one line."""
-        told = error.args[-1] if isinstance(error, pymysql.Error) and error.args else error
-        return " ".join(str(told).split()) or type(error).__name__
+        """Return the server's message, in one line."""
+        message = error.args[-1] if isinstance(error, pymysql.Error) and error.args else error
+        return " ".join(str(message).split()) or type(error).__name__
 
     def _is_sending(self) -> bool:
         result = getattr(self.connection, "_result", None)
@@ -125,14 +125,16 @@ class Mariadb:
 
 
 def find_rights(grants: list[str]) -> list[str]:
-    """Name what an account may do beside reading, out of its grants."""
+    """List what an account may do besides reading, from its grants."""
     found = []
     for grant in grants:
-        match = READING.match(grant)
+        match = GRANT_STATEMENT.match(grant)
         rights = (
-            {each.split("(")[0].strip().upper() for each in match["rights"].split(",")} if match else {grant}
+            {right.split("(")[0].strip().upper() for right in match["rights"].split(",")}
+            if match
+            else {grant}
         )
-        more = sorted(rights - RIGHTS)
+        more = sorted(rights - READ_RIGHTS)
         if more:
             found.append(f"may {', '.join(more)}" if match else "has a role, whose rights are not looked at")
         if "WITH GRANT OPTION" in grant:

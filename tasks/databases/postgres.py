@@ -1,4 +1,4 @@
-"""PostgreSQL, for the reading process alone: read-only transactions and a cursor on the server."""
+"""PostgreSQL engine of the reading process: read-only transactions, server-side cursor."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 from psycopg.types.string import TextLoader
 
-from tasks.databases.server_engine import Privileged
+from tasks.databases.server_engine import AccountMayWrite
 
 AS_TEXT = (
     "date",
@@ -23,7 +23,7 @@ AS_TEXT = (
     "inet",
     "cidr",
 )
-"""Types that the server already writes the way they are wanted."""
+"""Types whose text form from the server is kept."""
 SETTINGS = {
     "default_transaction_read_only": "on",
     "standard_conforming_strings": "on",
@@ -81,7 +81,7 @@ class Postgres:
             self.connection.adapters.register_loader(name, TextLoader)
         rights = self.connection.execute(PRIVILEGES).fetchone()
         if rights is not None and rights[0] is not None:
-            raise Privileged(rights[0])
+            raise AccountMayWrite(rights[0])
         for name, value in SETTINGS.items():
             self.connection.execute("SELECT set_config(%s, %s, false)", (name, value))
         self._set("work_mem", f"{max(1, self.memory >> 24)}MB")  # a plan may take several times as much
@@ -89,15 +89,15 @@ class Postgres:
             self._set("temp_file_limit", f"{max(self.disk, self.memory) >> 10}kB")
 
     def begin(self, sql: str, seconds: float, *, whole: bool) -> list[str]:
-        """Declare a cursor for one SELECT: the server parses it as one statement, or not at all."""
+        """Declare a cursor for one SELECT; return its column names. The server refuses several statements."""
         self.connection.execute("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        self.go_on(seconds)
+        self.extend(seconds)
         self.cursor = psycopg.RawServerCursor(self.connection, "benchloom", scrollable=False)
         self.cursor.execute(sql.encode())
         return [column.name for column in self.cursor.description or ()]
 
-    def go_on(self, seconds: float) -> None:
-        """Give every further fetch so much time; the process's alarm counts their sum."""
+    def extend(self, seconds: float) -> None:
+        """Limit the time of each further fetch, in seconds; the process's alarm limits their sum."""
         self._set("statement_timeout", f"{max(1, round(seconds * 1000))}ms")
 
     def fetchmany(self, wanted: int) -> list[Any]:
@@ -105,16 +105,16 @@ class Postgres:
         return self.cursor.fetchmany(wanted)
 
     def end(self, *, finished: bool) -> None:
-        """Roll the transaction back: it has only read."""
+        """Roll back the transaction."""
         self.connection.execute("ROLLBACK")
 
     def cancel(self) -> None:
-        """Ask the server to cancel what it does."""
+        """Ask the server to cancel the statement."""
         with contextlib.suppress(psycopg.Error):
             self.connection.cancel_safe(timeout=0.3)
 
-    def name_error(self, error: Exception) -> str:
-        """Sort an error by its SQLSTATE."""
+    def classify_error(self, error: Exception) -> str:
+        """Classify an error by its SQLSTATE."""
         state = getattr(error, "sqlstate", None) or ""
         if state in KINDS:
             return KINDS[state]
@@ -124,9 +124,9 @@ class Postgres:
         return "gone" if lost or state.startswith(SHUTDOWN) else "failed"
 
     def describe(self, error: Exception) -> str:
-        """Give the server's own words, in one line."""
-        told = error.diag.message_primary if isinstance(error, psycopg.Error) else None
-        return " ".join((told or str(error)).split()) or type(error).__name__
+        """Return the server's message, in one line."""
+        message = error.diag.message_primary if isinstance(error, psycopg.Error) else None
+        return " ".join((message or str(error)).split()) or type(error).__name__
 
     def _set(self, name: str, value: str) -> None:
         self.connection.execute("SELECT set_config(%s, %s, false)", (name, value))

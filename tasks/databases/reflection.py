@@ -1,4 +1,4 @@
-"""Read a database's schema, and nothing but its schema."""
+"""Read a database's schema, without reading any cell."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ GENERIC: tuple[tuple[type[types.TypeEngine[Any]], str], ...] = (
 def reflect(database: DatabaseEntry | Path) -> list[Column]:
     """Read tables, columns, types, keys and nullability, sorted by table and column.
 
-    Only the catalogue is asked: no cell of a user's table is read. Views are left out.
-    Raises BadInput where the database cannot be opened, and DatabaseGone where a server does not answer.
+    Only the catalogue is queried: no cell of a user's table is read. Views are left out.
+    Raises BadInput if the database cannot be opened, DatabaseGone if a server does not answer.
     """
     entry = (
         database if isinstance(database, DatabaseEntry) else DatabaseEntry(name=database.stem, file=database)
@@ -49,7 +49,7 @@ def reflect(database: DatabaseEntry | Path) -> list[Column]:
 def reflect_connection(connection: Connection) -> list[Column]:
     """Read the schema that a connection sees. Raises SQLAlchemyError."""
     with warnings.catch_warnings():
-        # SQLite lets any word stand for a type; what SQLAlchemy cannot name becomes `other` here.
+        # SQLite allows any word as a type; types unknown to SQLAlchemy become `other`.
         warnings.simplefilter("ignore", SAWarning)
         inspector = inspect(connection)
         shapes = {name: inspector.get_columns(name) for name in sorted(inspector.get_table_names())}
@@ -60,7 +60,7 @@ def reflect_connection(connection: Connection) -> list[Column]:
         references = _resolve_references(foreign[table], shapes)
         columns.extend(
             _describe(table, column, keys[table], references.get(column["name"]))
-            for column in sorted(shape, key=lambda each: each["name"])
+            for column in sorted(shape, key=lambda described: described["name"])
         )
     return columns
 
@@ -68,9 +68,9 @@ def reflect_connection(connection: Connection) -> list[Column]:
 def _resolve_references(
     constraints: Iterable[Mapping[str, Any]], shapes: Mapping[str, Iterable[Mapping[str, Any]]]
 ) -> dict[str, str]:
-    """Map each foreign-key column to the `table.column` it points at, in the catalogue's own spelling.
+    """Map each foreign-key column to the `table.column` it points to, in the catalogue's spelling.
 
-    SQLite accepts keys in another case, and keys that point at nothing: the latter are no keys.
+    SQLite accepts keys in another case, and keys to missing tables or columns; the latter are ignored.
     """
     tables = {name.lower(): name for name in shapes}
     found: dict[str, str] = {}
@@ -88,7 +88,7 @@ def _resolve_references(
 
 
 def _order_key(constraint: Mapping[str, Any]) -> list[Any]:
-    """Sort by what a key says: its name is the engine's own."""
+    """Sort constraints by their columns: their names differ between engines."""
     return [constraint["constrained_columns"], constraint["referred_table"], constraint["referred_columns"]]
 
 
@@ -121,5 +121,5 @@ def _name_type(kind: types.TypeEngine[Any]) -> str:
     if isinstance(kind, types.Numeric) and kind.scale == 0 and kind.precision is not None:
         return "integer"
     if isinstance(kind, mysql.TINYINT) and kind.display_width == 1:
-        return "boolean"  # what MariaDB makes of BOOLEAN
+        return "boolean"  # MariaDB stores BOOLEAN as TINYINT(1)
     return next((name for generic, name in GENERIC if isinstance(kind, generic)), "other")

@@ -1,20 +1,20 @@
-"""A database server, as a reader of model-written SQL meets it."""
+"""A database server as the source of `SafeDatabase`: how its reading process connects."""
 
 from __future__ import annotations
 
 from sqlalchemy.exc import NoSuchModuleError
 
-from tasks.databases.child import Program
+from tasks.databases.child import ReaderProgram
 from tasks.databases.entry import DatabaseEntry
 from tasks.errors import BadInput
 
 GRACE_S = 0.7
 DRIVERS = {"postgres": ("postgresql+psycopg", "postgresql"), "mysql": ("mysql+pymysql", "mariadb")}
-"""The driver of the reading process, whichever the URL names, and the extra that installs it."""
+"""The reading process's driver, whatever driver the URL names, and the extra that installs it."""
 
 
-class Server:
-    """The address of a PostgreSQL or MariaDB server. Raises BadInput where it is another engine."""
+class DatabaseServer:
+    """A PostgreSQL or MariaDB server. Raises BadInput for other engines."""
 
     def __init__(self, entry: DatabaseEntry) -> None:
         self.entry = entry
@@ -26,8 +26,8 @@ class Server:
             )
 
     @property
-    def program(self) -> Program:
-        """The process that reads it; the password goes there over a pipe."""
+    def program(self) -> ReaderProgram:
+        """The program that reads it; the password is sent over a pipe."""
         driver, extra = DRIVERS[self.entry.dialect]
         url = self.entry.complete_url().set(drivername=driver)
         try:
@@ -39,10 +39,10 @@ class Server:
                 f"{self.entry.label}.url", f"has no driver here: {error}", hint=f"install the extra {extra}"
             ) from error
         setup = {"dialect": self.entry.dialect, "connect": options}
-        return Program(self.entry.label, "tasks.databases.server_child", ("-I",), setup, GRACE_S)
+        return ReaderProgram(self.entry.label, "tasks.databases.server_child", ("-I",), setup, GRACE_S)
 
     def check(self) -> None:
-        """Leave it: a server's content is not compared between queries."""
+        """Do nothing: a server's content is not compared between queries."""
 
     def close(self) -> None:
-        """Nothing of it is kept here."""
+        """Do nothing: no resources are held here."""

@@ -1,7 +1,7 @@
-"""What a database server must not even be asked: functions, catalogues, variables, and texts that grow.
+"""Refuse SQL that is unsafe on a database server: functions, catalogues, variables, and growing texts.
 
-A server runs a statement with its own memory and shows every account its catalogues, so that what SQLite's
-process refuses by itself is refused here, by parse, and what is not known to be harmless is refused.
+A server runs a statement with its own memory and shows every account its catalogues. So everything that
+is not known to be harmless is refused here, by its parse tree.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from sqlglot import exp
 
 from tasks.errors import SqlRefused
 
-# By sqlglot's names: those it knows, and those it does not. Not here: what gives no answer twice (random,
-# now, uuid), what waits, locks, signals, reads files or tells about the server, and what makes a large
-# value out of a small one (repeat, lpad).
-KNOWN = """
+# Allowed functions: those with a class in sqlglot, and those without. Left out: functions that are not
+# deterministic (random, now, uuid), that wait, lock, signal, read files or reveal the server, and that
+# make a large value of a small one (repeat, lpad).
+TYPED_FUNCTIONS = """
 Abs Acos And Any Array ArrayContainsAll ArraySize Ascii Asin Atan Atan2 Avg BitwiseCount Case Cast Cbrt
 Ceil Chr Coalesce Collate Concat ConcatWs Contains ContainsAny Conv Convert Corr Cos Cot Count CountIf
 CovarPop CovarSamp CumeDist Date DateAdd DateDiff DateSub DateTrunc Day DayOfMonth DayOfWeek DayOfYear
@@ -30,14 +30,14 @@ StartsWith Stddev StddevPop StddevSamp StrPosition StrToDate Substring Substring
 TimeToStr TimestampAdd TimestampDiff TimestampTrunc Translate Trim Trunc TryCast TsOrDsToDate
 TsOrDsToTimestamp Unhex UnixToTime Upper Variance VariancePop Week WeekOfYear WidthBucket Xor Year
 """
-UNKNOWN = """
+UNTYPED_FUNCTIONS = """
 age adddate any_value bit_count crc32 div elt field find_in_set format inet_aton json_length json_unquote
 jsonb_typeof json_typeof make_date period_diff row strcmp subdate to_days to_number unix_timestamp weekday
 weekofyear
 """
-TYPED = frozenset(KNOWN.split())
-UNTYPED = frozenset(UNKNOWN.split())
-ONLY = {"mysql": frozenset({"GroupConcat"}), "postgres": frozenset({"AtTimeZone"})}
+ALLOWED_TYPED = frozenset(TYPED_FUNCTIONS.split())
+ALLOWED_UNTYPED = frozenset(UNTYPED_FUNCTIONS.split())
+ALLOWED_BY_DIALECT = {"mysql": frozenset({"GroupConcat"}), "postgres": frozenset({"AtTimeZone"})}
 """MariaDB ends a GROUP_CONCAT at its limit; PostgreSQL's aggregates that collect would grow to a gigabyte."""
 CATALOGUES = frozenset({"information_schema", "pg_catalog", "pg_toast", "mysql", "performance_schema", "sys"})
 FORBIDDEN: dict[type, str] = {
@@ -49,19 +49,19 @@ FORBIDDEN: dict[type, str] = {
     exp.ObjectIdentifier: "a catalogue's type",
     exp.TableSample: "TABLESAMPLE",
 }
-HIDDEN = re.compile(r"/\*M?!|--(?!\s|\Z)")
-"""What MariaDB runs although it looks like a comment."""
+EXECUTABLE_COMMENT = re.compile(r"/\*M?!|--(?!\s|\Z)")
+"""Comments that MariaDB executes."""
 MAX_GROWTH = 1_000
-"""How many times longer than what it is made of a text may become."""
+"""How many times longer than its parts a text may become."""
 MAX_REPEATS = 20_000
-"""How large nested queries may become when a planner writes one into the other."""
+"""How large nested queries may become when the planner inlines them."""
 
 
 def check_server_select(root: exp.Expr, sql: str, dialect: str) -> None:
-    """Raise SqlRefused where a parsed SELECT asks a server for more than its tables."""
-    if dialect == "mysql" and HIDDEN.search(sql):
+    """Raise SqlRefused if a parsed SELECT uses more than the server's user tables."""
+    if dialect == "mysql" and EXECUTABLE_COMMENT.search(sql):
         raise SqlRefused("a comment that the server may run is not allowed")
-    allowed = TYPED | ONLY.get(dialect, frozenset())
+    allowed = ALLOWED_TYPED | ALLOWED_BY_DIALECT.get(dialect, frozenset())
     for node in root.walk():
         if isinstance(node, exp.Func):
             _check_function(node, allowed)
@@ -73,7 +73,7 @@ def check_server_select(root: exp.Expr, sql: str, dialect: str) -> None:
             raise SqlRefused(f"the type {node.sql()[:40]} is not allowed")
         elif isinstance(node, exp.Dot) and isinstance(node.expression, exp.Func):
             raise SqlRefused("a function of a named schema is not allowed")
-    if dialect == "postgres" and any(each.recursive for each in root.find_all(exp.With)):
+    if dialect == "postgres" and any(clause.recursive for clause in root.find_all(exp.With)):
         raise SqlRefused("WITH RECURSIVE is not allowed on this engine")
     _check_growth(root)
 
@@ -81,7 +81,7 @@ def check_server_select(root: exp.Expr, sql: str, dialect: str) -> None:
 def _check_function(node: exp.Func, allowed: frozenset[str]) -> None:
     if isinstance(node, (exp.Anonymous, exp.AnonymousAggFunc)):
         name = node.name
-        if name.lower() not in UNTYPED:
+        if name.lower() not in ALLOWED_UNTYPED:
             raise SqlRefused(f"the function {name[:40]} is not allowed")
     elif type(node).__name__ not in allowed:
         raise SqlRefused(f"the function {node.sql_name()} is not allowed")
@@ -94,22 +94,22 @@ def _check_table(node: exp.Table, dialect: str) -> None:
 
 
 def _check_growth(root: exp.Expr) -> None:
-    """Hold down what nested queries can make of one value.
+    """Limit how much nested queries can enlarge one value.
 
-    PostgreSQL has no limit of its own below a gigabyte, and MariaDB's planner, which writes one query into
-    the other, goes on for half a minute after it was killed.
+    PostgreSQL's own limit is a gigabyte, and MariaDB's planner, which inlines queries, continues for half
+    a minute after it was killed.
     """
     for node in root.find_all(exp.Replace, exp.RegexpReplace):
         if not _shrinks(node):
             raise SqlRefused("a replacement must not be longer than what it replaces")
     selects = list(root.find_all(exp.Select))
-    named = math.prod(_joined(each) for each in selects if each.find_ancestor(exp.CTE))
-    repeats = math.prod(_repeated(each) for each in selects if each.find_ancestor(exp.CTE))
+    named = math.prod(_count_joined(select) for select in selects if select.find_ancestor(exp.CTE))
+    repeats = math.prod(_count_repeated(select) for select in selects if select.find_ancestor(exp.CTE))
     for select in selects:
         chain = [select, *_ancestors(select)]
-        if named * math.prod(map(_joined, chain)) > MAX_GROWTH:
+        if named * math.prod(map(_count_joined, chain)) > MAX_GROWTH:
             raise SqlRefused("texts are joined over too many levels")
-        if repeats * math.prod(map(_repeated, chain)) > MAX_REPEATS:
+        if repeats * math.prod(map(_count_repeated, chain)) > MAX_REPEATS:
             raise SqlRefused("columns are repeated over too many levels")
 
 
@@ -120,8 +120,8 @@ def _shrinks(node: exp.Expr) -> bool:
         return True
     if not (isinstance(placed, exp.Literal) and isinstance(given, exp.Literal)):
         return False
-    most = len(given.this) if isinstance(node, exp.Replace) else 0
-    return len(placed.this) <= most
+    max_length = len(given.this) if isinstance(node, exp.Replace) else 0
+    return len(placed.this) <= max_length
 
 
 def _ancestors(select: exp.Select) -> list[exp.Select]:
@@ -133,24 +133,24 @@ def _ancestors(select: exp.Select) -> list[exp.Select]:
     return found
 
 
-def _joined(select: exp.Select) -> int:
-    """Count the parts of the texts that one SELECT joins, at least 1."""
-    nodes = list(_own(select))
-    pipes = sum(isinstance(each, exp.DPipe) for each in nodes)
-    concats = sum(len(each.expressions) for each in nodes if isinstance(each, (exp.Concat, exp.ConcatWs)))
+def _count_joined(select: exp.Select) -> int:
+    """Count the parts of the texts that one SELECT concatenates, at least 1."""
+    nodes = list(_list_own_nodes(select))
+    pipes = sum(isinstance(node, exp.DPipe) for node in nodes)
+    concats = sum(len(node.expressions) for node in nodes if isinstance(node, (exp.Concat, exp.ConcatWs)))
     return 1 + pipes + concats
 
 
-def _repeated(select: exp.Select) -> int:
-    """Count how often one SELECT names the column that it names most, at least 1."""
-    names = Counter(each.name for each in _own(select) if isinstance(each, exp.Column))
+def _count_repeated(select: exp.Select) -> int:
+    """Count how often one SELECT uses its most frequent column, at least 1."""
+    names = Counter(node.name for node in _list_own_nodes(select) if isinstance(node, exp.Column))
     return max(names.values(), default=1)
 
 
-def _own(select: exp.Select) -> list[exp.Expr]:
-    """List the nodes of one SELECT without those of the SELECTs in it."""
+def _list_own_nodes(select: exp.Select) -> list[exp.Expr]:
+    """List the nodes of one SELECT without those of its subqueries."""
     return [
-        each
-        for each in select.walk(prune=lambda node: isinstance(node, exp.Select) and node is not select)
-        if each is select or not isinstance(each, exp.Select)
+        inner
+        for inner in select.walk(prune=lambda node: isinstance(node, exp.Select) and node is not select)
+        if inner is select or not isinstance(inner, exp.Select)
     ]

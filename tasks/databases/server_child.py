@@ -1,7 +1,7 @@
-"""The process that runs model-written SQL on PostgreSQL or MariaDB: in transactions that only read.
+"""The process that runs model-written SQL on PostgreSQL or MariaDB, in read-only transactions.
 
-Started by tasks.databases.child; the address and the password come by its first frame, not by its command
-line. An account that may do more than read is refused before any statement.
+Started by tasks.databases.child; address and password come in the first frame, not on the command line.
+An account that may do more than read is refused before any statement.
 """
 
 from __future__ import annotations
@@ -11,29 +11,29 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tasks.databases.frames import (
+    drop_privileges,
     fetch,
     frame_rows,
-    give_up_rights,
     limit_cpu,
     receive,
     send,
     send_error,
     serve,
 )
-from tasks.databases.server_engine import Engine, Privileged
-from tasks.databases.values import plain_row
+from tasks.databases.server_engine import AccountMayWrite, Engine
+from tasks.databases.values import to_plain_row
 
 ALARM_S = 0.1
-"""How much later than the server's own limit this process ends a statement."""
+"""How many seconds after the server's own limit this process ends a statement."""
 CHUNK = 1_000
 
 
-class Late(Exception):
-    """The server did not keep to its limit."""
+class StatementLate(Exception):
+    """The server did not keep the time limit."""
 
 
-class Reader:
-    """One connection, and the statement under way."""
+class ServerReader:
+    """One connection and its current statement."""
 
     def __init__(self, engine: Engine, setup: dict[str, Any]) -> None:
         self.engine = engine
@@ -42,10 +42,10 @@ class Reader:
         self.busy = False
         engine.connect()
         signal.signal(signal.SIGALRM, _raise_late)
-        give_up_rights(setup["memory"])
+        drop_privileges(setup["memory"])
 
     def answer(self, request: dict[str, Any]) -> Iterator[bytes]:
-        """Run a statement, or go on with it; yield the pieces of one frame of JSON."""
+        """Start or continue a statement; yield the pieces of one JSON frame."""
         seconds = request["seconds"]
         limit_cpu(seconds)
         signal.setitimer(signal.ITIMER_REAL, seconds + ALARM_S)
@@ -55,9 +55,9 @@ class Reader:
                 self.busy = True
                 self.columns = self.engine.begin(request["sql"], seconds, whole=request["whole"])
             else:
-                self.engine.go_on(seconds)
+                self.engine.extend(seconds)
             pieces, more = fetch(self._fetch_plain, request["rows"], self.bytes, CHUNK)
-        except Late:
+        except StatementLate:
             self.engine.cancel()
             raise
         finally:
@@ -67,49 +67,49 @@ class Reader:
         return frame_rows(self.columns, pieces, more=more)
 
     def close(self, *, finished: bool = False) -> None:
-        """End the statement under way."""
+        """End the current statement."""
         if self.busy:
             self.busy = False
             self.engine.end(finished=finished)
 
-    def name_error(self, error: Exception) -> tuple[str, str]:
-        """Sort an error into one of the parent's kinds, with its line."""
-        if isinstance(error, Late):
+    def classify_error(self, error: Exception) -> tuple[str, str]:
+        """Return an error's kind, one that the parent knows, and its message."""
+        if isinstance(error, StatementLate):
             return "late", "the server did not end the statement in time"
         if isinstance(error, OverflowError):
             return "large", str(error)
         text = self.engine.describe(error)
         if isinstance(error, MemoryError) or "out of memory" in text:
             return "memory", "the statement needs more memory than it may have"
-        return self.engine.name_error(error), text
+        return self.engine.classify_error(error), text
 
     def _fetch_plain(self, wanted: int) -> list[Any]:
-        return [plain_row(row) for row in self.engine.fetchmany(wanted)]
+        return [to_plain_row(row) for row in self.engine.fetchmany(wanted)]
 
 
 def _raise_late(*_: object) -> None:
-    raise Late
+    raise StatementLate
 
 
 def main() -> None:
-    """Connect to the server that the first frame names, and answer requests."""
+    """Connect to the server of the first frame and answer requests."""
     setup = receive()
     if setup is None:
         return
     engine: Engine = load_engine(setup)
     try:
-        reader = Reader(engine, setup)
-    except Privileged as error:
+        reader = ServerReader(engine, setup)
+    except AccountMayWrite as error:
         send_error("privileged", str(error))
-    except Exception as error:  # noqa: BLE001 (a driver has errors of its own, and each is the parent's to name)
+    except Exception as error:  # noqa: BLE001 (drivers have errors of their own; all are reported to the parent)
         send_error("gone", engine.describe(error))
     else:
         send([b'{"ready":true}'])
-        serve(reader, reader.name_error)
+        serve(reader, reader.classify_error)
 
 
 def load_engine(setup: dict[str, Any]) -> Engine:
-    """Import the one driver that is needed."""
+    """Import the required driver and create its engine."""
     engines: dict[str, Callable[[], type]] = {"postgres": _load_postgres, "mysql": _load_mariadb}
     engine: Engine = engines[setup["dialect"]]()(setup)
     return engine

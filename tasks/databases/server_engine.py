@@ -1,25 +1,25 @@
-"""What the process that reads a server asks of its driver."""
+"""The interface between the server-reading process and its engines."""
 
 from __future__ import annotations
 
 from typing import Any, Protocol
 
 
-class Privileged(Exception):
+class AccountMayWrite(Exception):
     """The account may do more than read."""
 
 
 class Engine(Protocol):
-    """What differs between the two servers."""
+    """The operations that differ between PostgreSQL and MariaDB."""
 
     def connect(self) -> None:
-        """Open the connection and set its limits. Raises Privileged, or the driver's error."""
+        """Open the connection and set its limits. Raises AccountMayWrite, or the driver's error."""
 
     def begin(self, sql: str, seconds: float, *, whole: bool) -> list[str]:
-        """Start one SELECT in a transaction of its own; give its columns. whole: it will not be streamed."""
+        """Start one SELECT in its own transaction; return its column names. whole: it is not streamed."""
 
-    def go_on(self, seconds: float) -> None:
-        """Give the statement under way so much more time."""
+    def extend(self, seconds: float) -> None:
+        """Give the current statement more time, in seconds."""
 
     def fetchmany(self, wanted: int) -> list[Any]:
         """Fetch the next rows."""
@@ -28,10 +28,10 @@ class Engine(Protocol):
         """End the transaction."""
 
     def cancel(self) -> None:
-        """Have the server end what it does, from outside the connection."""
+        """Make the server end the statement, from outside the connection."""
 
-    def name_error(self, error: Exception) -> str:
-        """Sort an error into one of the parent's kinds."""
+    def classify_error(self, error: Exception) -> str:
+        """Return an error's kind, one that the parent knows."""
 
     def describe(self, error: Exception) -> str:
-        """Give the server's own words, in one line."""
+        """Return the server's message, in one line."""

@@ -1,4 +1,4 @@
-"""Which bytes of a SQLite file a reader may take for granted."""
+"""A SQLite file that must not change while it is read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from urllib.parse import quote
 
-from tasks.databases.child import Program
+from tasks.databases.child import ReaderProgram
 from tasks.errors import BadInput
 
 GRACE_S = 0.3
@@ -17,10 +17,10 @@ Stamp = tuple[int, int, int]
 
 
 class Snapshot:
-    """A SQLite file that nobody writes while it is read.
+    """A SQLite file that does not change while it is read.
 
-    A file at rest is read where it lies, without locks (`immutable`), and `check` tells if it was touched
-    after all. A file with a write-ahead log is copied first: a reader without locks would not see the log.
+    A file without a write-ahead log is read in place, without locks (`immutable`), and `check` detects
+    changes. A file with a write-ahead log is copied first: a reader without locks would not see the log.
     """
 
     def __init__(self, path: Path) -> None:
@@ -37,18 +37,18 @@ class Snapshot:
 
     @property
     def uri(self) -> str:
-        """Its address for a connection that needs no lock and cannot write."""
+        """Its URI for a connection without locks that cannot write."""
         return f"file:{quote(str(self._file.resolve()))}?mode=ro&immutable=1"
 
     @property
-    def program(self) -> Program:
-        """The process that reads it, without the right or the need to write."""
-        return Program(
+    def program(self) -> ReaderProgram:
+        """The program that reads it."""
+        return ReaderProgram(
             str(self.source), "tasks.databases.sqlite_child", ("-I", "-S"), {"uri": self.uri}, GRACE_S
         )
 
     def check(self) -> None:
-        """Raise BadInput where the file is no longer what was opened."""
+        """Raise BadInput if the file has changed since it was opened."""
         if _stamp(self._file) != self._stamp:
             raise BadInput(self.source, "changed while it was queried", hint="run the stage again")
 

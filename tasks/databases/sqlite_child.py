@@ -1,8 +1,8 @@
 """The process that runs model-written SQL on SQLite: it can only read, and it can be killed.
 
-Started by tasks.databases.child with the standard library alone (`python -I -S`), it takes requests
-on stdin and answers on stdout. It opens one file read-only and gives up, before the first request,
-the right to write files, to start processes and to grow.
+Started by tasks.databases.child with the standard library only (`python -I -S`), it takes requests on
+stdin and answers on stdout. It opens one file read-only and, before the first request, gives up writing
+files, starting processes and unlimited memory.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from functools import partial
 from typing import Any
 
 from tasks.databases.frames import (
+    drop_privileges,
     fetch,
     frame_rows,
-    give_up_rights,
     limit_cpu,
     receive,
     send,
@@ -27,8 +27,8 @@ from tasks.databases.frames import (
 
 PROGRESS_STEPS = 20_000
 
-# Not here: random and randomblob (no answer twice), zeroblob (size without work), the current_ family,
-# load_extension, and everything that tells about the engine or the connection.
+# Left out: random and randomblob (not deterministic), zeroblob (size without work), the current_ family,
+# load_extension, and everything that reveals the engine or the connection.
 HARMLESS = """
 abs acos acosh asin asinh atan atan2 atanh ceil ceiling char coalesce concat concat_ws cos cosh date
 datetime degrees exp floor format glob hex ifnull iif instr julianday length like likelihood likely
@@ -43,8 +43,8 @@ FUNCTIONS = frozenset(HARMLESS.split())
 VIRTUAL = frozenset({"json_each", "json_tree"})
 
 
-class Reader:
-    """The connection, its guards, and the statement under way."""
+class SqliteReader:
+    """The connection, its limits, and the current statement."""
 
     def __init__(self, setup: dict[str, Any]) -> None:
         self.deadline = math.inf
@@ -64,13 +64,13 @@ class Reader:
             "SELECT lower(name) FROM sqlite_master WHERE type IN ('table', 'view')"
         )
         self.tables = {name for (name,) in names} | VIRTUAL
-        # A table-valued function is built at its first use, by steps that the authorizer would refuse.
+        # A table-valued function is created at its first use, by steps that the authorizer would refuse.
         for name in sorted(VIRTUAL):
             self.connection.execute(f"SELECT 1 FROM {name}('[]')").fetchall()  # noqa: S608 (constants)
         self._set_limits()
         self.connection.set_authorizer(self.authorize)
         self.connection.set_progress_handler(self.is_late, PROGRESS_STEPS)
-        give_up_rights(setup["memory"], disk=setup["disk"])
+        drop_privileges(setup["memory"], disk=setup["disk"])
 
     def _set_limits(self) -> None:
         for category, limit in (
@@ -96,18 +96,18 @@ class Reader:
         if action == sqlite3.SQLITE_READ and (first or "").lower() in self.tables:
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_READ and second == "" and not (first or "").startswith("sqlite_"):
-            # `SELECT count(*) FROM x`, where x is no table but a name that WITH or a subquery gave.
+            # `SELECT count(*) FROM x`, where x is the name of a CTE or subquery.
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in FUNCTIONS:
             return sqlite3.SQLITE_OK
         return sqlite3.SQLITE_DENY
 
     def is_late(self) -> bool:
-        """Tell SQLite to stop once the statement's time is over."""
+        """Tell whether the statement's time is over; SQLite then stops."""
         return time.monotonic() > self.deadline
 
     def answer(self, request: dict[str, Any]) -> Iterator[bytes]:
-        """Run a statement, or go on with it; yield the pieces of one frame of JSON."""
+        """Start or continue a statement; yield the pieces of one JSON frame."""
         self.deadline = time.monotonic() + request["seconds"]
         limit_cpu(request["seconds"])
         if "sql" in request:
@@ -122,14 +122,14 @@ class Reader:
         return frame_rows([column[0] for column in cursor.description or ()], pieces, more=more)
 
     def close(self) -> None:
-        """End the statement under way."""
+        """End the current statement."""
         if self.cursor is not None:
             self.cursor.close()
             self.cursor = None
 
 
-def name_error(error: Exception) -> tuple[str, str]:
-    """Sort an error into one of the parent's four kinds, with its line."""
+def classify_error(error: Exception) -> tuple[str, str]:
+    """Return an error's kind, one that the parent knows, and its message."""
     text = str(error) or type(error).__name__
     if isinstance(error, OverflowError):
         return "large", text
@@ -145,14 +145,14 @@ def name_error(error: Exception) -> tuple[str, str]:
 
 
 def main() -> None:
-    """Open the file that the first frame names, and answer requests."""
+    """Open the file of the first frame and answer requests."""
     setup = receive()
     if setup is None:
         return
     try:
-        reader = Reader(setup)
+        reader = SqliteReader(setup)
     except (sqlite3.Error, MemoryError) as error:
         send_error("open", str(error))
     else:
         send([b'{"ready":true}'])
-        serve(reader, name_error)
+        serve(reader, classify_error)

@@ -1,4 +1,4 @@
-"""Cells as every engine means them: text, whole numbers, fractions and NULL."""
+"""Convert drivers' cells to values that are the same on every engine: text, integers, floats and NULL."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ LARGEST = 2**63
 PLAIN = frozenset({str, int, float, type(None)})
 
 
-def plain_row(row: Iterable[Any]) -> list[Value]:
-    """Turn a driver's row into plain values."""
-    return [cell if type(cell) in PLAIN else plain(cell) for cell in row]
+def to_plain_row(row: Iterable[Any]) -> list[Value]:
+    """Convert a driver's row to plain values."""
+    return [cell if type(cell) in PLAIN else to_plain(cell) for cell in row]
 
 
-def plain(cell: Any) -> Value:
-    """Turn a driver's cell into what SQLite holds for the same value.
+def to_plain(cell: Any) -> Value:
+    """Convert a driver's cell to what SQLite stores for the same value.
 
-    Whole decimals are integers, other decimals fractions; booleans are 1 and 0; dates and times are ISO text
-    with a space; blobs are hex digits; everything else is its text, JSON in sorted order.
+    Whole decimals become integers, other decimals floats; booleans 1 and 0; dates and times ISO text with
+    a space; blobs hex digits; everything else text, JSON with sorted keys.
     """
     if cell is None or type(cell) in PLAIN:
         return cell  # type: ignore[no-any-return]
@@ -31,27 +31,27 @@ def plain(cell: Any) -> Value:
         return int(cell)
     if isinstance(cell, Decimal):
         whole = cell.is_finite() and cell == cell.to_integral_value() and abs(cell) < LARGEST
-        return int(cell) if whole else plain_float(float(cell))
+        return int(cell) if whole else to_plain_float(float(cell))
     if isinstance(cell, datetime):
         return cell.isoformat(" ")
     if isinstance(cell, (date, time)):
         return cell.isoformat()
     if isinstance(cell, timedelta):
-        return say_duration(cell)
+        return format_duration(cell)
     if isinstance(cell, (bytes, bytearray, memoryview)):
         return bytes(cell).hex()
     if isinstance(cell, (list, tuple, dict)):
-        return json.dumps(cell, ensure_ascii=False, sort_keys=True, default=plain)
+        return json.dumps(cell, ensure_ascii=False, sort_keys=True, default=to_plain)
     return str(cell)
 
 
-def plain_float(number: float) -> float | str:
-    """Give a fraction; one without an end by its name."""
+def to_plain_float(number: float) -> float | str:
+    """Return a finite float as it is, another one as text."""
     return number if math.isfinite(number) else str(number)
 
 
-def say_duration(duration: timedelta) -> str:
-    """Write a duration as MariaDB writes a TIME: hours, minutes, seconds."""
+def format_duration(duration: timedelta) -> str:
+    """Format a duration as MariaDB formats a TIME: hours, minutes, seconds."""
     sign, rest = ("-", -duration) if duration < timedelta() else ("", duration)
     hours, seconds = divmod(rest.days * 86_400 + rest.seconds, 3_600)
     fraction = f".{rest.microseconds:06d}" if rest.microseconds else ""

@@ -10,7 +10,14 @@ from sqlalchemy import make_url
 
 from flows.run.snapshots import find_servers, refresh_records
 from tasks.databases.columns import Column
-from tasks.databases.content import Content, check_columns, load_record, read_content, unchanged, write_record
+from tasks.databases.content import (
+    DatabaseContent,
+    check_columns,
+    ensure_unchanged,
+    load_record,
+    read_content,
+    write_record,
+)
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.reflection import reflect
 from tasks.errors import BadInput, DatabaseGone
@@ -42,18 +49,18 @@ def test_equal_rows_give_an_equal_record_on_every_engine(place: Place, tmp_path:
 )
 def test_a_change_is_named_by_its_table(place: Place, entry: DatabaseEntry, statement: str) -> None:
     write_record(entry, read_content(entry))
-    with unchanged(entry):
+    with ensure_unchanged(entry):
         pass
     place.run(statement)
     place.grant()
     assert read_content(entry).compare(load_record(entry)) == ["books"]
     with pytest.raises(BadInput, match=r"databases\.shop: changed since its record was made: books"):
-        unchanged(entry).__enter__()
+        ensure_unchanged(entry).__enter__()
 
 
 def test_a_change_while_a_stage_reads_fails_it(place: Place, entry: DatabaseEntry) -> None:
     write_record(entry, read_content(entry))
-    with pytest.raises(BadInput, match="changed since"), unchanged(entry):
+    with pytest.raises(BadInput, match="changed since"), ensure_unchanged(entry):
         place.run("DELETE FROM books WHERE book_id = 7")
 
 
@@ -102,7 +109,7 @@ def test_a_server_that_is_gone_keeps_its_record(tmp_path: Path) -> None:
     servers = find_servers(tmp_path, {"databases": {"shop": fields}})
     with pytest.raises(DatabaseGone, match=r"databases\.shop: the server does not answer.*run it again"):
         refresh_records(servers, ["shop"], print)
-    write_record(servers["shop"], Content(tables={}))
+    write_record(servers["shop"], DatabaseContent(tables={}))
     said: list[str] = []
     refresh_records(servers, ["shop"], said.append)
     assert len(said) == 1
@@ -141,7 +148,7 @@ def test_another_file_is_never_written_over(tmp_path: Path) -> None:
     path.write_text(json.dumps({"mine": 1}))
     entry = DatabaseEntry(name="shop", url="postgresql+psycopg://ann@h/shop", file=path)
     with pytest.raises(BadInput, match="is no record of a database"):
-        write_record(entry, Content(tables={}))
+        write_record(entry, DatabaseContent(tables={}))
     assert json.loads(path.read_text()) == {"mine": 1}
     with pytest.raises(BadInput, match="benchloom snapshot shop makes it"):
         load_record(entry.model_copy(update={"file": tmp_path / "none.json"}))

@@ -54,7 +54,7 @@ def test_a_wrong_entry_is_named(fields: dict[str, object], message: str) -> None
 
 
 def test_a_file_is_placed_under_the_project(tmp_path: Path) -> None:
-    entry = read_entry("shop", {"file": "data/shop.db"}).placed(tmp_path)
+    entry = read_entry("shop", {"file": "data/shop.db"}).resolve_under(tmp_path)
     assert entry.file == tmp_path / "data/shop.db"
     with pytest.raises(BadInput, match="no such database file"):
         entry.locate_file()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tasks.databases.checking import check_select
-from tasks.databases.execution import Limits, SafeDatabase
+from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.errors import BadInput, SqlFailed, SqlRefused, SqlTimeout, SqlTooLarge
 
 SLOW = "SELECT count(*) FROM books a, books b, books c"
@@ -43,7 +43,7 @@ def test_honest_statements_run(library: Path, sql: str, row: tuple[object, ...])
 
 
 def test_each_cap_has_its_own_error(library: Path) -> None:
-    with SafeDatabase(library, Limits(timeout_s=0.3, rows=999, bytes=20_000)) as database:
+    with SafeDatabase(library, QueryLimits(timeout_s=0.3, rows=999, bytes=20_000)) as database:
         with pytest.raises(SqlTooLarge, match="more than 999 rows"):
             database.query("SELECT 1 FROM books")
         with pytest.raises(SqlTooLarge, match="larger than"):
@@ -58,7 +58,7 @@ def test_each_cap_has_its_own_error(library: Path) -> None:
 
 
 def test_a_child_that_stops_by_itself_is_used_again(library: Path) -> None:
-    with SafeDatabase(library, Limits(timeout_s=0.2), children=1) as database:
+    with SafeDatabase(library, QueryLimits(timeout_s=0.2), children=1) as database:
         first = _pid(database)
         with pytest.raises(SqlTimeout):
             database.query(SLOW)
@@ -66,7 +66,7 @@ def test_a_child_that_stops_by_itself_is_used_again(library: Path) -> None:
 
 
 def test_a_child_that_does_not_listen_is_killed(library: Path) -> None:
-    with SafeDatabase(library, Limits(timeout_s=0.3), children=1) as database:
+    with SafeDatabase(library, QueryLimits(timeout_s=0.3), children=1) as database:
         first = _pid(database)
         os.kill(first, signal.SIGSTOP)
         began = time.monotonic()
@@ -88,7 +88,7 @@ def test_a_child_that_died_is_replaced(library: Path) -> None:
 def test_the_engine_refuses_without_the_parser(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tasks.databases.execution.check_select", lambda *_: None)
     before = library.read_bytes()
-    with SafeDatabase(library, Limits(timeout_s=1)) as database:
+    with SafeDatabase(library, QueryLimits(timeout_s=1)) as database:
         for sql in (
             "DELETE FROM books",
             "PRAGMA query_only = OFF",
@@ -104,7 +104,7 @@ def test_the_engine_refuses_without_the_parser(library: Path, monkeypatch: pytes
 
 
 def test_a_stream_gives_all_rows_in_batches(library: Path) -> None:
-    with SafeDatabase(library, Limits(rows=10)) as database:
+    with SafeDatabase(library, QueryLimits(rows=10)) as database:
         batches = list(database.stream("SELECT book_id FROM books ORDER BY book_id", batch=300))
     assert [len(batch) for batch in batches] == [300, 300, 300, 100]
     assert [row[0] for batch in batches for row in batch] == list(range(1000))
@@ -119,7 +119,7 @@ def test_a_stream_may_be_left_halfway(library: Path) -> None:
 
 
 def test_a_streams_time_is_the_engines_work(library: Path) -> None:
-    with SafeDatabase(library, Limits(timeout_s=0.5)) as database:
+    with SafeDatabase(library, QueryLimits(timeout_s=0.5)) as database:
         stream = database.stream("SELECT book_id FROM books", batch=600)
         next(stream)
         time.sleep(0.7)

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tasks.databases.execution import Limits, SafeDatabase
+from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.errors import SqlError
 from tests.databases.hostile import MAY_ANSWER, STATEMENTS
 from tests.databases.throwing import throw_in_time
 
-LIMITS = Limits(timeout_s=0.25, rows=1_000, bytes=1_000_000, memory_mb=128)
+LIMITS = QueryLimits(timeout_s=0.25, rows=1_000, bytes=1_000_000, memory_mb=128)
 HONEST = "SELECT title FROM books WHERE book_id = 7"
 
 

@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from tasks.databases.content import Content, read_content
+from tasks.databases.content import DatabaseContent, read_content
 from tasks.databases.entry import DatabaseEntry
-from tasks.databases.execution import Limits, SafeDatabase
+from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.errors import BadInput, DatabaseGone
 from tests.databases.conftest import make_library
 from tests.databases.hostile_servers import MAY_ANSWER, MEMORY, STATEMENTS
 from tests.databases.servers import PASSWORD, PASSWORD_ENV, Place, copy_tables, open_place
 from tests.databases.throwing import throw, throw_in_time
 
-LIMITS = Limits(timeout_s=0.5, rows=1_000, bytes=1_000_000, memory_mb=128)
+LIMITS = QueryLimits(timeout_s=0.5, rows=1_000, bytes=1_000_000, memory_mb=128)
 HONEST = "SELECT title FROM books WHERE book_id = 7"
 SERVER_MIB = 256
 """How much a server's process may grow by one statement: twice the limit that its session is given."""
@@ -44,7 +44,7 @@ def database(place: Place) -> Iterator[SafeDatabase]:
 
 
 @pytest.fixture(scope="module")
-def before(place: Place, database: SafeDatabase) -> tuple[Content, list[object]]:
+def before(place: Place, database: SafeDatabase) -> tuple[DatabaseContent, list[object]]:
     return look(place)
 
 
@@ -58,7 +58,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def look(place: Place) -> tuple[Content, list[object]]:
+def look(place: Place) -> tuple[DatabaseContent, list[object]]:
     """What must not change: every row, and what the owner sees beside them."""
     owner = DatabaseEntry(name="owner", url=place.owner.url.render_as_string(hide_password=False))
     if place.kind == "postgresql":
@@ -89,7 +89,7 @@ def test_nothing_changes_and_it_ends(
     name: str,
     place: Place,
     database: SafeDatabase,
-    before: tuple[Content, list[object]],
+    before: tuple[DatabaseContent, list[object]],
     folder: Path,
 ) -> None:
     sql = STATEMENTS[place.kind][name].replace("{folder}", str(folder))
@@ -104,7 +104,7 @@ def test_nothing_changes_and_it_ends(
 
 
 def test_nothing_has_changed_after_all_of_them(
-    place: Place, database: SafeDatabase, before: tuple[Content, list[object]], folder: Path
+    place: Place, database: SafeDatabase, before: tuple[DatabaseContent, list[object]], folder: Path
 ) -> None:
     for sql in STATEMENTS[place.kind].values():
         throw(database, sql.replace("{folder}", str(folder)))
@@ -113,7 +113,7 @@ def test_nothing_has_changed_after_all_of_them(
 
 
 def test_the_engine_alone_lets_nothing_change(
-    place: Place, before: tuple[Content, list[object]], folder: Path, monkeypatch: pytest.MonkeyPatch
+    place: Place, before: tuple[DatabaseContent, list[object]], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever the parser takes for something else, the server still refuses: only what writes is tried."""
     monkeypatch.setattr("tasks.databases.execution.check_select", lambda *_: None)
@@ -248,7 +248,7 @@ def test_a_kicked_reader_says_so_and_the_next_query_runs(place: Place) -> None:
 
 
 def test_a_stream_left_halfway_ends_on_the_server(place: Place) -> None:
-    with SafeDatabase(place.entry, Limits(timeout_s=30), children=1) as database:
+    with SafeDatabase(place.entry, QueryLimits(timeout_s=30), children=1) as database:
         stream = database.stream("SELECT a.title FROM books a, books b, books c", batch=10)
         assert len(next(stream)) == 10
         stream.close()  # type: ignore[attr-defined]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tasks.databases.columns import Column
-from tasks.databases.joins import JoinTree, join_paths
+from tasks.databases.joins import JoinTree, list_join_trees
 from tasks.databases.reflection import reflect
 
 
@@ -32,7 +32,7 @@ def write_sql(tree: JoinTree) -> str:
 
 
 def test_a_link_table_is_a_free_hop(library: Path) -> None:
-    trees = join_paths(reflect(library), 2)
+    trees = list_join_trees(reflect(library), 2)
     assert [tree.route for tree in trees if tree.tables == ("books", "subjects")] == [
         ("books", "book_subjects", "subjects")
     ]
@@ -40,12 +40,12 @@ def test_a_link_table_is_a_free_hop(library: Path) -> None:
 
 
 def test_two_keys_to_one_table_are_two_paths() -> None:
-    trees = [tree for tree in join_paths(FLIGHTS, 3) if len(tree.tables) == 2]
+    trees = [tree for tree in list_join_trees(FLIGHTS, 3) if len(tree.tables) == 2]
     assert [tree.joins[0].on for tree in trees] == [(("code", "destination"),), (("code", "origin"),)]
 
 
 def test_a_table_is_used_once() -> None:
-    assert max(len(tree.route) for tree in join_paths(FLIGHTS, 4)) == 2
+    assert max(len(tree.route) for tree in list_join_trees(FLIGHTS, 4)) == 2
 
 
 def test_a_composite_key_is_one_join() -> None:
@@ -56,7 +56,7 @@ def test_a_composite_key_is_one_join() -> None:
         column("lines.number", "orders.number"),
         column("lines.article", descriptive=True),
     ]
-    joined = [tree for tree in join_paths(columns, 2) if len(tree.tables) == 2]
+    joined = [tree for tree in list_join_trees(columns, 2) if len(tree.tables) == 2]
     assert [tree.joins[0].on for tree in joined] == [(("number", "number"), ("shop", "shop"))]
 
 
@@ -68,14 +68,14 @@ def test_a_link_table_that_tells_something_counts() -> None:
         column("roles.person_id", "people.name"),
         column("roles.character", descriptive=True),
     ]
-    assert ("films", "people") not in {tree.tables for tree in join_paths(columns, 3)}
-    assert ("films", "people", "roles") in {tree.tables for tree in join_paths(columns, 3)}
+    assert ("films", "people") not in {tree.tables for tree in list_join_trees(columns, 3)}
+    assert ("films", "people", "roles") in {tree.tables for tree in list_join_trees(columns, 3)}
 
 
 def test_the_order_is_fixed_and_small_comes_first(library: Path) -> None:
     columns = reflect(library)
-    trees = join_paths(columns, 3)
-    assert trees == join_paths(list(reversed(columns)), 3)
+    trees = list_join_trees(columns, 3)
+    assert trees == list_join_trees(list(reversed(columns)), 3)
     assert len(set(trees)) == len(trees)
     assert [len(tree.tables) for tree in trees] == sorted(len(tree.tables) for tree in trees)
 
@@ -83,7 +83,7 @@ def test_the_order_is_fixed_and_small_comes_first(library: Path) -> None:
 @pytest.mark.parametrize("most", [1, 2, 3, 4])
 def test_every_tree_is_valid_sql(library: Path, most: int) -> None:
     connection = sqlite3.connect(library)
-    trees = join_paths(reflect(library), most)
+    trees = list_join_trees(reflect(library), most)
     assert trees
     for tree in trees:
         assert len(tree.tables) <= most

@@ -14,10 +14,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.artifacts.spool import Spool
 from tasks.databases.columns import Column
-from tasks.databases.content import unchanged
+from tasks.databases.content import ensure_unchanged
 from tasks.databases.dialects import translate
 from tasks.databases.entry import DatabaseEntry
-from tasks.databases.execution import Limits, SafeDatabase
+from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.databases.values import Value
 from tasks.errors import SqlError, SqlTimeout, StageFailed
 from tasks.grammar.construct.queries import FilledSql, Query, write_combinations
@@ -37,7 +37,7 @@ class FillIn(BaseModel):
     single_answer: bool = True
     """Keep only combinations with one distinct answer row."""
     seed: int = 0
-    limits: Limits = Limits()
+    limits: QueryLimits = QueryLimits()
     """Limits of the one query per template."""
 
 
@@ -62,7 +62,7 @@ def fill_in(
     """
     groups: Spool[Group] = Spool()
     dropped: list[Dropped] = []
-    with unchanged(database), SafeDatabase(database, params.limits) as safe:
+    with ensure_unchanged(database), SafeDatabase(database, params.limits) as safe:
         for template in sql_templates:
             query = read_template(template.sql, schema)
             dropped += fill_template(template, query, schema, safe, params, groups)

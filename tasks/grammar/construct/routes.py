@@ -12,7 +12,7 @@ from itertools import zip_longest
 
 from tasks.artifacts.rows import make_id
 from tasks.databases.columns import Column
-from tasks.databases.joins import JoinTree, join_paths
+from tasks.databases.joins import JoinTree, list_join_trees
 from tasks.grammar.construct.names import is_identifying
 
 
@@ -34,7 +34,7 @@ def find_routes(columns: Sequence[Column], tables: tuple[int, int], placeholders
     """
     least, most = tables
     routes = []
-    for tree in join_paths(columns, most):
+    for tree in list_join_trees(columns, most):
         if len(tree.tables) < least:
             continue
         for asked in tree.tables:

@@ -13,14 +13,14 @@ from urllib.parse import quote
 from tasks.artifacts.parquet import read_rows
 from tasks.databases.columns import Column
 from tasks.databases.entry import DatabaseEntry
-from tasks.databases.execution import Limits, SafeDatabase
+from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.errors import BadInput
 from tasks.grammar.construct.source_queries import SourceRow, find_sources
 from tasks.grammar.construct.sql_rules import BrokenRule
 from tasks.lineage.nodes import TracedSource
 from tasks.lineage.records import StageRecord
 
-LIMITS = Limits(timeout_s=60, memory_mb=512, bytes=50_000_000)
+LIMITS = QueryLimits(timeout_s=60, memory_mb=512, bytes=50_000_000)
 FindRaw = Callable[[str, str, Mapping[str, Any]], Sequence[TracedSource]]
 """(database file's path, table, a row's cells) -> the raw rows that the row was made from, if known."""
 
@@ -72,7 +72,7 @@ class SourceRowTracer:
             if schema is None:
                 raise BadInput(stage.name, "reads no schema.parquet")
             entry = self.entries(stage.key)
-            database = self._exits.enter_context(SafeDatabase(entry.placed(self.root), LIMITS))
+            database = self._exits.enter_context(SafeDatabase(entry.resolve_under(self.root), LIMITS))
             path = entry.file.as_posix() if entry.file is not None else entry.label
             self._open[stage.key] = database, read_rows(self.root / schema, Column), path
         return self._open[stage.key]

@@ -14,10 +14,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.databases.columns import Column
-from tasks.databases.content import unchanged
+from tasks.databases.content import ensure_unchanged
 from tasks.databases.dialects import translate
 from tasks.databases.entry import DatabaseEntry
-from tasks.databases.execution import Limits, SafeDatabase
+from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.databases.values import Value
 from tasks.errors import BadInput
 from tasks.grammar.construct.fill_in import format_value
@@ -45,7 +45,7 @@ class Profiles(BaseModel):
     """A fact with more values than this (a cast of forty) is left out, and counted."""
     seed: int = 0
     """Draws among things that equally many groups ask about."""
-    limits: Limits = Limits()
+    limits: QueryLimits = QueryLimits()
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def profiles(
     rows: list[Profile] = []
     dropped: list[Dropped] = []
     sources = [open_source(database.name, each, schema) for each in params.entities.get(database.name, ())]
-    with unchanged(database), SafeDatabase(database, params.limits) as safe:
+    with ensure_unchanged(database), SafeDatabase(database, params.limits) as safe:
         for source in sources:
             asked = count_groups(source.table, balanced, sql_templates, schema, safe)
             made, left = profile_table(source, asked, safe, params)

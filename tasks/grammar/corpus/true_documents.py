@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict
 
 from tasks.artifacts.rows import Drafts, Origin
 from tasks.databases.columns import Column
-from tasks.databases.content import unchanged
+from tasks.databases.content import ensure_unchanged
 from tasks.databases.entry import DatabaseEntry
-from tasks.databases.execution import Limits, SafeDatabase
+from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.grammar.construct.fill_in import format_value
 from tasks.grammar.construct.source_keys import read_keys
 from tasks.grammar.construct.sql_rules import read_template
@@ -24,7 +24,7 @@ class TrueDocuments(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    limits: Limits = Limits()
+    limits: QueryLimits = QueryLimits()
     """For the one query of each template and table."""
 
 
@@ -55,7 +55,7 @@ def true_documents(
     tables = sorted({each.table for each in profiles})
     wanted = {group.id for group in fill_in}
     found: defaultdict[str, set[str | None]] = defaultdict(set)
-    with unchanged(database), SafeDatabase(database, params.limits) as safe:
+    with ensure_unchanged(database), SafeDatabase(database, params.limits) as safe:
         for template in sql_templates:
             query = read_template(template.sql, schema)
             for table in (each for each in tables if each in query.tables):

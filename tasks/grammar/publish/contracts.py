@@ -15,9 +15,9 @@ from tasks.artifacts.parquet import read_sound_rows
 from tasks.artifacts.rows import Counts
 from tasks.artifacts.statistics import name_beside
 from tasks.databases.columns import Column
-from tasks.databases.content import unchanged
+from tasks.databases.content import ensure_unchanged
 from tasks.databases.entry import DatabaseEntry
-from tasks.databases.execution import Limits, SafeDatabase
+from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.grammar.construct.balanced import Balanced
 from tasks.grammar.corpus.documents import Documents
 from tasks.grammar.corpus.questions import Questions
@@ -62,7 +62,7 @@ class Contracts(BaseModel):
     answers: int | None = Field(default=None, ge=1)
     """Most answers per SQL template that are run again, drawn by seed; null = every one."""
     seed: int = 0
-    limits: Limits = Limits()
+    limits: QueryLimits = QueryLimits()
     """For each answer's query."""
 
 
@@ -104,7 +104,11 @@ def contracts(
         read_section(settings, "grammar.documents", Documents),
         read_section(settings, "grammar.questions", Questions),
     )
-    with draft_folder(out) as folder, unchanged(database), SafeDatabase(database, params.limits) as safe:
+    with (
+        draft_folder(out) as folder,
+        ensure_unchanged(database),
+        SafeDatabase(database, params.limits) as safe,
+    ):
         findings = check_artifacts(
             f"Contracts of {database.title or database.name}",
             {path: ROWS[stem] for stem, path in paths.items()},
