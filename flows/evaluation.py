@@ -1,123 +1,156 @@
-"""An evaluation of somebody's own questions: what is shared by the flows whose rules it goes by.
+"""An evaluation of somebody's own questions: the flow's own stages, bound to a folder of its own.
 
-It is no stage: nothing of it is in dvc.yaml or dvc.lock. A run that was stopped goes on from the ledger.
+Nothing of it is in dvc.yaml or dvc.lock. A run that was stopped goes on from the ledger.
 """
 
 from __future__ import annotations
 
+import copy
+import importlib
 import json
 import os
+import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from types import ModuleType
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
+from flows.code import find_module
+from flows.discovery import list_flows
+from flows.graph import Graph
 from flows.nights.night import LABEL
-from flows.run.binding import prompts_folder
+from flows.run.binding import Places, bind, find_function, row_type_of
 from flows.run.session import Session, read_mapping
-from tasks.artifacts.parquet import write_rows
+from flows.settings import parse_section
+from tasks.artifacts.parquet import read_rows, write_rows
+from tasks.artifacts.rows import Dropped
 from tasks.errors import BadInput
 from tasks.files import write_text
 from tasks.models.calls import Call
-from tasks.models.recorded_model import RecordedModel
-from tasks.systems.contract import Document
 from tasks.systems.entries import SystemEntry
+from tasks.systems.evaluation import Evaluated, EvaluationOptions, OwnDataset, ReadSection
 
 FOLDER = "data/evaluations"
 
 
-@dataclass(frozen=True)
-class Wish:
-    """What is evaluated. Paths are whole: the command line's folder need not be the project's."""
+class Evaluation(Protocol):
+    """What the module `evaluation` of a paper has."""
 
-    dataset: Path
-    system: str
-    documents: Path | None = None
-    limit: int | None = None
-    as_of: str = ""
-    out: Path | None = None
-    turns: int | None = None
-    """ragcheck: also lead conversations, of so many turns at most."""
-    language: str = ""
-    """ragcheck: of the questions."""
-
-
-@dataclass(frozen=True)
-class Ground:
-    """What an evaluation stands on, read and checked before anybody is asked.
-
-    problems: rows that cannot be asked, each of which counts as a failure; notes: what else there is to say.
-    about: what figures.json says of it beyond what all flows have.
-    """
-
-    questions: Sequence[Any]
-    documents: Sequence[Document]
-    entry: SystemEntry
-    problems: Sequence[str]
-    notes: Sequence[str]
-    key: str
-    out: Path
-    about: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Result:
-    """What an evaluation came to. rows: artifact's name -> row type and rows; failures: a line each."""
-
-    rows: Mapping[str, tuple[type, Sequence[Any]]]
-    figures: Mapping[str, Any]
-    failures: Sequence[str]
-
-
-class Asks:
-    """Makes the `ask` of each step, and knows the calls that all of them took."""
-
-    def __init__(self, session: Session, epoch: str) -> None:
-        self._session, self._epoch = session, epoch
-        self._made: list[RecordedModel] = []
-
-    def make(self, step: str, module: ModuleType) -> RecordedModel:
-        """Make a step's ask. module: the stage whose prompts it asks by."""
-        self._made.append(self._session.make_ask(f"evaluate-{step}", prompts_folder(module), self._epoch))
-        return self._made[-1]
-
-    def list_calls(self) -> list[Call]:
-        """List the calls, each once."""
-        return list({call.id: call for ask in reversed(self._made) for call in ask.call_rows()}.values())
-
-
-class Flow(Protocol):
-    """What a flow's module must have to be evaluated by."""
-
-    def read_ground(self, root: Path, params: Mapping[str, Any], wish: Wish) -> Ground:
+    def read_own(self, options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
         """Read and check what is asked. Raises BadInput, one line."""
         ...
 
-    async def evaluate(self, ground: Ground, params: Mapping[str, Any], wish: Wish, asks: Asks) -> Result:
-        """Ask the system, have it judged, and make the figures."""
+    def evaluate(
+        self, rows: Mapping[str, Sequence[Any]], options: EvaluationOptions, read: ReadSection
+    ) -> Evaluated:
+        """Make figures of what the stages wrote. rows: by argument's name, also `<artifact>_dropped`."""
         ...
+
+
+class EvaluationTable(Protocol):
+    """What the module `evaluation_table` beside it has."""
 
     def print_figures(self, figures: Mapping[str, Any]) -> None:
         """Print what figures.json holds, for people."""
         ...
 
 
-def read_system(params: Mapping[str, Any], wish: Wish) -> SystemEntry:
+@dataclass(frozen=True)
+class FlatPlaces(Places):
+    """All artifacts side by side in one folder, wherever the graph has them."""
+
+    def place(self, path: str) -> Path:
+        """Name the file that an output goes to."""
+        return self.outs_root / Path(path).name
+
+    def find(self, path: str) -> Path:
+        """Find a dependency: the folder's own where there is one."""
+        return self.place(path) if self.place(path).exists() else self.root / path
+
+
+def find_evaluation(flow: str, root: Path) -> tuple[Evaluation, EvaluationTable]:
+    """Import a flow's evaluation: the module of that name below tasks/<flow>. Raises BadInput."""
+    flows = [own.name for own in list_flows() if any(scope.evaluates for scope in own.list_scopes())]
+    if flow not in flows:
+        raise BadInput(
+            f"evaluate {flow}", "is no flow that evaluates systems", hint=f"there are {', '.join(flows)}"
+        )
+    module = find_module(f"{flow}.evaluation", root)
+    return (
+        cast("Evaluation", importlib.import_module(module)),
+        cast("EvaluationTable", importlib.import_module(f"{module}_table")),
+    )
+
+
+def read_system(params: Mapping[str, Any], options: EvaluationOptions) -> SystemEntry:
     """Find the system's entry, and check the label that it is asked under. Raises BadInput."""
-    if wish.as_of and not LABEL.fullmatch(wish.as_of):
-        raise BadInput(f"--as-of {wish.as_of}", "is no label: letters, digits, dots, dashes, 64 at most")
+    if options.as_of and not LABEL.fullmatch(options.as_of):
+        raise BadInput(f"--as-of {options.as_of}", "is no label: letters, digits, dots, dashes, 64 at most")
     systems = read_mapping(params, "systems", SystemEntry)
-    if wish.system not in systems:
+    if options.system not in systems:
         there = ", ".join(sorted(systems)) or "none yet"
-        raise BadInput(f"--system {wish.system}", f"is not under `systems` in params.yaml (there: {there})")
-    entry: SystemEntry = systems[wish.system]
+        raise BadInput(
+            f"--system {options.system}", f"is not under `systems` in params.yaml (there: {there})"
+        )
+    entry: SystemEntry = systems[options.system]
     return entry
 
 
-def place_out(root: Path, wish: Wish, key: str) -> Path:
+def run_stages(
+    root: Path, params: Mapping[str, Any], options: EvaluationOptions, own: OwnDataset, session: Session
+) -> tuple[dict[str, tuple[type, Sequence[Any]]], list[Call]]:
+    """Run the flow's stages over what somebody brought, in a folder that goes when they are done.
+
+    Returns what they read and wrote (argument's name -> row type and rows), and the calls, each once.
+    Raises what a stage raises.
+    """
+    given = overlay(params, options, own)
+    graph = Graph(root)
+    rows = dict(own.artifacts)
+    calls: dict[str, Call] = {}
+    with tempfile.TemporaryDirectory(prefix="evaluation-") as folder:
+        places = FlatPlaces(root, Path(folder))
+        for name, (row, written) in own.artifacts.items():
+            write_rows(places.outs_root / f"{name}.parquet", row, written)
+        for stage in own.stages:
+            entry = own.entries[graph.declared[stage].stage.scope.over]
+            node = graph.make_node(stage, own.key, entry)
+            bound = bind(node, given, places, session.make_ask)
+            bound.call()
+            row = row_type_of(find_function(node)[1])
+            artifact, *beside = node.outs
+            rows[Path(artifact).stem] = row, read_rows(places.place(artifact), row)
+            for path in beside:
+                if path.endswith(".dropped.parquet"):
+                    rows[f"{Path(artifact).stem}_dropped"] = Dropped, read_rows(places.place(path), Dropped)
+            for call in bound.ask.call_rows() if bound.ask is not None else ():
+                calls.setdefault(call.id, call)
+    return rows, list(calls.values())
+
+
+def overlay(params: Mapping[str, Any], options: EvaluationOptions, own: OwnDataset) -> dict[str, Any]:
+    """Lay an evaluation's entries, settings and label over params.yaml."""
+    given = copy.deepcopy(dict(params))
+    entries = {f"{section}.{own.key}": entry for section, entry in own.entries.items()}
+    for name, value in {**entries, **own.settings, "evaluation.as_of": options.as_of}.items():
+        *parents, last = name.split(".")
+        section = given
+        for parent in parents:
+            section[parent] = section.get(parent) or {}
+            section = section[parent]
+        section[last] = value
+    return given
+
+
+def make_reader(params: Mapping[str, Any]) -> ReadSection:
+    """Give what reads sections of params.yaml."""
+    return cast("ReadSection", partial(parse_section, params))
+
+
+def place_out(root: Path, options: EvaluationOptions, key: str) -> Path:
     """Name the folder that is written to."""
-    return wish.out or root / FOLDER / f"{wish.system}-{key[:8]}"
+    return options.out or root / FOLDER / f"{options.system}-{key[:8]}"
 
 
 def prepare_out(out: Path) -> None:
@@ -130,36 +163,38 @@ def prepare_out(out: Path) -> None:
         raise BadInput(out, "cannot be written to")
 
 
+def write_evaluation(
+    out: Path,
+    own: OwnDataset,
+    rows: Mapping[str, tuple[type, Sequence[Any]]],
+    calls: Sequence[Call],
+    figures: Mapping[str, Any],
+) -> None:
+    """Write the rows, then the figures; each file beside its place and renamed."""
+    for name, (row, written) in rows.items():
+        if not name.endswith("_dropped") and (name not in own.artifacts or name in own.kept):
+            write_rows(out / f"{name}.parquet", row, written)
+    write_rows(out / "calls.parquet", Call, calls)
+    text = json.dumps(figures, ensure_ascii=False, indent=1, allow_nan=False)
+    write_text(out / "figures.json", text + "\n")
+
+
 def write_name(path: Path) -> str:
     """Write a file's name as text, also where its bytes are no UTF-8."""
     return os.fsencode(path.name).decode("utf-8", "replace")
 
 
-def describe_wish(flow: str, wish: Wish, ground: Ground) -> dict[str, Any]:
+def describe_evaluation(
+    flow: str, options: EvaluationOptions, entry: SystemEntry, own: OwnDataset
+) -> dict[str, Any]:
     """Say what was evaluated, without a path of this machine."""
     return {
-        "evaluation": ground.key,
+        "evaluation": own.key,
         "flow": flow,
-        "dataset": write_name(wish.dataset),
-        "system": wish.system,
-        "version": ground.entry.version,
-        "as_of": wish.as_of,
-        "limit": wish.limit,
-        "documents": len(ground.documents),
-        **ground.about,
+        "dataset": write_name(options.dataset),
+        "system": options.system,
+        "version": entry.version,
+        "as_of": options.as_of,
+        "limit": options.limit,
+        **own.about,
     }
-
-
-def write_all(out: Path, result: Result, calls: Sequence[Call], figures: Mapping[str, Any]) -> None:
-    """Write the rows, then the figures; each file beside its place and renamed."""
-    for stem, (row, rows) in result.rows.items():
-        write_rows(out / f"{stem}.parquet", row, rows)
-    write_rows(out / "calls.parquet", Call, calls)
-    write_text(
-        out / "figures.json", json.dumps(figures, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
-    )
-
-
-def clean(text: str) -> str:
-    """Take out what moves a terminal's cursor: names and problems are not ours."""
-    return "".join(sign if sign.isprintable() else " " for sign in text)

@@ -6,12 +6,15 @@ import ast
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flows.code import TASKS, Code, find_function, find_module, list_pins, to_path
 from flows.discovery import list_flows
-from flows.stage import Flow, Scope, Stage, name_argument
+from flows.stage import KEY, Flow, Scope, Stage, name_argument
 from tasks.errors import BadInput
+
+if TYPE_CHECKING:
+    from flows.run.recorder import Node
 
 FROM_PARAMS = frozenset(
     {"params", "ask", "database", "settings", "limit", "out", "system", "systems", "entry", "key"}
@@ -98,6 +101,28 @@ class Graph:
             "outs": list(own.outs),
         }
         return {"foreach": f"${{{over}}}", "do": work} if over else work
+
+    def make_node(self, name: str, key: str, entry: Mapping[str, Any]) -> Node:
+        """Make the node of a stage for an entry that stands nowhere in params.yaml; its code is left out."""
+        from flows.run.recorder import Node
+
+        own = self.declared[name]
+
+        def resolve(text: str) -> str:
+            fields = {f"${{item.{field}}}": str(value) for field, value in entry.items()}
+            for template, value in {KEY: key, **fields}.items():
+                text = text.replace(template, value)
+            return text
+
+        return Node(
+            name=f"{own.stage.block}@{key[:8]}",
+            stage=name,
+            key=key,
+            deps=tuple(map(resolve, self._list_data(own))),
+            outs=tuple(map(resolve, own.outs)),
+            upstream=(),
+            params=tuple(map(resolve, self._list_params(own))),
+        )
 
     def _list_data(self, own: Declared) -> list[str]:
         """List the files that a stage reads: artifacts, what lies beside them, and its declared reads."""

@@ -103,12 +103,12 @@ def evaluate(
     Example: benchloom evaluate grammar --dataset questions.jsonl --system good --documents corpus/
     """
     from flows.commands.evaluate import evaluate_command
-    from flows.evaluation import Wish
+    from tasks.systems.evaluation import EvaluationOptions
 
     raise typer.Exit(
         evaluate_command(
             flow,
-            Wish(
+            EvaluationOptions(
                 dataset.absolute(),
                 system,
                 documents.absolute() if documents else None,

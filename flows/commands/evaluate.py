@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import signal
@@ -11,18 +10,26 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from flows.evaluation import Asks, Flow, Wish, clean, describe_wish, prepare_out, write_all
+from flows.evaluation import (
+    describe_evaluation,
+    find_evaluation,
+    make_reader,
+    place_out,
+    prepare_out,
+    read_system,
+    run_stages,
+    write_evaluation,
+)
 from flows.run.session import open_session
 from flows.settings import find_project, get_section, load_params
-from tasks.errors import BadInput
+from tasks.systems.evaluation import EvaluationOptions, clean
 
-FLOWS = ("grammar", "ragcheck")
 NAMED = 50
 
 
 def evaluate_command(
     name: str,
-    wish: Wish,
+    options: EvaluationOptions,
     *,
     replay: bool = False,
     budget_usd: float | None = None,
@@ -30,53 +37,44 @@ def evaluate_command(
     as_json: bool = False,
 ) -> int:
     """Carry out `benchloom evaluate`; returns the exit code."""
-    flow = find_flow(name)
     root = find_project()
     os.chdir(root)
+    evaluation, table = find_evaluation(name, root)
     params = load_params(root)
-    wish = replace(wish, as_of=wish.as_of or str(get_section(params, "evaluation.as_of") or ""))
-    ground = flow.read_ground(root, params, wish)
-    prepare_out(ground.out)
-    for line in (*ground.notes, *cut_lines(ground.problems)):
+    options = replace(options, as_of=options.as_of or str(get_section(params, "evaluation.as_of") or ""))
+    entry = read_system(params, options)
+    own = evaluation.read_own(options, entry, make_reader(params))
+    out = place_out(root, options, own.key)
+    prepare_out(out)
+    for line in (*own.notes, *cut_lines(own.problems)):
         say(line)
     signal.signal(signal.SIGTERM, stop)
     session = open_session(root, params, replay=replay, budget_usd=budget_usd, budget_tokens=budget_tokens)
-    asks = Asks(session, wish.as_of)
     try:
-        result = asyncio.run(flow.evaluate(ground, params, wish, asks))
+        rows, calls = run_stages(root, params, options, own, session)
     except KeyboardInterrupt:
         say("stopped; what was said so far is in the ledger, and the same command goes on from there")
         raise
     finally:
         session.close()
+    evaluated = evaluation.evaluate(
+        {artifact: found for artifact, (_, found) in rows.items()}, options, make_reader(params)
+    )
     figures = {
-        **describe_wish(name, wish, ground),
-        **result.figures,
-        "left_out": list(ground.problems),
-        "failures": list(result.failures),
+        **describe_evaluation(name, options, entry, own),
+        **evaluated.figures,
+        "left_out": list(own.problems),
+        "failures": list(evaluated.failures),
     }
-    write_all(ground.out, result, asks.list_calls(), figures)
-    for line in cut_lines(result.failures):
+    write_evaluation(out, own, rows, calls, figures)
+    for line in cut_lines(evaluated.failures):
         say(line)
-    say(f"written to {name_path(ground.out, root)}")
+    say(f"written to {name_path(out, root)}")
     if as_json:
         print(json.dumps(figures, ensure_ascii=False, allow_nan=False))
     else:
-        flow.print_figures(figures)
-    return 1 if ground.problems or result.failures else 0
-
-
-def find_flow(name: str) -> Flow:
-    """Import the flow by whose rules is judged, and no other. Raises BadInput."""
-    if name == "grammar":
-        from flows import evaluation_grammar
-
-        return evaluation_grammar
-    if name == "ragcheck":
-        from flows import evaluation_ragcheck
-
-        return evaluation_ragcheck
-    raise BadInput(f"evaluate {name}", "is no flow", hint=f"there are {', '.join(FLOWS)}")
+        table.print_figures(figures)
+    return 1 if own.problems or evaluated.failures else 0
 
 
 def cut_lines(lines: Sequence[str]) -> list[str]:

@@ -1,24 +1,27 @@
-"""A system asked on questions that somebody brings, judged by Part I and, where it is wished, Part II.
+"""`benchloom evaluate ragcheck`: questions that somebody brings, judged by Part I and, with --turns, Part II.
 
-The same functions as the flow's stages, over one system and one judge; people's ratings are not there.
+The flow's own stages ask and judge, for one system and one judge; people's ratings are missing.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tasks.artifacts.rows import Dropped
+from tasks.artifacts.rows import Dropped, make_id
+from tasks.errors import BadInput
 from tasks.judging.canaries import CanaryRow
 from tasks.judging.trust import Thresholds
 from tasks.ragcheck.comparison import comparison
+from tasks.ragcheck.corpus import corpus
 from tasks.ragcheck.correlations import correlations
 from tasks.ragcheck.entries import Assessment, Continuity
 from tasks.ragcheck.figures import Resampling
-from tasks.ragcheck.guards import guards
 from tasks.ragcheck.judge_report import tell_judge
+from tasks.ragcheck.questions import questions
 from tasks.ragcheck.rows import (
     FAILED,
     Answer,
@@ -32,15 +35,31 @@ from tasks.ragcheck.rows import (
     Question,
     Score,
 )
+from tasks.ragcheck.sets import DOCUMENTS, QuestionSet, recognise_set
+from tasks.systems.contract import Document
+from tasks.systems.corpus import read_corpus
+from tasks.systems.entries import SystemEntry
+from tasks.systems.evaluation import Evaluated, EvaluationOptions, OwnDataset, ReadSection
+from tasks.systems.needs import can_search, check_documents, needs_documents
 
 JUDGE = "judge"
 ALL = "all"
 """The name of all datasets together in the figures."""
 
 
+PART_ONE = (
+    "ragcheck.answers",
+    "ragcheck.contexts",
+    "ragcheck.scores",
+    "ragcheck.canaries",
+    "ragcheck.baselines",
+)
+PART_TWO = ("ragcheck.conversations", "ragcheck.guards")
+
+
 @dataclass(frozen=True)
-class Evaluated:
-    """What was said and judged. conversations: None where Part II was not wished for."""
+class JudgedSystem:
+    """What a system said, and what the judge said of it. conversations: None without Part II."""
 
     questions: Sequence[Question]
     answers: Sequence[Answer]
@@ -53,18 +72,93 @@ class Evaluated:
     guards: Sequence[Guard]
 
 
+def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
+    """Read the questions and the documents. Raises BadInput, one line."""
+    found = recognise_set(options.dataset, options.language, options.limit)
+    asked = questions(found)
+    targets = [question for question in asked.rows if not question.history]
+    if options.turns and not targets:
+        raise BadInput(
+            options.dataset, "holds no question that begins a conversation, which --turns asks for"
+        )
+    documents, problems = read_documents(options, entry, found)
+    notes = [
+        f"{count} questions are left out: {reason.replace('_', ' ')}"
+        for reason, count in sorted(Counter(dropped.reason for dropped in asked.dropped).items())
+    ]
+    if options.turns and len(targets) < len(asked.rows):
+        notes.append(f"{len(asked.rows) - len(targets)} questions begin no conversation: --turns leaves them")
+    if not can_search(entry):
+        notes.append(
+            f"systems.{options.system} has no `search`, so there are no contexts to judge by and no grades, "
+            "only measures without contexts; give it one (docs/systems.md)"
+        )
+    about = {"kind": found.kind, "language": found.language, "turns": options.turns}
+    key = make_id(
+        "evaluation",
+        "ragcheck",
+        options.system,
+        entry.model_dump(mode="json"),
+        [asdict(question) for question in asked.rows],
+        make_id(*((document.id, document.title, document.text) for document in documents)),
+        about,
+        options.as_of,
+    )
+    return OwnDataset(
+        key,
+        {
+            "ragcheck.correctness": make_entry(options.system).model_dump(mode="json"),
+            "ragcheck.continuity": Continuity(systems=(options.system,), judge=JUDGE).model_dump(mode="json"),
+        },
+        {"questions": (Question, asked.rows), "corpus": (Document, documents)},
+        (*PART_ONE, *(PART_TWO if options.turns else ())),
+        problems,
+        notes,
+        {"documents": len(documents), **about},
+        {"ragcheck.conversations.turns": options.turns} if options.turns else {},
+    )
+
+
+def read_documents(
+    options: EvaluationOptions, entry: SystemEntry, found: QuestionSet
+) -> tuple[Sequence[Document], Sequence[str]]:
+    """Read what the system retrieves from, and a line for each file or row that cannot be read.
+
+    The dataset's own documents, unless others are given; none for a system that brings its own.
+    """
+    given = options.documents is not None
+    own = found.kind != "lines" or (found.path / DOCUMENTS).is_file()
+    check_documents(options.system, entry, given=given, found=own or given)
+    if options.documents is not None:
+        read = read_corpus(options.documents)
+        return read.documents, read.problems
+    return (corpus(found).rows if needs_documents(entry) else ()), ()
+
+
+def evaluate(rows: Mapping[str, Sequence[Any]], options: EvaluationOptions, read: ReadSection) -> Evaluated:
+    """Make the figures of what the stages wrote, by what params.yaml says of intervals and trust."""
+    judged = JudgedSystem(
+        rows["questions"],
+        rows["answers"],
+        rows["contexts"],
+        rows["contexts_dropped"],
+        rows["scores"],
+        rows["canaries"],
+        rows["baselines"],
+        rows["conversations"] if options.turns else None,
+        rows["guards"] if options.turns else (),
+    )
+    thresholds, draws = read("judging.thresholds", Thresholds), read("ragcheck.correlations", Resampling)
+    return Evaluated(make_figures(judged, options.system, thresholds, draws), list_failures(judged))
+
+
 def make_entry(system: str) -> Assessment:
     """Make the entry that `ragcheck.correctness` would have: one system, one judge, and no ratings."""
     return Assessment(systems=(system,), judges=(JUDGE,), ratings=Path(__file__).with_name("unrated.csv"))
 
 
-def check_conversations(questions: Sequence[Question], talks: Sequence[Conversation]) -> list[Guard]:
-    """Check what the agents wrote."""
-    return list(guards(list(questions), list(talks)).rows)
-
-
 def make_figures(
-    evaluated: Evaluated, system: str, thresholds: Thresholds, how: Resampling
+    evaluated: JudgedSystem, system: str, thresholds: Thresholds, how: Resampling
 ) -> dict[str, Any]:
     """Compute what an evaluation came to, over all questions and per dataset where there are several."""
     judge = tell_judge(JUDGE, [each.score for each in evaluated.scores], evaluated.canaries, (), thresholds)
@@ -98,7 +192,7 @@ def make_figures(
     }
 
 
-def count_rows(evaluated: Evaluated) -> dict[str, int]:
+def count_rows(evaluated: JudgedSystem) -> dict[str, int]:
     """Count what was asked, and what of it is in no mean. failed: the system gave no answer."""
     talks = evaluated.conversations or ()
     return {
@@ -111,7 +205,7 @@ def count_rows(evaluated: Evaluated) -> dict[str, int]:
     }
 
 
-def list_failures(evaluated: Evaluated) -> list[str]:
+def list_failures(evaluated: JudgedSystem) -> list[str]:
     """Say of each row without an answer, a context or a grade, and of each failed conversation, why."""
     keys = {each.id: each.key for each in evaluated.questions}
     lines = [

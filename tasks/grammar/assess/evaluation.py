@@ -1,36 +1,38 @@
-"""A system asked on questions that somebody brings, and GRAMMAR-Eval's figures of it (section 4.3).
+"""`benchloom evaluate grammar`: questions that somebody brings, and GRAMMAR-Eval's figures (section 4.3).
 
-The same functions as an assessment's stages; only the sets, templates and baselines of a dataset of ours are
-not there.
+The assessment's own stages ask and judge; the sets, templates and baselines of a dataset of ours are missing.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
-from tasks.grammar.assess.answers import make_answer
-from tasks.grammar.assess.assessment import join_rows, round_figures
+from tasks.artifacts.rows import make_id
+from tasks.errors import BadInput
+from tasks.grammar.assess.assessment import AssessmentParams, join_rows, round_figures
 from tasks.grammar.assess.judged import Judged
+from tasks.grammar.assess.own_questions import OwnQuestions, keep_grounded, read_questions, take_groups
 from tasks.grammar.assess.set_figures import attribute_wrong, contrast_set, count_gaps, rate_set
 from tasks.grammar.assessment_rows import AskedQuestion, Judgement, SystemAnswer
 from tasks.judging.canaries import CanaryRow, measure_health
 from tasks.judging.trust import Thresholds, find_warnings
-from tasks.models.ask import Ask
 from tasks.scoring.running import Bootstrap
-from tasks.systems.build import build_system
 from tasks.systems.contract import Document
+from tasks.systems.corpus import read_corpus
 from tasks.systems.entries import SystemEntry
+from tasks.systems.evaluation import Evaluated, EvaluationOptions, OwnDataset, ReadSection
+from tasks.systems.needs import check_documents, needs_documents
 
 MOST_CRITERIA = 12
 """Above it they are no kinds of wording: figures are made of all rows alone."""
 
 
 @dataclass(frozen=True)
-class Evaluated:
-    """What was said and judged."""
+class JudgedSystem:
+    """What a system said, and what the judge said of it."""
 
     questions: Sequence[AskedQuestion]
     answers: Sequence[SystemAnswer]
@@ -38,22 +40,69 @@ class Evaluated:
     canaries: Sequence[CanaryRow]
 
 
-async def ask_system(
-    questions: Sequence[AskedQuestion],
-    documents: Sequence[Document],
-    key: str,
-    name: str,
-    entry: SystemEntry,
-    ask: Ask,
-) -> list[SystemAnswer]:
-    """Put every question to a system. key: the evaluation's, which the answers' ids are made of."""
-    built = build_system(name, entry, documents, ask)
-    responses = await asyncio.gather(*(built.answer(each.question, row=each.id) for each in questions))
-    return [make_answer(key, each, response) for each, response in zip(questions, responses, strict=True)]
+def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
+    """Read the questions and the documents. Raises BadInput, one line."""
+    for option, value in (("--turns", options.turns), ("--language", options.language)):
+        if value:
+            raise BadInput(option, "is of `evaluate ragcheck`")
+    found = read_questions(options.dataset)
+    place = options.documents or find_documents(found, entry)
+    check_documents(options.system, entry, given=options.documents is not None, found=place is not None)
+    problems, notes = list(found.problems), []
+    documents: Sequence[Document] = ()
+    if place is not None:
+        corpus = read_corpus(place)
+        documents = corpus.documents
+        problems += corpus.problems
+    questions: Sequence[AskedQuestion] = found.questions
+    if place is not None and options.documents is None:
+        questions = keep_grounded(questions, (document.id for document in documents))
+        notes.append(
+            f"{len(questions)} of {len(found.questions)} questions have their true documents in "
+            f"{place.name}; the others are not asked (--documents PATH asks all)"
+        )
+    questions = take_groups(questions, options.limit, read("grammar.assessment", AssessmentParams).seed)
+    if not questions:
+        raise BadInput(
+            options.dataset,
+            "has no question whose true documents are beside it",
+            hint="--documents PATH asks all",
+        )
+    corpus_digest = make_id(*((document.id, document.title, document.text) for document in documents))
+    settings = entry.model_dump(mode="json")
+    key = make_id(
+        "evaluation", options.system, found.digest, settings, corpus_digest, options.limit, options.as_of
+    )
+    return OwnDataset(
+        key,
+        {"assessments": {"database": key, "system": options.system, "llm_only": key}},
+        {"questions": (AskedQuestion, questions), "documents": (Document, documents)},
+        ("grammar.answers", "grammar.judgements", "grammar.canaries"),
+        problems,
+        notes,
+        {"documents": len(documents)},
+    )
+
+
+def find_documents(found: OwnQuestions, entry: SystemEntry) -> Path | None:
+    """Find the corpus that lies beside a dataset folder of ours, where the system needs one."""
+    if found.beside is None or not needs_documents(entry):
+        return None
+    beside = found.beside.parent / "documents.parquet"
+    return beside if beside.is_file() else None
+
+
+def evaluate(rows: Mapping[str, Sequence[Any]], options: EvaluationOptions, read: ReadSection) -> Evaluated:
+    """Make the figures of what the stages wrote; intervals, criteria and trust are of params.yaml."""
+    judged = JudgedSystem(rows["questions"], rows["answers"], rows["judgements"], rows["canaries"])
+    given = read("grammar.assessment", AssessmentParams)
+    intervals = Bootstrap(given.draws, given.seed)
+    figures = make_figures(judged, given.criteria, read("judging.thresholds", Thresholds), intervals)
+    return Evaluated(figures, list_failures(judged))
 
 
 def make_figures(
-    evaluated: Evaluated,
+    evaluated: JudgedSystem,
     preferred: Sequence[str],
     thresholds: Thresholds,
     intervals: Bootstrap,
@@ -95,7 +144,7 @@ def list_criteria(rows: Sequence[Judged], preferred: Sequence[str]) -> tuple[str
     return tuple(preferred) if sorted(preferred) == found else tuple(found)
 
 
-def count_rows(evaluated: Evaluated, rows: Sequence[Judged]) -> dict[str, int]:
+def count_rows(evaluated: JudgedSystem, rows: Sequence[Judged]) -> dict[str, int]:
     """Count what was asked, and what of it is in no rate. failed: the system gave no answer.
 
     grounded: true and retrieved documents are both known; on the other rows closed mode is open mode.
@@ -112,7 +161,7 @@ def count_rows(evaluated: Evaluated, rows: Sequence[Judged]) -> dict[str, int]:
     }
 
 
-def list_failures(evaluated: Evaluated) -> list[str]:
+def list_failures(evaluated: JudgedSystem) -> list[str]:
     """Say of each row without an answer or a verdict, and of each canary without one, why."""
     failed = {each.id for each in evaluated.answers if each.response is None}
     lines = [
