@@ -79,3 +79,13 @@ def test_the_project_is_found_from_below(root):
 def test_outside_a_project_there_is_one_clear_line(tmp_path):
     with pytest.raises(BadInput, match="no Benchloom project here"):
         find_project(tmp_path)
+
+
+def test_a_section_that_a_flow_fans_out_over_may_be_set_before_it_is_there(tmp_path):
+    (tmp_path / "params.yaml").write_text("databases: {}\n")
+    set_params(tmp_path, ["ragcheck.sets.mine={kind: lines, path: data/mine}"])
+    assert load_params(tmp_path)["ragcheck"] == {"sets": {"mine": {"kind": "lines", "path": "data/mine"}}}
+    with pytest.raises(BadInput, match="no section 'ragchekc'"):
+        set_params(tmp_path, ["ragchekc.sets.mine=1"])
+    with pytest.raises(BadInput, match="no such parameter"):
+        set_params(tmp_path, ["ragcheck.judging=1"])
