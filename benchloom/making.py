@@ -6,6 +6,7 @@ import re
 import sys
 import tomllib
 from importlib.metadata import distribution
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from benchloom.tree import list_tree
 from benchloom.yaml_files import load_yaml, write_yaml
 from tasks.errors import BadInput
 
+NEEDED = ("dvc", "prefect", "pandas")
+"""What a run needs and making a project does not."""
 SAMPLE = "sources"
 """The stages and parameters of the sample's own sources, which another project has no use for."""
 SAMPLE_BLOCK = re.compile(rf"^  {SAMPLE}-[^\n]*\n(?:    [^\n]*\n)+\n?", re.MULTILINE)
@@ -65,8 +68,10 @@ def init_command(folder: Path) -> int:
     version = read_version(template)
     write_project(template, folder, folder.resolve().name)
     History(folder).begin(version)
+    lacking = any(find_spec(name) is None for name in NEEDED)
+    steps = [f"cd {folder}", *(["pip install 'benchloom[project]'"] if lacking else [])]
     print(
-        f"made {folder} of Benchloom {version}; now: cd {folder}, name a database in params.yaml, "
+        f"made {folder} of Benchloom {version}; now: {', '.join(steps)}, name a database in params.yaml, "
         "and call `benchloom doctor`",
         file=sys.stderr,
     )
