@@ -20,7 +20,8 @@ FROM_PARAMS = frozenset(
     {"params", "ask", "database", "settings", "limit", "out", "system", "systems", "entry", "key"}
 )
 """Arguments that are no artifacts (flows/run/binding.py)."""
-SYSTEM_PROMPTS = "tasks/systems/prompts"
+SYSTEMS = ("tasks/systems/own", "tasks/systems/prompts")
+"""Folders that whatever asks a system depends on: a user's own systems are found there by their name."""
 EVALUATION = "evaluation"
 
 
@@ -176,7 +177,7 @@ class Graph:
                 raise own.refuse(f"is declared to ask by {path}, which is not there")
         if stage.prompts and not own.asks:
             raise own.refuse("is declared to ask by prompts, and has no argument `ask`")
-        return [*paths, *([SYSTEM_PROMPTS] if _asks_systems(own) else [])]
+        return [*paths, *(SYSTEMS if _asks_systems(own) else ())]
 
     def _list_params(self, own: Declared) -> list[str]:
         """List the sections of params.yaml that a stage depends on."""

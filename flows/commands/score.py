@@ -13,7 +13,7 @@ import orjson
 
 from tasks.scoring.items import Unreadable, name_source
 from tasks.scoring.metric import Metric
-from tasks.scoring.registry import make_metric
+from tasks.scoring.registry import find_installed, make_metric
 from tasks.scoring.running import Bootstrap, Report, score_file
 
 NAMED_LINES = 50
@@ -61,10 +61,13 @@ def score_command(
         report = score_file(chosen, file, rule=rule, intervals=ci, items=items, report=complaints.say)
     finally:
         complaints.close()
+    plug = find_installed(metric)
+    made_by = {"plug": f"{plug.package} {plug.version}", "record": plug.record} if plug else {}
     if as_json:
-        print(orjson.dumps(report).decode())
+        print(orjson.dumps({**report, **made_by}).decode())
     else:
         print_report(chosen, report)
+        print(*(f"{name}: {value}\n" for name, value in made_by.items()), sep="", end="")
     return 1 if report["n_failed"] or report["n_unreadable"] else 0
 
 

@@ -1,35 +1,29 @@
-"""The table of metrics: name, module and class. A module is loaded when its metric is asked for."""
+"""Finds metrics: `hotpotqa` is the class of that name in tasks/scoring/hotpotqa.py, or an installed plug.
+
+A module is loaded when its metric is asked for.
+"""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
-from dataclasses import fields
-from typing import Any
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, TypeGuard
 
 from tasks.errors import BadInput
+from tasks.plugs import Plug, find_plug, list_plugs
 from tasks.scoring.metric import Metric
 
-METRICS = {
-    "rms": "rms:Rms",
-    "execution": "execution:Execution",
-    "ds1000": "ds1000:DS1000",
-    "grammar": "grammar:Grammar",
-    "toolbench": "toolbench:ToolBench",
-    "hotpotqa": "hotpotqa:HotpotQA",
-    "ddxplus": "ddxplus:DDXPlus",
-    "multiturn": "multiturn:MultiTurn",
-    "correlation": "correlation:Correlation",
-    "agreement": "agreement:Agreement",
-}
+FOLDER = Path(__file__).parent
+KIND = "metrics"
+NAMED = re.compile(r'^    name(?:: ClassVar\[str\])? = "([\w-]+)"$', re.MULTILINE)
 
 
 def make_metric(name: str, options: Mapping[str, Any]) -> Metric[Any]:
     """Make a metric with the options that were given. Raises BadInput for an unknown name or option."""
-    if name not in METRICS:
-        raise BadInput(f"metric {name}", "is not known", hint=f"there are {', '.join(METRICS)}")
-    module, _, class_name = METRICS[name].partition(":")
-    kind = getattr(importlib.import_module(f"tasks.scoring.{module}"), class_name)
+    kind: Any = find_metric(name)
     known = [field.name for field in fields(kind)]
     for option in options:
         if option not in known:
@@ -37,6 +31,60 @@ def make_metric(name: str, options: Mapping[str, Any]) -> Metric[Any]:
             raise BadInput(f"score {name}", f"has no option {spell_option(option)}", hint=hint)
     metric: Metric[Any] = kind(**options)
     return metric
+
+
+def find_metric(name: str) -> type[Metric[Any]]:
+    """Find a metric's class: a file of the project, else an installed plug. Raises BadInput."""
+    if is_own(name):
+        module = importlib.import_module(f"tasks.scoring.{to_module(name)}")
+        found = [kind for kind in vars(module).values() if is_metric(kind) and kind.name == name]
+        return check_metric(found[0] if len(found) == 1 else None, f"{to_module(name)}.py", name)
+    plug = find_plug(KIND, name)
+    if plug is None:
+        raise BadInput(f"metric {name}", "is not known", hint=f"there are {', '.join(list_metrics())}")
+    return check_metric(plug.load(), f"{plug.package}: {plug.value}", name)
+
+
+def find_installed(name: str) -> Plug | None:
+    """Find the plug that a metric is; None for one of the project's files."""
+    return None if is_own(name) else find_plug(KIND, name)
+
+
+def list_metrics() -> Iterator[str]:
+    """List the names of all metrics: the files', then those of installed plugs. Imports none."""
+    own = [name for path in sorted(FOLDER.glob("*.py")) for name in list_names(path)]
+    yield from own
+    yield from (plug.name for plug in list_plugs(KIND) if plug.name not in own)
+
+
+def is_own(name: str) -> bool:
+    """Tell whether a metric lies in this folder."""
+    return name in list_names(FOLDER / f"{to_module(name)}.py")
+
+
+def list_names(path: Path) -> list[str]:
+    """List the metrics that a module names after itself: one, or none where it is no metric's."""
+    if not path.is_file():
+        return []
+    names = NAMED.findall(path.read_text(encoding="utf-8"))
+    return [name for name in names if to_module(name) == path.stem]
+
+
+def check_metric(found: object, where: str, name: str) -> type[Metric[Any]]:
+    """Hold that something is a metric's class of that name. Raises BadInput."""
+    if not is_metric(found) or found.name != name:
+        raise BadInput(where, f"must hold one metric of the name {name!r}", hint="see docs/plugs.md")
+    return found
+
+
+def is_metric(found: object) -> TypeGuard[type[Metric[Any]]]:
+    """Tell whether something is a metric's class."""
+    return isinstance(found, type) and issubclass(found, Metric) and is_dataclass(found)
+
+
+def to_module(name: str) -> str:
+    """Name the module of a metric."""
+    return name.replace("-", "_")
 
 
 def spell_option(name: str) -> str:

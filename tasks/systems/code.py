@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tasks.models.ask import Ask
 from tasks.systems.contract import Passage, Response, Turn
@@ -20,9 +20,12 @@ class CodeSystem:
     titles and scores where it has them. `search(query=...)` returns the same without an answer.
     """
 
-    def __init__(self, name: str, entry: CallableEntry, ask: Ask) -> None:
+    def __init__(
+        self, name: str, entry: CallableEntry, ask: Ask, locate: Callable[[str], str] = lambda name: name
+    ) -> None:
+        """locate: gives the `package.module:name` to call of a function that the entry names otherwise."""
         self.name, self.version = name, entry.version
-        self._entry, self._ask = entry, ask
+        self._entry, self._ask, self._locate = entry, ask, locate
 
     async def answer(self, question: str, *, row: str, history: Sequence[Turn] = ()) -> Response:
         """Answer one question."""
@@ -31,7 +34,7 @@ class CodeSystem:
             self.name,
             self.version,
             {"function": self._entry.function, "question": question, "history": turns},
-            send=lambda door: door.call(self._entry.function, question=question, history=turns),
+            send=lambda door: door.call(self._locate(self._entry.function), question=question, history=turns),
             row=row,
             parse=lambda text: read_reply(text, PATHS, needs_text=True),
         )
@@ -46,7 +49,7 @@ class CodeSystem:
             self.name,
             self.version,
             {"function": search, "query": query},
-            send=lambda door: door.call(search, query=query),
+            send=lambda door: door.call(self._locate(search), query=query),
             row=row,
             parse=lambda text: read_reply(text, PATHS, needs_text=False),
         )

@@ -47,6 +47,20 @@ class CallableEntry(Strict):
     """The function that retrieves without answering, where there is one."""
 
 
+class PlugEntry(Strict):
+    """Functions of the user's own by name: a file of the project, or a module of an installed package."""
+
+    kind: Literal["plug"]
+    plug: str = Field(default="", pattern=r"^([A-Za-z_][\w-]*)?$")
+    """The file's name, tasks/systems/own/<name>.py, or the entry point's; the system's own where empty."""
+    version: str = ""
+    """The installed package's; a file's is the hash of its text."""
+    record: str = ""
+    """The digest of the installed package's files."""
+    search: bool = False
+    """Whether it has a function `search`, which retrieves without answering."""
+
+
 class OpenAiEntry(Strict):
     """An endpoint that speaks the OpenAI protocol and is asked the bare question."""
 
@@ -162,5 +176,7 @@ class RagEntry(Strict):
     """Names under `roles:`."""
 
 
-SystemEntry = Annotated[CallableEntry | OpenAiEntry | HttpEntry | RagEntry, Field(discriminator="kind")]
+SystemEntry = Annotated[
+    CallableEntry | PlugEntry | OpenAiEntry | HttpEntry | RagEntry, Field(discriminator="kind")
+]
 """One entry of `systems:`."""

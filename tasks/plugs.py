@@ -1,0 +1,84 @@
+"""Plugs: parts of a user's own that an installed package brings, by an entry point of a group `benchloom.*`.
+
+A plug that is a file of the project is found where such parts lie, and is hashed like any of its code. What
+is installed lies outside of the project, so that parameters name it: its version, and a digest of its files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import Distribution, EntryPoint, entry_points
+
+from tasks.errors import BadInput
+
+GROUP = "benchloom."
+
+
+@dataclass(frozen=True)
+class Plug:
+    """An installed plug. value: `package.module:name`, or a module."""
+
+    kind: str
+    name: str
+    value: str
+    package: str
+    version: str
+    record: str
+    """The digest of the package's files."""
+
+    def load(self) -> object:
+        """Import what it names. Raises BadInput where that cannot be done."""
+        module, _, name = self.value.partition(":")
+        try:
+            found = importlib.import_module(module)
+            return getattr(found, name) if name else found
+        except (ImportError, AttributeError) as error:
+            raise BadInput(
+                f"{self.package} {self.version}", f"{self.value} cannot be imported: {error}"
+            ) from error
+
+
+def find_plug(kind: str, name: str) -> Plug | None:
+    """Find an installed plug; None where there is none. Raises BadInput where there are two."""
+    found = [read_plug(kind, point) for point in entry_points(group=GROUP + kind, name=name)]
+    if len({plug.package for plug in found}) > 1:
+        packages = " and ".join(sorted(plug.package for plug in found))
+        raise BadInput(f"{GROUP}{kind}", f"{name} is brought by {packages}", hint="uninstall one of them")
+    return found[0] if found else None
+
+
+def list_plugs(kind: str) -> Iterator[Plug]:
+    """List the installed plugs of a kind by name."""
+    for point in sorted(entry_points(group=GROUP + kind), key=lambda point: point.name):
+        yield read_plug(kind, point)
+
+
+def read_plug(kind: str, point: EntryPoint) -> Plug:
+    """Read which package brings an entry point. Raises BadInput for one that is installed as editable."""
+    package = point.dist
+    assert package is not None, "entry_points() reads installed packages"  # noqa: S101
+    return Plug(kind, point.name, point.value, package.name, package.version, digest_record(package))
+
+
+def digest_record(package: Distribution) -> str:
+    """Digest the names and hashes that a package's RECORD holds of its files: the same on every machine.
+
+    Left out are scripts, which name their interpreter, and what only says who installed it.
+    """
+    source = json.loads(package.read_text("direct_url.json") or "{}")
+    if source.get("dir_info", {}).get("editable"):
+        raise BadInput(
+            f"{package.name} {package.version}",
+            "is installed as editable, so that an edit of its code would be noticed nowhere",
+            hint="pip install it, or put its file into the project",
+        )
+    lines = sorted(
+        f"{file.as_posix()} {file.hash.mode}={file.hash.value}"
+        for file in package.files or ()
+        if file.hash is not None and file.parts[0] != ".." and not file.parts[0].endswith(".dist-info")
+    )
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()

@@ -1,0 +1,56 @@
+"""Plugs of installed packages: found by their entry points, and named by a digest of their files."""
+
+import sys
+
+import pytest
+
+from tasks.errors import BadInput
+from tasks.plugs import find_plug, list_plugs
+from tests.packages import CODE, install
+
+POINTS = "[benchloom.systems]\nacme = acme_rag:answer\n"
+
+
+def test_a_plug_is_found_with_its_package_and_can_be_called(site):
+    install(site, "acme-rag", "2.1", points=POINTS)
+    plug = find_plug("systems", "acme")
+    assert (plug.package, plug.version, plug.value) == ("acme-rag", "2.1", "acme_rag:answer")
+    assert plug.load()("so", []) == "it is so"
+    assert find_plug("metrics", "acme") is None
+    assert [plug.name for plug in list_plugs("systems")] == ["acme"]
+
+
+def test_its_record_is_of_its_files_and_the_same_wherever_it_is_installed(site, tmp_path):
+    install(site / "a", "acme-rag", points=POINTS)
+    left = (
+        "../../bin/acme,sha256=abc,10",
+        "__pycache__/acme_rag.cpython-311.pyc,,",
+        "acme_rag-1.0.dist-info/INSTALLER,sha256=x,3",
+    )
+    install(site / "b", "acme-rag", points=POINTS, more=left)
+    install(site / "c", "acme-rag", points=POINTS, code=CODE.replace("it is", "is it"))
+    records = []
+    for name in "abc":
+        sys.path.insert(0, str(site / name))
+        records.append(find_plug("systems", "acme").record)
+        sys.path.remove(str(site / name))
+    assert records[0] == records[1] != records[2]
+
+
+def test_what_cannot_be_told_apart_later_is_refused(site):
+    install(site, "acme-rag", points=POINTS, editable=True)
+    with pytest.raises(BadInput, match=r"acme-rag 1\.0: is installed as editable"):
+        find_plug("systems", "acme")
+
+
+def test_two_packages_that_bring_one_name_are_refused(site):
+    install(site, "acme-rag", points=POINTS)
+    install(site, "acme-other", points="[benchloom.systems]\nacme = acme_other:answer\n")
+    with pytest.raises(BadInput, match="brought by acme-other and acme-rag"):
+        find_plug("systems", "acme")
+
+
+def test_an_entry_point_that_leads_nowhere_is_one_line(site):
+    install(site, "acme-rag", points="[benchloom.systems]\nacme = acme_rag:nothing\n")
+    with pytest.raises(BadInput, match="acme_rag:nothing cannot be imported"):
+        find_plug("systems", "acme").load()
