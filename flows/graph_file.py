@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import yaml
 
 from flows.graph import Graph
 from flows.house import check_papers, check_undeclared
+from tasks.errors import BadInput
 from tasks.files import write_text
 
 DVC_YAML = "dvc.yaml"
@@ -37,6 +39,35 @@ def compare_graph(root: Path, params: Mapping[str, Any]) -> tuple[str, str]:
     graph = Graph(root)
     check_undeclared(graph)
     return before, render_graph(graph.make_blocks(params), split_own(before, graph))
+
+
+def require_graph(root: Path, params: Mapping[str, Any]) -> None:
+    """Hold that dvc.yaml is what the flows declare, so that no stage runs with a dependency unnamed.
+
+    Asked again only where code, dvc.yaml or the sections of params.yaml have changed. Raises BadInput.
+    """
+    if not (root / "flows" / "stage.py").is_file():  # a folder that brings no code of its own
+        return
+    seen = root / ".benchloom" / "graph.sha256"
+    now = _fingerprint(root, params)
+    if seen.is_file() and seen.read_text(encoding="utf-8") == now:
+        return
+    before, after = compare_graph(root, params)
+    if before != after:
+        raise BadInput(
+            DVC_YAML, "is not what the flows declare", hint="run `benchloom graph`, which writes it"
+        )
+    write_text(seen, now)
+
+
+def _fingerprint(root: Path, params: Mapping[str, Any]) -> str:
+    """Hash what dvc.yaml follows from, by name, size and time of change."""
+    files = [root / DVC_YAML, *(file for room in ("flows", "tasks") for file in (root / room).rglob("*.*"))]
+    stats = [
+        (file.relative_to(root).as_posix(), file.stat()) for file in sorted(files) if file.suffix != ".pyc"
+    ]
+    told = [(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]
+    return hashlib.sha256(repr((sorted(params), told)).encode()).hexdigest()
 
 
 def describe_difference(before: str, after: str) -> str:

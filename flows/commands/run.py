@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from flows.graph_file import require_graph
 from flows.run.bill import describe_bill
 from flows.run.recorder import Recorder
 from flows.run.runner import Interrupted, Run, run_plain
@@ -36,6 +37,7 @@ def run_command(
     if assignments:
         set_params(root, list(assignments))
     params = load_params(root)
+    require_graph(root, params)
     servers = find_servers(root, params)
     recorder = Recorder(root)
     names = select_nodes(recorder.nodes, targets)

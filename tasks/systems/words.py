@@ -6,6 +6,7 @@ are kept, as in GRAMMAR's own retriever; only white space is no word.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -32,7 +33,13 @@ def load_splitter(language: str) -> Split:
             f"{language!r} has no tokenizer here ({' '.join(str(error).split())[:120]})",
             hint="pip install 'benchloom[retrieval]' brings English and Japanese",
         ) from None
-    return lambda text: [word for block in cut_blocks(text) for word in _split(tokenizer, block)]
+    one_at_a_time = threading.Lock()  # stages run in threads, and Sudachi refuses a second one meanwhile
+
+    def split(text: str) -> list[str]:
+        with one_at_a_time:
+            return [word for block in cut_blocks(text) for word in _split(tokenizer, block)]
+
+    return split
 
 
 def cut_blocks(text: str) -> list[str]:

@@ -202,3 +202,26 @@ def test_two_modules_of_one_name_are_told_apart_or_refused(house):
     answers = '    RUNS.stage("trial.answers"'
     edit(house, "flows/trial.py", answers, f'    OTHER.stage("trial.other.words"),\n{answers}')
     assert "tasks/trial/make/words.py" in read_stages(house)["trial-words"]["do"]["deps"]
+
+
+def test_a_run_refuses_a_graph_that_lacks_what_the_code_imports(house):
+    read_stages(house)
+    params = yaml.safe_load((house / "params.yaml").read_text())
+    code = (
+        f"import sys; sys.path.insert(0, {str(house)!r}); from pathlib import Path; "
+        f"from flows.graph_file import require_graph; require_graph(Path({str(house)!r}), {params!r})"
+    )
+    require = [sys.executable, "-c", code]
+    for _ in range(2):
+        assert subprocess.run(require, cwd=house, check=False).returncode == 0
+    write(house, "tasks/trial/newer.py", "def help_more(): ...\n")
+    edit(
+        house,
+        "tasks/trial/helping.py",
+        "def help_out",
+        "from tasks.trial.newer import help_more\ndef help_out",
+    )
+    done = subprocess.run(require, cwd=house, capture_output=True, text=True, check=False)
+    assert "dvc.yaml: is not what the flows declare (run `benchloom graph`" in done.stderr
+    assert "tasks/trial/newer.py" in read_stages(house)["trial-answers"]["do"]["deps"]
+    assert subprocess.run(require, cwd=house, check=False).returncode == 0
