@@ -15,15 +15,13 @@ from flows.commands.cli_scores import evaluate, score
 from flows.commands.ledger import app as ledger_app
 from flows.commands.model import app as model_app
 from flows.commands.nightly import app as nightly_app
+from flows.extras import explain_missing
 from tasks.errors import BadInput, BenchloomError
 
 app = typer.Typer(
     name="benchloom",
-    help="Build question-answering benchmarks from databases, and re-evaluate systems on them.\n\n"
-    "Example: benchloom run grammar",
     rich_markup_mode=None,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
@@ -48,6 +46,28 @@ def init(
     if folder is None:
         raise BadInput("benchloom init", "needs a DIR", hint="benchloom init my-benchmark")
     raise typer.Exit(init_command(folder))
+
+
+def print_version(wanted: bool) -> None:
+    """Print the installed version, where it is asked for, and end."""
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"benchloom {version('benchloom')}")
+        raise typer.Exit
+
+
+@app.callback()
+def describe(
+    version: Annotated[
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Build question-answering benchmarks from databases, and re-evaluate systems on them.
+
+    Example: benchloom run grammar
+    """
+    del version  # print_version has dealt with it
 
 
 def report(
@@ -115,6 +135,12 @@ def main() -> None:
     except BenchloomError as error:
         print(f"benchloom: {error}", file=sys.stderr)
         code = error.exit_code
+    except ModuleNotFoundError as error:
+        missing = explain_missing(error, sys.argv[1:])
+        if missing is None:
+            raise
+        print(f"benchloom: {missing}", file=sys.stderr)
+        code = missing.exit_code
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise

@@ -9,12 +9,10 @@ import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal
 
-from packaging.requirements import Requirement
-
+from flows.extras import PROJECT, is_installed, list_extras, list_requirements, list_unmet
 from flows.settings import find_project, get_section, load_params
 from tasks.errors import BadInput
 from tasks.models.settings import EmbeddedModel, Endpoint, read_settings
@@ -70,54 +68,31 @@ def check_python() -> Finding:
     found = sys.version.split()[0]
     if sys.version_info >= MIN_PYTHON:
         return Finding("Python", "ok", found)
-    return Finding("Python", "missing", f"{found}; 3.11 or later is needed", "make setup PYTHON=python3.11")
+    return Finding("Python", "missing", f"{found}; 3.11 or later is needed", "install Python 3.11 or later")
 
 
 def check_packages(root: Path) -> Iterator[Finding]:
-    """Hold the installed packages against pyproject.toml: needed ones, extras, those that shape bytes."""
+    """Hold the installed packages against what a run needs, the extras, and those that shape bytes."""
+    mend = f"{sys.executable} -m pip install 'benchloom[{{}}]'"
+    needed = [*list_requirements(), *list_requirements(PROJECT)]
+    if wrong := list_unmet(needed):
+        yield Finding("packages", "missing", ", ".join(wrong), mend.format(PROJECT))
+    else:
+        yield Finding("packages", "ok", f"{len(needed)} that a run needs")
+    for extra in list_extras():
+        if extra != PROJECT and (wrong := list_unmet(list_requirements(extra))):
+            yield Finding(f"extra {extra}", "optional", ", ".join(wrong), mend.format(extra))
     path = root / "pyproject.toml"
     if not path.is_file():
         return
     settings = tomllib.loads(path.read_text(encoding="utf-8"))
-    project = settings.get("project", {})
-    if wrong := list_wrong(project.get("dependencies", [])):
-        yield Finding("packages", "missing", ", ".join(wrong), "make setup")
-    else:
-        yield Finding("packages", "ok", f"{len(project.get('dependencies', []))} of pyproject.toml")
-    for extra, needed in project.get("optional-dependencies", {}).items():
-        if wrong := list_wrong(needed):
-            mend = f"{sys.executable} -m pip install -e '.[{extra}]'"
-            yield Finding(f"extra {extra}", "optional", ", ".join(wrong), mend)
     own = settings.get("tool", {}).get("benchloom", {})
     retrieval = {name: pin for name, pin in own.get("retrieval", {}).items() if is_installed(name)}
     pins = {**retrieval, **own.get("bytes", {}), **own.get("contracts", {})}
-    if wrong := list_wrong([f"{name}=={pin}" for name, pin in pins.items()]):
+    if wrong := list_unmet([f"{name}=={pin}" for name, pin in pins.items()]):
         detail = f"{', '.join(wrong)}: artifacts would have other bytes than recorded"
-        yield Finding("byte pins", "missing", detail, "make setup")
-
-
-def is_installed(name: str) -> bool:
-    """Tell whether this environment has a package."""
-    try:
-        version(name)
-    except PackageNotFoundError:
-        return False
-    return True
-
-
-def list_wrong(requirements: list[str]) -> list[str]:
-    """Name the requirements that this environment does not meet, each with what it has."""
-    wrong = []
-    for text in requirements:
-        requirement = Requirement(text)
-        try:
-            found = version(requirement.name)
-        except PackageNotFoundError:
-            wrong.append(f"{text} (not installed)")
-            continue
-        if not requirement.specifier.contains(found, prereleases=True):
-            wrong.append(f"{text} (installed: {found})")
-    return wrong
+        names = " ".join(text.partition(" ")[0] for text in wrong)
+        yield Finding("byte pins", "missing", detail, f"{sys.executable} -m pip install {names}")
 
 
 def check_programs() -> Iterator[Finding]:

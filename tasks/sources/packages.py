@@ -107,7 +107,7 @@ def _read_checked(file: PackagedFile) -> bytes:
 def _find(package: str) -> Path:
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
-        raise BadInput(package, "is not installed", hint="`make setup` installs the extra `samples`")
+        raise BadInput(package, "is not installed", hint="`make setup` installs it")
     return Path(spec.origin).parent
 
 

@@ -31,7 +31,7 @@ def load_splitter(language: str) -> Split:
         raise BadInput(
             "params.yaml: systems: language",
             f"{language!r} has no tokenizer here ({' '.join(str(error).split())[:120]})",
-            hint="pip install 'benchloom[retrieval]' brings English and Japanese",
+            hint="pip install 'benchloom[japanese]' brings Japanese",
         ) from None
     one_at_a_time = threading.Lock()  # stages run in threads, and Sudachi refuses a second one meanwhile
 

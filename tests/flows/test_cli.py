@@ -1,8 +1,10 @@
 """The command line as a stranger meets it."""
 
 import errno
+import os
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pytest
 
@@ -33,6 +35,25 @@ def test_help_names_every_command_and_imports_nothing_heavy():
     assert done.returncode == 0, done.stderr
     for command in COMMANDS:
         assert f"\n  {command} " in done.stdout
+
+
+def test_it_says_its_version():
+    assert call("--version").stdout == f"benchloom {version('benchloom')}\n"
+
+
+@pytest.mark.parametrize(("typed", "told"), [("st", {"stage", "status", "stop"}), ("ledger pr", {"prune"})])
+def test_the_shell_completes_commands(typed, told):
+    # as the script that `--show-completion bash` prints asks for it
+    words = f"benchloom {typed}"
+    asked = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+    environment = {**os.environ, **asked, "_BENCHLOOM_COMPLETE": "complete_bash"}
+    code = "import sys; sys.argv = ['benchloom']; from flows.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.split()) >= told
+    assert "run" not in done.stdout.split()
 
 
 @pytest.mark.parametrize("command", [c for c in COMMANDS if c not in ("ledger", "model", "nightly")])

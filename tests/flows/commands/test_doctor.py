@@ -4,14 +4,11 @@ import sys
 import pytest
 import yaml
 
+from flows import extras
 from flows.commands import doctor
 from flows.commands.doctor import ROOM, check_python, check_room, doctor_command, examine
 
 PYPROJECT = """
-[project]
-dependencies = ["pyyaml", "pandas>=3"]
-[project.optional-dependencies]
-dream = ["no-such-package-at-all"]
 [tool.benchloom.bytes]
 jinja2 = "{jinja2}"
 """
@@ -49,12 +46,16 @@ def test_for_machines_there_is_one_document(healthy, capsys):
     assert all(finding["mend"] for finding in findings if finding["state"] != "ok")
 
 
-def test_packages_are_held_against_the_project(healthy):
-    assert "no-such-package-at-all (not installed)" in find(healthy, "extra dream").detail
-    healthy.write("pyproject.toml", healthy.read("pyproject.toml").replace("pandas>=3", "pandas>=1000"))
-    assert "pandas>=1000 (installed: " in find(healthy, "packages").detail
+def test_packages_are_held_against_what_the_installed_version_needs(healthy, monkeypatch):
+    asked = ["pandas>=3", 'pyarrow>=1000; extra == "project"', 'no-such-package-at-all; extra == "dream"']
+    monkeypatch.setattr(extras, "requires", lambda name: asked)
+    monkeypatch.setattr(doctor, "list_extras", lambda: ["dream", "project"])
+    found = find(healthy, "packages")
+    assert "pyarrow>=1000 (installed: " in found.detail
+    assert found.mend.endswith("pip install 'benchloom[project]'")
+    assert find(healthy, "extra dream").detail == "no-such-package-at-all (not installed)"
     healthy.write("pyproject.toml", PYPROJECT.format(jinja2="0.1"))
-    assert find(healthy, "byte pins").state == "missing"
+    assert find(healthy, "byte pins").mend.endswith("pip install jinja2==0.1")
 
 
 def test_a_database_without_its_file_or_password_is_named(healthy):

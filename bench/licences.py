@@ -1,0 +1,92 @@
+"""Whether every installed package is under a licence that pyproject.toml allows: `python -m bench.licences`.
+
+`[tool.licences]` there names the allowed ones by their SPDX ids, other spellings of them, and packages that
+may stay all the same, each with its reason. Ends with 1 and a line for each package that none of it covers,
+and for each exception that nothing needs any more.
+"""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import Distribution, distributions
+from pathlib import Path
+
+from license_expression import ExpressionError, Licensing
+
+PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
+CLASSIFIER = "License :: "
+LONGEST_NAME = 60
+"""Characters; a longer field holds the licence's text."""
+LICENSING = Licensing()
+
+
+@dataclass(frozen=True)
+class Policy:
+    """allow: SPDX ids. spellings: what packages write -> an SPDX expression. exceptions: package -> why."""
+
+    allow: frozenset[str]
+    spellings: Mapping[str, str]
+    exceptions: Mapping[str, str]
+
+
+def main() -> int:
+    """Print what breaks the policy. Returns the exit code."""
+    settings = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["tool"]["licences"]
+    policy = Policy(frozenset(settings["allow"]), settings["spellings"], settings["exceptions"])
+    installed = list(distributions())
+    faults = list(list_faults(installed, policy))
+    for fault in faults:
+        print(f"licences: {fault}", file=sys.stderr)
+    if not faults:
+        print(f"licences: {len(installed)} packages, {len(policy.exceptions)} of them by exception")
+    return 1 if faults else 0
+
+
+def list_faults(installed: Iterable[Distribution], policy: Policy) -> Iterator[str]:
+    """Say which packages are under no allowed licence, and which exceptions are stale."""
+    broken = set()
+    for package in sorted(installed, key=lambda package: package.metadata["Name"].lower()):
+        name, expression = package.metadata["Name"], read_licence(package, policy.spellings)
+        if is_allowed(expression, policy.allow):
+            continue
+        broken.add(name)
+        if name not in policy.exceptions:
+            yield f"{name} {package.version} is under {expression or 'no licence that it names'}"
+    for name in policy.exceptions.keys() - broken:
+        yield f"{name} is not installed or needs no exception: take it out of [tool.licences.exceptions]"
+
+
+def read_licence(package: Distribution, spellings: Mapping[str, str]) -> str:
+    """Read a package's licence as an SPDX expression: its own, or its classifiers, or its old field.
+
+    Several classifiers hold together, since they do not say that one may choose.
+    """
+    if expression := package.metadata.get("License-Expression"):
+        return expression
+    classifiers = [
+        text for text in package.metadata.get_all("Classifier") or [] if text.startswith(CLASSIFIER)
+    ]
+    named = [text.rpartition(" :: ")[2] for text in classifiers]
+    if written := [spelled for text in named if (spelled := spellings.get(text, text))]:
+        return " AND ".join(f"({text})" for text in written)
+    field = (package.metadata.get("License") or "").strip()
+    return spellings.get(field, field) if len(field) <= LONGEST_NAME else ""
+
+
+def is_allowed(expression: str, allow: frozenset[str]) -> bool:
+    """Tell whether a licence expression can be met by allowed licences alone."""
+    try:
+        parsed = LICENSING.parse(expression)
+    except ExpressionError:
+        return False
+    if parsed is None:
+        return False
+    known = {symbol: LICENSING.TRUE for symbol in parsed.symbols if str(symbol) in allow}
+    return bool(parsed.subs(known, simplify=True) == LICENSING.TRUE)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+"""The extras of the installed package: what each asks for, what of it is there, what to install."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, metadata, requires, version
+from importlib.util import find_spec
+
+from tasks.errors import BadInput
+
+PACKAGE = "benchloom"
+PROJECT = "project"
+"""The extra that a run needs."""
+LANDMARKS = {"score": "scipy", PROJECT: "dvc"}
+"""Extra -> a library that is there where the extra is."""
+
+
+def explain_missing(error: ModuleNotFoundError, words: Sequence[str]) -> BadInput | None:
+    """Name the extra that a command line wants; None where it is there, and something else is missing."""
+    command = next((word for word in words if not word.startswith("-")), "")
+    extra = command if command in LANDMARKS else PROJECT
+    if find_spec(LANDMARKS[extra]) is not None:
+        return None
+    return BadInput(
+        f"{PACKAGE} {command}".strip(),
+        f"needs {error.name}, which is not installed here",
+        hint=f"pip install '{PACKAGE}[{extra}]'",
+    )
+
+
+def list_extras() -> list[str]:
+    """List the extras of the installed package."""
+    return sorted(metadata(PACKAGE).get_all("Provides-Extra") or [])
+
+
+def list_requirements(extra: str = "") -> list[str]:
+    """List what an extra asks for, with the extras that it stands on; without one, what is always needed."""
+    from packaging.requirements import Requirement
+
+    found: list[str] = []
+    for requirement in map(Requirement, requires(PACKAGE) or []):
+        marker, requirement.marker = requirement.marker, None
+        if not (marker.evaluate({"extra": extra}) if marker else not extra):
+            continue
+        if requirement.name == PACKAGE:
+            found += [text for other in sorted(requirement.extras) for text in list_requirements(other)]
+        else:
+            found.append(str(requirement))
+    return found
+
+
+def list_unmet(requirements: Sequence[str]) -> list[str]:
+    """Name the requirements that this environment does not meet, each with what it has."""
+    from packaging.requirements import Requirement
+
+    unmet = []
+    for text in requirements:
+        requirement = Requirement(text)
+        try:
+            found = version(requirement.name)
+        except PackageNotFoundError:
+            unmet.append(f"{text} (not installed)")
+            continue
+        if not requirement.specifier.contains(found, prereleases=True):
+            unmet.append(f"{text} (installed: {found})")
+    return unmet
+
+
+def is_installed(name: str) -> bool:
+    """Tell whether this environment has a package."""
+    try:
+        version(name)
+    except PackageNotFoundError:
+        return False
+    return True
