@@ -21,8 +21,8 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from tasks.scoring.execution import Execution, Queries
-from tasks.scoring.sql_suites import Suites
+from tasks.scoring.execution import Execution, QueryItem
+from tasks.scoring.sql_suites import TestSuites
 
 ENDLESS = "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT count(*) FROM r"
 ROUNDS = 3
@@ -118,8 +118,8 @@ def run_loop(databases: Path, triples: Sequence[Triple]) -> int:
 
 def run_pool(databases: Path, triples: Sequence[Triple], timeout: float = 30.0) -> int:
     """Score as `benchloom score execution` does."""
-    metric, suites = Execution(databases, timeout=timeout), Suites(databases)
-    items = (Queries(gold, predicted, suites.locate(name)) for name, gold, predicted in triples)
+    metric, suites = Execution(databases, timeout=timeout), TestSuites(databases)
+    items = (QueryItem(gold, predicted, suites.locate(name)) for name, gold, predicted in triples)
     return sum(scores[0].outcome == "correct" for _, scores in metric.score(items, ("streambench",)))
 
 

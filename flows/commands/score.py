@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from tasks.scoring.items import Unreadable, name_source
+from tasks.scoring.items import UnreadableLine, describe_source
 from tasks.scoring.metric import Metric
 from tasks.scoring.registry import find_installed, make_metric
 from tasks.scoring.running import Bootstrap, Report, score_file
@@ -29,7 +29,7 @@ class Complaints:
     said: int = 0
     rest: list[int] = field(default_factory=list)
 
-    def say(self, line: Unreadable) -> None:
+    def say(self, line: UnreadableLine) -> None:
         """Name one line."""
         self.said += 1
         if self.said > NAMED_LINES:
@@ -56,7 +56,7 @@ def score_command(
 ) -> int:
     """Carry out `benchloom score`; returns the exit code."""
     chosen = make_metric(metric, options)
-    complaints = Complaints(name_source(file))
+    complaints = Complaints(describe_source(file))
     try:
         report = score_file(chosen, file, rule=rule, intervals=ci, items=items, report=complaints.say)
     finally:

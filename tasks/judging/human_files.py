@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tasks.errors import BadInput
-from tasks.scoring.items import BadItem, name_type, parse_record
+from tasks.scoring.items import BadItem, describe_type, parse_record
 
 MAX_BYTES = 64 * 2**20
 MAX_FIELD = 1000
@@ -56,7 +56,7 @@ def read_field(record: dict[str, Any], name: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise BadItem(f"{name} is {name_type(value)}; text or a whole number is wanted")
+        raise BadItem(f"{name} is {describe_type(value)}; text or a whole number is wanted")
     if len(value) > MAX_FIELD:
         raise BadItem(f"{name} is longer than {MAX_FIELD} characters")
     return value.strip()

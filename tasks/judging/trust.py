@@ -202,7 +202,7 @@ def _measure_raters(labels: Sequence[HumanLabel]) -> float | None:
 
 def _sample(items: Iterable[Sequence[str]]) -> RatingSample:
     metric = Agreement(level="nominal")
-    tally = metric.tally("")
+    tally = metric.make_accumulator("")
     for item in items:
         tally.add(tuple(item), metric.score_item(tuple(item), ""))
     return tally.sample()

@@ -9,9 +9,9 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.ragcheck.rows import Estimate
-from tasks.scoring.agreement import RatingTally
-from tasks.scoring.correlation import Pair, PairTally
-from tasks.scoring.metric import MeanTally, Sample, Score
+from tasks.scoring.agreement import RatingAccumulator
+from tasks.scoring.correlation import PairAccumulator, ScorePair
+from tasks.scoring.metric import MeanAccumulator, Sample, Score
 from tasks.scoring.statistics import bootstrap
 
 NOTHING = Estimate(None, None, None)
@@ -35,7 +35,7 @@ def round_figure(value: float | None) -> float | None:
 
 def estimate_mean(values: Sequence[float], how: Resampling) -> Estimate:
     """Give a mean with its interval; nothing of nothing."""
-    tally = MeanTally(("mean",))
+    tally = MeanAccumulator(("mean",))
     for value in values:
         tally.add(None, Score({"mean": value}))
     return _estimate(tally.sample(), how)["mean"] if values else NOTHING
@@ -43,16 +43,16 @@ def estimate_mean(values: Sequence[float], how: Resampling) -> Estimate:
 
 def correlate_with_people(pairs: Sequence[tuple[float, float]], how: Resampling) -> dict[str, Estimate]:
     """Give Pearson's and Spearman's coefficient of (person, measure) pairs."""
-    tally = PairTally()
+    tally = PairAccumulator()
     for person, measured in pairs:
-        tally.add(Pair((person,), measured), SCORED)
+        tally.add(ScorePair((person,), measured), SCORED)
     found = _estimate(tally.sample(), how) if pairs else {}
     return {name: found.get(name, NOTHING) for name in ("pearson", "spearman")}
 
 
 def measure_agreement(items: Sequence[Sequence[float | None]], how: Resampling) -> Estimate:
     """Give Krippendorff's alpha (ordinal) of items by raters; None is a rating that is missing."""
-    tally = RatingTally("ordinal")
+    tally = RatingAccumulator("ordinal")
     for item in items:
         if sum(each is not None for each in item) > 1:
             tally.add(tuple(item), SCORED)

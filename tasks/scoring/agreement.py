@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tasks.errors import BadInput
-from tasks.scoring.items import BadItem, Record, name_type
-from tasks.scoring.metric import SKIPPED, FloatArray, IntArray, Metric, Score, Tally, divide
+from tasks.scoring.items import BadItem, Record, describe_type
+from tasks.scoring.metric import SKIPPED, Accumulator, FloatArray, IntArray, Metric, Score, divide
 
 LEVELS = ("nominal", "ordinal", "interval")
 SCORED = Score({})
@@ -21,16 +21,16 @@ Rating = str | float
 
 @dataclass(frozen=True)
 class Agreement(Metric[tuple[Rating | None, ...]]):
-    """How far raters agree; null is a missing rating, and an item with fewer than two ratings is skipped.
+    """Agreement of raters; null is a missing rating, an item with fewer than two ratings is skipped.
 
     - unanimous: share of items whose ratings are all equal.
     - krippendorff: alpha = 1 - D_o / D_e (Krippendorff, Content Analysis), over the pairable ratings; `level`
-      says how two ratings differ: nominal (0 or 1), ordinal (squared distance of ranks), interval (squared
+      is the distance of two ratings: nominal (0 or 1), ordinal (squared distance of ranks), interval (squared
       difference).
-    - kappa: Cohen's, unweighted, over the items that both of two raters rated; null where an item has another
-      number of places than two.
+    - kappa: Cohen's, unweighted, over the items that both of two raters rated; null if an item does not have
+      exactly two ratings, missing ones included.
 
-    A figure without any disagreement to be expected, as where all ratings are one value, is null.
+    A figure whose expected disagreement is zero, as when all ratings are equal, is null.
     """
 
     name: ClassVar[str] = "agreement"
@@ -44,16 +44,16 @@ class Agreement(Metric[tuple[Rating | None, ...]]):
             raise BadInput(f"--level {self.level}", "is no level", hint=f"there are {', '.join(LEVELS)}")
 
     def read(self, record: Record) -> tuple[Rating | None, ...]:
-        """Take a list of ratings: numbers, at level nominal also text, true or false."""
+        """Read a list of ratings: numbers; at level nominal also text, true or false."""
         ratings = record.get("ratings")
         if not isinstance(ratings, list) or not ratings:
             raise BadItem(
-                f"ratings is {name_type(ratings) if ratings != [] else 'an empty list'}; a list is wanted"
+                f"ratings is {describe_type(ratings) if ratings != [] else 'an empty list'}; a list is wanted"
             )
         return tuple(self.read_rating(rating) for rating in ratings)
 
     def read_rating(self, rating: object) -> Rating | None:
-        """Take one rating. Raises BadItem."""
+        """Read one rating. Raises BadItem."""
         if isinstance(rating, int | float) and not isinstance(rating, bool):
             return float(rating)
         if rating is None:
@@ -64,63 +64,67 @@ class Agreement(Metric[tuple[Rating | None, ...]]):
                 if self.level == "nominal"
                 else f"numbers (--level {self.level}) or null"
             )
-            raise BadItem(f"ratings holds {name_type(rating)}; {wanted} are wanted")
+            raise BadItem(f"ratings holds {describe_type(rating)}; {wanted} are wanted")
         return f"text {rating}" if isinstance(rating, str) else f"bool {rating}"
 
-    def tally(self, rule: str) -> RatingTally:
-        """Make an empty tally."""
-        return RatingTally(self.level)
+    def make_accumulator(self, rule: str) -> RatingAccumulator:
+        """Make an empty accumulator."""
+        return RatingAccumulator(self.level)
 
     def score_item(self, item: tuple[Rating | None, ...], rule: str) -> Score:
-        """Tell whether an item has ratings to compare."""
+        """Tell whether an item has at least two ratings."""
         return SKIPPED if len(item) - item.count(None) < 2 else SCORED
 
 
 @dataclass
-class RatingTally(Tally[tuple[Rating | None, ...]]):
-    """Items by kind."""
+class RatingAccumulator(Accumulator[tuple[Rating | None, ...]]):
+    """Collects the ratings of items, in their order; None for an item that is not scored."""
 
     level: str
     items: list[tuple[Rating | None, ...] | None] = field(default_factory=list)
 
     def add(self, item: tuple[Rating | None, ...], score: Score) -> None:
-        """Keep one item's ratings."""
+        """Add one item's ratings."""
         self.items.append(item if score.state == "scored" else None)
 
     def sample(self) -> RatingSample:
-        """Give the scored items; alike ones are put together."""
+        """Return the scored items, equal ones merged."""
         kinds = Counter(item for item in self.items if item is not None)
-        values = sorted({rating for item in kinds for rating in item if rating is not None}, key=order_rating)
+        values = sorted(
+            {rating for item in kinds for rating in item if rating is not None}, key=make_sort_key
+        )
         places = {value: n for n, value in enumerate(values)}
-        ordered = sorted(kinds, key=lambda item: [-1 if each is None else places[each] for each in item])
+        ordered = sorted(
+            kinds, key=lambda item: [-1 if rating is None else places[rating] for rating in item]
+        )
         tables = np.zeros((len(ordered), len(values)))
         for row, item in enumerate(ordered):
             for rating in item:
                 if rating is not None:
                     tables[row, places[rating]] += 1
         counts = np.array([kinds[item] for item in ordered], dtype=np.int64)
-        codes = [[-1 if each is None else places[each] for each in item] for item in ordered]
+        codes = [[-1 if rating is None else places[rating] for rating in item] for item in ordered]
         two = bool(codes) and all(len(item) == 2 for item in codes)
         pairs = np.array(codes, dtype=np.int64).reshape(-1, 2) if two else None
-        scale = np.array([each for each in values if isinstance(each, float)])
+        scale = np.array([value for value in values if isinstance(value, float)])
         return RatingSample(self.level, counts, tables, scale, pairs)
 
     def item_values(self) -> Iterator[dict[str, Any]]:
-        """Tell for each item whether its ratings are unanimous."""
+        """Yield for each item whether its ratings are unanimous."""
         for item in self.items:
             yield {"unanimous": None if item is None else int(len({*item} - {None}) == 1)}
 
 
-def order_rating(rating: Rating) -> tuple[bool, Rating]:
-    """Order numbers before texts."""
+def make_sort_key(rating: Rating) -> tuple[bool, Rating]:
+    """Return a sort key that puts numbers before texts."""
     return isinstance(rating, str), rating
 
 
 @dataclass(frozen=True)
 class RatingSample:
-    """Items by kind. ratings: how often each value was given, shape (kinds, values); values are in order.
+    """Distinct items. ratings: how often each value was given, shape (kinds, values); values are sorted.
 
-    pairs: the values' numbers by two raters, or None where there are not two.
+    pairs: the two raters' values as indexes, shape (kinds, 2), or None if there are not two raters.
     """
 
     level: str
@@ -139,7 +143,7 @@ class RatingSample:
         }
 
     def compute_alpha(self, weights: FloatArray) -> FloatArray:
-        """Give alpha, shape (draws,): observed over expected disagreement of pairable ratings.
+        """Compute alpha, shape (draws,), from observed and expected disagreement of pairable ratings.
 
         For a unit with m ratings and for all n ratings together, the sum of delta over ordered pairs is
         2 (m sum g^2 - (sum g)^2), where delta(a, b) = (g_a - g_b)^2: g is the value at level interval, and
@@ -151,7 +155,7 @@ class RatingSample:
             observed = weights @ divide(sizes**2 - (self.ratings**2).sum(axis=1), sizes - 1)
             expected = divide(n**2 - (totals**2).sum(axis=1), n - 1)
         else:
-            grades = self.grade(totals)
+            grades = self.compute_grades(totals)
             squares, sums = grades**2 @ self.ratings.T, grades @ self.ratings.T
             within = divide(2 * (sizes * squares - sums**2), np.broadcast_to(sizes - 1, squares.shape))
             observed = (weights * within).sum(axis=1)
@@ -160,8 +164,8 @@ class RatingSample:
         several = (totals > 0).sum(axis=1) > 1
         return 1 - divide(observed, np.where(several, expected, 0.0))
 
-    def grade(self, totals: FloatArray) -> FloatArray:
-        """Give each value's place on the scale, shape (draws, values), centred to keep rounding small."""
+    def compute_grades(self, totals: FloatArray) -> FloatArray:
+        """Compute each value's position on the scale, shape (draws, values), centred against rounding."""
         if self.level == "interval":
             grades = np.broadcast_to(self.values, totals.shape)
         else:
@@ -169,7 +173,7 @@ class RatingSample:
         return grades - divide((grades * totals).sum(axis=1), totals.sum(axis=1))[:, np.newaxis]
 
     def compute_kappa(self, weights: FloatArray) -> FloatArray:
-        """Give Cohen's kappa = (p_o - p_e) / (1 - p_e), shape (draws,); NaN unless there are two raters."""
+        """Compute Cohen's kappa = (p_o - p_e) / (1 - p_e), shape (draws,); NaN without two raters."""
         if self.pairs is None:
             return np.full(len(weights), np.nan)
         first, second = self.pairs.T

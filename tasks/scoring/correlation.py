@@ -1,4 +1,4 @@
-"""Correlation of a judge's scores with people's (RAG correctness, section 2.3)."""
+"""Correlation of a judge's scores with human scores (RAG correctness, section 2.3)."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from tasks.scoring.items import BadItem, Record, is_number, name_type
+from tasks.scoring.items import BadItem, Record, describe_type, is_number
 from tasks.scoring.metric import (
     FAILED,
     SKIPPED,
+    Accumulator,
     FloatArray,
     IntArray,
     Metric,
     Score,
-    Tally,
     count_kinds,
     divide,
-    round_whole,
+    to_plain_number,
 )
 
 SCORED = Score({})
@@ -29,20 +29,19 @@ CELLS_AT_ONCE = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """One item's scores. human: one or several raters'."""
+class ScorePair:
+    """One item's scores. human: of one or several raters."""
 
     human: tuple[float, ...]
     judge: float | None
 
 
 @dataclass(frozen=True)
-class Correlation(Metric[Pair]):
+class Correlation(Metric[ScorePair]):
     """pearson, spearman (pearson of mid-ranks), kendall (tau-b), mean_human and mean_judge.
 
-    Several people's scores of an item are averaged. A figure that is not defined, as with fewer than two
-    items or without any variation, is null. drop_zero: an item with a 0 ("not sure"), on either side and by
-    any rater, is skipped.
+    Several raters' scores of an item are averaged. A figure that is not defined, as with fewer than two items
+    or without variation, is null. drop_zero: skip items with a 0 ("not sure") by the judge or any rater.
     """
 
     name: ClassVar[str] = "correlation"
@@ -52,62 +51,62 @@ class Correlation(Metric[Pair]):
 
     drop_zero: bool = False
 
-    def read(self, record: Record) -> Pair:
-        """Take human, a number or a list of them, and judge, a number."""
+    def read(self, record: Record) -> ScorePair:
+        """Read human, a number or a list of numbers, and judge, a number."""
         human, judge = record.get("human"), record.get("judge")
         ratings: list[Any] = human if isinstance(human, list) else [human]
         for rating in ratings:
             if not is_number(rating):
-                raise BadItem(f"human holds {name_type(rating)}; a number or a list of numbers is wanted")
+                raise BadItem(f"human holds {describe_type(rating)}; a number or a list of numbers is wanted")
         if not ratings:
             raise BadItem("human is an empty list")
         if judge is not None and not is_number(judge):
-            raise BadItem(f"judge is {name_type(judge)}; a number is wanted")
-        return Pair(tuple(ratings), judge)
+            raise BadItem(f"judge is {describe_type(judge)}; a number is wanted")
+        return ScorePair(tuple(ratings), judge)
 
-    def tally(self, rule: str) -> PairTally:
-        """Make an empty tally."""
-        return PairTally()
+    def make_accumulator(self, rule: str) -> PairAccumulator:
+        """Make an empty accumulator."""
+        return PairAccumulator()
 
-    def score_item(self, item: Pair, rule: str) -> Score:
+    def score_item(self, item: ScorePair, rule: str) -> Score:
         """Tell whether a pair is scored."""
         if item.judge is None:
             return FAILED
         return SKIPPED if self.drop_zero and 0 in (*item.human, item.judge) else SCORED
 
 
-class PairTally(Tally[Pair]):
-    """Both sides as columns, NaN where an item is not scored."""
+class PairAccumulator(Accumulator[ScorePair]):
+    """Collects human and judge scores as columns, NaN for an item that is not scored."""
 
     def __init__(self) -> None:
         self.human = array("d")
         self.judge = array("d")
 
-    def add(self, item: Pair, score: Score) -> None:
-        """Keep one pair."""
+    def add(self, item: ScorePair, score: Score) -> None:
+        """Add one pair."""
         scored = score.state == "scored" and item.judge is not None
         self.human.append(sum(item.human) / len(item.human) if scored else np.nan)
         self.judge.append(item.judge if scored and item.judge is not None else np.nan)
 
     def sample(self) -> PairSample:
-        """Give the scored pairs; alike ones are put together."""
+        """Return the scored pairs, equal ones merged."""
         rows = np.column_stack([self.human, self.judge])
         kinds, counts = count_kinds(rows[~np.isnan(rows[:, 0])])
         return PairSample(kinds[:, 0], kinds[:, 1], counts)
 
     def item_values(self) -> Iterator[dict[str, Any]]:
-        """Give each pair as it counts."""
+        """Yield each item's averaged human score and judge score."""
         for human, judge in zip(self.human, self.judge, strict=True):
             scored = human == human
             yield {
-                "mean_human": round_whole(human) if scored else None,
-                "mean_judge": round_whole(judge) if scored else None,
+                "mean_human": to_plain_number(human) if scored else None,
+                "mean_judge": to_plain_number(judge) if scored else None,
             }
 
 
 @dataclass(frozen=True)
 class PairSample:
-    """Distinct pairs."""
+    """Distinct pairs of scores and their counts."""
 
     human: FloatArray
     judge: FloatArray
@@ -127,7 +126,7 @@ class PairSample:
 
 
 def correlate(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
-    """Give Pearson's coefficient, shape (draws,); x and y are of shape (kinds,) or (draws, kinds)."""
+    """Compute Pearson's coefficient, shape (draws,); x and y have shape (kinds,) or (draws, kinds)."""
     sizes = weights.sum(axis=1, keepdims=True)
     dx = x - divide((weights * x).sum(axis=1, keepdims=True), sizes)
     dy = y - divide((weights * y).sum(axis=1, keepdims=True), sizes)
@@ -139,7 +138,7 @@ def correlate(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def spread(x: FloatArray, weights: FloatArray) -> npt.NDArray[np.bool_]:
-    """Tell, for each draw, whether values with weight differ; shape (draws,)."""
+    """Tell for each draw whether the values with positive weight vary; shape (draws,)."""
     shape = weights.shape
     high = np.max(np.broadcast_to(x, shape), axis=1, where=weights > 0, initial=-np.inf)
     low = np.min(np.broadcast_to(x, shape), axis=1, where=weights > 0, initial=np.inf)
@@ -148,7 +147,7 @@ def spread(x: FloatArray, weights: FloatArray) -> npt.NDArray[np.bool_]:
 
 
 def rank(x: FloatArray, weights: FloatArray) -> FloatArray:
-    """Give mid-ranks of weighted values; shape (draws, kinds)."""
+    """Compute the mid-ranks of weighted values; shape (draws, kinds)."""
     _, places = np.unique(x, return_inverse=True)
     order = np.argsort(places, kind="stable")
     starts = np.searchsorted(places[order], np.arange(places.max(initial=-1) + 1))
@@ -160,7 +159,7 @@ def rank(x: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def compute_tau_b(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
-    """Give Kendall's tau-b, shape (draws,).
+    """Compute Kendall's tau-b, shape (draws,).
 
     With s(a, b) = sign(x_a - x_b) and t likewise for y, over pairs of units: sum s t / sqrt(sum s^2 sum t^2).
     """

@@ -1,4 +1,4 @@
-"""DDXPlus: the diagnosis that a model names by its number (StreamBench, section 4.1)."""
+"""DDXPlus: accuracy of diagnoses that a model gives by number (StreamBench, section 4.1)."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tasks.scoring.items import BadItem, Record, get_optional_text
-from tasks.scoring.metric import FAILED, MeanTally, Metric, Score
+from tasks.scoring.metric import FAILED, MeanAccumulator, Metric, Score
 
 LABELS = 49
 NUMBER = re.compile(r"([0-9]+)\.")
 
 
 @dataclass(frozen=True, slots=True)
-class Diagnosis:
+class LabelPrediction:
     """A gold label and the model's text."""
 
     gold: int
@@ -22,27 +22,27 @@ class Diagnosis:
 
 
 @dataclass(frozen=True)
-class DDXPlus(Metric[Diagnosis]):
-    """Accuracy of the first number that stands right before a full stop, as in `34. Pneumonia`.
+class DDXPlus(Metric[LabelPrediction]):
+    """Accuracy of the first number directly before a full stop, as in `34. Pneumonia`.
 
-    No such number, or one that is no label (0 to 48), is wrong and counted as not in the label set; a
-    diagnosis in words alone is, too.
+    A prediction without such a number, or with one that is no label (0 to 48), is wrong and counted as not
+    in the label set, even if it names the diagnosis in words.
     """
 
     name: ClassVar[str] = "ddxplus"
 
-    def read(self, record: Record) -> Diagnosis:
-        """Take a label's number as gold and text as prediction."""
+    def read(self, record: Record) -> LabelPrediction:
+        """Read gold, a label's number, and prediction, a text."""
         gold = record.get("gold")
         if isinstance(gold, bool) or not isinstance(gold, int) or not 0 <= gold < LABELS:
             raise BadItem(f"gold is {gold!r:.40}; a label from 0 to {LABELS - 1} is wanted")
-        return Diagnosis(gold, get_optional_text(record, "prediction"))
+        return LabelPrediction(gold, get_optional_text(record, "prediction"))
 
-    def tally(self, rule: str) -> MeanTally:
-        """Make an empty tally."""
-        return MeanTally(("accuracy", "not_in_label_set"), counted=("not_in_label_set",))
+    def make_accumulator(self, rule: str) -> MeanAccumulator:
+        """Make an empty accumulator."""
+        return MeanAccumulator(("accuracy", "not_in_label_set"), counted=("not_in_label_set",))
 
-    def score_item(self, item: Diagnosis, rule: str) -> Score:
+    def score_item(self, item: LabelPrediction, rule: str) -> Score:
         """Score one diagnosis."""
         if item.prediction is None:
             return FAILED
@@ -51,7 +51,7 @@ class DDXPlus(Metric[Diagnosis]):
 
 
 def find_label(text: str) -> int | None:
-    """Find the label in a model's text; None if it names none."""
+    """Find the label's number in a model's text; None if there is none."""
     found = NUMBER.search(text)
     if found is None or len(found[1].lstrip("0")) > 2 or int(found[1]) >= LABELS:
         return None

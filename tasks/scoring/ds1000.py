@@ -1,4 +1,4 @@
-"""DS-1000: pass@1 of Python code by the problem's own test program."""
+"""DS-1000: pass@1 of Python code by each problem's test program."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from typing import ClassVar
 from tasks.errors import BadInput
 from tasks.scoring.ds1000_environment import find_interpreter
 from tasks.scoring.items import Record, get_optional_text, get_text
-from tasks.scoring.metric import FAILED, MeanTally, Metric, Score
-from tasks.scoring.sandbox import Ending, Sandbox, SandboxLimits
+from tasks.scoring.metric import FAILED, MeanAccumulator, Metric, Score
+from tasks.scoring.sandbox import ProgramOutcome, Sandbox, SandboxLimits
 
 FENCE = re.compile(r"```[ \t]*(\w*)[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
 MAX_PARSED = 1_000_000
-"""Characters: a tree takes a hundred times the memory of its text."""
+"""In characters: a syntax tree takes a hundred times the memory of its text."""
 PYTHON = {"", "python", "python3", "py"}
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """A test program, and the code that it is to test."""
+class CodeProblem:
+    """A test program, and the predicted code to test."""
 
     code_context: str
     prediction: str | None
 
 
 @dataclass(frozen=True)
-class DS1000(Metric[Problem]):
+class DS1000(Metric[CodeProblem]):
     """Share of problems whose code passes the test program (STREAMBENCH, appendix F.2.4; Lai et al. 2023).
 
-    The program is `code_context`, then `test_execution(code)` and, where the context defines it,
-    `test_string(code)`; the code is the first fenced Python block, else the raw text. It passes when
-    nothing is raised within `timeout` seconds, counted from when the context's own libraries are loaded.
-    Items whose libraries the environment lacks are failed (outcome `not-run`), and no score of 0.
+    The program is `code_context`, then `test_execution(code)` and, if the context defines it,
+    `test_string(code)`; the code is the first fenced Python block, else the raw text. It passes if nothing
+    is raised within `timeout` seconds, counted from when the context's libraries are loaded. Items whose
+    libraries the environment lacks are failed (outcome `not-run`), not scored 0.
     """
 
     name: ClassVar[str] = "ds1000"
@@ -53,30 +53,30 @@ class DS1000(Metric[Problem]):
 
     @cached_property
     def sandbox(self) -> Sandbox:
-        """Where the programs run."""
+        """The sandbox in which the programs run."""
         return Sandbox(find_interpreter(), SandboxLimits(seconds=self.timeout))
 
-    def read(self, record: Record) -> Problem:
-        """Take code_context and prediction, both text."""
-        return Problem(get_text(record, "code_context"), get_optional_text(record, "prediction"))
+    def read(self, record: Record) -> CodeProblem:
+        """Read code_context and prediction, both text."""
+        return CodeProblem(get_text(record, "code_context"), get_optional_text(record, "prediction"))
 
-    def tally(self, rule: str) -> MeanTally:
-        """Make an empty tally."""
-        return MeanTally(("accuracy",))
+    def make_accumulator(self, rule: str) -> MeanAccumulator:
+        """Make an empty accumulator."""
+        return MeanAccumulator(("accuracy",))
 
-    def score_item(self, item: Problem, rule: str) -> Score:
+    def score_item(self, item: CodeProblem, rule: str) -> Score:
         """Run one problem's test program."""
         if item.prediction is None:
             return FAILED
         return score_ending(self.sandbox.run(make_program(item), list_libraries(item.code_context)))
 
     def score(
-        self, items: Iterable[Problem], rules: Sequence[str]
-    ) -> Iterator[tuple[Problem, tuple[Score, ...]]]:
-        """Score a stream, as many programs at a time as there are processors."""
+        self, items: Iterable[CodeProblem], rules: Sequence[str]
+    ) -> Iterator[tuple[CodeProblem, tuple[Score, ...]]]:
+        """Score a stream, running as many programs at a time as there are processors."""
         workers = os.cpu_count() or 1
         source = iter(items)
-        under_way: deque[tuple[Problem, Future[Score]]] = deque()
+        under_way: deque[tuple[CodeProblem, Future[Score]]] = deque()
         threads = ThreadPoolExecutor(workers)
         try:
             while True:
@@ -90,22 +90,22 @@ class DS1000(Metric[Problem]):
             threads.shutdown(cancel_futures=True)
 
 
-def score_ending(ending: Ending) -> Score:
-    """Turn a program's end into a score."""
+def score_ending(ending: ProgramOutcome) -> Score:
+    """Convert a program's outcome to a score."""
     if ending.kind == "not-run":
         return Score({}, "failed", ending.kind)
     return Score({"accuracy": float(ending.kind == "correct")}, outcome=ending.kind)
 
 
 def extract_code(text: str) -> str:
-    """Give the first fenced block of Python, else the text as it is."""
+    """Return the first fenced block of Python, else the text as it is."""
     blocks = (match for match in FENCE.finditer(text) if match.group(1).lower() in PYTHON)
     first = next(blocks, None)
     return text if first is None else first.group(2)
 
 
-def make_program(item: Problem) -> str:
-    """Put the test program together with the code that it tests, which stands there as a literal."""
+def make_program(item: CodeProblem) -> str:
+    """Build the test program; the code that it tests is inserted as a string literal."""
     calls = ["test_execution"]
     if "test_string(" in item.code_context:
         calls.append("test_string")
@@ -114,7 +114,7 @@ def make_program(item: Problem) -> str:
 
 
 def list_libraries(code_context: str) -> list[str]:
-    """List the modules that a test program imports, those of its `exec_context` among them."""
+    """List the modules that a test program imports, including those in its `exec_context`."""
     names: dict[str, None] = {}
     for node in _walk(code_context):
         if isinstance(node, ast.Import):

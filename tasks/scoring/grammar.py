@@ -12,8 +12,17 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tasks.scoring.items import ID_TYPES, BadItem, Record, name_type
-from tasks.scoring.metric import SKIPPED, FloatArray, IntArray, Metric, Score, Tally, count_kinds, divide
+from tasks.scoring.items import ID_TYPES, BadItem, Record, describe_type
+from tasks.scoring.metric import (
+    SKIPPED,
+    Accumulator,
+    FloatArray,
+    IntArray,
+    Metric,
+    Score,
+    count_kinds,
+    divide,
+)
 
 JUDGEMENTS = {"Correct": True, "Incorrect": False}
 SCORED = Score({})
@@ -23,11 +32,11 @@ BoolArray = npt.NDArray[np.bool_]
 Ids = frozenset[str | int]
 
 
-class Row(NamedTuple):
-    """One text query: is it judged correct, and which documents were retrieved and true.
+class JudgedQuery(NamedTuple):
+    """One text query: its judgement, and its retrieved and true documents.
 
-    correct: None where it was not judged. retrieved: a digest of the set of ids. matches: whether retrieved
-    and true ids are the same set; None where the true ones are not known.
+    correct: None if it was not judged. retrieved: a digest of the set of ids. matches: whether retrieved and
+    true ids are the same set; None if the true ones are unknown.
     """
 
     group: str | int
@@ -37,10 +46,10 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Grammar(Metric[Row]):
+class Grammar(Metric[JudgedQuery]):
     """Rates over semantic groups; a group is a gap (no row correct), robust (all) or non-robust (some).
 
-    Over scored rows; a group without any is left out.
+    Over scored rows; a group without scored rows is left out.
     accuracy = correct / rows. robustness R = correct / (rows - rows in gap groups) (Eq. 2).
     retrieval_db_accuracy = 1 - gap groups / groups (Eq. 1). lambda = rows in gap groups / rows (Eq. 3), so
     that accuracy = R (1 - lambda). The counts of groups by tag end in `_groups`.
@@ -52,20 +61,20 @@ class Grammar(Metric[Row]):
     - siblings: a correct row is sufficient, a wrong one in a gap group is not, a wrong one in a non-robust
       group is if its retrieved ids equal, as a set, those of a correct row of its group.
 
-    closed: first, a row whose retrieval brought no true document becomes Incorrect: a closed-domain answer
-    without its document is none. Rows with null true ids stay as they are judged.
+    closed: before tagging, a row whose retrieval found no true document becomes Incorrect: a closed-domain
+    answer needs its document. Rows with null true ids keep their judgement.
     """
 
     name: ClassVar[str] = "grammar"
 
     closed: bool = False
 
-    def read(self, record: Record) -> Row:
-        """Take group, judgement and both lists of ids."""
+    def read(self, record: Record) -> JudgedQuery:
+        """Read group, judgement and both lists of ids."""
         group: Any = record.get("group")
         judgement = record.get("judgement")
         if type(group) not in ID_TYPES:
-            raise BadItem(f"group is {name_type(group)}; text or a whole number is wanted")
+            raise BadItem(f"group is {describe_type(group)}; text or a whole number is wanted")
         if judgement is not None and (not isinstance(judgement, str) or judgement not in JUDGEMENTS):
             raise BadItem(f"judgement is {judgement!r:.40}; Correct, Incorrect or null is wanted")
         retrieved = read_ids(record, "retrieved_document_ids")
@@ -73,30 +82,30 @@ class Grammar(Metric[Row]):
         correct = None if judgement is None else JUDGEMENTS[judgement]
         if correct and self.closed and true is not None and retrieved.isdisjoint(true):
             correct = False
-        return Row(group, correct, digest_ids(retrieved), None if true is None else retrieved == true)
+        return JudgedQuery(group, correct, digest_ids(retrieved), None if true is None else retrieved == true)
 
-    def tally(self, rule: str) -> GrammarTally:
-        """Make an empty tally."""
-        return GrammarTally()
+    def make_accumulator(self, rule: str) -> GroupAccumulator:
+        """Make an empty accumulator."""
+        return GroupAccumulator()
 
-    def score_item(self, item: Row, rule: str) -> Score:
-        """Tell whether a row is scored: what it comes to depends on its group."""
+    def score_item(self, item: JudgedQuery, rule: str) -> Score:
+        """Tell whether a row is scored; its values depend on its whole group."""
         return SKIPPED if item.correct is None else SCORED
 
 
 def read_ids(record: Record, field: str) -> Ids:
-    """Give a list of document ids as a set. Raises BadItem."""
+    """Read a list of document ids as a set. Raises BadItem."""
     ids = record.get(field)
     if not isinstance(ids, list):
-        raise BadItem(f"{field} is {name_type(ids)}; a list of document ids is wanted")
+        raise BadItem(f"{field} is {describe_type(ids)}; a list of document ids is wanted")
     if not ID_TYPES.issuperset(map(type, ids)):
-        wrong = next(each for each in ids if type(each) not in ID_TYPES)
-        raise BadItem(f"{field} holds {name_type(wrong)}; ids are text or whole numbers")
+        wrong = next(given for given in ids if type(given) not in ID_TYPES)
+        raise BadItem(f"{field} holds {describe_type(wrong)}; ids are text or whole numbers")
     return frozenset(ids)
 
 
 def digest_ids(ids: Ids) -> bytes:
-    """Give a digest of a set of ids, so that a million rows fit into memory."""
+    """Compute a digest of a set of ids, so that a million rows fit into memory."""
     try:
         ordered = sorted(ids)
     except TypeError:  # texts and numbers together
@@ -104,8 +113,8 @@ def digest_ids(ids: Ids) -> bytes:
     return blake2b(repr(ordered).encode(), digest_size=DIGEST_BYTES).digest()
 
 
-class GrammarTally(Tally[Row]):
-    """Rows as columns: a few bytes a row."""
+class GroupAccumulator(Accumulator[JudgedQuery]):
+    """Collects rows as columns, a few bytes per row."""
 
     def __init__(self) -> None:
         self.groups: dict[str | int, int] = {}
@@ -114,19 +123,19 @@ class GrammarTally(Tally[Row]):
         self.matches = array("b")
         self.retrieved = bytearray()
 
-    def add(self, item: Row, score: Score) -> None:
-        """Keep one row; -1 stands for None."""
+    def add(self, item: JudgedQuery, score: Score) -> None:
+        """Add one row; -1 stands for None."""
         self.group.append(self.groups.setdefault(item.group, len(self.groups)))
         self.correct.append(-1 if item.correct is None else item.correct)
         self.matches.append(-1 if item.matches is None else item.matches)
         self.retrieved += item.retrieved
 
     @cached_property
-    def rows(self) -> Rows:
-        """The scored rows, tagged."""
+    def rows(self) -> TaggedQueries:
+        """The scored rows as columns."""
         scored = np.asarray(self.correct) >= 0
         retrieved = np.frombuffer(self.retrieved, dtype=f"V{DIGEST_BYTES}")[scored]
-        return Rows(
+        return TaggedQueries(
             scored=scored,
             group=np.asarray(self.group)[scored],
             correct=np.asarray(self.correct)[scored] == 1,
@@ -137,27 +146,27 @@ class GrammarTally(Tally[Row]):
         )
 
     def sample(self) -> GroupSample:
-        """Give the groups."""
+        """Return the groups."""
         return self.rows.gather()
 
     def item_values(self) -> Iterator[dict[str, Any]]:
-        """Give each row's correctness, and whether its retrieval is sufficient under either rule."""
+        """Yield each row's correctness, and whether its retrieval is sufficient under either rule."""
         rows = self.rows
         scored = zip(rows.correct, rows.matches, rows.siblings, strict=True)
         for is_scored in rows.scored:
             if not is_scored:
                 yield {"accuracy": None, "context": {"gold": None, "siblings": None}}
                 continue
-            correct, match, sibling = (int(each) for each in next(scored))
+            correct, match, sibling = (int(flag) for flag in next(scored))
             gold = None if match < 0 else {"accuracy": match}
             yield {"accuracy": correct, "context": {"gold": gold, "siblings": {"accuracy": sibling}}}
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Scored rows as columns of equal length; `scored` alone speaks of all rows.
+class TaggedQueries:
+    """Scored rows as columns of equal length; only `scored` has an entry for every row.
 
-    group: its number. matches: 1, 0, or -1 where not known. retrieved: a number for each set of ids.
+    group: the group's index. matches: 1, 0, or -1 if unknown. retrieved: an index for each set of ids.
     """
 
     scored: BoolArray
@@ -173,23 +182,23 @@ class Rows:
         return self.correct | np.isin(pairs, pairs[self.correct])
 
     def gather(self) -> GroupSample:
-        """Add rows up by group; alike groups are put together."""
+        """Sum rows by group; equal groups are merged."""
         marks = (np.ones(len(self.group)), self.correct, self.matches == 1, self.siblings)
-        sums = np.column_stack([np.bincount(self.group, weights=each).astype(np.float64) for each in marks])
+        sums = np.column_stack([np.bincount(self.group, weights=mark).astype(np.float64) for mark in marks])
         kinds, counts = count_kinds(sums[sums[:, 0] > 0])
         return GroupSample(kinds, counts, gold=not (self.matches < 0).any())
 
 
 @dataclass(frozen=True)
 class GroupSample:
-    """Groups by kind: rows, correct rows, rows that match gold ids, rows sufficient by siblings."""
+    """Distinct groups: rows, correct rows, rows that match gold ids, rows sufficient by siblings."""
 
     kinds: FloatArray
     counts: IntArray
     gold: bool
 
     def figures(self, weights: FloatArray) -> dict[str, FloatArray]:
-        """Compute all rates; whole groups are what is weighted."""
+        """Compute all rates; weights are of whole groups."""
         sizes, correct = self.kinds[:, 0], self.kinds[:, 1]
         gap, robust = correct == 0, correct == sizes
         groups, gaps = weights.sum(axis=1), weights @ gap

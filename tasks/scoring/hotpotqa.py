@@ -1,4 +1,4 @@
-"""HotpotQA: exact match and F1 of short answers, after SQuAD's normalisation."""
+"""HotpotQA: exact match and F1 of short answers, with SQuAD's normalisation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tasks.scoring.items import Record, get_optional_text, get_text
-from tasks.scoring.metric import FAILED, MeanTally, Metric, Score
+from tasks.scoring.metric import FAILED, MeanAccumulator, Metric, Score
 
 ARTICLES = re.compile(r"\b(a|an|the)\b")
 DROP_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -17,39 +17,39 @@ CLOSED = frozenset({"yes", "no", "noanswer"})
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """A gold answer and what was predicted."""
+class ShortAnswer:
+    """A gold answer and the predicted one."""
 
     gold: str
     prediction: str | None
 
 
 @dataclass(frozen=True)
-class HotpotQA(Metric[Answer]):
+class HotpotQA(Metric[ShortAnswer]):
     """Exact match and F1 (HotpotQA's evaluation; StreamBench, section 4.1).
 
     Both sides are lower-cased, ASCII punctuation is removed, then the articles a, an, the; white space is
     collapsed. em: equal strings. f1 = 2pr / (p + r), where p and r are the overlap over the number of
     predicted and of gold tokens, and the overlap counts
 
-    - official: the bag of tokens; no overlap is 0, two empty answers too; where either side is yes, no or
+    - official: the bag of tokens; no overlap is 0, as are two empty answers; if either side is yes, no or
       noanswer, 0 unless they are equal;
     - streambench: the set of tokens, over the lengths of the lists, so a repeated token lowers f1 even of a
-      perfect answer; two empty answers are 1, one empty is 0.
+      perfect answer; two empty answers are 1, one empty answer is 0.
     """
 
     name: ClassVar[str] = "hotpotqa"
     rules: ClassVar[tuple[str, ...]] = ("official", "streambench")
 
-    def read(self, record: Record) -> Answer:
-        """Take gold and prediction, both text."""
-        return Answer(get_text(record, "gold"), get_optional_text(record, "prediction"))
+    def read(self, record: Record) -> ShortAnswer:
+        """Read gold and prediction, both text."""
+        return ShortAnswer(get_text(record, "gold"), get_optional_text(record, "prediction"))
 
-    def tally(self, rule: str) -> MeanTally:
-        """Make an empty tally."""
-        return MeanTally(("em", "f1"))
+    def make_accumulator(self, rule: str) -> MeanAccumulator:
+        """Make an empty accumulator."""
+        return MeanAccumulator(("em", "f1"))
 
-    def score_item(self, item: Answer, rule: str) -> Score:
+    def score_item(self, item: ShortAnswer, rule: str) -> Score:
         """Score one answer."""
         if item.prediction is None:
             return FAILED
@@ -59,12 +59,12 @@ class HotpotQA(Metric[Answer]):
 
 
 def normalise(text: str) -> str:
-    """Lower-case, remove punctuation, then articles, then superfluous white space."""
+    """Lower-case a text, remove punctuation, then articles, then superfluous white space."""
     return " ".join(ARTICLES.sub(" ", text.lower().translate(DROP_PUNCTUATION)).split())
 
 
 def compute_official_f1(gold: str, prediction: str) -> float:
-    """F1 over bags of tokens; yes, no and noanswer must be equal."""
+    """Compute F1 over bags of tokens; yes, no and noanswer must be equal."""
     if gold != prediction and (gold in CLOSED or prediction in CLOSED):
         return 0.0
     overlap = (Counter(gold.split()) & Counter(prediction.split())).total()
@@ -72,7 +72,7 @@ def compute_official_f1(gold: str, prediction: str) -> float:
 
 
 def compute_streambench_f1(gold: str, prediction: str) -> float:
-    """F1 with the overlap of sets over the lengths of lists."""
+    """Compute F1 with the overlap of sets over the lengths of lists."""
     gold_tokens, predicted_tokens = gold.split(), prediction.split()
     if not gold_tokens or not predicted_tokens:
         return float(gold_tokens == predicted_tokens)
@@ -80,7 +80,7 @@ def compute_streambench_f1(gold: str, prediction: str) -> float:
 
 
 def compute_f1(overlap: int, predicted: int, gold: int) -> float:
-    """F1 = 2pr / (p + r) with p = overlap / predicted, r = overlap / gold; 0 without overlap."""
+    """Compute F1 = 2pr / (p + r), p = overlap / predicted, r = overlap / gold; 0 without overlap."""
     if not overlap:
         return 0.0
     precision, recall = overlap / predicted, overlap / gold

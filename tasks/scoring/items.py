@@ -1,6 +1,6 @@
-"""Reading items: JSON Lines, plain or gzipped, from a file or from stdin, however broken.
+"""Read items from JSON Lines, plain or gzipped, from a file or stdin, however broken.
 
-A line that cannot be read is a value (`Unreadable`), not an error, so that the rest can be scored.
+A line that cannot be read is a value (`UnreadableLine`), not an error, so that the rest can be scored.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ LONG_NUMBER = b"0" * 19
 
 
 class BadItem(BenchloomError):
-    """A record that the metric cannot take: what is wrong, in one clause."""
+    """A record that the metric cannot read: what is wrong, in one clause."""
 
 
-class Line(NamedTuple):
+class ItemLine(NamedTuple):
     """A readable line. number: from 1."""
 
     number: int
@@ -47,8 +47,8 @@ class Line(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Unreadable:
-    """A line that is no item, and why."""
+class UnreadableLine:
+    """A line that could not be read, and why."""
 
     number: int
     why: str
@@ -56,7 +56,7 @@ class Unreadable:
 
 @contextmanager
 def open_items(path: str) -> Iterator[BinaryIO]:
-    """Open a file of items for reading bytes; `-` is stdin, gzip is told by its first bytes.
+    """Open a file of items for reading bytes; `-` is stdin, gzip is detected by its first bytes.
 
     Raises:
         BadInput: it is missing, a folder, not allowed, binary, or in another encoding.
@@ -68,11 +68,13 @@ def open_items(path: str) -> Iterator[BinaryIO]:
         try:
             start = stream.peek(4096)[:4096]
         except (EOFError, OSError, zlib.error):
-            start = b""  # read_lines meets the same error and names the line
+            start = b""  # read_lines meets the same error and reports the line
         if start.startswith(UTF16_BOMS):
-            raise BadInput(name_source(path), "is UTF-16", hint="save it as UTF-8")
+            raise BadInput(describe_source(path), "is UTF-16", hint="save it as UTF-8")
         if b"\0" in start:
-            raise BadInput(name_source(path), "is binary", hint="JSON Lines are wanted: one object a line")
+            raise BadInput(
+                describe_source(path), "is binary", hint="JSON Lines are wanted: one object a line"
+            )
         yield stream
 
 
@@ -83,7 +85,7 @@ def open_bytes(path: str) -> Iterator[io.BufferedReader]:
         yield io.BufferedReader(sys.stdin.buffer)  # type: ignore[arg-type]
         return
     try:
-        stream = Path(path).open("rb")  # noqa: SIM115 - what fails while it is read is no error of opening it
+        stream = Path(path).open("rb")  # noqa: SIM115 - errors of reading it are not errors of opening it
     except OSError as error:
         what = "is a folder" if Path(path).is_dir() else (error.strerror or "cannot be opened").lower()
         raise BadInput(path, what, hint="a .jsonl or .jsonl.gz file, or - for stdin") from error
@@ -91,17 +93,17 @@ def open_bytes(path: str) -> Iterator[io.BufferedReader]:
         yield stream
 
 
-def name_source(path: str) -> str:
-    """Say where items come from, for people."""
+def describe_source(path: str) -> str:
+    """Describe for people where items come from."""
     return "stdin" if path == "-" else path
 
 
-def read_lines(stream: BinaryIO) -> Iterator[Line | Unreadable]:
-    """Read objects with unique ids; blank lines are passed over, a repeated id is unreadable."""
+def read_lines(stream: BinaryIO) -> Iterator[ItemLine | UnreadableLine]:
+    """Read objects with unique ids; blank lines are skipped, a line with a repeated id is unreadable."""
     seen: dict[str | int, int] = {}  # id -> line
     for number, raw in enumerate(split_lines(stream), 1):
         if isinstance(raw, str):
-            yield Unreadable(number, raw)
+            yield UnreadableLine(number, raw)
             continue
         if not raw or raw.isspace():
             continue
@@ -109,16 +111,16 @@ def read_lines(stream: BinaryIO) -> Iterator[Line | Unreadable]:
             record = parse_record(raw)
             key = get_id(record)
         except BadItem as error:
-            yield Unreadable(number, str(error))
+            yield UnreadableLine(number, str(error))
             continue
         if seen.setdefault(key, number) != number:
-            yield Unreadable(number, f"repeats the id of line {seen[key]}")
+            yield UnreadableLine(number, f"repeats the id of line {seen[key]}")
             continue
-        yield Line(number, record)
+        yield ItemLine(number, record)
 
 
 def split_lines(stream: BinaryIO) -> Iterator[bytes | str]:
-    """Split a stream into lines; a line that is too long or cut off is given as what is wrong with it."""
+    """Split a stream into lines (bytes); yield a message (str) for a line that is too long or cut off."""
     first = True
     while True:
         try:
@@ -148,20 +150,20 @@ def parse_record(raw: bytes) -> Record:
     except ValueError as error:
         raise BadItem(f"is not readable: {error}") from error
     if not isinstance(record, dict):
-        raise BadItem(f"is no JSON object but {name_type(record)}")
+        raise BadItem(f"is no JSON object but {describe_type(record)}")
     if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and is_deeper(record, MAX_DEPTH):
         raise BadItem(f"is nested deeper than {MAX_DEPTH}")
     return record
 
 
 def load_json(raw: bytes) -> Any:
-    """Parse strict JSON: orjson refuses NaN and lone surrogates, but rounds whole numbers over 64 bits."""
+    """Parse strict JSON: orjson refuses NaN and lone surrogates, but rounds integers over 64 bits."""
     value = orjson.loads(raw)
     return json.loads(raw) if LONG_NUMBER in raw.translate(ZEROS) else value
 
 
 def explain(raw: bytes, error: orjson.JSONDecodeError) -> str:
-    """Say in one clause why a line is no JSON."""
+    """Explain in one clause why a line is not JSON."""
     if NOT_JSON.search(raw):
         return "holds NaN or Infinity, which are no JSON"
     if "depth" in error.msg:
@@ -172,33 +174,33 @@ def explain(raw: bytes, error: orjson.JSONDecodeError) -> str:
 
 
 def is_deeper(value: object, depth: int) -> bool:
-    """Tell whether lists and objects are nested deeper than that."""
+    """Tell whether lists and objects are nested deeper than `depth`."""
     layer: list[object] = [value]
     for _ in range(depth + 1):
-        layer = [child for each in layer for child in get_children(each)]
+        layer = [child for parent in layer for child in get_children(parent)]
     return bool(layer)
 
 
 def get_children(value: object) -> Iterable[object]:
-    """Give what a list or an object holds."""
+    """Return the elements of a list or the values of an object; nothing for other values."""
     if isinstance(value, dict):
         return value.values()
     return value if isinstance(value, list) else ()
 
 
 def get_id(record: Record) -> str | int:
-    """Give a record's id. Raises BadItem if it is missing, empty, or neither text nor a whole number."""
+    """Return a record's id. Raises BadItem if it is missing, empty, or neither text nor an integer."""
     key = record.get("id")
     if key is None or key == "":
         raise BadItem("has no id")
     if type(key) not in ID_TYPES:
-        raise BadItem(f"id is {name_type(key)}; text or a whole number is wanted")
+        raise BadItem(f"id is {describe_type(key)}; text or a whole number is wanted")
     found: str | int = key
     return found
 
 
-def name_type(value: object) -> str:
-    """Name a JSON value's type, for people."""
+def describe_type(value: object) -> str:
+    """Describe a JSON value's type for people."""
     names = {
         bool: "true or false",
         int: "a number",
@@ -211,18 +213,18 @@ def name_type(value: object) -> str:
 
 
 def get_text(record: Record, field: str) -> str:
-    """Give a field that must be text. Raises BadItem."""
+    """Return a field that must be text. Raises BadItem."""
     value = record.get(field)
     if not isinstance(value, str):
-        raise BadItem(f"{field} is {name_type(value)}; text is wanted")
+        raise BadItem(f"{field} is {describe_type(value)}; text is wanted")
     return value
 
 
 def get_optional_text(record: Record, field: str) -> str | None:
-    """Give a field that is text, null or missing. Raises BadItem."""
+    """Return a field that is text, null or missing. Raises BadItem."""
     return None if record.get(field) is None else get_text(record, field)
 
 
 def is_number(value: object) -> bool:
-    """Tell a JSON number from everything else."""
+    """Tell whether a value is a JSON number."""
     return isinstance(value, int | float) and not isinstance(value, bool)

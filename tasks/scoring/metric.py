@@ -1,4 +1,4 @@
-"""What a metric is: it reads a record, scores an item by a rule, and adds scores up to figures."""
+"""The interface of metrics: read a record, score an item by a rule, accumulate scores to figures."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ NAN = float("nan")
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What one item came to under one rule.
+    """One item's score under one rule.
 
-    values: its own scores under the figures' names; None where a figure leaves this item out.
-    outcome: a word for `--items`, where the metric names outcomes.
+    values: its scores by the figures' names; None if a figure leaves this item out.
+    outcome: a word for `--items`, if the metric defines outcomes.
     """
 
     values: Mapping[str, float | None]
@@ -38,40 +38,40 @@ SKIPPED = Score({}, "skipped")
 
 
 class Sample(Protocol):
-    """The scored units of one rule, alike ones put together, so that line order cannot matter."""
+    """The scored units of one rule, equal ones merged into kinds, so that line order cannot matter."""
 
     @property
     def counts(self) -> IntArray:
-        """How many units there are of each kind; shape (kinds,)."""
+        """The number of units of each kind; shape (kinds,)."""
 
     def figures(self, weights: FloatArray) -> dict[str, FloatArray]:
         """Compute figures for weights of shape (draws, kinds); each (draws,), NaN for a zero denominator.
 
-        A dot in a name nests it in the report. Names and order are the same for all weights.
+        A dot in a name nests it in the report. Names and their order are the same for all weights.
         """
 
 
-class Tally(ABC, Generic[ItemT]):
-    """Where the scores of one rule are kept, in the order of the items."""
+class Accumulator(ABC, Generic[ItemT]):
+    """Collects the scores of one rule, in the order of the items."""
 
     @abstractmethod
     def add(self, item: ItemT, score: Score) -> None:
-        """Keep one item's score."""
+        """Add one item's score."""
 
     @abstractmethod
     def sample(self) -> Sample:
-        """Give the scored units."""
+        """Return the scored units."""
 
     @abstractmethod
     def item_values(self) -> Iterator[dict[str, Any]]:
-        """Give every item's own scores under the figures' names, in order; None where it has none."""
+        """Yield every item's scores by the figures' names, in order; None for a score it does not have."""
 
 
 class Metric(ABC, Generic[ItemT]):
     """A metric; subclasses are frozen dataclasses whose fields are the metric's options.
 
-    rules: by name, the default first; none where there is only one.
-    own_scale: figures that are no fractions, so that the table prints them as they are.
+    rules: their names, the default first; empty if there is only one.
+    own_scale: figures that are not fractions, which the table prints as they are.
     """
 
     name: ClassVar[str]
@@ -80,11 +80,11 @@ class Metric(ABC, Generic[ItemT]):
 
     @abstractmethod
     def read(self, record: Record) -> ItemT:
-        """Make an item of a record. Raises BadItem for a wrong type; a null prediction is no wrong type."""
+        """Read an item from a record. Raises BadItem for a wrong type; predictions may be null."""
 
     @abstractmethod
-    def tally(self, rule: str) -> Tally[ItemT]:
-        """Make an empty tally for a rule."""
+    def make_accumulator(self, rule: str) -> Accumulator[ItemT]:
+        """Make an empty accumulator for a rule."""
 
     def score_item(self, item: ItemT, rule: str) -> Score:
         """Score one item by one rule."""
@@ -93,13 +93,13 @@ class Metric(ABC, Generic[ItemT]):
     def score(
         self, items: Iterable[ItemT], rules: Sequence[str]
     ) -> Iterator[tuple[ItemT, tuple[Score, ...]]]:
-        """Score a stream, in its order: each item with its scores, one a rule."""
+        """Score a stream in its order; yield each item with its scores, one per rule."""
         for item in items:
             yield item, tuple([self.score_item(item, rule) for rule in rules])
 
 
-class MeanTally(Tally[Any]):
-    """Figures that are means over the scored items (without those where it is None) or counts of them."""
+class MeanAccumulator(Accumulator[Any]):
+    """Accumulates figures that are means over the scored items (ignoring None) or, if `counted`, sums."""
 
     def __init__(self, names: Sequence[str], counted: Iterable[str] = ()) -> None:
         self.names = tuple(names)
@@ -108,29 +108,29 @@ class MeanTally(Tally[Any]):
         self.scored = array("b")
 
     def add(self, item: Any, score: Score) -> None:
-        """Keep one item's score."""
+        """Add one item's score."""
         self.scored.append(score.state == "scored")
         for name, column in zip(self.names, self.columns, strict=True):
             value = score.values.get(name)
             column.append(NAN if value is None else value)
 
     def sample(self) -> MeanSample:
-        """Give the scored items."""
+        """Return the scored items."""
         rows = np.array(self.columns, dtype=np.float64).T[np.asarray(self.scored, dtype=bool)]
         return MeanSample.gather(self.names, self.counted, rows)
 
     def item_values(self) -> Iterator[dict[str, Any]]:
-        """Give every item's own scores."""
+        """Yield every item's scores."""
         for values in zip(*self.columns, strict=True):
             yield {
-                name: None if value != value else round_whole(value)
+                name: None if value != value else to_plain_number(value)
                 for name, value in zip(self.names, values, strict=True)
             }
 
 
 @dataclass(frozen=True)
 class MeanSample:
-    """Distinct rows of scores. rows: shape (kinds, names), NaN where a figure leaves the item out."""
+    """Distinct rows of scores. rows: shape (kinds, names), NaN if a figure leaves the item out."""
 
     names: tuple[str, ...]
     counted: frozenset[str]
@@ -139,7 +139,7 @@ class MeanSample:
 
     @classmethod
     def gather(cls, names: tuple[str, ...], counted: frozenset[str], rows: FloatArray) -> MeanSample:
-        """Put equal rows together."""
+        """Merge equal rows."""
         kinds, counts = count_kinds(rows)
         return cls(names, counted, kinds, counts)
 
@@ -155,7 +155,10 @@ class MeanSample:
 
 
 def count_kinds(rows: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Put equal rows together (NaN equals NaN); the kinds come in sorted order. rows: shape (n, columns)."""
+    """Merge equal rows (NaN equals NaN); return the sorted distinct rows and their counts.
+
+    rows: shape (n, columns).
+    """
     if not len(rows):
         return rows, np.zeros(0, dtype=np.int64)
     ordered = rows[np.lexsort(rows.T[::-1])]
@@ -166,12 +169,12 @@ def count_kinds(rows: FloatArray) -> tuple[FloatArray, IntArray]:
 
 
 def divide(above: FloatArray, below: FloatArray) -> FloatArray:
-    """Divide; a zero denominator gives NaN, which a report shows as null."""
+    """Divide; a zero denominator gives NaN, which reports show as null."""
     quotient = np.full(np.broadcast(above, below).shape, np.nan)
     np.divide(above, below, out=quotient, where=below != 0)
     return quotient
 
 
-def round_whole(value: float) -> float | int:
-    """Write 1 rather than 1.0."""
+def to_plain_number(value: float) -> float | int:
+    """Return a whole float as an integer: 1 rather than 1.0."""
     return int(value) if value == int(value) else value

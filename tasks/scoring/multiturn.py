@@ -1,4 +1,4 @@
-"""Continuous response: how soon and how well a conversation comes to the right answer (section 3.2)."""
+"""Continuous response: how soon and how well a conversation reaches the right answer (section 3.2)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tasks.errors import BadInput
-from tasks.scoring.items import BadItem, Record, is_number, name_type
-from tasks.scoring.metric import MeanTally, Metric, Score
+from tasks.scoring.items import BadItem, Record, describe_type, is_number
+from tasks.scoring.metric import MeanAccumulator, Metric, Score
 
 TOP_SCORE = 5
 
@@ -21,7 +21,7 @@ class MultiTurn(Metric[Scores]):
 
     For scores s_0..s_k, k < n, each 0..5 ("not sure" counts as 0):
     wscore = (sum_{i=0..k} (n - i) s_i + sum_{i=1..n-k-1} (n - k - i) s_k) / (n(n + 1) / 2), so that the last
-    score stands for the turns that were not needed; lscore = k + 1, lower is better; mscore = max.
+    score is repeated for the turns that were not needed; lscore = k + 1, lower is better; mscore = max.
     """
 
     name: ClassVar[str] = "multiturn"
@@ -30,15 +30,15 @@ class MultiTurn(Metric[Scores]):
     turns: int = 5
 
     def __post_init__(self) -> None:
-        """Refuse a limit of no turns."""
+        """Refuse a limit below one turn."""
         if self.turns < 1:
             raise BadInput("--turns", f"is {self.turns}", hint="at least 1")
 
     def read(self, record: Record) -> Scores:
-        """Take a list of 1 to `turns` scores."""
+        """Read a list of 1 to `turns` scores."""
         scores = record.get("scores")
         if not isinstance(scores, list):
-            raise BadItem(f"scores is {name_type(scores)}; a list of numbers is wanted")
+            raise BadItem(f"scores is {describe_type(scores)}; a list of numbers is wanted")
         if not 1 <= len(scores) <= self.turns:
             raise BadItem(f"scores has {len(scores)} turns; 1 to {self.turns} are wanted (--turns)")
         for score in scores:
@@ -46,9 +46,9 @@ class MultiTurn(Metric[Scores]):
                 raise BadItem(f"scores holds {score!r:.40}; numbers from 0 to {TOP_SCORE} are wanted")
         return tuple(scores)
 
-    def tally(self, rule: str) -> MeanTally:
-        """Make an empty tally."""
-        return MeanTally(("wscore", "lscore", "mscore"))
+    def make_accumulator(self, rule: str) -> MeanAccumulator:
+        """Make an empty accumulator."""
+        return MeanAccumulator(("wscore", "lscore", "mscore"))
 
     def score_item(self, item: Scores, rule: str) -> Score:
         """Score one conversation."""
@@ -57,6 +57,6 @@ class MultiTurn(Metric[Scores]):
 
 
 def compute_wscore(scores: Sequence[float], turns: int) -> float:
-    """Give wscore, 0..5, of 1 to `turns` scores."""
+    """Compute wscore, 0..5, of 1 to `turns` scores."""
     filled = [*scores, *[scores[-1]] * (turns - len(scores))]
     return sum((turns - i) * score for i, score in enumerate(filled)) / (turns * (turns + 1) / 2)

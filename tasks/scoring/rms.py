@@ -6,41 +6,41 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tasks.scoring.items import Record
-from tasks.scoring.metric import FAILED, MeanTally, Metric, Score
+from tasks.scoring.metric import FAILED, MeanAccumulator, Metric, Score
 from tasks.scoring.rms_paper import compute_paper
 from tasks.scoring.rms_released import compute_released
 from tasks.scoring.tables import Table, get_table
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
-    """A gold table and what was predicted."""
+class TablePair:
+    """A gold table and the predicted one."""
 
     gold: Table
     prediction: Table | None
 
 
 @dataclass(frozen=True)
-class Rms(Metric[Tables]):
-    """Precision, recall and F1 of a predicted table; the corpus' figures are unweighted means.
+class Rms(Metric[TablePair]):
+    """Precision, recall and F1 of a predicted table; the corpus figures are unweighted means.
 
-    - released: `rms_released.compute_released`, one to one on the optimal assignment of keys;
+    - released: `rms_released.compute_released`, one-to-one by the optimal assignment of keys;
     - paper: `rms_paper.compute_paper`, greedy over triplets.
     """
 
     name: ClassVar[str] = "rms"
     rules: ClassVar[tuple[str, ...]] = ("released", "paper")
 
-    def read(self, record: Record) -> Tables:
-        """Take gold and prediction, each a table's text or a list of rows."""
+    def read(self, record: Record) -> TablePair:
+        """Read gold and prediction, each a table's text or a list of rows."""
         missing = record.get("prediction") is None
-        return Tables(get_table(record, "gold"), None if missing else get_table(record, "prediction"))
+        return TablePair(get_table(record, "gold"), None if missing else get_table(record, "prediction"))
 
-    def tally(self, rule: str) -> MeanTally:
-        """Make an empty tally."""
-        return MeanTally(("precision", "recall", "f1"))
+    def make_accumulator(self, rule: str) -> MeanAccumulator:
+        """Make an empty accumulator."""
+        return MeanAccumulator(("precision", "recall", "f1"))
 
-    def score_item(self, item: Tables, rule: str) -> Score:
+    def score_item(self, item: TablePair, rule: str) -> Score:
         """Score one table."""
         if item.prediction is None:
             return FAILED

@@ -1,4 +1,4 @@
-"""Relative mapping similarity as TANQ's paper words it (section 5.1): triplets, matched greedily."""
+"""Relative mapping similarity as TANQ's paper describes it (section 5.1): triplets, matched greedily."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tasks.scoring.metric import FloatArray, IntArray
-from tasks.scoring.rms_released import Rms, score_empty, score_sum
+from tasks.scoring.rms_released import RmsScores, score_empty, score_sum
 from tasks.scoring.similarity import compare_all, compare_pairs
-from tasks.scoring.tables import Cell, Table, spell_cell
+from tasks.scoring.tables import Cell, Table, join_values
 
 
 class Triplet(NamedTuple):
@@ -21,19 +21,19 @@ class Triplet(NamedTuple):
     value: str
 
 
-class Coded(NamedTuple):
-    """A column of triplets: its distinct texts, and each triplet's number among them."""
+class CodedTexts(NamedTuple):
+    """One field of all triplets: its distinct texts, and each triplet's index among them."""
 
     texts: list[str]
     codes: IntArray
 
 
-def compute_paper(gold: Table, prediction: Table) -> Rms:
+def compute_paper(gold: Table, prediction: Table) -> RmsScores:
     """Match triplets (entity, relation, value) in descending similarity, each once; ties by position.
 
-    The similarity of two triplets is the product of their fields'. A list is a cell's values as they stand; a
-    text is split at commas, but in the prediction only where the whole is no gold value. An empty cell has no
-    triplet. The order of matching and of ties is ours: the paper says only "greedily".
+    The similarity of two triplets is the product of their fields' similarities. A list gives a cell's values
+    directly; a text is split at commas, but in the prediction only if the whole text is no gold value. An
+    empty cell has no triplet. The order of matching and ties is our choice: the paper only says "greedily".
     """
     targets = list(find_triplets(gold))
     values = {triplet.value for triplet in targets}
@@ -45,19 +45,19 @@ def compute_paper(gold: Table, prediction: Table) -> Rms:
 
 
 def find_triplets(table: Table, whole: Iterable[str] = ()) -> Iterator[Triplet]:
-    """Give a table's triplets, row by row; cells equal to one of `whole` are not split."""
+    """Yield a table's triplets, row by row; cells equal to one of `whole` are not split."""
     if not table.rows:
         return
-    header = [spell_cell(cell) for cell in table.rows[0]]
+    header = [join_values(cell) for cell in table.rows[0]]
     kept = frozenset(whole)
     for row in table.rows[1:]:
         for relation, cell in zip(header[1:], row[1:], strict=False):
             for value in split_cell(cell, kept):
-                yield Triplet(spell_cell(row[0]), relation, value)
+                yield Triplet(join_values(row[0]), relation, value)
 
 
 def split_cell(cell: Cell, whole: frozenset[str]) -> list[str]:
-    """Give a cell's values, without empty ones."""
+    """Return a cell's values, without empty ones."""
     if isinstance(cell, str):
         cell = (cell,) if cell in whole else tuple(part.strip() for part in cell.split(","))
     return [value for value in cell if value]
@@ -66,9 +66,9 @@ def split_cell(cell: Cell, whole: frozenset[str]) -> list[str]:
 def compare_triplets(
     targets: Sequence[Triplet], predictions: Sequence[Triplet]
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Give all pairs that are at all alike: index of the target, of the prediction, and similarity.
+    """Find all pairs of positive similarity: index of the target, of the prediction, and similarity.
 
-    Entities and relations are few, so all of them are compared; values only where these two are alike.
+    Entities and relations are few, so all of them are compared; values only if both of these are similar.
     """
     golds = [encode(column) for column in zip(*targets, strict=True)]
     guesses = [encode(column) for column in zip(*predictions, strict=True)]
@@ -83,18 +83,20 @@ def compare_triplets(
     return rows[kept], columns[kept], likeness[kept]
 
 
-def compare_value_columns(golds: Coded, guesses: Coded, rows: IntArray, columns: IntArray) -> FloatArray:
-    """Compare the values of the named pairs, equal pairs once."""
+def compare_value_columns(
+    golds: CodedTexts, guesses: CodedTexts, rows: IntArray, columns: IntArray
+) -> FloatArray:
+    """Compare the values of the given pairs, equal pairs once."""
     width = len(guesses.texts)
     codes, places = np.unique(golds.codes[rows] * width + guesses.codes[columns], return_inverse=True)
     pairs = [divmod(code, width) for code in codes.tolist()]
     return compare_pairs([golds.texts[a] for a, _ in pairs], [guesses.texts[b] for _, b in pairs])[places]
 
 
-def encode(texts: Sequence[str]) -> Coded:
-    """Give each text the number of its first appearance among the distinct ones."""
+def encode(texts: Sequence[str]) -> CodedTexts:
+    """Encode texts as indexes of the distinct texts, in order of first appearance."""
     places = {text: n for n, text in enumerate(dict.fromkeys(texts))}
-    return Coded(list(places), np.array([places[text] for text in texts], dtype=np.int64))
+    return CodedTexts(list(places), np.array([places[text] for text in texts], dtype=np.int64))
 
 
 def match_greedily(rows: IntArray, columns: IntArray, likeness: FloatArray) -> float:

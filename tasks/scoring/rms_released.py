@@ -9,7 +9,7 @@ import numpy as np
 
 from tasks.scoring.metric import FloatArray
 from tasks.scoring.similarity import compare_all_texts, compare_texts, compare_values
-from tasks.scoring.tables import Table, spell_cell
+from tasks.scoring.tables import Table, join_values
 
 KEYS_AT_ONCE = 256
 ROUNDING = 1e-9
@@ -17,21 +17,21 @@ ROUNDING = 1e-9
 Datapoints = Mapping[str, str]
 
 
-class Rms(NamedTuple):
-    """Fractions, 0..1."""
+class RmsScores(NamedTuple):
+    """Precision, recall and F1 of one table, 0..1."""
 
     precision: float
     recall: float
     f1: float
 
 
-ZERO = Rms(0.0, 0.0, 0.0)
+ZERO = RmsScores(0.0, 0.0, 0.0)
 
 
-def compute_released(gold: Table, prediction: Table) -> Rms:
-    """Score the prediction as it stands and transposed; the better F1 counts, on equal F1 the transposed one.
+def compute_released(gold: Table, prediction: Table) -> RmsScores:
+    """Score the prediction as it is and transposed; the better F1 counts, on equal F1 the transposed one.
 
-    The reading with more of gold's keys goes first, so that the other can often be ruled out early.
+    The orientation with more of gold's keys is scored first, so that the other can often be skipped early.
     """
     target = find_datapoints(gold)
     turned, straight = find_datapoints(prediction.transpose()), find_datapoints(prediction)
@@ -45,28 +45,28 @@ def compute_released(gold: Table, prediction: Table) -> Rms:
 
 
 def find_datapoints(table: Table) -> dict[str, str]:
-    """Give {row name + " " + header: cell}; a key keeps its first place and its last cell.
+    """Return {row name + " " + header: cell}; a repeated key keeps its first position and its last cell.
 
-    A title is a datapoint. Cells beyond the shorter of header and row are dropped; a table with a header
-    only, or with one column, has none.
+    A title is a datapoint. Cells beyond the shorter of header and row are dropped; a table with only a
+    header, or with one column, has none.
     """
     points = {} if table.title is None else {"title": table.title}
     if len(table.rows) < 2:
         return points
-    header = [spell_cell(cell) for cell in table.rows[0]]
+    header = [join_values(cell) for cell in table.rows[0]]
     for row in table.rows[1:]:
         for name, cell in zip(header[1:], row[1:], strict=False):
-            points[f"{spell_cell(row[0])} {name}"] = spell_cell(cell)
+            points[f"{join_values(row[0])} {name}"] = join_values(cell)
     return points
 
 
-def score_datapoints(target: Datapoints, predicted: Datapoints, at_least: float = 0.0) -> Rms:
-    """Score predicted datapoints; where F1 is certain to be under `at_least`, 0 is given for it at once."""
+def score_datapoints(target: Datapoints, predicted: Datapoints, at_least: float = 0.0) -> RmsScores:
+    """Score predicted datapoints; return zeros early if F1 is certain to be below `at_least`."""
     if not target or not predicted:
         return score_empty(len(target), len(predicted))
     shared = [(key, key) for key in target if key in predicted]
     if len(shared) == min(len(target), len(predicted)):
-        pairs = shared  # costs nothing, and every other assignment costs something
+        pairs = shared  # distance 0, and every other assignment has a positive distance
     else:
         wanted = at_least * (len(target) + len(predicted)) / 2
         found = assign_keys(list(target), list(predicted), wanted)
@@ -82,7 +82,7 @@ def score_datapoints(target: Datapoints, predicted: Datapoints, at_least: float 
 
 
 def assign_keys(keys: list[str], predicted: list[str], wanted: float) -> list[tuple[str, str]] | None:
-    """Pair keys at the least sum of distances; None if their similarities cannot sum up to `wanted`."""
+    """Pair keys with the least sum of distances; None if their similarities cannot sum up to `wanted`."""
     from scipy.optimize import linear_sum_assignment
 
     costs = compute_costs(keys, predicted, wanted)
@@ -93,9 +93,9 @@ def assign_keys(keys: list[str], predicted: list[str], wanted: float) -> list[tu
 
 
 def compute_costs(keys: Sequence[str], predicted: Sequence[str], wanted: float) -> FloatArray | None:
-    """Give 1 - key similarity, shape (keys, predicted); None once their sum cannot reach `wanted`.
+    """Compute 1 - key similarity, shape (keys, predicted); None once the sum cannot reach `wanted`.
 
-    No assignment is worth more than every key's best similarity, and 1 for each key not looked at yet.
+    The sum is bounded by every key's best similarity, and 1 for each key not compared yet.
     """
     costs = np.empty((len(keys), len(predicted)))
     reachable = float(len(keys))
@@ -108,16 +108,16 @@ def compute_costs(keys: Sequence[str], predicted: Sequence[str], wanted: float) 
     return costs
 
 
-def score_empty(gold: int, predicted: int) -> Rms:
-    """Score where a side is empty: both 1, 1, 1; gold 0, 1, 0; prediction 1, 0, 0."""
+def score_empty(gold: int, predicted: int) -> RmsScores:
+    """Score a pair with an empty side: both empty 1, 1, 1; gold 0, 1, 0; prediction 1, 0, 0."""
     if gold == predicted:
-        return Rms(1.0, 1.0, 1.0)
-    return Rms(0.0, 1.0, 0.0) if not gold else Rms(1.0, 0.0, 0.0)
+        return RmsScores(1.0, 1.0, 1.0)
+    return RmsScores(0.0, 1.0, 0.0) if not gold else RmsScores(1.0, 0.0, 0.0)
 
 
-def score_sum(total: float, gold: int, predicted: int) -> Rms:
-    """Give precision = sum / predicted, recall = sum / gold, and F1; a sum of 0 is 0, 0, 0."""
+def score_sum(total: float, gold: int, predicted: int) -> RmsScores:
+    """Compute precision = total / predicted, recall = total / gold, and F1; a total of 0 gives zeros."""
     if not total:
         return ZERO
     precision, recall = total / predicted, total / gold
-    return Rms(precision, recall, 2 * precision * recall / (precision + recall))
+    return RmsScores(precision, recall, 2 * precision * recall / (precision + recall))

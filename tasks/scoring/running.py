@@ -1,4 +1,4 @@
-"""A metric over a stream of items: read, score, add up, report."""
+"""Run a metric over a stream of items: read, score, accumulate, report."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import numpy as np
 
 from tasks.errors import BadInput
 from tasks.files import write_beside
-from tasks.scoring.items import BadItem, Unreadable, name_source, open_items, read_lines
-from tasks.scoring.metric import Metric, Sample, Tally, round_whole
+from tasks.scoring.items import BadItem, UnreadableLine, describe_source, open_items, read_lines
+from tasks.scoring.metric import Accumulator, Metric, Sample, to_plain_number
 from tasks.scoring.statistics import bootstrap
 
 STATES = ("scored", "failed", "skipped")
@@ -27,18 +27,18 @@ Report = dict[str, Any]
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """How intervals are drawn."""
+    """Parameters of bootstrap intervals."""
 
     draws: int = 10_000
     seed: int = 0
 
 
 @dataclass
-class Column:
+class RuleScores:
     """One rule's scores, in the order of the items."""
 
     rule: str
-    tally: Tally[Any]
+    accumulator: Accumulator[Any]
     states: array[int] = field(default_factory=lambda: array("b"))
     outcomes: list[str | None] = field(default_factory=list)
 
@@ -49,42 +49,42 @@ class Column:
 
 
 @dataclass
-class Reader:
-    """Reads a file's items for a metric, and keeps what was not readable and, on request, the ids."""
+class ItemReader:
+    """Reads a file's items for a metric; counts unreadable lines and, on request, keeps the ids."""
 
     path: str
     metric: Metric[Any]
-    report: Callable[[Unreadable], None]
+    report: Callable[[UnreadableLine], None]
     keep_ids: bool = False
     n: int = 0
     n_unreadable: int = 0
     ids: list[str | int] = field(default_factory=list)
 
     def read(self) -> Iterator[Any]:
-        """Give the items of readable lines."""
+        """Yield the items of readable lines."""
         with open_items(self.path) as stream:
             for line in read_lines(stream):
-                if isinstance(line, Unreadable):
-                    self.refuse(line)
+                if isinstance(line, UnreadableLine):
+                    self.report_unreadable(line)
                     continue
                 try:
                     item = self.metric.read(line.record)
                 except BadItem as error:
-                    self.refuse(Unreadable(line.number, str(error)))
+                    self.report_unreadable(UnreadableLine(line.number, str(error)))
                     continue
                 self.n += 1
                 if self.keep_ids:
                     self.ids.append(line.record["id"])
                 yield item
 
-    def refuse(self, line: Unreadable) -> None:
-        """Count a line that is no item, and say so."""
+    def report_unreadable(self, line: UnreadableLine) -> None:
+        """Count an unreadable line and report it."""
         self.n_unreadable += 1
         self.report(line)
 
 
 def choose_rules(metric: Metric[Any], rule: str | None) -> tuple[str, ...]:
-    """Give the rules to score by: the default, the one that is named, or all. Raises BadInput."""
+    """Return the rules to score by: the default, the named one, or all. Raises BadInput."""
     if rule is None or (rule == ALL and not metric.rules):
         return metric.rules[:1] or ("",)
     if rule == ALL:
@@ -102,45 +102,45 @@ def score_file(
     rule: str | None = None,
     intervals: Bootstrap | None = None,
     items: Path | None = None,
-    report: Callable[[Unreadable], None] = lambda line: None,
+    report: Callable[[UnreadableLine], None] = lambda line: None,
 ) -> Report:
-    """Score a file of items; `report` hears of every unreadable line as it is met.
+    """Score a file of items; `report` is called with every unreadable line.
 
     Returns the object that `--json` prints: metric, rule, n, n_scored, n_failed, n_skipped, n_unreadable, and
-    the figures, by rule where `rule` is `all`; a rule whose counts differ from the first one's has its own.
+    the figures, by rule if `rule` is `all`; a rule whose counts differ from the first one's has its own.
     With `items`, every item's own scores are written there. Raises BadInput if nothing was readable.
     """
     rules = choose_rules(metric, rule)
-    reader = Reader(path, metric, report, keep_ids=items is not None)
-    columns = [Column(each, metric.tally(each)) for each in rules]
+    reader = ItemReader(path, metric, report, keep_ids=items is not None)
+    columns = [RuleScores(name, metric.make_accumulator(name)) for name in rules]
     for item, scores in metric.score(reader.read(), rules):
         for column, score in zip(columns, scores, strict=True):
             column.states.append(STATES.index(score.state))
-            column.tally.add(item, score)
+            column.accumulator.add(item, score)
             if items is not None:
                 column.outcomes.append(score.outcome)
     if not reader.n:
         lines = f"{reader.n_unreadable} unreadable" if reader.n_unreadable else "it is empty"
-        raise BadInput(name_source(path), f"has no readable line ({lines})", hint="see docs/scoring.md")
+        raise BadInput(describe_source(path), f"has no readable line ({lines})", hint="see docs/scoring.md")
     if items is not None:
         write_items(items, reader.ids, columns, nested=rule == ALL)
-    return compose(metric, reader, columns, rule, intervals)
+    return build_report(metric, reader, columns, rule, intervals)
 
 
-def compose(
+def build_report(
     metric: Metric[Any],
-    reader: Reader,
-    columns: Sequence[Column],
+    reader: ItemReader,
+    columns: Sequence[RuleScores],
     rule: str | None,
     intervals: Bootstrap | None,
 ) -> Report:
-    """Put the report together."""
+    """Build the report."""
     counts = columns[0].count()
     named = ALL if rule == ALL else columns[0].rule or None
     report: Report = {"metric": metric.name, "rule": named, "n": reader.n, **counts}
     report["n_unreadable"] = reader.n_unreadable
     for column in columns:
-        figures = compute_figures(column.tally.sample(), intervals)
+        figures = compute_figures(column.accumulator.sample(), intervals)
         if rule == ALL and column.rule:
             own = column.count()
             report[column.rule] = figures if own == counts else {**own, **figures}
@@ -153,17 +153,18 @@ def compute_figures(sample: Sample, intervals: Bootstrap | None) -> Report:
     """Compute the figures over all scored units, and their intervals."""
     whole = sample.figures(sample.counts[np.newaxis].astype(np.float64))
     values = {
-        name: None if np.isnan(value[0]) else round_whole(float(value[0])) for name, value in whole.items()
+        name: None if np.isnan(value[0]) else to_plain_number(float(value[0]))
+        for name, value in whole.items()
     }
-    figures = nest(values)
+    figures = nest_names(values)
     if intervals is not None:
         drawn = bootstrap(sample, intervals.draws, intervals.seed)
         pairs = {name: drawn.get(name) if values[name] is not None else None for name in values}
-        figures["ci"] = nest({name: list(pair) if pair else None for name, pair in pairs.items()})
+        figures["ci"] = nest_names({name: list(pair) if pair else None for name, pair in pairs.items()})
     return figures
 
 
-def nest(flat: Mapping[str, Any]) -> Report:
+def nest_names(flat: Mapping[str, Any]) -> Report:
     """Nest names with dots: {"a.b": 1} becomes {"a": {"b": 1}}."""
     nested: Report = {}
     for name, value in flat.items():
@@ -175,8 +176,8 @@ def nest(flat: Mapping[str, Any]) -> Report:
     return nested
 
 
-def write_items(path: Path, ids: Sequence[str | int], columns: Sequence[Column], *, nested: bool) -> None:
-    """Write a line per item: its id, its own scores, and its outcome where the metric names one."""
+def write_items(path: Path, ids: Sequence[str | int], columns: Sequence[RuleScores], *, nested: bool) -> None:
+    """Write a line per item: its id, its own scores, and its outcome if the metric defines outcomes."""
     lines = [describe_items(column) for column in columns]
     try:
         with open_output(path) as stream:
@@ -192,7 +193,7 @@ def write_items(path: Path, ids: Sequence[str | int], columns: Sequence[Column],
 
 @contextmanager
 def open_output(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that takes its place when it is whole; a link, pipe or device is written to as it is."""
+    """Open a file that is renamed into place when it is complete; links, pipes and devices are written to."""
     if path.is_symlink() or (path.exists() and not path.is_file()):
         with path.open("wb") as stream:
             yield stream
@@ -201,7 +202,7 @@ def open_output(path: Path) -> Iterator[BinaryIO]:
         yield stream
 
 
-def describe_items(column: Column) -> Iterator[Report]:
-    """Give each item's line under one rule, without its id."""
-    for values, outcome in zip(column.tally.item_values(), column.outcomes, strict=True):
+def describe_items(column: RuleScores) -> Iterator[Report]:
+    """Yield each item's line under one rule, without its id."""
+    for values, outcome in zip(column.accumulator.item_values(), column.outcomes, strict=True):
         yield values if outcome is None else {**values, "outcome": outcome}

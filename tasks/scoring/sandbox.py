@@ -1,4 +1,4 @@
-"""Run Python that a model wrote: in bubblewrap's namespaces, within the kernel's limits, or not at all."""
+"""Run model-written Python in bubblewrap's namespaces, within the kernel's limits, or not at all."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from tasks.scoring.syscalls import make_filter
 RUNNER = Path(__file__).with_name("sandbox_runner.py")
 SCRATCH = "/scratch"
 START_SECONDS = 120.0
-"""Until the libraries are loaded, on a busy machine too."""
+"""The most time for loading the libraries, also on a busy machine."""
 WATCH_SECONDS = 0.05
-MOST_REPLY = 10_000
+MAX_REPLY_BYTES = 10_000
 USERS = range(61184, 65520)
-"""The numbers that systemd, too, lends to services without a user of their own."""
+"""User ids that systemd also assigns to services without a user of their own."""
 HINT = "install it: apt install bubblewrap, or dnf install bubblewrap; see docs/execution-scoring.md"
-HELD = re.compile(r"^Rss(?:Anon|Shmem):\s*(\d+) kB", re.MULTILINE)
+RESIDENT = re.compile(r"^Rss(?:Anon|Shmem):\s*(\d+) kB", re.MULTILINE)
 DEVICES = ("null", "zero", "full", "random", "urandom")
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
@@ -39,7 +39,7 @@ ENVIRONMENT = {
     "MPLBACKEND": "Agg",
     "PYTHONHASHSEED": "0",
     "PYTHONDONTWRITEBYTECODE": "1",
-    # A thread is a process to the kernel's count, and reserves memory.
+    # The kernel counts threads as processes, and each reserves memory.
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
@@ -48,24 +48,24 @@ ENVIRONMENT = {
 
 @dataclass(frozen=True)
 class SandboxLimits:
-    """What one program may take."""
+    """The resource limits of one program."""
 
     seconds: float = 3.0
     """Wall time, from when its libraries are loaded."""
     memory_mb: int = 2048
-    """In MiB: each process's address space, and the memory of all of them."""
+    """Of each process's address space, and of the memory of all of them, in MiB."""
     processes: int = 24
     """Processes and threads."""
     files: int = 64
-    """Open files of a process."""
+    """Open files per process."""
     file_mb: int = 16
-    """In MiB: one file."""
+    """Size of one file, in MiB."""
     scratch_mb: int = 64
-    """In MiB: all files."""
+    """Size of all files, in MiB."""
 
 
 @dataclass(frozen=True)
-class Ending:
+class ProgramOutcome:
     """How a program ended.
 
     kind: correct, wrong (AssertionError), error, timeout, memory, or not-run (its libraries did not load).
@@ -76,10 +76,10 @@ class Ending:
 
 
 class Sandbox:
-    """A place where a program can reach no network, no home and no file but those of its scratch folder.
+    """Runs programs without network, home folder, or files outside of their scratch folder.
 
-    `python`: the interpreter of a virtual environment. Threads may share it: each program has a sandbox of
-    its own. Raises BadInput where bubblewrap is missing or does not work.
+    `python`: the interpreter of a virtual environment. Thread-safe: each program has a sandbox of its own.
+    Raises BadInput if bubblewrap is missing or does not work.
     """
 
     def __init__(self, python: Path, limits: SandboxLimits | None = None) -> None:
@@ -90,14 +90,14 @@ class Sandbox:
             raise BadInput("sandbox", "needs bubblewrap to run code that a model wrote", hint=HINT)
         self._bwrap = bwrap
 
-    def run(self, program: str, libraries: Sequence[str] = ()) -> Ending:
-        """Run a program as a script, after its libraries are loaded; nothing of it is left afterwards.
+    def run(self, program: str, libraries: Sequence[str] = ()) -> ProgramOutcome:
+        """Run a program as a script, after its libraries are loaded; no trace of it remains.
 
-        Raises BadInput where the sandbox does not even begin.
+        Raises BadInput if the sandbox does not start.
         """
         with tempfile.TemporaryFile() as request, tempfile.TemporaryFile() as complaints:
-            word = secrets.token_hex(16)
-            request.write(self._describe(program, libraries, word))
+            token = secrets.token_hex(16)
+            request.write(self._describe(program, libraries, token))
             request.seek(0)
             with self._pass_filter() as seccomp:
                 process = subprocess.Popen(  # noqa: S603 (the command is ours; the program is data)
@@ -110,7 +110,7 @@ class Sandbox:
                     start_new_session=True,
                 )
             try:
-                ending = _Watch(process, word, self.limits).wait()
+                ending = _Watcher(process, token, self.limits).wait()
             finally:
                 process.kill()
                 process.wait()
@@ -122,10 +122,10 @@ class Sandbox:
             raise BadInput("sandbox", f"bubblewrap does not work here: {said or 'it ended'}", hint=HINT)
         return ending
 
-    def _describe(self, program: str, libraries: Sequence[str], word: str) -> bytes:
+    def _describe(self, program: str, libraries: Sequence[str], token: str) -> bytes:
         limits = self.limits
         request = {
-            "word": word,
+            "token": token,
             "program": program,
             "libraries": list(libraries),
             "seconds": limits.seconds,
@@ -155,14 +155,14 @@ class Sandbox:
             "--unshare-cgroup-try",
         ]
         if os.geteuid() == 0:
-            # Kept until the runner has become a nameless user, which takes them away.
+            # Needed until the runner has changed its user, which drops them.
             command += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
         else:
             command += ["--unshare-user"]
         for name, value in ENVIRONMENT.items():
             command += ["--setenv", name, value]
         for folder in self._list_folders():
-            # Folders on the way are made anew, empty and open: a home may be closed to a nameless user.
+            # Parent folders are created empty and readable: a home may be closed to the runner's user.
             for above in reversed(folder.parents[:-1]):
                 command += ["--dir", str(above)]
             command += ["--ro-bind", str(folder), str(folder)]
@@ -182,12 +182,12 @@ class Sandbox:
         return [*command, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", SCRATCH]
 
     def _list_folders(self) -> list[Path]:
-        """List what the interpreter needs: the system's programs, the environment, what it was made from."""
+        """List the folders that the interpreter needs: system programs, environment, base interpreter."""
         environment = self._python.parent.parent
         base = self._python.resolve().parent.parent
         folders = [Path("/usr")]
         for folder in (base, environment):
-            if not any(folder.is_relative_to(each) for each in folders):
+            if not any(folder.is_relative_to(listed) for listed in folders):
                 folders.append(folder)
         return folders
 
@@ -209,18 +209,18 @@ class _Seccomp:
     descriptors: list[int]
 
 
-class _Watch:
-    """Waits for a program's end, its time's end, or its memory's."""
+class _Watcher:
+    """Waits until a program ends, or exceeds its time or memory."""
 
-    def __init__(self, process: subprocess.Popen[bytes], word: str, limits: SandboxLimits) -> None:
-        self.process, self.word, self.limits = process, word, limits
+    def __init__(self, process: subprocess.Popen[bytes], token: str, limits: SandboxLimits) -> None:
+        self.process, self.token, self.limits = process, token, limits
         self.deadline = time.monotonic() + START_SECONDS
         self.stage = ""
         self.unread = b""
         self.size = 0
 
-    def wait(self) -> Ending | None:
-        """Give the ending; None where the sandbox did not even begin."""
+    def wait(self) -> ProgramOutcome | None:
+        """Wait for the outcome; None if the sandbox did not start."""
         if self.process.stdout is None:
             return None
         descriptor = self.process.stdout.fileno()
@@ -237,42 +237,42 @@ class _Watch:
                 return ending
         return self.end("timeout", f"no end within {self.limits.seconds:g} s")
 
-    def receive(self, part: bytes) -> Ending | None:
-        """Take what came out; give the ending, if that is what it says."""
+    def receive(self, part: bytes) -> ProgramOutcome | None:
+        """Read output; return the outcome if it contains one."""
         self.size += len(part)
         *lines, self.unread = (self.unread + part).split(b"\n")
         for line in lines:
             with contextlib.suppress(ValueError):
-                word, kind, text = json.loads(line)
-                if word != self.word:
+                token, kind, text = json.loads(line)
+                if token != self.token:
                     continue
                 if kind not in {"began", "ready"}:
-                    return Ending(kind, text)
+                    return ProgramOutcome(kind, text)
                 self.begin(kind)
-        if self.size > MOST_REPLY:
+        if self.size > MAX_REPLY_BYTES:
             return self.end("error", "the program wrote where it must not")
         return None if part else self.end("error", "the program ended without a result")
 
     def begin(self, stage: str) -> None:
-        """Note how far the runner is; the program's time begins when it is ready."""
+        """Record the runner's stage; the program's time starts when it is ready."""
         self.stage = stage
         if stage == "ready":
             self.deadline = time.monotonic() + self.limits.seconds
 
-    def end(self, kind: str, text: str) -> Ending | None:
-        """Give an ending; what happens before the program runs is none of its doing."""
+    def end(self, kind: str, text: str) -> ProgramOutcome | None:
+        """Make the outcome; before the program runs, it is `not-run` or None, whatever happened."""
         if self.stage == "began":
-            return Ending("not-run", "its libraries do not load")
-        return Ending(kind, text) if self.stage else None
+            return ProgramOutcome("not-run", "its libraries do not load")
+        return ProgramOutcome(kind, text) if self.stage else None
 
 
 def _measure_memory(pid: int) -> int:
-    """Add up what a process and all that descend from it hold, files apart, in bytes."""
+    """Sum the memory of a process and its descendants, without mapped files, in bytes."""
     total, waiting = 0, [pid]
     while waiting:
         place = Path("/proc", str(waiting.pop()))
         with contextlib.suppress(OSError):
-            sizes = HELD.findall((place / "status").read_text())
+            sizes = RESIDENT.findall((place / "status").read_text())
             total += sum(int(size) << 10 for size in sizes)
             for children in place.glob("task/*/children"):
                 waiting += [int(child) for child in children.read_text().split()]

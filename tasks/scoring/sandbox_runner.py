@@ -1,7 +1,7 @@
-"""What runs inside the sandbox: it takes a program on stdin, gives up its rights, and runs it.
+"""The process inside the sandbox: it reads a program from stdin, drops its privileges, and runs it.
 
-The standard library alone, on the environment's interpreter. The verdict goes out behind a word that only
-the parent and this process know, so that a program which exits, prints or closes files says nothing.
+Standard library only, on the environment's interpreter. Results are sent with a token that only the parent
+and this process know, so that a program that exits, prints or closes files cannot forge one.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import sys
 from typing import Any
 
 
-def take_request() -> dict[str, Any]:
-    """Read the request, and leave the program an empty stdin and no output."""
+def read_request() -> dict[str, Any]:
+    """Read the request, then redirect stdin, stdout and stderr to the null device."""
     request: dict[str, Any] = json.loads(sys.stdin.buffer.read())
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
@@ -24,8 +24,8 @@ def take_request() -> dict[str, Any]:
     return request
 
 
-def give_up_rights(limits: dict[str, int], user: int | None) -> None:
-    """Set the kernel's limits, and stop being root: root may start any number of processes."""
+def drop_privileges(limits: dict[str, int], user: int | None) -> None:
+    """Set the kernel's limits and stop being root, for which the process limit does not hold."""
     for name in ("AS", "NPROC", "FSIZE", "NOFILE", "CORE"):
         resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (limits[name], limits[name]))
     if user is not None:
@@ -35,24 +35,24 @@ def give_up_rights(limits: dict[str, int], user: int | None) -> None:
 
 
 def load_libraries(names: list[str]) -> str:
-    """Import what the test program will; say what is missing."""
+    """Import the test program's modules; return a message if one is missing, else ""."""
     for name in names:
         try:
             importlib.import_module(name)
         except ModuleNotFoundError as error:
             return f"there is no module {error.name or name}"
-        except Exception:  # noqa: BLE001, S112 (the test program will meet it and say so)
+        except Exception:  # noqa: BLE001, S112 (the test program meets the same error and reports it)
             continue
     return ""
 
 
 def run(program: str) -> tuple[str, str]:
-    """Run a program as a script; say how it ended."""
+    """Run a program as a script; return the kind of its outcome and a message."""
     try:
         exec(compile(program, "<program>", "exec"), {"__name__": "__main__"})  # noqa: S102 (the purpose)
     except AssertionError as error:
         return "wrong", f"AssertionError: {error}"
-    except BaseException as error:  # noqa: BLE001 (SystemExit too: a program that leaves has passed no test)
+    except BaseException as error:  # noqa: BLE001 (SystemExit too: a program that exits has passed no test)
         return "error", f"{type(error).__name__}: {error}"
     return "correct", ""
 
@@ -60,12 +60,12 @@ def run(program: str) -> tuple[str, str]:
 def main() -> None:
     """Carry out one request."""
     out = os.dup(1)
-    request = take_request()
-    word = request.pop("word")
-    give_up_rights(request["limits"], request["user"])
+    request = read_request()
+    token = request.pop("token")
+    drop_privileges(request["limits"], request["user"])
 
     def say(kind: str, text: str = "") -> None:
-        line = json.dumps([word, kind, " ".join(text.split())[:300]])
+        line = json.dumps([token, kind, " ".join(text.split())[:300]])
         os.write(out, line.encode() + b"\n")
 
     say("began")

@@ -1,7 +1,7 @@
-"""How alike two cells are: normalised Levenshtein similarity for text, relative distance for numbers.
+"""Similarity of two cells: normalised Levenshtein similarity for text, relative distance for numbers.
 
 sim(a, b) = 1 - d, where d is the edit distance over the longer length, if d < 0.5, else 0 (Biten et al.).
-Two numbers: 1 - min(1, |t - p| / |t|), 0 where that distance is 0.1 or more (Liu et al.).
+Two numbers: 1 - min(1, |t - p| / |t|), 0 if that distance is 0.1 or more (Liu et al.).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CELLS_FOR_ONE_THREAD = 200_000
 
 
 def parse_number(text: str) -> float | None:
-    """Read a cell as a finite number; percent signs at the end divide by 100. None if it is none."""
+    """Parse a cell as a finite number, None if it is none; percent signs at the end divide by 100."""
     try:
         number = float(text.rstrip("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
@@ -42,7 +42,7 @@ def compare_numbers(gold: float, prediction: float) -> float:
 
 
 def compare_values(gold: str, prediction: str) -> float:
-    """Compare two cells, 0..1: as numbers where both are and gold is not 0, else as texts."""
+    """Compare two cells, 0..1: as numbers if both are numbers and gold is not 0, else as texts."""
     target = parse_number(gold)
     if target:
         value = parse_number(prediction)
@@ -90,7 +90,7 @@ def compare_pairs(golds: Sequence[str], predictions: Sequence[str]) -> FloatArra
 
 
 def cut_distances(distances: FloatArray) -> FloatArray:
-    """Turn distances into similarities in place: 1 - d where d is under the cut, else 0."""
+    """Convert distances to similarities in place: 1 - d if d is below the cut, else 0."""
     np.subtract(1.0, distances, out=distances)
     distances[distances <= 1 - TEXT_CUT] = 0.0
     return distances

@@ -1,4 +1,4 @@
-"""Judge pairs of queries on SQLite files in worker processes; one that never ends delays only itself."""
+"""Compare pairs of queries on SQLite files in worker processes; one that never ends delays only itself."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ ROOT = Path(__file__).parents[2]
 START = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tasks.scoring.sql_worker import main; main()"
 START_SECONDS = 60.0
 GRACE_SECONDS = 0.3
-"""How much later than its own limit a query is killed: one that SQLite stops needs no new process."""
+"""How much later than its own limit a query is killed; if SQLite stops it, no new process is needed."""
 POLL_SECONDS = 0.05
 BATCH = 64
 
 
-class Pair(NamedTuple):
-    """Two queries to be compared by a rule on one database or more."""
+class QueryPair(NamedTuple):
+    """Two queries to be compared by a rule on one or more databases."""
 
     rule: str
     uris: tuple[str, ...]
@@ -40,38 +40,38 @@ class Pair(NamedTuple):
     ordered: bool = False
 
 
-class Numbered(NamedTuple):
-    """A pair and its place in the order of the answers."""
+class NumberedPair(NamedTuple):
+    """A pair and its position in the order of the verdicts."""
 
     number: int
-    pair: Pair
+    pair: QueryPair
 
 
 class SqlPool:
     """Worker processes that only read, each with its connections kept open; a context manager.
 
-    `seconds`: what one query may take. `memory_mb`: what one worker may take, in MiB.
+    `seconds`: the time limit of one query. `memory_mb`: the memory limit of one worker, in MiB.
     """
 
     def __init__(self, *, workers: int = 2, seconds: float = 30.0, memory_mb: int = 1024) -> None:
         self._setup = {"seconds": seconds, "memory": memory_mb << 20}
         self._size = workers
         self._workers: list[_Worker] = []
-        self._queue: deque[Numbered] = deque()
+        self._queue: deque[NumberedPair] = deque()
 
-    def judge(self, pairs: Iterable[Pair]) -> Iterator[Verdict]:
-        """Give a verdict for each pair, in their order.
+    def judge(self, pairs: Iterable[QueryPair]) -> Iterator[Verdict]:
+        """Yield a verdict for each pair, in their order.
 
-        An outcome is what the rule says (correct, wrong, empty), or error, timeout, gold-error. Raises
-        BenchloomError where no worker starts, never for what a query does.
+        An outcome is the rule's (correct, wrong, empty), or error, timeout, gold-error. Raises
+        BenchloomError if no worker starts, never for what a query does.
         """
-        source = map(Numbered, count(), pairs)
+        source = map(NumberedPair, count(), pairs)
         waiting: dict[int, Verdict] = {}
         following = 0
-        self._fill_up(source)
-        while self._hand_out():
-            # What follows, reading on and the caller's own work, is done while the workers are at theirs.
-            self._fill_up(source)
+        self._fill_queue(source)
+        while self._distribute():
+            # Reading on and the caller's own work happen while the workers are busy.
+            self._fill_queue(source)
             while following in waiting:
                 yield waiting.pop(following)
                 following += 1
@@ -82,7 +82,7 @@ class SqlPool:
             following += 1
 
     def close(self) -> None:
-        """End the workers, whatever they are doing."""
+        """Kill the workers, whatever they are doing."""
         while self._workers:
             self._workers.pop().kill()
 
@@ -94,11 +94,11 @@ class SqlPool:
     ) -> None:
         self.close()
 
-    def _fill_up(self, source: Iterator[Numbered]) -> None:
+    def _fill_queue(self, source: Iterator[NumberedPair]) -> None:
         self._queue.extend(islice(source, max(0, 4 * BATCH * self._size - len(self._queue))))
 
-    def _hand_out(self) -> bool:
-        """Give every idle worker a batch; tell whether any is at work."""
+    def _distribute(self) -> bool:
+        """Give every idle worker a batch; return whether any is busy."""
         while self._queue:
             worker = self._find_idle()
             if worker is None:
@@ -118,33 +118,33 @@ class SqlPool:
         return self._workers[-1]
 
     def _collect(self) -> Iterator[tuple[int, Verdict]]:
-        """Wait for an answer for a moment; look after the workers that give none."""
+        """Wait shortly for verdicts; check the workers that send none."""
         poll = select.poll()
         for worker in self._workers:
             if worker.batch:
                 poll.register(worker.descriptor, select.POLLIN | select.POLLHUP)
         ready = {descriptor for descriptor, _ in poll.poll(POLL_SECONDS * 1000)}
-        for worker in [each for each in self._workers if each.batch]:
+        for worker in [busy for busy in self._workers if busy.batch]:
             if worker.descriptor in ready:
                 verdicts = worker.receive()
                 yield from verdicts
                 if not worker.alive:
-                    yield from self._bury(worker, "error", "the engine ended by itself")
+                    yield from self._end_worker(worker, "error", "the engine ended by itself")
                 elif any(verdict.lost for _, verdict in verdicts):
                     self._remove(worker)
             else:
-                yield from self._look_after(worker)
-            self._queue.extendleft(reversed(worker.take_leftovers()))
+                yield from self._check_silent(worker)
+            self._queue.extendleft(reversed(worker.pop_leftovers()))
 
-    def _look_after(self, worker: _Worker) -> Iterator[tuple[int, Verdict]]:
+    def _check_silent(self, worker: _Worker) -> Iterator[tuple[int, Verdict]]:
         silent = worker.measure_silence()
         if silent > 2 * SLOW_SECONDS:
-            worker.share()
+            worker.release_rest()
         if silent > (self._setup["seconds"] if worker.started else START_SECONDS) + GRACE_SECONDS:
-            yield from self._bury(worker, "timeout", f"no end within {self._setup['seconds']:g} s")
+            yield from self._end_worker(worker, "timeout", f"no end within {self._setup['seconds']:g} s")
 
-    def _bury(self, worker: _Worker, outcome: str, reason: str) -> Iterator[tuple[int, Verdict]]:
-        """End a worker; the pair that it was at gets a verdict, the others of its batch another worker."""
+    def _end_worker(self, worker: _Worker, outcome: str, reason: str) -> Iterator[tuple[int, Verdict]]:
+        """Kill a worker; its current pair gets a verdict, the rest of its batch goes to other workers."""
         self._remove(worker)
         culprit, step = worker.locate()
         if step == GOLD:
@@ -160,11 +160,11 @@ class SqlPool:
 
 
 class _Worker:
-    """The parent's side of one process."""
+    """The parent's side of one worker process."""
 
     def __init__(self, setup: dict[str, float]) -> None:
-        self.batch: list[Numbered] = []
-        self.leftovers: list[Numbered] = []
+        self.batch: list[NumberedPair] = []
+        self.leftovers: list[NumberedPair] = []
         self.alive = True
         with tempfile.TemporaryFile() as file:
             file.truncate(POSITION.size)
@@ -187,53 +187,53 @@ class _Worker:
 
     @property
     def descriptor(self) -> int:
-        """What becomes readable when there is an answer."""
+        """The file descriptor that becomes readable when there is a reply."""
         return self._replies.fileno()
 
     @property
     def started(self) -> bool:
-        """Whether the batch's first query was begun."""
+        """Whether the batch's first query has begun."""
         return self._read_position()[0] != self._steps_before
 
-    def send(self, batch: list[Numbered]) -> None:
-        """Give the process its next batch."""
+    def send(self, batch: list[NumberedPair]) -> None:
+        """Send the process its next batch."""
         self.batch = batch
         self._steps_before = self._steps_seen = self._read_position()[0]
         self._since = time.monotonic()
-        body = marshal.dumps([tuple(each.pair) for each in batch])
-        # A process that has just ended is noticed when its answer is read.
+        body = marshal.dumps([tuple(numbered.pair) for numbered in batch])
+        # A process that has just ended is noticed when its reply is read.
         with contextlib.suppress(OSError):
             self._requests.write(LENGTH.pack(len(body)) + body)
             self._requests.flush()
 
     def receive(self) -> list[tuple[int, Verdict]]:
-        """Read the batch's verdicts; what has none is left over. `alive` tells whether there was an end."""
+        """Read the batch's verdicts; pairs without one become leftovers; `alive` is False at its end."""
         header = self._replies.read(LENGTH.size)
         body = self._replies.read(*LENGTH.unpack(header)) if len(header) == LENGTH.size else b""
         if not body:
             self.alive = False
             return []
-        verdicts = [Verdict(*each) for each in json.loads(body)]
+        verdicts = [Verdict(*fields) for fields in json.loads(body)]
         batch, self.batch = self.batch, []
         self.leftovers += batch[len(verdicts) :]
-        return [(each.number, verdict) for each, verdict in zip(batch, verdicts, strict=False)]
+        return [(numbered.number, verdict) for numbered, verdict in zip(batch, verdicts, strict=False)]
 
     def measure_silence(self) -> float:
-        """Tell for how many seconds the process has been seen at one step."""
+        """Return for how many seconds the process has been at the same step."""
         steps = self._read_position()[0]
         if steps != self._steps_seen:
             self._steps_seen, self._since = steps, time.monotonic()
         return time.monotonic() - self._since
 
-    def share(self) -> None:
-        """Leave what comes after the pair under way to others; the process will stop there, too."""
+    def release_rest(self) -> None:
+        """Give the pairs after the current one to other workers; the process will stop there, too."""
         if self.started:
             place = self._read_position()[1]
             self.leftovers += self.batch[place + 1 :]
             del self.batch[place + 1 :]
 
-    def locate(self) -> tuple[Numbered | None, int]:
-        """Give the pair under way, and the step within it. Raises BenchloomError: it never began at all."""
+    def locate(self) -> tuple[NumberedPair | None, int]:
+        """Return the current pair and the step within it. Raises BenchloomError if it never began."""
         steps, place, step = self._read_position()
         if not steps:
             raise BenchloomError("a worker process for SQL does not start")
@@ -241,13 +241,13 @@ class _Worker:
             return None, COMPARED
         return (self.batch[place] if place < len(self.batch) else None), step
 
-    def take_leftovers(self) -> list[Numbered]:
-        """Give up what others must do."""
+    def pop_leftovers(self) -> list[NumberedPair]:
+        """Return and clear the leftovers."""
         leftovers, self.leftovers = self.leftovers, []
         return leftovers
 
     def kill(self) -> None:
-        """End the process."""
+        """Kill the process."""
         self.alive = False
         self._process.kill()
         self._process.wait()

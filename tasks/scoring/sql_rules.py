@@ -1,4 +1,4 @@
-"""When two query results are the same. The standard library alone: a worker process imports this."""
+"""Rules of when two query results are equal. Standard library only: a worker process imports this."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ def judge_streambench(gold: Rows, predicted: Rows, ordered: bool = False) -> str
 
 
 def judge_bird(gold: Rows, predicted: Rows, ordered: bool = False) -> str:
-    """Compare sets of rows, as BIRD's evaluation does: as `streambench`, but empty equals empty."""
-    # Most right answers come in the same order, too, and equal lists need no hashing.
+    """Compare sets of rows as in BIRD's evaluation: like `streambench`, but empty equals empty."""
+    # Most correct results have the same order, and equal lists need no hashing.
     return "correct" if gold == predicted or set(gold) == set(predicted) else "wrong"
 
 
 def judge_test_suite(gold: Rows, predicted: Rows, ordered: bool = False) -> str:
     """Compare bags of rows under some order of the columns (Zhong et al. 2020, test suite accuracy).
 
-    `ordered`: the rows must come in the same order too. Empty equals empty, whatever its columns.
+    `ordered`: the rows must have the same order too. Empty equals empty, whatever its columns.
     """
     if not gold and not predicted:
         return "correct"
@@ -46,15 +46,15 @@ JUDGES: dict[str, Callable[[Rows, Rows, bool], str]] = {
 
 
 def match_lists(gold: Rows, predicted: Rows) -> bool:
-    """Tell whether some order of the columns makes two lists of rows equal: their columns are one bag."""
+    """Tell whether some order of the columns makes two lists of rows equal: their columns are equal bags."""
     return Counter(zip(*gold, strict=True)) == Counter(zip(*predicted, strict=True))
 
 
 def match_bags(gold: Rows, predicted: Rows) -> bool:
     """Tell whether some order of the columns makes two bags of rows equal.
 
-    Columns are assigned one by one, and a beginning whose own bags differ is given up: trying every
-    order would take 10! tries for ten columns.
+    Columns are assigned one by one, and a prefix whose bags differ is given up: trying every order would
+    take 10! tries for ten columns.
     """
     if Counter(gold) == Counter(predicted):
         return True
@@ -64,10 +64,10 @@ def match_bags(gold: Rows, predicted: Rows) -> bool:
 
 
 def _assign(targets: list[Row], columns: list[Row], gold: list[int], predicted: list[int]) -> bool:
-    """Assign `columns` to `targets`; `gold` and `predicted` number each row's values so far."""
+    """Assign `columns` to `targets`; `gold` and `predicted` hold an index for each row's values so far."""
     if not targets:
         return True
-    # Equal columns are interchangeable: one of them is enough to try.
+    # Equal columns are interchangeable: trying one of them is enough.
     for column in dict.fromkeys(columns):
         numbers: dict[tuple[int, Hashable], int] = {}
         longer = _extend(gold, targets[0], numbers)

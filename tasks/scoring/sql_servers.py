@@ -1,4 +1,4 @@
-"""Judge pairs of queries on a database server, in read-only transactions that the server ends in time."""
+"""Compare pairs of queries on a database server, in read-only transactions with a time limit."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from tasks.databases.checking import check_select
 from tasks.databases.entry import read_entry
 from tasks.errors import BadInput, SqlRefused
-from tasks.scoring.sql_pool import Pair
+from tasks.scoring.sql_pool import QueryPair
 from tasks.scoring.sql_rules import JUDGES, Row
-from tasks.scoring.sql_worker import Outcome, Verdict
+from tasks.scoring.sql_worker import QueryOutcome, Verdict
 
 DIALECTS = {"postgresql": "postgres", "mysql": "mysql", "mariadb": "mysql"}
 PASSWORD = "BENCHLOOM_DB_PASSWORD"  # noqa: S105 (the name of a variable)
-MOST_ROWS = 1_000_000
+MAX_ROWS = 1_000_000
 CANCELLED = {"57014", "1969", "3024"}
-"""What PostgreSQL, MariaDB and MySQL call a query that their time limit ended."""
+"""Error codes of PostgreSQL, MariaDB and MySQL for a query that exceeded the time limit."""
 
 
 class SqlServers:
-    """Connections to a server, one a thread and database; a context manager.
+    """Connections to a server, one per thread and database; a context manager.
 
     `url`: a SQLAlchemy URL of PostgreSQL, MariaDB or MySQL without a password; `{db_id}` in it is replaced
-    by each item's. `seconds`: what one query may take. Raises BadInput for a URL that cannot be used.
+    by each item's. `seconds`: the time limit of one query. Raises BadInput for a URL that cannot be used.
     """
 
     def __init__(self, url: str, *, seconds: float = 30.0, threads: int = 4) -> None:
@@ -50,10 +50,10 @@ class SqlServers:
             raise BadInput("--url", f"{backend} is not supported", hint=f"it may be {', '.join(DIALECTS)}")
         self._backend = backend
 
-    def judge(self, pairs: Iterable[Pair]) -> Iterator[Verdict]:
-        """Give a verdict for each pair, in their order; a pair's address is its database's name.
+    def judge(self, pairs: Iterable[QueryPair]) -> Iterator[Verdict]:
+        """Yield a verdict for each pair, in their order; a pair's URI is its database's name.
 
-        Raises BadInput where a database cannot be reached, never for what a query does.
+        Raises BadInput if a database cannot be reached, never for what a query does.
         """
         source = iter(pairs)
         under_way: deque[Future[Verdict]] = deque()
@@ -74,7 +74,7 @@ class SqlServers:
         for connection in self._opened:
             connection.close()
 
-    def _judge_one(self, pair: Pair) -> Verdict:
+    def _judge_one(self, pair: QueryPair) -> Verdict:
         right = self._run(pair.uris[0], pair.gold)
         if right.failure:
             return Verdict("gold-error", f"the gold query: {right.reason}")
@@ -83,28 +83,28 @@ class SqlServers:
             return Verdict(given.failure, given.reason)
         return Verdict(JUDGES[pair.rule](right.rows, given.rows, pair.ordered))
 
-    def _run(self, name: str, sql: str) -> Outcome:
+    def _run(self, name: str, sql: str) -> QueryOutcome:
         try:
             check_select(sql, DIALECTS[self._backend])
         except SqlRefused as error:
-            return Outcome((), "error", str(error))
+            return QueryOutcome((), "error", str(error))
         connection = self._connect(name)
         try:
             self._begin(connection)
             cursor = connection.exec_driver_sql(sql, execution_options={"no_parameters": True})
-            rows = [freeze_row(row) for row in cursor.fetchmany(MOST_ROWS + 1)]
+            rows = [freeze_row(row) for row in cursor.fetchmany(MAX_ROWS + 1)]
             cursor.close()
         except (SQLAlchemyError, ValueError) as error:
             return self._explain(connection, error)
         finally:
             if not connection.invalidated:
                 connection.rollback()
-        if len(rows) > MOST_ROWS:
-            return Outcome((), "error", f"the result has more than {MOST_ROWS:,} rows")
-        return Outcome(rows)
+        if len(rows) > MAX_ROWS:
+            return QueryOutcome((), "error", f"the result has more than {MAX_ROWS:,} rows")
+        return QueryOutcome(rows)
 
     def _begin(self, connection: Connection) -> None:
-        """Begin a transaction that reads; limits are set anew, since a query may call `set_config`."""
+        """Begin a read-only transaction; limits are set each time, since a query may call `set_config`."""
         if self._backend == "postgresql":
             connection.exec_driver_sql(f"SET LOCAL statement_timeout = {max(1, int(self._seconds * 1000))}")
             connection.exec_driver_sql("SET TRANSACTION READ ONLY")
@@ -115,14 +115,14 @@ class SqlServers:
             connection.exec_driver_sql(f"SET SESSION max_execution_time = {int(self._seconds * 1000)}")
         connection.exec_driver_sql("START TRANSACTION READ ONLY")
 
-    def _explain(self, connection: Connection, error: Exception) -> Outcome:
+    def _explain(self, connection: Connection, error: Exception) -> QueryOutcome:
         cause = error.orig if isinstance(error, DBAPIError) else error
-        codes = {str(each) for each in (getattr(cause, "sqlstate", ""), *(cause.args[:1] if cause else ()))}
+        codes = {str(code) for code in (getattr(cause, "sqlstate", ""), *(cause.args[:1] if cause else ()))}
         if connection.invalidated:
             self._local.__dict__.clear()
         if codes & CANCELLED:
-            return Outcome((), "timeout", f"no end within {self._seconds:g} s")
-        return Outcome((), "error", " ".join(str(cause).split())[:300])
+            return QueryOutcome((), "timeout", f"no end within {self._seconds:g} s")
+        return QueryOutcome((), "error", " ".join(str(cause).split())[:300])
 
     def _connect(self, name: str) -> Connection:
         kept: dict[str, Connection] = self._local.__dict__
@@ -151,11 +151,11 @@ def freeze_row(row: Iterable[Any]) -> Row:
 
 
 def freeze(cell: Any) -> Hashable:
-    """Make a cell comparable: NaN equals NaN, arrays are tuples, JSON its sorted text."""
+    """Make a cell comparable: NaN equals NaN, arrays become tuples, JSON its text with sorted keys."""
     if isinstance(cell, float | Decimal) and math.isnan(cell):
         return "NaN"
     if isinstance(cell, list):
-        return tuple(freeze(each) for each in cell)
+        return tuple(freeze(element) for element in cell)
     if isinstance(cell, dict):
         return json.dumps(cell, sort_keys=True, default=str)
     return bytes(cell) if isinstance(cell, memoryview | bytearray) else cell

@@ -1,4 +1,4 @@
-"""Where a dataset's databases lie: `DIR/<db_id>/<db_id>.sqlite`, and those of its test suite beside it."""
+"""The databases of a dataset: `DIR/<db_id>/<db_id>.sqlite`, with those of its test suite beside it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from tasks.errors import BadInput
 from tasks.scoring.items import BadItem
 
 
-class Suites:
-    """The databases of a folder, each held to the bytes that it had when it was first named."""
+class TestSuites:
+    """The databases of a folder; they must not change after they were first located."""
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
@@ -20,7 +20,7 @@ class Suites:
         self._addresses: dict[str, tuple[str, ...]] = {}
 
     def locate(self, name: str) -> tuple[str, ...]:
-        """Give the addresses of a database, its own file first. Raises BadItem where it is missing."""
+        """Return the URIs of a database, its own file first. Raises BadItem if it is missing."""
         if name not in self._addresses:
             snapshots = self._open(name)
             self._snapshots += snapshots
@@ -28,14 +28,14 @@ class Suites:
         return self._addresses[name]
 
     def close(self) -> None:
-        """Remove copies. Raises BadInput where a file changed meanwhile."""
+        """Remove copies. Raises BadInput if a file changed meanwhile."""
         for snapshot in self._snapshots:
             snapshot.check()
             snapshot.close()
 
     def _open(self, name: str) -> list[Snapshot]:
         if name != Path(name).name or name == "..":
-            raise BadItem(f"db_id {shorten(name)} is no plain name")
+            raise BadItem(f"db_id {quote_name(name)} is no plain name")
         own = self._folder / name / f"{name}.sqlite"
         try:
             others = sorted(path for path in own.parent.glob("*.sqlite") if path != own)
@@ -43,9 +43,9 @@ class Suites:
         except BadInput as error:
             raise BadItem(str(error)) from error
         except (OSError, ValueError) as error:
-            raise BadItem(f"db_id {shorten(name)} names no file: {type(error).__name__}") from error
+            raise BadItem(f"db_id {quote_name(name)} names no file: {type(error).__name__}") from error
 
 
-def shorten(name: str) -> str:
-    """Quote a name for people, however long it is."""
+def quote_name(name: str) -> str:
+    """Quote a name for people, at most 80 characters of it."""
     return repr(name if len(name) <= 80 else f"{name[:80]}…")

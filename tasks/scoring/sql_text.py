@@ -1,4 +1,4 @@
-"""What is done to SQL text before it runs."""
+"""Prepare predicted SQL text before it is run."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ BEGINNING = re.compile(r"\s*(?:SELECT|WITH|VALUES)\b|\s*\(", re.IGNORECASE)
 
 
 def prepare_prediction(text: str) -> str:
-    """Take the first fenced block where there is one, and add SELECT where it is missing.
+    """Extract the first fenced block if there is one, and prepend SELECT if it is missing.
 
-    A model that was shown `SELECT` as the beginning of its answer goes on with the columns
-    (STREAMBENCH, appendix F.2.1). A query that begins with WITH, VALUES or a bracket lacks nothing.
+    A model whose prompt ends with `SELECT` continues with the columns (STREAMBENCH, appendix F.2.1). A
+    query that begins with WITH, VALUES or a bracket stays as it is.
     """
     fenced = FENCE.search(text) if "```" in text else None
     sql = (fenced.group(1) if fenced else text).strip()
@@ -33,9 +33,9 @@ def _skip_comments(sql: str) -> str:
 
 @lru_cache(maxsize=4096)
 def drop_distinct(sql: str) -> str:
-    """Take every DISTINCT out, in aggregates and subqueries too, but not out of `IS DISTINCT FROM`.
+    """Remove every DISTINCT, in aggregates and subqueries too, but not in `IS DISTINCT FROM`.
 
-    Text that does not tokenize is given back as it is: the engine will name its error.
+    Text that cannot be tokenised is returned as it is: the engine will report its error.
     """
     if "distinct" not in sql.lower():
         return sql
@@ -51,7 +51,7 @@ def drop_distinct(sql: str) -> str:
 
 @lru_cache(maxsize=4096)
 def has_order(sql: str) -> bool:
-    """Tell whether ORDER BY occurs anywhere in a query, but not in a string or a comment."""
+    """Tell whether ORDER BY occurs anywhere in a query, outside of strings and comments."""
     if "order" not in sql.lower():
         return False
     from sqlglot import TokenType

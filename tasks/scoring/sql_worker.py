@@ -1,9 +1,9 @@
 """The process that runs pairs of queries on SQLite files and compares their results.
 
-Started by tasks.scoring.sql_pool with the standard library alone. It can read database files and do
-nothing else: it takes a batch of pairs on stdin, answers with their verdicts on stdout, and writes into
-a page of memory which query it is at, so that its parent can tell one that never ends. Connections are
-kept, since a dataset asks the same databases again and again, and so are results that took long to get.
+Started by tasks.scoring.sql_pool with the standard library only. It can only read database files: it
+reads a batch of pairs from stdin, writes their verdicts to stdout, and writes its current query into
+shared memory, so that the parent notices one that never ends. Connections are kept, since a dataset uses
+the same databases again and again, and so are results that took long to compute.
 """
 
 from __future__ import annotations
@@ -30,34 +30,34 @@ from tasks.scoring.sql_rules import JUDGES, Rows
 
 LENGTH = struct.Struct(">I")
 POSITION = struct.Struct("=QII")
-"""How many steps were begun in all; the place of the pair in its batch; the step within the pair."""
+"""The number of steps begun in all; the index of the pair in its batch; the step within the pair."""
 GOLD, PREDICTED, COMPARED = range(3)
 PROGRESS_STEPS = 20_000
 KEPT_CONNECTIONS = 24
 KEPT_CELLS = 1_000_000
 KEPT_SECONDS = 0.001
-"""Keeping rows costs memory that is cold for every later query: what came sooner is rather run again."""
+"""Results that took less time are not kept: running the query again is cheaper than their memory."""
 SLOW_SECONDS = 0.1
-"""A pair that took longer ends its batch, so that others can take what is left of it."""
+"""A pair that took longer ends its batch, so that other workers can take the rest of it."""
 UNDECODABLE = "Could not decode to UTF-8"
 DENIED_FUNCTIONS = frozenset({"load_extension", "fts3_tokenizer", "writefile", "readfile", "edit"})
-UNSETTLED = re.compile(r"random|now|current_|strftime|\(\s*\)", re.IGNORECASE)
-"""What asks for chance or the clock; functions without arguments may."""
+NONDETERMINISTIC = re.compile(r"random|now|current_|strftime|\(\s*\)", re.IGNORECASE)
+"""Matches SQL that may depend on chance or the clock, as functions without arguments may."""
 ALLOWED = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE, sqlite3.SQLITE_READ})
 
 
-class Outcome(NamedTuple):
+class QueryOutcome(NamedTuple):
     """The rows of a query, or why there are none: `timeout` or `error`, with a line."""
 
     rows: Rows
     failure: str = ""
     reason: str = ""
     lost: bool = False
-    """Memory is gone: the process should be, too."""
+    """Memory is exhausted, so the process must be replaced."""
 
 
 class Verdict(NamedTuple):
-    """What became of a pair."""
+    """The outcome of comparing a pair."""
 
     outcome: str
     reason: str = ""
@@ -65,7 +65,7 @@ class Verdict(NamedTuple):
 
 
 class Worker:
-    """The connections, the results that are kept, and the clock."""
+    """Compares pairs of queries; keeps connections and slow results."""
 
     def __init__(self, setup: dict[str, Any], page: mmap.mmap) -> None:
         self.seconds: float = setup["seconds"]
@@ -74,11 +74,11 @@ class Worker:
         self.deadline = math.inf
         self.steps = 0
         self.connections: OrderedDict[str, sqlite3.Connection] = OrderedDict()
-        self.results: OrderedDict[tuple[str, str], Outcome] = OrderedDict()
+        self.results: OrderedDict[tuple[str, str], QueryOutcome] = OrderedDict()
         self.cells = 0
 
     def answer(self, batch: list[tuple[str, list[str], str, str, bool]]) -> Iterator[Verdict]:
-        """Judge pairs one after the other, until one is slow."""
+        """Compare pairs one after the other, until one is slow."""
         limit_cpu(2 * self.seconds + len(batch) * SLOW_SECONDS)
         for place, (rule, uris, gold, predicted, ordered) in enumerate(batch):
             began = time.monotonic()
@@ -90,7 +90,7 @@ class Worker:
     def judge(
         self, place: int, rule: str, uris: list[str], gold: str, predicted: str, ordered: bool
     ) -> Verdict:
-        """Compare on each database; the first that is not right decides."""
+        """Compare on each database; the first that is not correct decides."""
         verdict = Verdict("error", "there is no database")
         for uri in uris:
             verdict = self.judge_one(place, rule, uri, gold, predicted, ordered)
@@ -105,7 +105,7 @@ class Worker:
         if right.failure:
             return Verdict("gold-error", f"the gold query: {right.reason}", right.lost)
         self.begin(place, PREDICTED)
-        given = right if predicted == gold and _is_settled(gold) else self.run(uri, predicted)
+        given = right if predicted == gold and _is_deterministic(gold) else self.run(uri, predicted)
         if given.failure:
             return Verdict(given.failure, given.reason, given.lost)
         self.begin(place, COMPARED)
@@ -115,35 +115,35 @@ class Worker:
             return Verdict("error", "the comparison needs more memory than it may have", lost=True)
 
     def begin(self, place: int, step: int) -> None:
-        """Tell the parent what is being done now."""
+        """Publish the current step to the parent."""
         self.steps += 1
         POSITION.pack_into(self.page, 0, self.steps, place, step)
 
-    def run(self, uri: str, sql: str) -> Outcome:
-        """Give a query's result, from an earlier time where it was kept."""
+    def run(self, uri: str, sql: str) -> QueryOutcome:
+        """Run a query, or return its kept result."""
         if kept := self.results.get((uri, sql)):
             self.results.move_to_end((uri, sql))
             return kept
         self.deadline = time.monotonic() + self.seconds
         outcome = self.execute(uri, sql)
-        if time.monotonic() - self.deadline + self.seconds > KEPT_SECONDS and _is_settled(sql):
+        if time.monotonic() - self.deadline + self.seconds > KEPT_SECONDS and _is_deterministic(sql):
             self.keep((uri, sql), outcome)
         return outcome
 
-    def execute(self, uri: str, sql: str) -> Outcome:
+    def execute(self, uri: str, sql: str) -> QueryOutcome:
         """Run a query until its deadline."""
         try:
-            return Outcome(self.fetch(self.connect(uri), sql))
+            return QueryOutcome(self.fetch(self.connect(uri), sql))
         except MemoryError:
-            return Outcome((), "error", "the query needs more memory than it may have", lost=True)
+            return QueryOutcome((), "error", "the query needs more memory than it may have", lost=True)
         except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
             text = str(error)
             if "interrupted" in text and time.monotonic() > self.deadline:
-                return Outcome((), "timeout", f"no end within {self.seconds:g} s")
-            return Outcome((), "error", text[:300])
+                return QueryOutcome((), "timeout", f"no end within {self.seconds:g} s")
+            return QueryOutcome((), "error", text[:300])
 
     def fetch(self, connection: sqlite3.Connection, sql: str) -> Rows:
-        """Fetch all rows; text that is no UTF-8 makes the connection read text slowly from then on."""
+        """Fetch all rows; once text is not UTF-8, the connection decodes text more slowly from then on."""
         try:
             return connection.execute(sql).fetchall()
         except sqlite3.OperationalError as error:
@@ -152,8 +152,8 @@ class Worker:
         connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
         return connection.execute(sql).fetchall()
 
-    def keep(self, key: tuple[str, str], outcome: Outcome) -> None:
-        """Keep a result, and give up the oldest where all are too many."""
+    def keep(self, key: tuple[str, str], outcome: QueryOutcome) -> None:
+        """Keep a result; drop the oldest ones if there are too many."""
         size = _count_cells(outcome)
         if size > KEPT_CELLS // 8:
             return
@@ -163,7 +163,7 @@ class Worker:
             self.cells -= _count_cells(self.results.popitem(last=False)[1])
 
     def connect(self, uri: str) -> sqlite3.Connection:
-        """Open a database, or go on with it."""
+        """Open a database, or return its open connection."""
         connection = self.connections.get(uri)
         if connection is None:
             connection = self.connections[uri] = self.open(uri)
@@ -174,7 +174,7 @@ class Worker:
         return connection
 
     def open(self, uri: str) -> sqlite3.Connection:
-        """Open a database that can only be read. Raises sqlite3.Error."""
+        """Open a database read-only. Raises sqlite3.Error."""
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, cached_statements=16)
         for pragma in (
             "trusted_schema = OFF",
@@ -183,7 +183,7 @@ class Worker:
             f"hard_heap_limit = {self.heap}",
         ):
             connection.execute(f"PRAGMA {pragma}")
-        # A table-valued function is built at its first use, by steps that the authorizer would refuse.
+        # A table-valued function is created at its first use, by steps that the authorizer would refuse.
         for name in ("json_each", "json_tree"):
             connection.execute(f"SELECT 1 FROM {name}('[]')").fetchall()  # noqa: S608 (constants)
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
@@ -195,21 +195,21 @@ class Worker:
         return connection
 
     def is_late(self) -> bool:
-        """Tell SQLite to stop once the query's time is over."""
+        """Tell whether the query's time is over; SQLite then stops."""
         return time.monotonic() > self.deadline
 
 
-def _is_settled(sql: str) -> bool:
-    """Tell whether a query gives the same each time it is run."""
-    return UNSETTLED.search(sql) is None
+def _is_deterministic(sql: str) -> bool:
+    """Tell whether a query gives the same result each time it is run."""
+    return NONDETERMINISTIC.search(sql) is None
 
 
-def _count_cells(outcome: Outcome) -> int:
+def _count_cells(outcome: QueryOutcome) -> int:
     return 1 + (len(outcome.rows) * len(outcome.rows[0]) if outcome.rows else 0)
 
 
 def _authorize(action: int, first: str | None, second: str | None, *_: str | None) -> int:
-    """Allow what a query does; every function but those that reach beyond the database."""
+    """Allow reading, and every function except those that reach beyond the database."""
     if action in ALLOWED:
         return sqlite3.SQLITE_OK
     if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() not in DENIED_FUNCTIONS:
@@ -217,7 +217,7 @@ def _authorize(action: int, first: str | None, second: str | None, *_: str | Non
     return sqlite3.SQLITE_DENY
 
 
-def _give_up_rights(memory: int) -> None:
+def _drop_privileges(memory: int) -> None:
     for what, limit in (
         (resource.RLIMIT_AS, memory),
         (resource.RLIMIT_FSIZE, 0),
@@ -225,19 +225,19 @@ def _give_up_rights(memory: int) -> None:
         (resource.RLIMIT_NOFILE, KEPT_CONNECTIONS + 8),
         (getattr(resource, "RLIMIT_NPROC", resource.RLIMIT_CORE), 0),
     ):
-        # Where a platform does not know a limit, SQLite's own heap limit and the parent's clock remain.
+        # If a platform lacks a limit, SQLite's own heap limit and the parent's timeout remain.
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(what, (limit, limit))
 
 
 def main() -> None:
-    """Answer batches until stdin ends, or memory did."""
-    # What it keeps holds no cycles, and the collector would walk all kept rows again and again.
+    """Answer batches until stdin ends or memory is exhausted."""
+    # Kept rows contain no cycles, and the collector would traverse them again and again.
     gc.disable()
     setup = json.loads(sys.argv[1])
     page = mmap.mmap(setup["page"], POSITION.size)
     worker = Worker(setup, page)
-    _give_up_rights(setup["memory"])
+    _drop_privileges(setup["memory"])
     requests, replies = sys.stdin.buffer, sys.stdout.buffer
     while header := requests.read(LENGTH.size):
         batch = marshal.loads(requests.read(*LENGTH.unpack(header)))  # noqa: S302 - from our own parent

@@ -1,4 +1,4 @@
-"""The statistics that every comparison uses: intervals, paired differences, McNemar, Holm."""
+"""Statistics of comparisons: bootstrap intervals, paired differences, McNemar, Holm, Wilson."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CELLS_AT_ONCE = 2_000_000
 UNITS_PER_KIND = 10
 LEVEL = 0.95
 NORMAL_QUANTILE = 1.9599639845400545
-"""How many standard deviations on either side hold LEVEL of a normal distribution."""
+"""The two-sided LEVEL quantile of the standard normal distribution."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class McNemar:
-    """A paired comparison of yes/no outcomes. only_a: items that a alone has right."""
+    """A paired comparison of binary outcomes. only_a: items that only system a answers correctly."""
 
     only_a: int
     only_b: int
@@ -40,11 +40,11 @@ class McNemar:
 
 
 def bootstrap(sample: Sample, draws: int = 10_000, seed: int = 0) -> dict[str, Interval | None]:
-    """Give each figure's 95% percentile interval over resampled units (items, or groups of them).
+    """Compute each figure's 95% percentile interval over resampled units (items, or groups of them).
 
-    Units are drawn with replacement, as many as there are. Draws in which a figure has no value are left out
-    of its interval; a figure that never has one gets None. The same seed gives the same intervals, whatever
-    the order of the lines.
+    Units are drawn with replacement, as many as there are. Draws in which a figure is undefined are left out
+    of its interval; a figure that is never defined gets None. The same seed gives the same intervals,
+    whatever the order of the lines.
     """
     drawn: dict[str, list[FloatArray]] = {}
     for weights in draw_weights(sample.counts, draws, np.random.default_rng(seed)):
@@ -54,10 +54,10 @@ def bootstrap(sample: Sample, draws: int = 10_000, seed: int = 0) -> dict[str, I
 
 
 def draw_weights(counts: IntArray, draws: int, rng: np.random.Generator) -> Iterator[FloatArray]:
-    """Draw how often each kind of unit is taken, in blocks of shape (some draws, kinds).
+    """Draw how often each kind of unit is drawn, in blocks of shape (some draws, kinds).
 
-    Drawing n units with replacement from kinds with these counts is a multinomial draw, so that alike units
-    need not be drawn one by one; where there are few of a kind, drawing them by index is quicker.
+    Drawing n units with replacement from kinds with these counts is a multinomial draw, so equal units need
+    not be drawn one by one; if kinds have few units, drawing by index is faster.
     """
     n, kinds = int(counts.sum()), len(counts)
     if not n:
@@ -72,7 +72,7 @@ def draw_weights(counts: IntArray, draws: int, rng: np.random.Generator) -> Iter
 
 
 def draw_by_index(counts: IntArray, draws: int, rng: np.random.Generator) -> FloatArray:
-    """Draw units one by one, and count how often each kind is taken; shape (draws, kinds)."""
+    """Draw units one by one and count how often each kind is drawn; shape (draws, kinds)."""
     kind = np.repeat(np.arange(len(counts)), counts)
     weights = np.empty((draws, len(counts)))
     for row in weights:
@@ -81,7 +81,7 @@ def draw_by_index(counts: IntArray, draws: int, rng: np.random.Generator) -> Flo
 
 
 def find_interval(values: FloatArray) -> Interval | None:
-    """Give the 95% percentile interval of the draws that have a value."""
+    """Compute the 95% percentile interval of the draws that are defined; None if none is."""
     defined = values[~np.isnan(values)]
     if not len(defined):
         return None
@@ -96,16 +96,16 @@ def compare_paired(
     draws: int = 10_000,
     seed: int = 0,
 ) -> Difference:
-    """Compare two systems on the same items by a paired bootstrap; groups, where given, are drawn whole.
+    """Compare two systems on the same items by a paired bootstrap; groups, if given, are drawn as a whole.
 
     Args:
-        a: one score an item.
+        a: one score per item.
         b: the other system's scores of the same items, in the same order.
-        groups: what each item belongs to, where items of a group are no independent draws.
+        groups: the group of each item, if items of a group are not independent.
         draws: how often to resample.
-        seed: of the draws.
+        seed: of the random draws.
 
-    The p value is twice the smaller share of draws on either side of zero, the observed difference counted as
+    The p value is twice the smaller share of draws on either side of zero, with the observed difference as
     one more draw, so that it is never 0. Raises BadInput for no items or unequal lengths.
 
     """
@@ -127,7 +127,7 @@ def compare_paired(
 
 
 def compare_outcomes(a: Sequence[bool], b: Sequence[bool]) -> McNemar:
-    """Compare two systems' right and wrong answers to the same items by McNemar's exact test.
+    """Compare two systems' correct and wrong answers to the same items by McNemar's exact test.
 
     Raises BadInput for unequal lengths.
     """
@@ -142,7 +142,7 @@ def compare_outcomes(a: Sequence[bool], b: Sequence[bool]) -> McNemar:
 
 
 def correct_holm(p_values: Sequence[float]) -> list[float]:
-    """Adjust p values for their number by Holm's step-down method, in the given order."""
+    """Correct p values for multiple comparisons by Holm's step-down method, in the given order."""
     order = np.argsort(p_values, kind="stable")
     multiplied = np.asarray(p_values, dtype=np.float64)[order] * np.arange(len(order), 0, -1)
     adjusted = np.empty(len(order))
@@ -151,10 +151,10 @@ def correct_holm(p_values: Sequence[float]) -> list[float]:
 
 
 def find_wilson_interval(successes: int, trials: int) -> Interval:
-    """Give Wilson's 95% score interval of a share (Wilson 1927). trials: at least 1.
+    """Compute Wilson's 95% score interval of a proportion (Wilson 1927). trials: at least 1.
 
-    scipy's has the same digits but for an end at 0 or 1, where this one may be a rounding error beside it
-    (5.55e-17): published figures hold that digit, so the order of the operations stays.
+    scipy's differs only at an end of 0 or 1, where this one may have a rounding error (5.55e-17): published
+    figures contain that digit, so the order of the operations must stay.
     """
     z = NORMAL_QUANTILE
     share = successes / trials

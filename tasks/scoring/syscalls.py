@@ -1,7 +1,7 @@
-"""A seccomp filter for code that a model wrote: what bubblewrap's namespaces leave open is refused.
+"""A seccomp filter for model-written code: refuses what bubblewrap's namespaces leave open.
 
-Shared memory that no process's size shows, other processes' memory, new namespaces, mounts, keys and the
-kernel's own machines (BPF, io_uring). Everything refused ends in "operation not permitted".
+That is shared memory that no process's size shows, other processes' memory, new namespaces, mounts, keys
+and the kernel's virtual machines (BPF, io_uring). Refused calls fail with "operation not permitted".
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ CLONE_NEWUSER = 0x10000000
 
 
 PROCESSORS = {"x86_64": (0xC000003E, 56), "aarch64": (0xC00000B7, 220)}
-"""The kernel's number for each, in the order of REFUSED's numbers, and that of its call `clone`."""
+"""(audit number, number of the call `clone`) of each, in the order of REFUSED's numbers."""
 LOAD, JUMP_EQUAL, JUMP_ABOVE, JUMP_ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 NUMBER, AUDIT, FIRST_ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data
 ALLOW, KILL, REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
 X32 = 0x40000000
-"""The bit of x86-64's second set of numbers, under which the first one's refusals would not hold."""
+"""The bit of x86-64's second set of call numbers, to which the refusals would not apply."""
 
 
 def make_filter() -> bytes | None:
-    """Give the filter as `bwrap --seccomp` reads it; None for a processor whose numbers are not known."""
+    """Build the filter as `bwrap --seccomp` reads it; None for an unknown processor."""
     if platform.machine() not in PROCESSORS:
         return None
     column = list(PROCESSORS).index(platform.machine())
@@ -70,7 +70,7 @@ def make_filter() -> bytes | None:
         (LOAD, 0, 0, NUMBER),
         (JUMP_ABOVE, 0, 1, X32),
         (RETURN, 0, 0, KILL),
-        # glibc falls back to clone, whose flags can be looked at.
+        # glibc falls back to clone, whose flags a filter can read.
         (JUMP_EQUAL, 0, 1, CLONE3),
         (RETURN, 0, 0, REFUSE | errno.ENOSYS),
     ]

@@ -1,37 +1,37 @@
-"""Reading a table: TANQ's text (`a|b`, a row a line, the first one the header) or a list of rows."""
+"""Read a table: TANQ's text (`a|b`, one row per line, the first is the header) or a list of rows."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from tasks.scoring.items import BadItem, Record, is_number, name_type
+from tasks.scoring.items import BadItem, Record, describe_type, is_number
 
 TITLE = "title |"
 
 Cell = str | tuple[str, ...]
-"""A cell's text, or its values where the record lists them."""
+"""A cell's text, or its values if the record lists them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A lower-case table. rows: the header first; they need not be equally long."""
+    """A lower-case table. rows: the header first; their lengths may differ."""
 
     rows: tuple[tuple[Cell, ...], ...]
     title: str | None = None
 
     def transpose(self) -> Table:
-        """Turn rows into columns; short rows are filled with empty cells."""
+        """Transpose the table; short rows are filled with empty cells."""
         return Table(tuple(zip_longest(*self.rows, fillvalue="")), self.title)
 
 
 def get_table(record: Record, field: str) -> Table:
-    """Give a field that must be a table. Raises BadItem."""
+    """Read a field that must be a table. Raises BadItem."""
     value = record.get(field)
     if isinstance(value, str):
         return parse_table(value)
     if not isinstance(value, list) or not all(isinstance(row, list) for row in value):
-        raise BadItem(f"{field} is {name_type(value)}; a table's text or a list of rows is wanted")
+        raise BadItem(f"{field} is {describe_type(value)}; a table's text or a list of rows is wanted")
     return Table(tuple(tuple(read_cell(cell, field) for cell in row) for row in value))
 
 
@@ -56,10 +56,10 @@ def read_value(value: object, field: str) -> str:
     if isinstance(value, str) or is_number(value):
         return str(value).strip().lower()
     raise BadItem(
-        f"{field} holds {name_type(value)} as a cell; text, a number, null or a list of them is wanted"
+        f"{field} holds {describe_type(value)} as a cell; text, a number, null or a list of them is wanted"
     )
 
 
-def spell_cell(cell: Cell) -> str:
-    """Give a cell as one text."""
+def join_values(cell: Cell) -> str:
+    """Join a cell's values to one text."""
     return cell if isinstance(cell, str) else ", ".join(cell)

@@ -10,13 +10,13 @@ from tasks.scoring.items import (
     MAX_DEPTH,
     BadItem,
     Record,
+    describe_type,
     get_optional_text,
     get_text,
     is_deeper,
     load_json,
-    name_type,
 )
-from tasks.scoring.metric import FAILED, MeanTally, Metric, Score
+from tasks.scoring.metric import FAILED, MeanAccumulator, Metric, Score
 
 WITHOUT_JUDGE = frozenset(
     {
@@ -59,8 +59,8 @@ Arguments = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """A gold call and the predicted one, whose arguments are None where they are missing or unparsable."""
+class ToolCall:
+    """A gold call and the predicted one, whose arguments are None if they are missing or unparsable."""
 
     api: str
     arguments: Arguments
@@ -72,29 +72,29 @@ class Call:
 
 
 @dataclass(frozen=True)
-class ToolBench(Metric[Call]):
+class ToolBench(Metric[ToolCall]):
     """well_formed and accuracy over all scored items, api_match over the well-formed ones.
 
-    A call is right if its API is the gold one and its arguments are: for 31 APIs every gold argument is there
-    and equal as stripped lower-case text (others may be there too; what is no text compares by its text, as
-    Python writes it); for the others the judge's word counts. What is not well-formed, or has arguments that
-    cannot be parsed, is wrong; a missing call, or a missing word of the judge where it would decide, is
-    failed.
+    A call is correct if its API is the gold one and its arguments are correct: for 31 APIs every gold
+    argument must be there and equal as stripped lower-case text (further arguments are allowed; values that
+    are not text compare by Python's text of them); for the other APIs the judge's verdict counts. A call that
+    is not well-formed, or whose arguments cannot be parsed, is wrong; a missing call, or a missing verdict
+    where it would decide, is failed.
     """
 
     name: ClassVar[str] = "toolbench"
 
-    def read(self, record: Record) -> Call:
-        """Take both calls; arguments are objects or JSON text."""
+    def read(self, record: Record) -> ToolCall:
+        """Read both calls; arguments are objects or JSON text."""
         well_formed, judged = record.get("well_formed"), record.get("judged")
         if not isinstance(well_formed, bool):
-            raise BadItem(f"well_formed is {name_type(well_formed)}; true or false is wanted")
+            raise BadItem(f"well_formed is {describe_type(well_formed)}; true or false is wanted")
         if judged is not None and not isinstance(judged, bool):
-            raise BadItem(f"judged is {name_type(judged)}; true, false or null is wanted")
+            raise BadItem(f"judged is {describe_type(judged)}; true, false or null is wanted")
         arguments = read_arguments(record, "arguments")
         if arguments is None:
             raise BadItem("arguments is no object, nor the JSON text of one")
-        return Call(
+        return ToolCall(
             api=get_text(record, "api"),
             arguments=arguments,
             predicted_api=get_optional_text(record, "predicted_api"),
@@ -104,11 +104,11 @@ class ToolBench(Metric[Call]):
             judged=judged,
         )
 
-    def tally(self, rule: str) -> MeanTally:
-        """Make an empty tally."""
-        return MeanTally(("well_formed", "api_match", "accuracy"))
+    def make_accumulator(self, rule: str) -> MeanAccumulator:
+        """Make an empty accumulator."""
+        return MeanAccumulator(("well_formed", "api_match", "accuracy"))
 
-    def score_item(self, item: Call, rule: str) -> Score:
+    def score_item(self, item: ToolCall, rule: str) -> Score:
         """Score one call."""
         if not item.well_formed:
             return Score({"well_formed": 0.0, "api_match": None, "accuracy": 0.0})
@@ -123,26 +123,26 @@ class ToolBench(Metric[Call]):
         return Score({"well_formed": 1.0, "api_match": float(matches), "accuracy": float(right)})
 
 
-def judge_arguments(call: Call) -> bool | None:
-    """Tell whether the arguments of the right API are right; None where nothing tells."""
+def judge_arguments(call: ToolCall) -> bool | None:
+    """Tell whether the arguments of a correct API are correct; None if there is no verdict."""
     if call.api not in WITHOUT_JUDGE:
         return call.judged
     if call.arguments_missing:
         return None
     predicted = call.predicted_arguments
     return predicted is not None and all(
-        name in predicted and spell_value(predicted[name]) == spell_value(value)
+        name in predicted and normalise_value(predicted[name]) == normalise_value(value)
         for name, value in call.arguments.items()
     )
 
 
-def spell_value(value: object) -> str:
-    """Give an argument's stripped lower-case text."""
+def normalise_value(value: object) -> str:
+    """Return an argument's stripped lower-case text."""
     return str(value).strip().lower()
 
 
 def read_arguments(record: Record, field: str) -> Arguments | None:
-    """Give arguments; None for null, or for text that is no JSON object. Raises BadItem for another type."""
+    """Read arguments; None for null, or for text that is no JSON object. Raises BadItem for other types."""
     value = record.get(field)
     if isinstance(value, str):
         try:
@@ -151,5 +151,5 @@ def read_arguments(record: Record, field: str) -> Arguments | None:
             return None
         return value if isinstance(value, dict) and not is_deeper(value, MAX_DEPTH) else None
     if value is not None and not isinstance(value, dict):
-        raise BadItem(f"{field} is {name_type(value)}; an object or its JSON text is wanted")
+        raise BadItem(f"{field} is {describe_type(value)}; an object or its JSON text is wanted")
     return value

@@ -9,7 +9,7 @@ import pytest
 
 from tasks.errors import BadInput
 from tasks.scoring import ds1000_environment
-from tasks.scoring.ds1000 import DS1000, Problem, extract_code, list_libraries, make_program
+from tasks.scoring.ds1000 import DS1000, CodeProblem, extract_code, list_libraries, make_program
 from tasks.scoring.ds1000_environment import find_interpreter, locate_environment, make_environment
 from tasks.scoring.running import score_file
 from tests.scoring.test_sandbox import needs_bwrap
@@ -69,10 +69,10 @@ def test_the_first_python_block_counts(text: str, code: str) -> None:
 
 def test_the_code_stands_in_the_program_as_a_literal() -> None:
     hostile = "'''\nimport os\n\"\"\" \\"
-    program = make_program(Problem("def test_execution(code): assert code == wanted", hostile))
+    program = make_program(CodeProblem("def test_execution(code): assert code == wanted", hostile))
     exec(program, {"wanted": hostile})
     assert "test_string" not in program
-    assert make_program(Problem(NO_LOOPS, RIGHT)).endswith("test_execution(code)\ntest_string(code)\n")
+    assert make_program(CodeProblem(NO_LOOPS, RIGHT)).endswith("test_execution(code)\ntest_string(code)\n")
 
 
 def test_libraries_are_found_in_the_context_and_in_its_inner_program() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tasks.errors import BadInput
 from tasks.scoring.execution import Execution
-from tasks.scoring.items import Unreadable
+from tasks.scoring.items import UnreadableLine
 from tasks.scoring.running import score_file
 
 SPIDER = Path(os.environ.get("BENCHLOOM_SPIDER", "no such folder"))
@@ -143,7 +143,7 @@ def test_lines_without_their_database_are_named_and_the_rest_is_scored(
     path = tmp_path / "items.jsonl.gz"
     with gzip.open(path, "wt") as stream:
         stream.writelines(json.dumps(record) + "\n" for record in records)
-    heard: list[Unreadable] = []
+    heard: list[UnreadableLine] = []
     report = score_file(Execution(databases), str(path), report=heard.append)
     assert (report["n"], report["n_unreadable"], report["accuracy"]) == (2, 8, 1)
     assert [line.number for line in heard] == [2, 3, 4, 5, 6, 7, 8, 9]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tasks.databases.snapshot import Snapshot
-from tasks.scoring.sql_pool import Pair, SqlPool
+from tasks.scoring.sql_pool import QueryPair, SqlPool
 from tests.databases.hostile import STATEMENTS
 
 ENDLESS = "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT count(*) FROM r"
@@ -42,7 +42,7 @@ def pool() -> Iterator[SqlPool]:
 
 
 def judge(pool: SqlPool, uri: str, gold: str, predicted: str, rule: str = "bird") -> str:
-    (verdict,) = pool.judge([Pair(rule, (uri,), gold, predicted)])
+    (verdict,) = pool.judge([QueryPair(rule, (uri,), gold, predicted)])
     return verdict.outcome
 
 
@@ -81,7 +81,7 @@ def test_a_prediction_gets_its_outcome(pool: SqlPool, uri: str, predicted: str, 
 def test_a_query_against_itself_is_right_unless_chance_is_in_it(
     pool: SqlPool, uri: str, sql: str, outcome: str
 ) -> None:
-    (verdict,) = pool.judge([Pair("test-suite", (uri,), sql, sql, ordered=True)])
+    (verdict,) = pool.judge([QueryPair("test-suite", (uri,), sql, sql, ordered=True)])
     assert verdict.outcome == outcome
 
 
@@ -99,7 +99,7 @@ def test_a_gold_query_that_fails_is_not_the_predictions_fault(pool: SqlPool, uri
 def test_what_is_no_database_is_a_gold_error(pool: SqlPool, tmp_path: Path) -> None:
     text = tmp_path / "text.sqlite"
     text.write_text("no database" * 100)
-    (verdict,) = pool.judge([Pair("bird", (Snapshot(text).uri,), "SELECT 1", "SELECT 1")])
+    (verdict,) = pool.judge([QueryPair("bird", (Snapshot(text).uri,), "SELECT 1", "SELECT 1")])
     assert verdict.outcome == "gold-error"
     assert "not a database" in verdict.reason
 
@@ -111,14 +111,16 @@ def test_every_database_of_a_suite_must_agree(pool: SqlPool, database: Path) -> 
     connection.close()
     uris = (Snapshot(database).uri, Snapshot(other).uri)
     gold = "SELECT count(*) FROM a"
-    pairs = [Pair("test-suite", uris, gold, each) for each in (gold, "SELECT 1000", "SELECT count(n) FROM a")]
+    pairs = [
+        QueryPair("test-suite", uris, gold, each) for each in (gold, "SELECT 1000", "SELECT count(n) FROM a")
+    ]
     assert [verdict.outcome for verdict in pool.judge(pairs)] == ["correct", "wrong", "correct"]
 
 
 def test_answers_come_in_order_however_long_each_takes(pool: SqlPool, uri: str) -> None:
     plan = [ENDLESS if n % 50 == 7 else f"SELECT {n % 2}" for n in range(300)]
     outcomes = [
-        verdict.outcome for verdict in pool.judge(Pair("bird", (uri,), "SELECT 1", sql) for sql in plan)
+        verdict.outcome for verdict in pool.judge(QueryPair("bird", (uri,), "SELECT 1", sql) for sql in plan)
     ]
     assert outcomes == [
         "timeout" if sql == ENDLESS else "correct" if n % 2 else "wrong" for n, sql in enumerate(plan)
@@ -128,7 +130,7 @@ def test_answers_come_in_order_however_long_each_takes(pool: SqlPool, uri: str) 
 def test_a_worker_that_is_killed_loses_only_the_pair_it_was_at(pool: SqlPool, uri: str) -> None:
     plan = ["SELECT 1"] * 10 + [DEAF] + ["SELECT 1"] * 30
     counts = Counter(
-        verdict.outcome for verdict in pool.judge(Pair("bird", (uri,), "SELECT 1", sql) for sql in plan)
+        verdict.outcome for verdict in pool.judge(QueryPair("bird", (uri,), "SELECT 1", sql) for sql in plan)
     )
     assert counts == {"correct": 40, "timeout": 1}
 
@@ -137,7 +139,9 @@ def test_a_query_that_takes_all_memory_is_an_error(uri: str) -> None:
     hungry = "SELECT printf('%.1000c', t) || x.n FROM a, (SELECT n FROM a) x"
     with SqlPool(workers=1, seconds=20, memory_mb=150) as pool:
         verdicts = list(
-            pool.judge(Pair("bird", (uri,), "SELECT 1", sql) for sql in (hungry, "SELECT 1", "SELECT 1.0"))
+            pool.judge(
+                QueryPair("bird", (uri,), "SELECT 1", sql) for sql in (hungry, "SELECT 1", "SELECT 1.0")
+            )
         )
     assert [verdict.outcome for verdict in verdicts] == ["error", "correct", "correct"]
     assert "memory" in verdicts[0].reason
@@ -147,7 +151,8 @@ def test_hostile_statements_change_nothing_and_end(pool: SqlPool, database: Path
     before = hashlib.sha256(database.read_bytes()).hexdigest()
     texts = [text.replace("{folder}", str(database.parent)) for text in STATEMENTS.values()]
     outcomes = {
-        verdict.outcome for verdict in pool.judge(Pair("bird", (uri,), "SELECT 'gold'", t) for t in texts)
+        verdict.outcome
+        for verdict in pool.judge(QueryPair("bird", (uri,), "SELECT 'gold'", t) for t in texts)
     }
     assert outcomes <= {"wrong", "error", "timeout"}
     assert hashlib.sha256(database.read_bytes()).hexdigest() == before

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from tasks.scoring.grammar import Grammar, GrammarTally
+from tasks.scoring.grammar import Grammar, GroupAccumulator
 from tasks.scoring.running import Bootstrap, compute_figures
 
 Mode = Literal["open", "closed"]
@@ -146,9 +146,9 @@ def shows_retrieval(rows: Iterable[Judged]) -> bool:
     return None not in shown and any(shown)
 
 
-def _tally(rows: Iterable[Judged], *, closed: bool = False) -> GrammarTally:
+def _tally(rows: Iterable[Judged], *, closed: bool = False) -> GroupAccumulator:
     metric = Grammar(closed=closed)
-    tally = metric.tally("")
+    tally = metric.make_accumulator("")
     for row in rows:
         known = row.true is not None and row.retrieved is not None
         item = metric.read(
@@ -163,11 +163,11 @@ def _tally(rows: Iterable[Judged], *, closed: bool = False) -> GrammarTally:
     return tally
 
 
-def _list_correct(rows: Sequence[Judged], tally: GrammarTally) -> list[bool | None]:
+def _list_correct(rows: Sequence[Judged], tally: GroupAccumulator) -> list[bool | None]:
     return [None if each["accuracy"] is None else bool(each["accuracy"]) for each in tally.item_values()]
 
 
-def _list_context(tally: GrammarTally, rule: str) -> list[bool | None]:
+def _list_context(tally: GroupAccumulator, rule: str) -> list[bool | None]:
     found = [each["context"][rule] for each in tally.item_values()]
     return [None if each is None else bool(each["accuracy"]) for each in found]
 

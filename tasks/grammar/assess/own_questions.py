@@ -20,7 +20,7 @@ from tasks.artifacts.rows import Origin, make_id
 from tasks.errors import BadInput
 from tasks.grammar.assessment_rows import AskedQuestion
 from tasks.grammar.corpus.true_documents import TrueDocument
-from tasks.scoring.items import BadItem, Record, name_type, open_items, parse_record, split_lines
+from tasks.scoring.items import BadItem, Record, describe_type, open_items, parse_record, split_lines
 
 FIELDS = ("id", "group", "criterion", "question", "query", "answer", "true_document_ids")
 QUESTIONS = "balanced.jsonl"
@@ -128,7 +128,7 @@ def read_text(record: Record, field: str, default: str | None = None) -> str:
         return default
     if value is None or isinstance(value, bool) or not isinstance(value, str | int | float):
         name = "question (or query)" if field == "query" else field
-        raise BadItem(f"{name} is {'missing' if value is None else name_type(value)}; text is wanted")
+        raise BadItem(f"{name} is {'missing' if value is None else describe_type(value)}; text is wanted")
     try:
         text = str(value)
         text.encode()
@@ -147,7 +147,7 @@ def read_documents(record: Record) -> tuple[str, ...] | None:
     if value is None:
         return None
     if not isinstance(value, list):
-        raise BadItem(f"true_document_ids is {name_type(value)}; a list of ids is wanted")
+        raise BadItem(f"true_document_ids is {describe_type(value)}; a list of ids is wanted")
     return tuple(sorted({read_text({"true_document_ids": each}, "true_document_ids") for each in value}))
 
 
