@@ -18,7 +18,7 @@ from typing import Any, Protocol, cast
 
 from flows.code import find_module
 from flows.discovery import list_flows
-from flows.graph import Graph
+from flows.graph import DeclaredGraph
 from flows.nights.night import LABEL
 from flows.run.binding import Places, bind, find_function, row_type_of
 from flows.run.session import Session, read_mapping
@@ -34,7 +34,7 @@ from tasks.systems.evaluation import Evaluated, EvaluationOptions, OwnDataset, R
 FOLDER = "data/evaluations"
 
 
-class Evaluation(Protocol):
+class FlowEvaluation(Protocol):
     """What the module `evaluation` of a paper has."""
 
     def read_own(self, options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
@@ -69,7 +69,7 @@ class FlatPlaces(Places):
         return self.place(path) if self.place(path).exists() else self.root / path
 
 
-def find_evaluation(flow: str, root: Path) -> tuple[Evaluation, EvaluationTable]:
+def find_evaluation(flow: str, root: Path) -> tuple[FlowEvaluation, EvaluationTable]:
     """Import a flow's evaluation: the module of that name below tasks/<flow>. Raises BadInput."""
     flows = [own.name for own in list_flows() if any(scope.evaluates for scope in own.list_scopes())]
     if flow not in flows:
@@ -78,7 +78,7 @@ def find_evaluation(flow: str, root: Path) -> tuple[Evaluation, EvaluationTable]
         )
     module = find_module(f"{flow}.evaluation", root)
     return (
-        cast("Evaluation", importlib.import_module(module)),
+        cast("FlowEvaluation", importlib.import_module(module)),
         cast("EvaluationTable", importlib.import_module(f"{module}_table")),
     )
 
@@ -106,7 +106,7 @@ def run_stages(
     Raises what a stage raises.
     """
     given = overlay(params, options, own)
-    graph = Graph(root)
+    graph = DeclaredGraph(root)
     rows = dict(own.artifacts)
     calls: dict[str, Call] = {}
     with tempfile.TemporaryDirectory(prefix="evaluation-") as folder:

@@ -60,7 +60,7 @@ class Declared:
         return BadInput(to_path(self.module), f"stage {self.stage.name} {what}")
 
 
-class Graph:
+class DeclaredGraph:
     """The blocks of dvc.yaml for all declared stages. Raises BadInput where something cannot be placed."""
 
     def __init__(self, root: Path, flows: Sequence[Flow] | None = None) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from flows.graph import Graph
+from flows.graph import DeclaredGraph
 from flows.house import check_papers, check_undeclared
 from tasks.errors import BadInput
 from tasks.files import write_text
@@ -36,7 +36,7 @@ def compare_graph(root: Path, params: Mapping[str, Any]) -> tuple[str, str]:
     path = root / DVC_YAML
     before = path.read_text(encoding="utf-8") if path.is_file() else ""
     check_papers(root)
-    graph = Graph(root)
+    graph = DeclaredGraph(root)
     check_undeclared(graph)
     return before, render_graph(graph.make_blocks(params), split_own(before, graph))
 
@@ -90,7 +90,7 @@ def render_graph(blocks: Mapping[str, Mapping[str, Any]], own: str) -> str:
     return f"{HEAD}stages:\n{body}\n  {OWN}\n{own}"
 
 
-def split_own(text: str, graph: Graph) -> str:
+def split_own(text: str, graph: DeclaredGraph) -> str:
     """Find a user's own blocks in dvc.yaml, word for word, wherever they stand.
 
     A block whose command runs a stage of a declared paper is ours, and of an older declaration.

@@ -6,7 +6,7 @@ import ast
 from pathlib import Path
 
 from flows.code import ROOMS, TASKS, find_function, to_module
-from flows.graph import Graph
+from flows.graph import DeclaredGraph
 from tasks.errors import BadInput
 
 
@@ -23,7 +23,7 @@ def check_papers(root: Path) -> None:
             )
 
 
-def check_undeclared(graph: Graph) -> None:
+def check_undeclared(graph: DeclaredGraph) -> None:
     """Hold that every module that looks like a stage is one. Raises BadInput that names them all."""
     modules = {declared.module for declared in graph.declared.values()}
     lost = [

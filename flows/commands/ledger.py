@@ -150,7 +150,7 @@ def verify(
         )
 
     results = asyncio.run(ask_again(calls, open_client(run, models, Budget(run.budget)), show))
-    different = [each for each in results if not each.same]
+    different = [result for result in results if not result.same]
     facts: dict[str, Any] = {
         "asked": len(results),
         "same": len(results) - len(different),
@@ -158,8 +158,13 @@ def verify(
     }
     if as_json:
         facts["differing"] = [
-            {"call": each.call.id, "stage": each.call.stage, "recorded": each.call.text, "live": each.text}
-            for each in different
+            {
+                "call": result.call.id,
+                "stage": result.call.stage,
+                "recorded": result.call.text,
+                "live": result.text,
+            }
+            for result in different
         ]
     tell(as_json, facts)
     raise typer.Exit(1 if different else 0)
@@ -183,7 +188,7 @@ def prune(
     with open_ledger() as ledger:
         found = ledger.prune(time.time() - older_than_days * DAY_S, model=model, dry_run=dry_run)
     rows, word = price_models(found), "would_delete" if dry_run else "deleted"
-    count = sum(each.calls for each in found)
+    count = sum(part.calls for part in found)
     if as_json:
         tell(as_json, {word: count, "models": rows})
         return
@@ -259,7 +264,7 @@ def open_ledger() -> Ledger:
 
 def price_models(counted: Iterable[ModelStats]) -> list[dict[str, Any]]:
     """Add to each model's counts what they cost by run.prices; null where the model has no price."""
-    return [{**asdict(each), "usd": price_tokens(each)} for each in counted]
+    return [{**asdict(count), "usd": price_tokens(count)} for count in counted]
 
 
 def price_doubts(possibly_paid: Iterable[PossiblyPaid]) -> list[dict[str, Any]]:
@@ -267,9 +272,9 @@ def price_doubts(possibly_paid: Iterable[PossiblyPaid]) -> list[dict[str, Any]]:
     from tasks.models.ledger import ModelStats
 
     sums: dict[str, list[int]] = {}
-    for each in possibly_paid:
-        counts = sums.setdefault(each.model, [0, 0, 0])
-        for place, count in enumerate((1, each.prompt_tokens, each.max_tokens)):
+    for call in possibly_paid:
+        counts = sums.setdefault(call.model, [0, 0, 0])
+        for place, count in enumerate((1, call.prompt_tokens, call.max_tokens)):
             counts[place] += count
     return price_models(ModelStats(name, False, *counts) for name, counts in sorted(sums.items()))
 

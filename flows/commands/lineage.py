@@ -78,7 +78,7 @@ def trace_target(target: str, row: str | None, root: Path, *, every: bool = Fals
             if not (root / path).is_file() or not path.endswith(".parquet"):
                 raise BadInput(target, "is no artifact whose rows can be named", hint=_name_outs(graph, path))
             ids = [row] if row is not None else list(lineage.lookup.index(root / path))
-            nodes = [lineage.trace_row(path, each) for each in ids]
+            nodes = [lineage.trace_row(path, row) for row in ids]
         else:
             if graph.find_file(path) is None:
                 raise BadInput(target, f"is not in {LOCK}", hint=_name_outs(graph, path))
@@ -117,6 +117,6 @@ def _name_outs(graph: Graph, path: str) -> str:
 def _name_file(reference: str) -> str:
     """Make a file's name of what a lineage is of."""
     kept = "".join(
-        each if each.isalnum() or each in "-_." else "_" for each in reference.removeprefix("data/")
+        sign if sign.isalnum() or sign in "-_." else "_" for sign in reference.removeprefix("data/")
     )
     return kept[:120]

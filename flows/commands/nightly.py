@@ -54,7 +54,7 @@ def once(
     finally:
         run.finish()
     if as_json:
-        typer.echo(json.dumps([asdict(each) for each in nights]))
+        typer.echo(json.dumps([asdict(night) for night in nights]))
     for night in nights:
         run.say(describe_night(night))
     run.say("the page: data/nightly/index.html")

@@ -20,7 +20,7 @@ def stage_command(stage: str, key: str, *, replay: bool) -> int:
     recorder = Recorder(root)
     node = next((node for node in recorder.nodes.values() if (node.stage, node.key) == (stage, key)), None)
     if node is None:
-        known = sorted(f"{each.stage} {each.key}".strip() for each in recorder.nodes.values())
+        known = sorted(f"{node.stage} {node.key}".strip() for node in recorder.nodes.values())
         raise BadInput(f"{stage} {key}".strip(), "is no stage of dvc.yaml", hint="; ".join(known))
     params = load_params(root)
     run = make_run(root, recorder, params, replay=replay)

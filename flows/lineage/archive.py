@@ -42,7 +42,8 @@ class Archive:
         if self.graph.commit is None:
             return None
         touched = any(
-            each == record.path or each.startswith(f"{record.path}/") for each in self.graph.uncommitted
+            changed == record.path or changed.startswith(f"{record.path}/")
+            for changed in self.graph.uncommitted
         )
         if self.check(record) == "same" and not touched:
             return self._last.get(record.path)
@@ -64,8 +65,8 @@ class Archive:
         if record.md5 is None:
             return "unchecked"
         if path.is_dir():
-            files = {each.relative_to(path).as_posix(): each for each in path.rglob("*") if each.is_file()}
-            md5s = {name: _hash_file(each) for name, each in files.items()}
+            files = {file.relative_to(path).as_posix(): file for file in path.rglob("*") if file.is_file()}
+            md5s = {name: _hash_file(file) for name, file in files.items()}
             return "same" if _hash_listing(md5s) == record.md5 else "changed"
         size = path.stat().st_size
         if record.size is not None and size != record.size:

@@ -34,7 +34,7 @@ class Git:
     def list_changed(self) -> tuple[str, ...]:
         """List the tracked files whose content is not committed, sorted."""
         told = self._ask("diff", "--name-only", "--relative", "-z", "HEAD", "--")
-        return tuple(sorted(each for each in (told or b"").decode(errors="replace").split("\0") if each))
+        return tuple(sorted(name for name in (told or b"").decode(errors="replace").split("\0") if name))
 
     def find_last(self, paths: Iterable[str]) -> dict[str, str]:
         """Find the commit that brought each file, or a file of each folder, to where it is now.
@@ -55,7 +55,7 @@ class Git:
                 if name.startswith(MARK):
                     commit = name[len(MARK) :]
                     continue
-                for path in [each for each in waiting if name == each or name.startswith(f"{each}/")]:
+                for path in [path_ for path_ in waiting if name == path_ or name.startswith(f"{path_}/")]:
                     found[path] = commit
                     waiting.discard(path)
                 if not waiting:
@@ -72,8 +72,8 @@ class Git:
         commits = (self._ask(*words, "--", path) or b"").decode().split()
         for commit in commits:
             listed = self._ask("ls-tree", "-r", "-z", "--name-only", commit, "--", path) or b""
-            names = [each for each in listed.decode(errors="replace").split("\0") if each]
-            contents = {each: self._ask("show", f"{commit}:./{each}") for each in names}
+            names = [file for file in listed.decode(errors="replace").split("\0") if file]
+            contents = {file: self._ask("show", f"{commit}:./{file}") for file in names}
             yield (
                 commit,
                 {

@@ -22,7 +22,9 @@ def read_graph(root: Path) -> Graph:
     path = root / LOCK
     try:
         recorded: dict[str, Any] = yaml.load(path.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe loaders
-        stages = tuple(_read_stage(name, each) for name, each in (recorded or {}).get("stages", {}).items())
+        stages = tuple(
+            _read_stage(name, record) for name, record in (recorded or {}).get("stages", {}).items()
+        )
     except FileNotFoundError as error:
         raise BadInput(LOCK, "is not here: nothing has run", hint="benchloom run") from error
     except (yaml.YAMLError, AttributeError, TypeError, KeyError) as error:
@@ -42,8 +44,8 @@ def _read_stage(name: str, record: dict[str, Any]) -> StageRecord:
     return StageRecord(
         name,
         str(record.get("cmd", "")),
-        tuple(_read_file(each) for each in record.get("deps", ())),
-        tuple(_read_file(each) for each in record.get("outs", ())),
+        tuple(_read_file(dep) for dep in record.get("deps", ())),
+        tuple(_read_file(out) for out in record.get("outs", ())),
         params,
     )
 

@@ -55,8 +55,8 @@ def emit_events(lineage: LineageResult, root: Path, file: Path) -> str:
 
     destination = read_destination(load_params(root))
     graph = lineage.graph
-    names = {each.reference for each in lineage.list_kind("stage")}
-    stages = [each for each in graph.stages if each.name in names] if graph else []
+    names = {node.reference for node in lineage.list_kind("stage")}
+    stages = [stage for stage in graph.stages if stage.name in names] if graph else []
     if graph is None or not stages:
         raise BadInput(lineage.target, "no recorded stage made it, so there is no event")
     events = list(make_events(order_stages(stages), graph, destination.namespace, root))
@@ -65,8 +65,8 @@ def emit_events(lineage: LineageResult, root: Path, file: Path) -> str:
         file.unlink(missing_ok=True)
         _send(events, {"type": "file", "log_file_path": str(file), "append": True})
         return f"{len(events)} events: {file}"
-    for each in events:
-        Serde.to_json(each)  # refused here, before the first is sent
+    for event in events:
+        Serde.to_json(event)  # refused here, before the first is sent
     _send(events, _describe_server(destination))
     return f"{len(events)} events: sent to {destination.url}"
 
@@ -90,13 +90,13 @@ def read_destination(params: Mapping[str, Any]) -> Destination:
 
 def order_stages(stages: Iterable[StageRecord]) -> list[StageRecord]:
     """Put stages behind those whose outputs they read; ties by name."""
-    waiting = sorted(stages, key=lambda each: each.name)
+    waiting = sorted(stages, key=lambda stage: stage.name)
     ordered: list[StageRecord] = []
     while waiting:
-        unmade = {out.path for each in waiting for out in each.outs}
-        ready = [each for each in waiting if not {dep.path for dep in each.deps} & unmade] or waiting[:1]
+        unmade = {out.path for stage in waiting for out in stage.outs}
+        ready = [stage for stage in waiting if not {dep.path for dep in stage.deps} & unmade] or waiting[:1]
         ordered += ready
-        waiting = [each for each in waiting if each not in ready]
+        waiting = [stage for stage in waiting if stage not in ready]
     return ordered
 
 
@@ -131,12 +131,10 @@ def make_events(stages: Iterable[StageRecord], graph: Graph, namespace: str, roo
             run=Run(runId=name_run(stage), facets={"executionParameters": execution}),
             job=Job(namespace=namespace, name=stage.name, facets=facets),
             inputs=[
-                InputDataset(namespace, name_file(each.path), facets=tell_version(each))
-                for each in stage.data
+                InputDataset(namespace, name_file(dep.path), facets=tell_version(dep)) for dep in stage.data
             ],
             outputs=[
-                OutputDataset(namespace, name_file(each.path), facets=tell_version(each))
-                for each in stage.outs
+                OutputDataset(namespace, name_file(out.path), facets=tell_version(out)) for out in stage.outs
             ],
             producer=PRODUCER,
         )
@@ -154,7 +152,7 @@ def tell_version(file: FileRecord) -> dict[str, Any]:
 def tell_parameters(stage: StageRecord, graph: Graph) -> dict[str, str]:
     """Give what shaped a run: its parameters, its code's hashes, and the commit; nothing secret."""
     told = {f"params.{name}": clean(value) for name, value in sorted(flatten(stage.params))}
-    told |= {f"code.{each.path}": f"md5:{each.md5}" for each in stage.code}
+    told |= {f"code.{file.path}": f"md5:{file.md5}" for file in stage.code}
     told["git.commit"] = graph.commit or "none"
     told["git.uncommitted_changes"] = str(graph.dirty).lower()
     told["git.recorded_in"] = graph.recorded_in or "none"
@@ -186,13 +184,13 @@ def name_file(path: str) -> str:
 
 def name_run(stage: StageRecord) -> str:
     """Make a run's id of what is recorded of it."""
-    recorded = [stage.name, *(f"{each.path} {each.md5}" for each in (*stage.deps, *stage.outs))]
+    recorded = [stage.name, *(f"{file.path} {file.md5}" for file in (*stage.deps, *stage.outs))]
     return str(uuid.uuid5(RUNS, "\n".join([*recorded, repr(sorted(flatten(stage.params)))])))
 
 
 def find_time(stage: StageRecord, root: Path) -> str:
     """Say when a stage's newest output was written; now, where none is here."""
-    times = [(root / each.path).stat().st_mtime for each in stage.outs if (root / each.path).exists()]
+    times = [(root / out.path).stat().st_mtime for out in stage.outs if (root / out.path).exists()]
     return datetime.fromtimestamp(max(times), UTC).isoformat() if times else datetime.now(UTC).isoformat()
 
 
@@ -211,8 +209,8 @@ def _send(events: Iterable[Any], config: dict[str, Any]) -> None:
 
     transport = get_default_factory().create(config)
     try:
-        for each in events:
-            transport.emit(each)
+        for event in events:
+            transport.emit(event)
     except Exception as error:  # noqa: BLE001 - its transports raise whatever their HTTP package does
         raise NotSent(f"run.openlineage: the events were not taken: {type(error).__name__}") from None
     finally:

@@ -30,8 +30,8 @@ def open_tracers(root: Path, graph: Graph) -> Iterator[Mapping[str, Tracer]]:
     try:
         yield {"grammar.fill_in": trace_group}
     finally:
-        for each in opened:
-            each.close()
+        for tracer in opened:
+            tracer.close()
 
 
 def _open_source_rows(root: Path, graph: Graph) -> Any:
@@ -57,21 +57,21 @@ class RawRows:
         finder = FINDERS.get(stage.function) if stage else None
         if stage is None or finder is None:
             return []
-        raw = [self._root / each.path for each in stage.data]
+        raw = [self._root / file.path for file in stage.data]
         found = finder(raw, self._root / path, table, cells)
         if not found:
             place = f"{path}#{table}"
             return [
                 TracedSource(
-                    "raw", place, gaps=(f"no raw row of it is in {', '.join(each.name for each in raw)}",)
+                    "raw", place, gaps=(f"no raw row of it is in {', '.join(file.name for file in raw)}",)
                 )
             ]
         return [
             TracedSource(
                 "raw",
-                f"{each.file.relative_to(self._root).as_posix()}#{each.place}",
-                {"row": dict(each.cells)} | ({"or_any_of": each.more} if each.more else {}),
-                files=(each.file.relative_to(self._root).as_posix(),),
+                f"{row.file.relative_to(self._root).as_posix()}#{row.place}",
+                {"row": dict(row.cells)} | ({"or_any_of": row.more} if row.more else {}),
+                files=(row.file.relative_to(self._root).as_posix(),),
             )
-            for each in found
+            for row in found
         ]

@@ -62,7 +62,7 @@ class Night:
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class EvaluatedEntry:
     """An entry that evaluates systems. name: as `nightly` names it; key: in its scope's section."""
 
     name: str
@@ -89,10 +89,10 @@ def list_evaluations(params: Mapping[str, Any]) -> list[str]:
     return sorted(f"{over}.{key}" if counts[key] > 1 else key for over, key in entries)
 
 
-def find_evaluation(params: Mapping[str, Any], name: str) -> Evaluation:
+def find_evaluation(params: Mapping[str, Any], name: str) -> EvaluatedEntry:
     """Find the entry that a name stands for. Raises BadInput where there is none, or more than one."""
     found = [
-        Evaluation(name, scope, str(key))
+        EvaluatedEntry(name, scope, str(key))
         for scope in list_evaluating()
         for key in get_section(params, scope.over)
         if name in (key, f"{scope.over}.{key}")
@@ -124,7 +124,7 @@ def run_night(run: Run, nightly: Nightly, label: str) -> list[Night]:
     return nights
 
 
-def select_night(nodes: Mapping[str, Node], evaluation: Evaluation) -> list[str]:
+def select_night(nodes: Mapping[str, Node], evaluation: EvaluatedEntry) -> list[str]:
     """List the stages of an evaluation that a night runs: those that ask, and those that read them."""
     stages = {stage.name for stage in list_stages() if stage.scope.over == evaluation.scope.over}
     own = [
@@ -162,7 +162,7 @@ def run_stage(run: Run, node: Node, folder: Path) -> None:
 
 
 def record_night(
-    run: Run, evaluation: Evaluation, names: Sequence[str], label: str, rule: AlarmRule
+    run: Run, evaluation: EvaluatedEntry, names: Sequence[str], label: str, rule: AlarmRule
 ) -> Night:
     """Compare an evaluation's night with the last accepted one, and write both down."""
     history = read_history(run.root)

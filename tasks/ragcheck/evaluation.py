@@ -58,7 +58,7 @@ PART_TWO = ("ragcheck.conversations", "ragcheck.guards")
 
 
 @dataclass(frozen=True)
-class JudgedSystem:
+class RagEvaluation:
     """What a system said, and what the judge said of it. conversations: None without Part II."""
 
     questions: Sequence[Question]
@@ -137,7 +137,7 @@ def read_documents(
 
 def evaluate(rows: Mapping[str, Sequence[Any]], options: EvaluationOptions, read: ReadSection) -> Evaluated:
     """Make the figures of what the stages wrote, by what params.yaml says of intervals and trust."""
-    judged = JudgedSystem(
+    judged = RagEvaluation(
         rows["questions"],
         rows["answers"],
         rows["contexts"],
@@ -158,7 +158,7 @@ def make_entry(system: str) -> Assessment:
 
 
 def make_figures(
-    evaluated: JudgedSystem, system: str, thresholds: Thresholds, how: Resampling
+    evaluated: RagEvaluation, system: str, thresholds: Thresholds, how: Resampling
 ) -> dict[str, Any]:
     """Compute what an evaluation came to, over all questions and per dataset where there are several."""
     judge = tell_judge(JUDGE, [each.score for each in evaluated.scores], evaluated.canaries, (), thresholds)
@@ -192,7 +192,7 @@ def make_figures(
     }
 
 
-def count_rows(evaluated: JudgedSystem) -> dict[str, int]:
+def count_rows(evaluated: RagEvaluation) -> dict[str, int]:
     """Count what was asked, and what of it is in no mean. failed: the system gave no answer."""
     talks = evaluated.conversations or ()
     return {
@@ -205,7 +205,7 @@ def count_rows(evaluated: JudgedSystem) -> dict[str, int]:
     }
 
 
-def list_failures(evaluated: JudgedSystem) -> list[str]:
+def list_failures(evaluated: RagEvaluation) -> list[str]:
     """Say of each row without an answer, a context or a grade, and of each failed conversation, why."""
     keys = {each.id: each.key for each in evaluated.questions}
     lines = [

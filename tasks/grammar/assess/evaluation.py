@@ -31,7 +31,7 @@ MOST_CRITERIA = 12
 
 
 @dataclass(frozen=True)
-class JudgedSystem:
+class GrammarEvaluation:
     """What a system said, and what the judge said of it."""
 
     questions: Sequence[AskedQuestion]
@@ -94,7 +94,7 @@ def find_documents(found: OwnQuestions, entry: SystemEntry) -> Path | None:
 
 def evaluate(rows: Mapping[str, Sequence[Any]], options: EvaluationOptions, read: ReadSection) -> Evaluated:
     """Make the figures of what the stages wrote; intervals, criteria and trust are of params.yaml."""
-    judged = JudgedSystem(rows["questions"], rows["answers"], rows["judgements"], rows["canaries"])
+    judged = GrammarEvaluation(rows["questions"], rows["answers"], rows["judgements"], rows["canaries"])
     given = read("grammar.assessment", AssessmentParams)
     intervals = Bootstrap(given.draws, given.seed)
     figures = make_figures(judged, given.criteria, read("judging.thresholds", Thresholds), intervals)
@@ -102,7 +102,7 @@ def evaluate(rows: Mapping[str, Sequence[Any]], options: EvaluationOptions, read
 
 
 def make_figures(
-    evaluated: JudgedSystem,
+    evaluated: GrammarEvaluation,
     preferred: Sequence[str],
     thresholds: Thresholds,
     intervals: Bootstrap,
@@ -144,7 +144,7 @@ def list_criteria(rows: Sequence[Judged], preferred: Sequence[str]) -> tuple[str
     return tuple(preferred) if sorted(preferred) == found else tuple(found)
 
 
-def count_rows(evaluated: JudgedSystem, rows: Sequence[Judged]) -> dict[str, int]:
+def count_rows(evaluated: GrammarEvaluation, rows: Sequence[Judged]) -> dict[str, int]:
     """Count what was asked, and what of it is in no rate. failed: the system gave no answer.
 
     grounded: true and retrieved documents are both known; on the other rows closed mode is open mode.
@@ -161,7 +161,7 @@ def count_rows(evaluated: JudgedSystem, rows: Sequence[Judged]) -> dict[str, int
     }
 
 
-def list_failures(evaluated: JudgedSystem) -> list[str]:
+def list_failures(evaluated: GrammarEvaluation) -> list[str]:
     """Say of each row without an answer or a verdict, and of each canary without one, why."""
     failed = {each.id for each in evaluated.answers if each.response is None}
     lines = [

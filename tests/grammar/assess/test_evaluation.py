@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Origin
 from tasks.errors import BadInput
-from tasks.grammar.assess.evaluation import JudgedSystem, list_failures, make_figures
+from tasks.grammar.assess.evaluation import GrammarEvaluation, list_failures, make_figures
 from tasks.grammar.assess.own_questions import keep_grounded, read_questions, take_groups
 from tasks.grammar.assessment_rows import AskedQuestion, Judgement, SystemAnswer
 from tasks.grammar.corpus.true_documents import TrueDocument
@@ -136,7 +136,7 @@ def make_question(own, group, criterion="", true=None) -> AskedQuestion:
     return AskedQuestion(own, group, criterion, "?", "!", "", "", True, False, true, ())
 
 
-def evaluate(*rows) -> JudgedSystem:
+def evaluate(*rows) -> GrammarEvaluation:
     """rows: id, group, criterion, judgement (None unscored, 'failed' without an answer), retrieved, true."""
     questions, answers, judgements = [], [], []
     for own, group, criterion, label, retrieved, true in rows:
@@ -149,7 +149,7 @@ def evaluate(*rows) -> JudgedSystem:
         judged = None if failed else label
         why = "no answer: timed out" if failed else "" if label else "no verdict"
         judgements.append(Judgement(f"a-{own}", own, group, criterion, judged, (), why, ()))
-    return JudgedSystem(questions, answers, judgements, [])
+    return GrammarEvaluation(questions, answers, judgements, [])
 
 
 def test_figures_in_both_modes_by_hand():
