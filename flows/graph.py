@@ -83,11 +83,10 @@ class DeclaredGraph:
 
     def make_blocks(self, params: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """Make the blocks of all stages, in order; a scope without its section in `params` is left out."""
-        return {
-            own.stage.block: self.make_block(own)
-            for own in self.declared.values()
-            if not own.stage.scope.when or own.stage.scope.when in params
-        }
+        shown = [own for own in self.declared.values() if own.stage.scope.when in ("", *params)]
+        for own in shown:
+            _require_section(params, own.stage)
+        return {own.stage.block: self.make_block(own) for own in shown}
 
     def make_block(self, own: Declared) -> dict[str, Any]:
         """Make one stage's block: its command, what it depends on, and what it writes."""
@@ -198,6 +197,20 @@ class DeclaredGraph:
             if scope.evaluates:
                 found.append(EVALUATION)
         return _drop_covered(found)
+
+
+def _require_section(params: Mapping[str, Any], stage: Stage) -> None:
+    """Hold that params.yaml has the section that a stage fans out over, be it empty. Raises BadInput."""
+    section: Any = params
+    for name in stage.scope.over.split(".") if stage.scope.over else ():
+        section = section.get(name) if isinstance(section, Mapping) else None
+        if section is None:
+            over = stage.scope.over
+            raise BadInput(
+                "params.yaml",
+                f"has no section {over}, which stage {stage.name} fans out over",
+                hint="{} is none",
+            )
 
 
 def _asks_systems(own: Declared) -> bool:

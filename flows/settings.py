@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from flows.discovery import list_scopes
+from flows.discovery import list_scopes, list_stages
 from tasks.errors import BadInput
 from tasks.files import write_beside
 
@@ -91,7 +91,7 @@ def set_params(root: Path, assignments: list[str]) -> None:
             if not isinstance(section, dict) or name not in section:
                 raise BadInput(f"--set {key}", f"params.yaml has no section {name!r}")
             section = section[name]
-        new = ".".join(parents) in list_named_sections()
+        new = ".".join(parents) in list_named_sections() or is_declared(key.strip().split("."))
         if not isinstance(section, dict) or (last not in section and not new):
             known = ", ".join(map(str, section)) if isinstance(section, dict) else "no keys"
             raise BadInput(f"--set {key}", f"params.yaml has no such parameter (there: {known})")
@@ -106,6 +106,7 @@ def list_named_sections() -> frozenset[str]:
 
 
 def is_declared(parts: Sequence[str]) -> bool:
-    """Tell whether a flow fans out over a section, or over one inside it: then it may be written anew."""
+    """Tell whether a section is a flow's fan-out or a stage's, or holds one: then it may be written anew."""
     name = ".".join(parts)
-    return any(scope.over == name or scope.over.startswith(f"{name}.") for scope in list_scopes())
+    declared = (*(scope.over for scope in list_scopes()), *(stage.name for stage in list_stages()))
+    return any(section == name or section.startswith(f"{name}.") for section in declared)

@@ -165,6 +165,12 @@ def test_blocks_of_a_users_own_stay_word_for_word(house):
         ),
         ("flows/trial.py", ', out="data/reports/trial/${key}"', "", "must say out="),
         ("flows/trial.py", '    ENTRY.stage("trial.words", reads=("${item.file}",)),\n', "", "words"),
+        (
+            "params.yaml",
+            "runs: {}, ",
+            "",
+            "params.yaml: has no section trial.runs, which stage trial.answers",
+        ),
         ("flows/trial.py", "trial.show", "trial.shown", "there is no tasks/trial/shown.py"),
         ("flows/trial.py", 'Flow("trial"', 'Flow("other"', "must declare one flow of the name 'trial'"),
     ],
