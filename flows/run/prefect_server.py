@@ -36,7 +36,7 @@ def use_prefect(root: Path, say: Callable[[str], None]) -> Iterator[str | None]:
     for name, value in describe_home(root).items():
         os.environ.setdefault(name, value)
     if url := os.environ.get("PREFECT_API_URL"):
-        yield url
+        yield url.removesuffix("/api")
         return
     if find_server(folder, SERVER) is None:
         say(
