@@ -16,12 +16,12 @@ from pathlib import Path
 from flows.settings import load_params, parse_section
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Dropped, make_id
+from tasks.grammar.company.company_data import collect_company
 from tasks.grammar.company.plans import plan_documents
-from tasks.grammar.company.rows import Client, Employee, Profile, Project
+from tasks.grammar.company.rows import CompanyClient, CompanyProfile, Employee, Project
 from tasks.grammar.company.settings import Company
-from tasks.grammar.company.whole import assemble
 from tasks.grammar.corpus.entities import Fact
-from tasks.grammar.corpus.machine_reading import holds_fact
+from tasks.grammar.corpus.machine_reading import names_fact
 from tasks.systems.contract import Document
 
 READ_BY_HAND = 20
@@ -59,10 +59,10 @@ def main() -> None:
 
 def list_told(folder: Path, company: Company) -> list[Told]:
     """List every fact that a document was to tell, with what became of it."""
-    whole = assemble(
-        read_rows(folder / "profile.parquet", Profile),
+    data = collect_company(
+        read_rows(folder / "profile.parquet", CompanyProfile),
         read_rows(folder / "employees.parquet", Employee),
-        read_rows(folder / "clients.parquet", Client),
+        read_rows(folder / "clients.parquet", CompanyClient),
         read_rows(folder / "projects.parquet", Project),
     )
     documents = {each.id: each for each in read_rows(folder / "documents.parquet", Document)}
@@ -75,7 +75,7 @@ def list_told(folder: Path, company: Company) -> list[Told]:
             find_outcome(plan.id, fact, documents, dropped),
             find_sentence(documents[plan.id].text, fact) if plan.id in documents else "",
         )
-        for plan in plan_documents(whole, company.reports)
+        for plan in plan_documents(data, company.reports)
         for section in plan.sections
         for fact in section.facts
     ]
@@ -91,7 +91,7 @@ def find_outcome(plan: str, fact: Fact, documents: Mapping[str, Document], dropp
 def find_sentence(text: str, fact: Fact) -> str:
     """Find the sentence that says a fact: it holds every value, and most of the attribute's words."""
     words = fact.attribute.split()
-    sentences = [each for each in re.split(r"(?<=\.)\s+", text) if holds_fact(each, fact)]
+    sentences = [each for each in re.split(r"(?<=\.)\s+", text) if names_fact(each, fact)]
     return max(
         sentences, key=lambda each: (fact.subject in each, sum(word in each for word in words)), default=""
     )

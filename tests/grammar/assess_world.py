@@ -94,20 +94,20 @@ class Model:
         self.asked.append((path.stem, role, sample, rendered.messages[-1]["content"]))
         said = self.reply and self.reply(path.stem, role, sample, fields)
         text = answer_as_told(path.stem, fields) if said is None else said
-        call = make_id(path.stem, role, sample, [dict(each) for each in rendered.messages])
+        call = make_id(path.stem, role, sample, [dict(message) for message in rendered.messages])
         try:
             return Answer(parse(text), text, call, 1)
         except Unparsed as error:
             return Answer(None, text, call, 1, str(error))
 
     def count(self, prompt: str) -> int:
-        return sum(each[0] == prompt for each in self.asked)
+        return sum(asked[0] == prompt for asked in self.asked)
 
 
 def answer_as_told(prompt: str, fields: dict[str, Any]) -> str:
     """Reply as a model that reads well and knows nothing."""
     if prompt == "answer":
-        fits = (each.text for each in fields["sources"] if each.title in fields["question"])
+        fits = (source.text for source in fields["sources"] if source.title in fields["question"])
         return next((text.split(" lies ")[-1] for text in fits if " lies " in text), "I do not know")
     if prompt == "answer_alone":
         return "I do not know"

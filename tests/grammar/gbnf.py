@@ -57,13 +57,13 @@ def _match(rules, node, text, start, memory):
     if kind == "repeat":
         ends, found = {start}, {start} if node[2] == 0 else set()
         for count in range(1, node[3] + 1):
-            ends = {end for each in ends for end in _match(rules, what, text, each, memory)}
+            ends = {end for begin in ends for end in _match(rules, what, text, begin, memory)}
             found |= ends if count >= node[2] else set()
         return found
     found = set()
     for choice in what:
         ends = {start}
         for part in choice:
-            ends = {end for each in ends for end in _match(rules, part, text, each, memory)}
+            ends = {end for begin in ends for end in _match(rules, part, text, begin, memory)}
         found |= ends
     return found

@@ -41,7 +41,7 @@ def write_sample(root: Path, name: str = "films", groups: int = 4, hostile: bool
         licence="CC0-1.0",
         source="https://example.org/films",
     )
-    columns = [make_column("film", each) for each in ("title", "runtime", "year")]
+    columns = [make_column("film", name) for name in ("title", "runtime", "year")]
     write_rows(folder / "schema.parquet", Column, columns)
     write_rows(folder / "schema.dropped.parquet", Dropped, [])
     calls: dict[str, list[Call]] = {stem: [] for stem in ("sql_templates", "text_templates", "back_check")}
@@ -111,7 +111,7 @@ def write_sample(root: Path, name: str = "films", groups: int = 4, hostile: bool
         "balanced",
         Question,
         kept,
-        [Dropped(each.id, "group too small", "1 of 2") for each in questions[-2:]],
+        [Dropped(question.id, "group too small", "1 of 2") for question in questions[-2:]],
     )
     for stem, made in calls.items():
         write_rows(folder / f"{stem}.calls.parquet", Call, made)

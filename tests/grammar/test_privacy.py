@@ -34,7 +34,7 @@ def test_no_request_of_the_template_steps_holds_a_cell_value(tmp_path):
         "long": {"prompt": "texts/long", "samples": 1},
     }
     asyncio.run(text_templates(templates, schema, TextTemplates(criteria=criteria), second))
-    sent = "\n".join(each.text + each.grammar for each in (*first.asked, *second.asked)).lower()
+    sent = "\n".join(request.text + request.grammar for request in (*first.asked, *second.asked)).lower()
     values = read_values(path)
     assert len(first.asked) > 10
     assert len(values) > 20

@@ -75,7 +75,7 @@ class World:
         rows = self.read(stem)
         rows = change(rows) or rows
         due = schema or schema_of(ROWS[stem])
-        loose = pa.schema([each.with_nullable(True) for each in due])
+        loose = pa.schema([field.with_nullable(True) for field in due])
         pq.write_table(pa.Table.from_pylist(rows, schema=loose), self.path(stem))
 
     def check(self, out: str = "contracts", **params: Any) -> list[Finding]:
@@ -102,7 +102,10 @@ def make_world(root: Path) -> World:
 
     for sql, (short, long) in TEXTS.items():
         query = read_template(sql, SCHEMA)
-        origin = (*(Origin("row", f"schema#{each}") for each in query.projection), call("sql_templates", sql))
+        origin = (
+            *(Origin("row", f"schema#{column}") for column in query.projection),
+            call("sql_templates", sql),
+        )
         template = SqlTemplate(
             query.id, write_template(query), query.tables, query.projection, query.placeholders, origin
         )
@@ -113,10 +116,10 @@ def make_world(root: Path) -> World:
             texts.append(TextTemplate(own, template.id, criterion, text, origin))
     confirmed = [
         TextTemplate(
-            each.id, each.sql_template, each.criterion, each.text,
-            (Origin("row", f"text_templates#{each.id}"), call("back_check", each.id)),
+            text.id, text.sql_template, text.criterion, text.text,
+            (Origin("row", f"text_templates#{text.id}"), call("back_check", text.id)),
         )
-        for each in texts
+        for text in texts
     ]  # fmt: skip
     entry = DatabaseEntry(file=world.database)
     groups = list(fill_in(templates, SCHEMA, entry, FillIn()).rows)
@@ -154,7 +157,7 @@ def make_corpus(groups, templates, in_balance, others, database, call) -> dict[s
             dropped.append(Dropped(profile.id, "facts_missing", profile.name, origin))
             continue
         told.append(Document(profile.id, profile.name, " ".join([*lines, "So it is told."]), origin))
-        if UNREAD not in {each.reason for each in dropped} and len(profile.facts) > 1:
+        if UNREAD not in {row.reason for row in dropped} and len(profile.facts) > 1:
             dropped.append(Dropped(profile.facts[0].id, UNREAD, profile.name, origin))
     true = true_documents(list(things.rows), groups, templates, SCHEMA, entry, TrueDocuments())
     asked = questions(

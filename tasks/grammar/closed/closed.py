@@ -1,4 +1,4 @@
-"""Stage: the closed-domain variant of a database: the same tables, keys and types under fictitious names."""
+"""Stage: write the closed-domain variant of a database: the same rows under fictitious names."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from pathlib import Path
 
 from tasks.artifacts.rows import Counts
 from tasks.errors import BadInput
-from tasks.grammar.closed.closed_entry import Closed, Renaming
+from tasks.grammar.closed.closed_entry import ClosedVariant, Renaming
 from tasks.grammar.closed.rewriting import rewrite
 
 Cell = str | bytes | int | float | None
 
 
-def closed(closed_names: list[Renaming], entry: Closed, out: Path) -> Counts:
-    """Write the variant's SQLite file, for an entry of `databases:`. The same input gives the same bytes.
+def closed(closed_names: list[Renaming], entry: ClosedVariant, out: Path) -> Counts:
+    """Write the variant's SQLite file; the same input gives the same bytes.
 
-    What refers to a name by key follows it. Raises BadInput where a rule of the database forbids a new name,
-    or a name of the database has none.
+    Foreign keys to a name change with it. Raises BadInput if a constraint of the database forbids a new
+    name, or a name has no new one.
     """
     out.parent.mkdir(parents=True, exist_ok=True)
     draft = out.with_name(f".{out.name}.{os.getpid()}")
     shutil.copyfile(entry.file, draft)
     try:
         with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
-            changed = _rename_all(connection, closed_names, entry)
+            changed = _replace_names(connection, closed_names, entry)
         draft.replace(out)
     except sqlite3.Error as error:
         raise BadInput(entry.file, f"cannot be closed: {error}") from error
@@ -38,34 +38,40 @@ def closed(closed_names: list[Renaming], entry: Closed, out: Path) -> Counts:
     return Counts(len(closed_names), changed, {})
 
 
-def _rename_all(connection: sqlite3.Connection, renamings: list[Renaming], closed: Closed) -> int:
+def _replace_names(connection: sqlite3.Connection, renamings: list[Renaming], variant: ClosedVariant) -> int:
+    """Replace all names; return the number of changed cells."""
     connection.execute("PRAGMA journal_mode = MEMORY")
-    # Keys and what points at them change one after the other; all is checked at the end.
+    # Keys and the columns that refer to them change one after the other; they are checked at the end.
     connection.execute("PRAGMA foreign_keys = OFF")
     connection.execute("PRAGMA trusted_schema = OFF")
     columns: defaultdict[tuple[str, str], dict[str, str]] = defaultdict(dict)
-    for each in renamings:
-        columns[each.table, each.column][each.old] = each.new
+    for renaming in renamings:
+        columns[renaming.table, renaming.column][renaming.old] = renaming.new
     connection.execute("BEGIN")
-    triggers = _lift_triggers(connection)
-    changed = sum(_rename(connection, *place, names) for place, names in sorted(columns.items()))
+    triggers = _drop_triggers(connection)
+    changed = sum(
+        _replace_in_column(connection, table, column, names)
+        for (table, column), names in sorted(columns.items())
+    )
     names, people = split_names(renamings)
-    changed += sum(_rewrite(connection, each, names, people) for each in sorted(closed.texts))
+    changed += sum(_rewrite_texts(connection, column, names, people) for column in sorted(variant.texts))
     for statement in triggers:
         connection.execute(statement)
     connection.execute("COMMIT")
-    _check(connection, closed)
+    _check_integrity(connection, variant)
     connection.execute("VACUUM")
     return changed
 
 
 def split_names(renamings: list[Renaming]) -> tuple[dict[str, str], dict[str, str]]:
-    """Give all names with their successors, and those of people once more by themselves."""
-    names = {each.old: each.new for each in renamings}
-    return names, {each.old: each.new for each in renamings if each.kind == "person"}
+    """Return old name -> new name: of all renamings, and of people only."""
+    names = {renaming.old: renaming.new for renaming in renamings}
+    return names, {renaming.old: renaming.new for renaming in renamings if renaming.kind == "person"}
 
 
-def _rename(connection: sqlite3.Connection, table: str, column: str, names: Mapping[str, str]) -> int:
+def _replace_in_column(
+    connection: sqlite3.Connection, table: str, column: str, names: Mapping[str, str]
+) -> int:
     missing: list[str] = []
 
     def find(old: Cell) -> Cell:
@@ -81,14 +87,15 @@ def _rename(connection: sqlite3.Connection, table: str, column: str, names: Mapp
         f"WHERE {_quote(column)} IS NOT NULL"
     )
     if missing:
-        raise BadInput(f"{table}.{column}", f"holds a name that has no successor: {missing[0]!r}")
+        raise BadInput(f"{table}.{column}", f"has a name without a new one: {missing[0]!r}")
     return cursor.rowcount
 
 
-def _rewrite(
-    connection: sqlite3.Connection, place: str, names: Mapping[str, str], people: Mapping[str, str]
+def _rewrite_texts(
+    connection: sqlite3.Connection, name: str, names: Mapping[str, str], people: Mapping[str, str]
 ) -> int:
-    table, _, column = place.partition(".")
+    """Replace names in the running texts of the column `name` (`table.column`)."""
+    table, _, column = name.partition(".")
     connection.create_function(
         "rewritten",
         1,
@@ -102,8 +109,8 @@ def _rewrite(
     return cursor.rowcount
 
 
-def _lift_triggers(connection: sqlite3.Connection) -> list[str]:
-    """Take the triggers off while names change, and hand back what makes them."""
+def _drop_triggers(connection: sqlite3.Connection) -> list[str]:
+    """Drop all triggers; return the statements that create them again."""
     found = connection.execute(
         "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' ORDER BY name"
     ).fetchall()
@@ -112,17 +119,18 @@ def _lift_triggers(connection: sqlite3.Connection) -> list[str]:
     return [sql for _, sql in found]
 
 
-def _check(connection: sqlite3.Connection, closed: Closed) -> None:
-    broken = set(connection.execute("PRAGMA foreign_key_check")) - set(_find_broken(closed.file))
+def _check_integrity(connection: sqlite3.Connection, variant: ClosedVariant) -> None:
+    """Raise BadInput if a foreign key that held in the original is broken, or the file is not intact."""
+    broken = set(connection.execute("PRAGMA foreign_key_check")) - set(_list_broken_keys(variant.file))
     if broken:
-        raise BadInput(closed.file, f"cannot be closed: a foreign key of {sorted(broken)[0][0]} would break")
+        raise BadInput(variant.file, f"cannot be closed: a foreign key of {sorted(broken)[0][0]} would break")
     verdict = connection.execute("PRAGMA integrity_check").fetchone()[0]
     if verdict != "ok":
-        raise BadInput(closed.file, f"cannot be closed: {verdict}")
+        raise BadInput(variant.file, f"cannot be closed: {verdict}")
 
 
-def _find_broken(file: Path) -> Iterator[tuple[object, ...]]:
-    """List the keys that were broken before: they are none of our doing."""
+def _list_broken_keys(file: Path) -> Iterator[tuple[object, ...]]:
+    """List the foreign keys that are already broken in a file."""
     with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as connection:
         yield from connection.execute("PRAGMA foreign_key_check").fetchall()
 

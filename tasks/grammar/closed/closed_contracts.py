@@ -1,4 +1,4 @@
-"""Stage: hold a closed variant to its contracts: its names, and the documents told under them."""
+"""Stage: check a closed-domain variant's names and documents against their contracts."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tasks.systems.contract import Document
 
 
 def closed_contracts(closed_names: Path, documents: Path, out: Path) -> Counts:
-    """Check the new names and the documents that are told under them; write what was found.
+    """Check the new names and the documents in which they were replaced; write the results.
 
-    Raises ContractBroken, when all is written, with a line that names artifact, contract, count and ids.
+    Raises ContractBroken after writing, with one line that names artifact, contract, count and ids.
     """
     with draft_folder(out) as folder:
         findings = check_artifacts(
@@ -32,7 +32,7 @@ def closed_contracts(closed_names: Path, documents: Path, out: Path) -> Counts:
 
 
 def declare(closed_names: Path, documents: Path, origins: RowRule) -> Rules:
-    """Declare that names are new, one for each, and that no document says an old one."""
+    """Declare the rules: names are new and unique, and no document contains an old one."""
     renamings = read_sound_rows(closed_names, Renaming)
     return {
         closed_names: [expect_hash(), expect_new(renamings), expect_one_each(renamings), origins],
@@ -41,8 +41,8 @@ def declare(closed_names: Path, documents: Path, origins: RowRule) -> Rules:
 
 
 def expect_new(renamings: Sequence[Renaming]) -> RowRule:
-    """Expect a successor to be, and to hold, no name of the database."""
-    find = make_finder(each.old for each in renamings)
+    """Expect a new name neither to be nor to contain a name of the database."""
+    find = make_finder(renaming.old for renaming in renamings)
 
     def check(record: Record) -> str:
         found = find(record["new"])
@@ -52,18 +52,21 @@ def expect_new(renamings: Sequence[Renaming]) -> RowRule:
 
 
 def expect_one_each(renamings: Sequence[Renaming]) -> RowRule:
-    """Expect one successor for a name, and one name for a successor, in any case."""
-    forth: defaultdict[str, set[str]] = defaultdict(set)
-    back: defaultdict[str, set[str]] = defaultdict(set)
-    for each in renamings:
-        forth[each.old].add(each.new)
-        back[each.new.casefold()].add(each.old)
+    """Expect one new name per old name and one old name per new name, ignoring case."""
+    new_names: defaultdict[str, set[str]] = defaultdict(set)
+    old_names: defaultdict[str, set[str]] = defaultdict(set)
+    for renaming in renamings:
+        new_names[renaming.old].add(renaming.new)
+        old_names[renaming.new.casefold()].add(renaming.old)
 
     def check(record: Record) -> str:
-        pairs = (record["old"], forth[record["old"]]), (record["new"], back[record["new"].casefold()])
-        for told, others in pairs:
+        pairs = (
+            (record["old"], new_names[record["old"]]),
+            (record["new"], old_names[record["new"].casefold()]),
+        )
+        for name, others in pairs:
             if len(others) > 1:
-                return f"{told} goes with {', '.join(sorted(others))}"
+                return f"{name} goes with {', '.join(sorted(others))}"
         return ""
 
     says = "A name has one successor wherever it stands, and no other has the same."
@@ -71,12 +74,12 @@ def expect_one_each(renamings: Sequence[Renaming]) -> RowRule:
 
 
 def expect_closed(renamings: Sequence[Renaming]) -> RowRule:
-    """Expect no old name in a document's title or text; a successor is none, whatever it holds."""
-    find = make_finder(each.old for each in renamings)
-    gone = {each.new: " " for each in renamings}
+    """Expect no old name in a document's title or text, new names excepted."""
+    find = make_finder(renaming.old for renaming in renamings)
+    blanked = {renaming.new: " " for renaming in renamings}
 
     def check(record: Record) -> str:
-        found = find(rewrite(f"{record['title']}\n{record['text']}", gone))
+        found = find(rewrite(f"{record['title']}\n{record['text']}", blanked))
         return f"still says {found}" if found else ""
 
     return RowRule("closed", "It says no name of the database.", ("title", "text"), check)

@@ -1,4 +1,4 @@
-"""Stage: the documents of a closed-domain variant: the same texts under the same fictitious names."""
+"""Stage: replace the names in a closed-domain variant's documents."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tasks.systems.contract import Document
 
 
 def closed_documents(documents: list[Document], closed_names: list[Renaming]) -> Drafts[Document]:
-    """Change every name in titles and texts. A document keeps its id: what points at it still does."""
+    """Replace every name in titles and texts. Documents keep their ids, so references to them stay valid."""
     names, people = split_names(closed_names)
     rows = []
-    for each in documents:
-        # Title and text are one: a surname in the title may be told by the full name in the text.
-        title, _, text = rewrite(f"{each.title}\n\n{each.text}", names, people).partition("\n\n")
-        rows.append(Document(each.id, title, text, (Origin("row", f"documents#{each.id}"),)))
+    for document in documents:
+        # Rewritten together, since a surname in the title may be resolved by the full name in the text.
+        title, _, text = rewrite(f"{document.title}\n\n{document.text}", names, people).partition("\n\n")
+        rows.append(Document(document.id, title, text, (Origin("row", f"documents#{document.id}"),)))
     return Drafts(rows)

@@ -1,4 +1,4 @@
-"""A closed-domain variant as params.yaml wishes it: `closed: {<name>: {file, documents, columns}}`."""
+"""Settings of a closed-domain variant: `closed: {<name>: {file, documents, columns}}` in params.yaml."""
 
 from __future__ import annotations
 
@@ -11,29 +11,30 @@ from pydantic import BaseModel, ConfigDict, Field
 from tasks.artifacts.rows import Origin
 
 
-class Closed(BaseModel):
-    """One variant: which names of a database become fictitious (GRAMMAR, section 5, appendix G.2)."""
+class ClosedVariant(BaseModel):
+    """One variant: the names of a database that become fictitious (GRAMMAR, section 5, appendix G.2)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     file: Path
-    """The SQLite file that it is made from; paths are relative to the project."""
+    """The original SQLite file; paths are relative to the project."""
     documents: Path
-    """The documents that were written of it: the same names change in them."""
+    """The documents about the original; the same names are replaced in them."""
     columns: Mapping[str, str] = Field(min_length=1)
     """`table.column` -> what its values name, in a word or two: person, company, town, film."""
     texts: tuple[str, ...] = ()
-    """Columns of running text, in which the names are changed where they are mentioned."""
+    """Columns of running text, in which mentioned names are replaced."""
     seed: int = 0
     tries: int = Field(default=6, ge=1)
-    """How often a name is asked for before a generic one is given: Company 17."""
+    """Maximum number of candidates for a name before a generic one is used: Company 17."""
     sure: float = Field(default=0.85, ge=0, le=1)
-    """The judge's share of yes beyond which a name is one that it knows; without probabilities, its word."""
+    """Reject a name if the judge's probability that it knows it is above this; without probabilities its yes
+    or no decides."""
 
 
 @dataclass(frozen=True)
 class Renaming:
-    """One value of one column, and what it is called in the variant."""
+    """One value of one column, and its new name in the variant."""
 
     id: str
     table: str
@@ -42,5 +43,5 @@ class Renaming:
     old: str
     new: str
     generic: bool
-    """Whether the name was made by code, since the model found none that is nobody's."""
+    """True if the new name was made by code, since the model produced no valid one."""
     origin: tuple[Origin, ...]

@@ -1,4 +1,4 @@
-"""Change names in running text: whole words, the longest first, the case as it stood."""
+"""Replace names in running text: whole words, longest first, keeping upper and lower case."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ from collections.abc import Callable, Iterable, Mapping
 
 
 def rewrite(text: str, names: Mapping[str, str], people: Mapping[str, str] | None = None) -> str:
-    """Put new names in the place of old ones, all at once, so that no new name is taken for an old one.
+    """Replace old names by new ones, all at once, so that no new name is mistaken for an old one.
 
-    A name of one word is found as it is spelt, or in capitals; one of several words in any case. A name
-    that stands in capitals or in small letters gives its successor the same.
+    names: old -> new. A name of one word is found as it is spelt, or in capitals; a name of several words in
+    any case. A name in capitals or in lower case is replaced in the same case.
 
-    people: full names with their successors; where a text holds one, its bare surname changes too, unless
-    two of the people there share it, or it is a name by itself.
+    people: full names, old -> new. If a text holds one, its surname alone is replaced as well, unless two of
+    the people in the text share it, or it is a name by itself.
     """
     surnames = _find_surnames(text, people or {})
-    successors = {**{old: new for old, new in surnames.items() if old not in names}, **names}
-    if not successors:
+    replacements = {**{old: new for old, new in surnames.items() if old not in names}, **names}
+    if not replacements:
         return text
-    folded = {old.casefold(): new for old, new in successors.items() if " " in old}
+    folded = {old.casefold(): new for old, new in replacements.items() if " " in old}
 
     def replace(match: re.Match[str]) -> str:
         found = match.group()
-        new = successors.get(found) or folded.get(found.casefold())
+        new = replacements.get(found) or folded.get(found.casefold())
         if new is None:
             # One word in capitals: DELTA is Delta.
-            new = next(new for old, new in successors.items() if old.upper() == found)
-        return keep_case(found, new, found in successors)
+            new = next(new for old, new in replacements.items() if old.upper() == found)
+        return keep_case(found, new, found in replacements)
 
-    return _compile(successors).sub(replace, text)
+    return _compile(replacements).sub(replace, text)
 
 
-def keep_case(found: str, new: str, spelt: bool) -> str:
-    """Write a new name as the old one stood; spelt: it stood just as it is."""
-    if spelt:
+def keep_case(found: str, new: str, exact: bool) -> str:
+    """Give a new name the case in which the old one was found. exact: it was found as it is spelt."""
+    if exact:
         return new
     if found.isupper():
         return new.upper()
@@ -42,7 +42,7 @@ def keep_case(found: str, new: str, spelt: bool) -> str:
 
 
 def make_finder(names: Iterable[str]) -> Callable[[str], str]:
-    """Make what finds the first of these names in a text, as `rewrite` does; "" where there is none."""
+    """Return a function that finds the first of these names in a text, as `rewrite` does, or ""."""
     pattern = _compile(names)
 
     def find(text: str) -> str:
@@ -54,7 +54,7 @@ def make_finder(names: Iterable[str]) -> Callable[[str], str]:
 
 def _compile(names: Iterable[str]) -> re.Pattern[str]:
     forms = []
-    for old in sorted(set(names), key=lambda each: (-len(each), each)):
+    for old in sorted(set(names), key=lambda name: (-len(name), name)):
         exact = re.escape(old)
         forms.append(f"(?i:{exact})" if " " in old else f"{exact}|{re.escape(old.upper())}")
     return re.compile(rf"(?<!\w)(?:{'|'.join(forms)})(?!\w)")

@@ -1,4 +1,4 @@
-"""Stage: hold the company's parts and documents to their contracts, before a database is made of them."""
+"""Stage: check a company's artifacts and documents against their contracts."""
 
 from __future__ import annotations
 
@@ -18,26 +18,27 @@ from tasks.artifacts.export import draft_folder
 from tasks.artifacts.parquet import count_rows, read_sound_rows
 from tasks.artifacts.rows import Counts, Dropped
 from tasks.artifacts.statistics import name_beside
-from tasks.grammar.company.plans import Plan, plan_documents
-from tasks.grammar.company.reports import MISSING, name_unread
-from tasks.grammar.company.rows import Client, Employee, Position, Profile, Project
-from tasks.grammar.company.settings import Company, Reports
-from tasks.grammar.company.whole import Fault, Whole, assemble, find_faults
+from tasks.grammar.company.company_data import CompanyData, collect_company
+from tasks.grammar.company.consistency import Inconsistency, find_inconsistencies
+from tasks.grammar.company.plans import DocumentPlan, plan_documents
+from tasks.grammar.company.reports import MISSING, make_unread_id
+from tasks.grammar.company.rows import CompanyClient, CompanyProfile, Employee, Position, Project
+from tasks.grammar.company.settings import Company, ReportSettings
 from tasks.grammar.corpus.document_rules import (
+    expect_facts_named,
     expect_lengths,
     expect_no_bracket,
     expect_readable,
-    expect_told,
 )
 from tasks.reports.contract_stage import Rules, check_artifacts, expect_hash, settle
 from tasks.systems.contract import Document
 
 PARTS = ("profile", "employees", "clients", "projects")
 ROWS: Mapping[str, type] = {
-    "profile": Profile,
+    "profile": CompanyProfile,
     "organisation": Position,
     "employees": Employee,
-    "clients": Client,
+    "clients": CompanyClient,
     "projects": Project,
     "documents": Document,
 }
@@ -53,9 +54,9 @@ def contracts(
     entry: Company,
     out: Path,
 ) -> Counts:
-    """Check what the steps made and what they dropped; write what was found.
+    """Check the artifacts and their dropped rows; write the results.
 
-    Raises ContractBroken, when all is written, with a line that names artifact, contract, count and ids.
+    Raises ContractBroken after writing, with one line that names artifact, contract, count and ids.
     """
     paths = {path.stem: path for path in (profile, organisation, employees, clients, projects, documents)}
     with draft_folder(out) as folder:
@@ -69,44 +70,45 @@ def contracts(
 
 
 def declare(paths: Mapping[str, Path], entry: Company, origins: RowRule) -> Rules:
-    """Declare what must hold of each part by itself, of all of them together, and of what tells of them.
+    """Declare the rules of each artifact by itself, of the company as a whole, and of its documents.
 
-    Where cells are missing, that alone is named; documents are held to a company that is sound.
+    Rules across artifacts are declared only if no cell is missing, those of documents only if the company is
+    consistent.
     """
-    whole = read_whole(paths)
-    faults = find_faults(whole) if whole else []
-    own: dict[str, list[Expectation | RowRule]] = {stem: [expect_hash(), origins] for stem in paths}
+    company = read_company(paths)
+    inconsistencies = find_inconsistencies(company) if company else []
+    rules: dict[str, list[Expectation | RowRule]] = {stem: [expect_hash(), origins] for stem in paths}
     for part in PARTS:
-        own[part].append(expect_fit(part, faults))
-    own["organisation"].append(expect_held(paths["employees"]))
-    if whole and not faults:
-        plans = plan_documents(whole, entry.reports)
-        own["profile"].append(expect_written(plans, paths["documents"]))
-        own["documents"] += declare_documents(plans, paths["documents"], entry.reports)
-    return {path: own[stem] for stem, path in paths.items()}
+        rules[part].append(expect_consistent(part, inconsistencies))
+    rules["organisation"].append(expect_filled(paths["employees"]))
+    if company and not inconsistencies:
+        plans = plan_documents(company, entry.reports)
+        rules["profile"].append(expect_written(plans, paths["documents"]))
+        rules["documents"] += declare_documents(plans, paths["documents"], entry.reports)
+    return {path: rules[stem] for stem, path in paths.items()}
 
 
-def read_whole(paths: Mapping[str, Path]) -> Whole | None:
-    """Put the parts together; None where a part has a row with a cell missing, or there is no company."""
+def read_company(paths: Mapping[str, Path]) -> CompanyData | None:
+    """Read a company's rows; None if a cell is missing in any of them, or there is no profile."""
     parts: dict[str, list[Any]] = {stem: read_sound_rows(paths[stem], ROWS[stem]) for stem in PARTS}
     if any(len(rows) != count_rows(paths[stem]) for stem, rows in parts.items()) or not parts["profile"]:
         return None
-    return assemble(*parts.values())
+    return collect_company(*parts.values())
 
 
-def expect_fit(part: str, faults: Sequence[Fault]) -> RowRule:
+def expect_consistent(part: str, inconsistencies: Sequence[Inconsistency]) -> RowRule:
     """Expect a row to contradict nothing in the rest of the company."""
-    found: defaultdict[str, list[str]] = defaultdict(list)
-    for each in faults:
-        if each.part == part:
-            found[each.row].append(each.says)
+    problems: defaultdict[str, list[str]] = defaultdict(list)
+    for inconsistency in inconsistencies:
+        if inconsistency.part == part:
+            problems[inconsistency.row].append(inconsistency.problem)
     says = "It contradicts nothing in the rest of the company."
-    return RowRule("fits", says, ("id",), lambda record: "; ".join(found.get(record["id"], ())))
+    return RowRule("fits", says, ("id",), lambda record: "; ".join(problems.get(record["id"], ())))
 
 
-def expect_held(employees: Path) -> RowRule:
-    """Expect somebody in every position, or a dropped row that says why there is nobody."""
-    held = {each["number"] for each in read_records(employees, ["number"])}
+def expect_filled(employees: Path) -> RowRule:
+    """Expect every position to be filled, or to be among the dropped rows."""
+    held = {record["number"] for record in read_records(employees, ["number"])}
     dropped = read_ids(name_beside(employees, "dropped"))
 
     def check(record: Record) -> str:
@@ -115,17 +117,17 @@ def expect_held(employees: Path) -> RowRule:
     return RowRule("held", "Somebody holds it, or it was dropped.", ("id", "number", "title"), check)
 
 
-def expect_written(plans: Sequence[Plan], documents: Path) -> RowRule:
-    """Expect every planned document in the corpus, or among the dropped, which say why it is not."""
-    there = read_ids(documents) | read_ids(name_beside(documents, "dropped"))
-    gone = [each.title for each in plans if each.id not in there]
-    problem = f"{len(gone)} of its documents are nowhere: {gone[0]}" if gone else ""
+def expect_written(plans: Sequence[DocumentPlan], documents: Path) -> RowRule:
+    """Expect every planned document in the corpus or among the dropped rows."""
+    known = read_ids(documents) | read_ids(name_beside(documents, "dropped"))
+    missing = [plan.title for plan in plans if plan.id not in known]
+    problem = f"{len(missing)} of its documents are nowhere: {missing[0]}" if missing else ""
     says = "Every document that it should have is in the corpus, or was dropped."
     return RowRule("documents_exist", says, ("id",), lambda _: problem)
 
 
 def expect_planned(planned: Collection[str]) -> RowRule:
-    """Expect a document to be one that the company should have."""
+    """Expect a document to be a planned one."""
     says = "It is one of the documents that this company should have."
     return RowRule(
         "planned",
@@ -136,21 +138,21 @@ def expect_planned(planned: Collection[str]) -> RowRule:
 
 
 def declare_documents(
-    plans: Sequence[Plan], documents: Path, reports: Reports
+    plans: Sequence[DocumentPlan], documents: Path, settings: ReportSettings
 ) -> list[Expectation | RowRule]:
-    """Declare what must hold of the documents: planned, of their length, telling their facts, readable."""
+    """Declare the rules of the documents: they are planned, within their length, complete and readable."""
     facts = {plan.id: [fact for section in plan.sections for fact in section.facts] for plan in plans}
-    dropped = {each.id: each.reason for each in read_sound_rows(name_beside(documents, "dropped"), Dropped)}
-    left = {
+    dropped = {row.id: row.reason for row in read_sound_rows(name_beside(documents, "dropped"), Dropped)}
+    unread = {
         (plan.id, fact.id): dropped[row]
         for plan in plans
         for fact in facts[plan.id]
-        if (row := name_unread(plan, fact)) in dropped
+        if (row := make_unread_id(plan, fact)) in dropped
     }
     return [
         expect_planned(facts),
-        expect_lengths({each.id: each.words for each in plans if each.words}),
+        expect_lengths({plan.id: plan.words for plan in plans if plan.words}),
         expect_no_bracket(),
-        expect_told(facts, {each for each, reason in left.items() if reason == MISSING}),
-        expect_readable(facts, left.keys(), reports.readable),
+        expect_facts_named(facts, {pair for pair, reason in unread.items() if reason == MISSING}),
+        expect_readable(facts, unread.keys(), settings.readable),
     ]

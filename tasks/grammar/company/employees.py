@@ -1,4 +1,4 @@
-"""Stage: who works in the company: names, supervisors, and since when (appendix G.1, 3)."""
+"""Stage: fill the positions with employees: names, supervisors, hire dates (appendix G.1, step 3)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tasks.errors import StageFailed
 from tasks.grammar.company.rows import Employee, Position
 from tasks.grammar.company.settings import Company
 from tasks.grammar.invent.invented_names import Invention, Inventor
-from tasks.grammar.invent.seeded_random import draw_day, draw_letter, middle_year, shuffle
+from tasks.grammar.invent.seeded_random import middle_year, random_letter, random_working_day, shuffle
 from tasks.grammar.invent.shapes import Shape, shape_person
 from tasks.models.ask import Ask
 
@@ -17,21 +17,21 @@ EXTENSIONS = range(100, 1000)
 
 
 async def employees(organisation: list[Position], entry: Company, ask: Ask) -> Drafts[Employee]:
-    """Name a person for every position; each is led by the head of their department, heads by the top.
+    """Invent a person for every position; drop positions without a valid name.
 
-    The head of a department is the first in it who got a name. A position without one is dropped.
-    Raises StageFailed where nobody got a name.
+    The first employee of a department leads it and reports to the first employee of all; everybody else
+    reports to their department's head. Raises StageFailed if no position got a name.
     """
     inventor = Inventor(ask, entry.tries, entry.sure)
     found: list[tuple[Position, Invention]] = []
     dropped: list[Dropped] = []
-    for position in sorted(organisation, key=lambda each: each.number):
+    for position in sorted(organisation, key=lambda position: position.number):
         number = position.number
 
         def shape(sample: int, number: int = number) -> Shape:
             return shape_person(
-                draw_letter(entry.seed, "first", number, sample),
-                draw_letter(entry.seed, "last", number, sample),
+                random_letter(entry.seed, "first", number, sample),
+                random_letter(entry.seed, "last", number, sample),
             )
 
         person = await inventor.invent(
@@ -42,21 +42,22 @@ async def employees(organisation: list[Position], entry: Company, ask: Ask) -> D
         else:
             found.append((position, person))
     if not found:
-        raise StageFailed("grammar.company.employees: nobody got a name; see `tries` and the role's model")
-    return Drafts([_employ(position, person, found, entry) for position, person in found], dropped)
+        raise StageFailed("grammar.company.employees: no valid name; see `tries` and the role's model")
+    filled = [position for position, _ in found]
+    return Drafts([_make_employee(position, person, filled, entry) for position, person in found], dropped)
 
 
-def _employ(
-    position: Position, person: Invention, found: list[tuple[Position, Invention]], company: Company
+def _make_employee(
+    position: Position, person: Invention, filled: list[Position], settings: Company
 ) -> Employee:
-    top = found[0][0].number
-    head = next(each.number for each, _ in found if each.department == position.department)
+    top = filled[0].number
+    head = next(other.number for other in filled if other.department == position.department)
     leads = position.number == head
     supervisor = None if position.number == top else top if leads else head
-    years = (date(company.years[0], 1, 1), date(middle_year(company.years), 12, 31))
-    # Hired in the first half of the story: the projects of the second find their staff there.
-    hired = draw_day(*years, company.seed, "hired", position.number)
-    extensions = shuffle(EXTENSIONS, company.seed, "extensions")
+    years = (date(settings.years[0], 1, 1), date(middle_year(settings.years), 12, 31))
+    # Everybody is hired in the first half of the years, so that every project of the second has its staff.
+    hired = random_working_day(*years, settings.seed, "hired", position.number)
+    extensions = shuffle(EXTENSIONS, settings.seed, "extensions")
     return Employee(
         make_id("employee", position.id, person.name),
         position.number,

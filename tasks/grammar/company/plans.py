@@ -1,4 +1,4 @@
-"""What each document of the company has to tell: its sections, and in them the facts about one thing each."""
+"""Plan a company's documents: their sections, and the facts about one thing in each."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tasks.artifacts.rows import Origin, make_id
-from tasks.grammar.company.rows import Client, Employee, Project
-from tasks.grammar.company.settings import Reports
-from tasks.grammar.company.whole import Whole
+from tasks.grammar.company.company_data import CompanyData
+from tasks.grammar.company.rows import CompanyClient, Employee, Project
+from tasks.grammar.company.settings import ReportSettings
 from tasks.grammar.corpus.entities import Fact
 
 
 @dataclass(frozen=True)
-class Section:
+class PlannedSection:
     """One paragraph: a few facts about one thing."""
 
     kind: str
@@ -23,121 +23,130 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """One document. `sources` are the ids of the rows that its facts come from."""
+class DocumentPlan:
+    """One document. sources: the rows that its facts come from."""
 
     id: str
     title: str
-    sections: tuple[Section, ...]
+    sections: tuple[PlannedSection, ...]
     sources: tuple[Origin, ...]
     words: tuple[int, int] | None
-    """Least and greatest number of words, if it has bounds."""
+    """Minimum and maximum number of words; None if there are no limits."""
 
 
-def plan_documents(whole: Whole, reports: Reports) -> list[Plan]:
-    """Plan a report for each project and, if wanted, the pages on the company and its departments."""
-    plans = [plan_report(whole, each, reports) for each in whole.projects]
-    if reports.staff_pages:
-        plans += [plan_company(whole), *(plan_department(whole, each) for each in whole.departments)]
+def plan_documents(company: CompanyData, settings: ReportSettings) -> list[DocumentPlan]:
+    """Plan a report for each project and, if configured, documents on the company and its departments."""
+    plans = [plan_report(company, project, settings) for project in company.projects]
+    if settings.staff_pages:
+        plans.append(plan_company(company))
+        plans += [plan_department(company, department) for department in company.departments]
     return plans
 
 
-def plan_report(whole: Whole, project: Project, reports: Reports) -> Plan:
+def plan_report(company: CompanyData, project: Project, settings: ReportSettings) -> DocumentPlan:
     """Plan a project's report (appendix G.1, step 6)."""
-    client = whole.client(project.client)
-    director, manager = whole.person(project.director), whole.person(project.manager)
-    team = tuple(sorted(whole.person(each).name for each in project.members))
+    client = company.find_client(project.client)
+    director, manager = company.find_employee(project.director), company.find_employee(project.manager)
+    team = tuple(sorted(company.find_employee(member).name for member in project.members))
     name = project.name
     sections = [
-        _tell(
+        _plan_section(
             "project", name,
             ("client", client.name), ("service", project.service), ("city", project.city),
         ),
-        _tell(
+        _plan_section(
             "project", name,
             ("start date", project.start), ("end date", project.end), ("budget in eur", str(project.budget)),
         ),
-        _tell(
+        _plan_section(
             "project", name,
             ("director", director.name), ("manager", manager.name),
             *([("member", *team)] if team else []),
         ),
     ]  # fmt: skip
-    if reports.employee_facts:
-        sections += [_tell("employee", each.name, ("job title", each.title)) for each in (director, manager)]
-    if reports.client_facts:
-        sections.append(_tell_client(client))
-    sources = [_source("projects", project), _source("clients", client)]
-    sources += [_source("employees", whole.person(each)) for each in _staff(project)]
-    return Plan(
+    if settings.employee_facts:
+        sections += [
+            _plan_section("employee", person.name, ("job title", person.title))
+            for person in (director, manager)
+        ]
+    if settings.client_facts:
+        sections.append(_plan_client(client))
+    sources = [_make_origin("projects", project), _make_origin("clients", client)]
+    sources += [_make_origin("employees", company.find_employee(number)) for number in _list_staff(project)]
+    return DocumentPlan(
         make_id("report", project.id),
         f"Project report: {name}",
         tuple(sections),
         tuple(sources),
-        reports.words,
+        settings.words,
     )
 
 
-def plan_company(whole: Whole) -> Plan:
-    """Plan the page on the company itself."""
-    own = whole.profile
+def plan_company(company: CompanyData) -> DocumentPlan:
+    """Plan the document on the company itself."""
+    profile = company.profile
     sections = (
-        _tell(
-            "company", own.name,
-            ("industry", own.industry), ("headquarters city", own.city),
-            ("founding year", str(own.founded)),
+        _plan_section(
+            "company", profile.name,
+            ("industry", profile.industry), ("headquarters city", profile.city),
+            ("founding year", str(profile.founded)),
         ),
-        _tell(
-            "company", own.name,
-            ("chief executive", whole.employees[0].name), ("employee count", str(len(whole.employees))),
-            ("service", *sorted(own.services)),
+        _plan_section(
+            "company", profile.name,
+            ("chief executive", company.employees[0].name), ("employee count", str(len(company.employees))),
+            ("service", *sorted(profile.services)),
         ),
     )  # fmt: skip
-    return Plan(make_id("page", own.id), own.name, sections, (Origin("row", f"profile#{own.id}"),), None)
+    origin = (Origin("row", f"profile#{profile.id}"),)
+    return DocumentPlan(make_id("page", profile.id), profile.name, sections, origin, None)
 
 
-def plan_department(whole: Whole, department: str) -> Plan:
-    """Plan the page on one department: who leads it, and what is known of each of its people."""
-    people = [each for each in whole.employees if each.department == department]
-    head = next(each for each in people if each.leads)
-    sections = [_tell("department", department, ("head", head.name))]
-    sections += [_tell_employee(whole, each) for each in people]
-    sources = tuple(_source("employees", each) for each in people)
-    return Plan(
-        make_id("page", whole.profile.id, department),
+def plan_department(company: CompanyData, department: str) -> DocumentPlan:
+    """Plan the document on one department: its head and the facts of its employees."""
+    staff = [employee for employee in company.employees if employee.department == department]
+    head = next(employee for employee in staff if employee.leads)
+    sections = [_plan_section("department", department, ("head", head.name))]
+    sections += [_plan_employee(company, employee) for employee in staff]
+    return DocumentPlan(
+        make_id("page", company.profile.id, department),
         f"{department} department",
         tuple(sections),
-        sources,
+        tuple(_make_origin("employees", employee) for employee in staff),
         None,
     )
 
 
-def _tell_client(client: Client) -> Section:
-    return _tell(
+def _plan_client(client: CompanyClient) -> PlannedSection:
+    return _plan_section(
         "client", client.name,
         ("industry", client.industry), ("city", client.city), ("contract year", str(client.since)),
     )  # fmt: skip
 
 
-def _tell_employee(whole: Whole, each: Employee) -> Section:
-    said = [("job title", each.title), ("department", each.department), ("hire date", each.hired)]
-    said.append(("phone extension", str(each.extension)))
-    if each.supervisor is not None:
-        said.append(("supervisor", whole.person(each.supervisor).name))
-    return _tell("employee", each.name, *said)
+def _plan_employee(company: CompanyData, employee: Employee) -> PlannedSection:
+    attributes = [
+        ("job title", employee.title),
+        ("department", employee.department),
+        ("hire date", employee.hired),
+        ("phone extension", str(employee.extension)),
+    ]
+    if employee.supervisor is not None:
+        attributes.append(("supervisor", company.find_employee(employee.supervisor).name))
+    return _plan_section("employee", employee.name, *attributes)
 
 
-def _tell(kind: str, name: str, *said: tuple[str, ...]) -> Section:
+def _plan_section(kind: str, name: str, *attributes: tuple[str, ...]) -> PlannedSection:
+    """Plan a section from attributes, each a name followed by its values."""
     facts = (
         Fact(make_id("fact", kind, name, attribute), name, attribute, tuple(values))
-        for attribute, *values in said
+        for attribute, *values in attributes
     )
-    return Section(kind, name, tuple(facts))
+    return PlannedSection(kind, name, tuple(facts))
 
 
-def _staff(project: Project) -> Iterator[int]:
+def _list_staff(project: Project) -> Iterator[int]:
     yield from (project.director, project.manager, *project.members)
 
 
-def _source(artifact: str, row: Project | Client | Employee) -> Origin:
+def _make_origin(artifact: str, row: Project | CompanyClient | Employee) -> Origin:
     return Origin("row", f"{artifact}#{row.id}")

@@ -1,38 +1,38 @@
-"""Stage: the company's profile: its name, trade and services, where and since when (appendix G.1, 1)."""
+"""Stage: invent the company's name, industry, town, founding year and services (appendix G.1, step 1)."""
 
 from __future__ import annotations
 
 from tasks.artifacts.rows import Drafts, Dropped, make_id
 from tasks.errors import StageFailed
-from tasks.grammar.company.rows import Profile
+from tasks.grammar.company.rows import CompanyProfile
 from tasks.grammar.company.settings import Company
 from tasks.grammar.invent.invented_names import Invention, Inventor
-from tasks.grammar.invent.seeded_random import draw, draw_letter
+from tasks.grammar.invent.seeded_random import random_integer, random_letter
 from tasks.grammar.invent.shapes import shape_coined, shape_phrase, shape_place
 from tasks.models.ask import Ask
 
 OLDEST = 40
-"""Founded at most so many years before the first year of the story."""
+"""Maximum number of years between the founding and the first year of `Company.years`."""
 
 
-async def profile(entry: Company, ask: Ask) -> Drafts[Profile]:
-    """Invent the company, one detail a request. Raises StageFailed where it gets no name, trade or town.
+async def profile(entry: Company, ask: Ask) -> Drafts[CompanyProfile]:
+    """Invent the company, one detail per request; drop services without a valid name.
 
-    A service that is not found is dropped, unless there is none at all.
+    Raises StageFailed if there is no valid name, industry or town, or no service at all.
     """
     seed = entry.seed
     inventor = Inventor(ask, entry.tries, entry.sure)
     name = await inventor.invent(
         "company/company_name",
         {"about": entry.about},
-        lambda sample: shape_coined(draw_letter(seed, "company", sample)),
+        lambda sample: shape_coined(random_letter(seed, "company", sample)),
         row="company",
         kind="company",
     )
     known = {"name": _require(name, "name"), "about": entry.about}
     industry = await inventor.invent("company/industry", known, lambda _: shape_phrase(), row="industry")
     town = await inventor.invent(
-        "company/town", {}, lambda sample: shape_place(draw_letter(seed, "town", sample)), row="town"
+        "company/town", {}, lambda sample: shape_place(random_letter(seed, "town", sample)), row="town"
     )
     origin = [*name.calls, *industry.calls, *town.calls]
     services: list[str] = []
@@ -53,12 +53,12 @@ async def profile(entry: Company, ask: Ask) -> Drafts[Profile]:
         raise StageFailed(
             f"grammar.company.profile: no service in {entry.tries} tries ({dropped[-1].detail})"
         )
-    row = Profile(
+    row = CompanyProfile(
         make_id("company", known["name"]),
         known["name"],
         _require(industry, "line of business"),
         _require(town, "town"),
-        entry.years[0] - draw(1, OLDEST, seed, "founded"),
+        entry.years[0] - random_integer(1, OLDEST, seed, "founded"),
         tuple(services),
         tuple(origin),
     )

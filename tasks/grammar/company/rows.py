@@ -1,4 +1,4 @@
-"""What the six steps hand on: one row a department, a position, an employee, a client, a project."""
+"""Rows of a company's artifacts (appendix G.1): profile, positions, employees, clients, projects."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tasks.artifacts.rows import Origin
 
 
 @dataclass(frozen=True)
-class Profile:
+class CompanyProfile:
     """Step 1: the company itself; one row."""
 
     id: str
@@ -22,7 +22,7 @@ class Profile:
 
 @dataclass(frozen=True)
 class Position:
-    """Step 2: one job of the organisation. Number 1 leads the company, the first of a department leads it."""
+    """Step 2: a job. Number 1 leads the company; the lowest number of a department leads the department."""
 
     id: str
     number: int
@@ -33,7 +33,7 @@ class Position:
 
 @dataclass(frozen=True)
 class Employee:
-    """Step 3: who holds a position. `supervisor` is another's number; None at the top alone."""
+    """Step 3: the holder of a position. supervisor: another employee's number; None for number 1 only."""
 
     id: str
     number: int
@@ -41,7 +41,7 @@ class Employee:
     title: str
     department: str
     leads: bool
-    """Whether they lead their department."""
+    """Whether the employee leads their department."""
     supervisor: int | None
     hired: str
     """ISO date."""
@@ -50,8 +50,8 @@ class Employee:
 
 
 @dataclass(frozen=True)
-class Client:
-    """Step 4: one client."""
+class CompanyClient:
+    """Step 4: a client."""
 
     id: str
     number: int
@@ -64,7 +64,7 @@ class Client:
 
 @dataclass(frozen=True)
 class Project:
-    """Step 5: one project. Client and staff are named by their numbers."""
+    """Step 5: a project. Client and staff are referred to by their numbers."""
 
     id: str
     number: int

@@ -1,4 +1,4 @@
-"""What must hold of any document that was written to tell facts: each function says what is wrong, or ""."""
+"""Contract rules for documents that are written from facts. A row rule returns what is wrong, or ""."""
 
 from __future__ import annotations
 
@@ -8,30 +8,32 @@ from tasks.artifacts.contracts import Expectation, Record, RowRule, expect_no_ma
 from tasks.grammar.corpus.entities import Fact
 from tasks.grammar.corpus.machine_reading import missing_values
 
-Facts = Mapping[str, Sequence[Fact]]
-"""What is to be told, by the id of the document that tells it."""
-Lost = Collection[tuple[str, str]]
-"""A document's id, and that of a fact which is not read from it."""
+FactsByDocument = Mapping[str, Sequence[Fact]]
+"""Document id -> the facts that the document is written from."""
+UnreadFacts = Collection[tuple[str, str]]
+"""(document id, id of a fact that the reader did not find in the document)."""
 
 
 def expect_no_bracket() -> Expectation:
-    """Expect plain prose: no bracket of any kind."""
+    """Expect prose without brackets of any kind."""
     return expect_no_match("no_bracket_left", "No bracket stands in it.", "text", r"[\[\]{}<>]")
 
 
 def expect_lengths(bounds: Mapping[str, tuple[int, int]]) -> RowRule:
-    """Expect a document to have so many words: least and greatest, by its id."""
+    """Expect a number of words within bounds. bounds: document id -> (minimum, maximum)."""
 
     def check(record: Record) -> str:
         words = len(record["text"].split())
-        least, most = bounds.get(record["id"], (words, words))
-        return "" if least <= words <= most else f"has {words:,} words; {least:,} to {most:,} are due"
+        minimum, maximum = bounds.get(record["id"], (words, words))
+        return (
+            "" if minimum <= words <= maximum else f"has {words:,} words; {minimum:,} to {maximum:,} are due"
+        )
 
     return RowRule("words", "It is as long as it should be.", ("id", "text"), check)
 
 
-def expect_told(facts: Facts, left_out: Lost = frozenset()) -> RowRule:
-    """Expect a document to name every value of its facts, as the stage that wrote it does."""
+def expect_facts_named(facts: FactsByDocument, left_out: UnreadFacts = frozenset()) -> RowRule:
+    """Expect a document to name every value of its facts, except those in `left_out`."""
 
     def check(record: Record) -> str:
         for fact in facts.get(record["id"], ()):
@@ -43,15 +45,16 @@ def expect_told(facts: Facts, left_out: Lost = frozenset()) -> RowRule:
     return RowRule("facts_told", "It names every value of its facts.", ("id", "text"), check)
 
 
-def expect_readable(facts: Facts, lost: Lost, least: float) -> RowRule:
-    """Expect a reader to have found so many of a document's facts. lost: those that none found."""
+def expect_readable(facts: FactsByDocument, unread: UnreadFacts, least: float) -> RowRule:
+    """Expect the reader to have found at least a share of a document's facts. least: 0 to 1."""
 
     def check(record: Record) -> str:
-        own = facts.get(record["id"], ())
-        unread = [each for each in own if (record["id"], each.id) in lost]
-        if len(own) - len(unread) >= least * len(own):
+        expected = facts.get(record["id"], ())
+        missing = [fact for fact in expected if (record["id"], fact.id) in unread]
+        found = len(expected) - len(missing)
+        if found >= least * len(expected):
             return ""
-        return f"{len(own) - len(unread)} of {len(own)} facts were read, not {unread[0].attribute}"
+        return f"{found} of {len(expected)} facts were read, not {missing[0].attribute}"
 
     says = f"A reader found at least {100 * least:g}% of its facts in it."
     return RowRule("facts_read", says, ("id",), check)

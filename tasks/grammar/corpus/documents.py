@@ -1,7 +1,7 @@
-"""Stage: each profile written out as a document, read back by a machine, and rewritten where it must be.
+"""Stage: have a model write a document from each profile, check it by machine reading, rewrite if needed.
 
-A document is written in parts of a few facts each: a small model keeps four facts in mind where it
-loses one of fourteen, and only the part that failed is written anew.
+A document is written in parts of a few facts each: a small model includes four facts reliably but not
+fourteen, and only the part that failed is written again.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin
 from tasks.grammar.corpus.document_grammar import write_part_grammar
-from tasks.grammar.corpus.entities import Fact, Profile
+from tasks.grammar.corpus.entities import EntityProfile, Fact
 from tasks.grammar.corpus.machine_reading import Reading, check_reading, missing_values
 from tasks.models.ask import Ask, Unparsed
 from tasks.systems.contract import Document
 
 PROMPT = "document_part"
 UNREAD = "fact_unread"
-"""The reason by which a fact is dropped that no reader finds in a document that is kept."""
+"""Drop reason of a fact that the reader does not find in a document that is kept."""
 
 
 class Documents(BaseModel):
@@ -31,75 +31,77 @@ class Documents(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     facts: int = Field(default=4, ge=1)
-    """Facts that one part tells."""
+    """Number of facts per part."""
     minimum_words: int = 45
     maximum_words: int = 90
     """Of one part."""
     words: tuple[int, int] = (200, 400)
-    """Of a whole document; others are dropped."""
+    """Minimum and maximum of a whole document; others are dropped."""
     rewrites: int = Field(default=1, ge=0)
-    """How often a part is written anew whose facts the reader did not find."""
+    """How often a part is rewritten if the reader did not find its facts."""
     readable: float = Field(default=1.0, ge=0, le=1)
-    """The least share of its facts that must be read from a document; else it is dropped."""
+    """Minimum share of its facts that the reader must find in a document; others are dropped."""
     at_once: int = Field(default=6, ge=1)
-    """Questions that one request to the reader holds."""
+    """Number of questions per request to the reader."""
     mentions: bool = True
-    """Whether a sentence may come back to the thing's name and to other values of its part."""
+    """Allow a sentence to repeat the entity's name and other values of its part."""
 
 
 @dataclass(frozen=True)
-class Part:
-    """A paragraph, or None where no attempt held its facts; its call; and why it failed."""
+class DocumentPart:
+    """A paragraph. text: None if no attempt named all facts; then `problem` says why."""
 
     text: str | None
     call: str
     problem: str = ""
 
 
-async def documents(profiles: list[Profile], params: Documents, ask: Ask) -> Drafts[Document]:
-    """Write an article for every profile, 200 to 400 words, whose facts a reader finds (section 5.1).
+async def documents(profiles: list[EntityProfile], params: Documents, ask: Ask) -> Drafts[Document]:
+    """Write a document of 200 to 400 words for every profile, and check its facts (section 5.1).
 
-    A fact that no reader finds in a document that is kept stands among the dropped rows.
+    Drop reasons: `no_facts`, `facts_missing` (no attempt at a part named its facts), `unreadable` (the reader
+    found too few facts), `length`; and `fact_unread` for a single fact that the reader does not find in a
+    document that is kept.
     """
-    made = await asyncio.gather(*(_write_document(profile, params, ask) for profile in profiles))
+    outcomes = await asyncio.gather(*(_write_document(profile, params, ask) for profile in profiles))
     return Drafts(
-        [document for document, _ in made if document is not None],
-        [each for _, left in made for each in left],
+        [document for document, _ in outcomes if document is not None],
+        [row for _, dropped in outcomes for row in dropped],
     )
 
 
 async def _write_document(
-    profile: Profile, params: Documents, ask: Ask
+    profile: EntityProfile, params: Documents, ask: Ask
 ) -> tuple[Document | None, list[Dropped]]:
     if not profile.facts:
         source = Origin("row", f"profiles#{profile.id}")
         return None, [Dropped(profile.id, "no_facts", profile.name, (source,))]
-    themes = [profile.facts[at : at + params.facts] for at in range(0, len(profile.facts), params.facts)]
-    parts = list(await asyncio.gather(*(_write_part(profile, theme, params, ask, 0) for theme in themes)))
+    batches = [profile.facts[at : at + params.facts] for at in range(0, len(profile.facts), params.facts)]
+    parts = list(await asyncio.gather(*(_write_part(profile, facts, params, ask, 0) for facts in batches)))
     readings: dict[str, Reading] = {}
-    for round_ in range(params.rewrites + 1):
+    for sample in range(params.rewrites + 1):
         if (failed := next((part for part in parts if part.text is None), None)) is not None:
             origin = (Origin("row", f"profiles#{profile.id}"), Origin("call", failed.call))
             return None, [Dropped(profile.id, "facts_missing", f"{profile.name}: {failed.problem}", origin)]
         unread = [fact for fact in profile.facts if fact.id not in readings or not readings[fact.id].found]
-        if round_:
-            for number, theme in enumerate(themes):
-                if any(fact in unread for fact in theme):
-                    again = await _write_part(profile, theme, params, ask, round_)
-                    parts[number] = again if again.text is not None else parts[number]
+        if sample:
+            for number, facts in enumerate(batches):
+                if any(fact in unread for fact in facts):
+                    rewritten = await _write_part(profile, facts, params, ask, sample)
+                    parts[number] = rewritten if rewritten.text is not None else parts[number]
         text = "\n\n".join(part.text or "" for part in parts)
         found = await check_reading(
-            profile.name, text, unread, ask, row=profile.id, sample=round_, at_once=params.at_once
+            profile.name, text, unread, ask, row=profile.id, sample=sample, at_once=params.at_once
         )
-        readings |= {each.fact.id: each for each in found}
-        if all(each.found for each in readings.values()):
+        readings |= {reading.fact.id: reading for reading in found}
+        if all(reading.found for reading in readings.values()):
             break
-    return _settle(profile, text, parts, list(readings.values()), params)
+    return _accept_or_drop(profile, text, parts, list(readings.values()), params)
 
 
 async def _write_part(
-    profile: Profile, facts: Sequence[Fact], params: Documents, ask: Ask, sample: int
-) -> Part:
+    profile: EntityProfile, facts: Sequence[Fact], params: Documents, ask: Ask, sample: int
+) -> DocumentPart:
     answer = await ask(
         PROMPT,
         {
@@ -116,11 +118,11 @@ async def _write_part(
         sample=sample,
         max_tokens=3 * params.maximum_words,
     )
-    return Part(answer.value, answer.call, answer.problem)
+    return DocumentPart(answer.value, answer.call, answer.problem)
 
 
 def parse_part(text: str, facts: Sequence[Fact], params: Documents) -> str:
-    """Read one paragraph that names every value of its facts. Raises Unparsed."""
+    """Parse a paragraph that names every value of its facts. Raises Unparsed."""
     text = " ".join(text.split())
     words = len(text.split())
     if not params.minimum_words // 2 <= words <= 2 * params.maximum_words:
@@ -133,12 +135,16 @@ def parse_part(text: str, facts: Sequence[Fact], params: Documents) -> str:
     return text
 
 
-def _settle(
-    profile: Profile, text: str, parts: Sequence[Part], readings: Sequence[Reading], params: Documents
+def _accept_or_drop(
+    profile: EntityProfile,
+    text: str,
+    parts: Sequence[DocumentPart],
+    readings: Sequence[Reading],
+    params: Documents,
 ) -> tuple[Document | None, list[Dropped]]:
     calls = sorted({part.call for part in parts} | {reading.call for reading in readings})
-    origin = (Origin("row", f"profiles#{profile.id}"), *(Origin("call", each) for each in calls))
-    unread = [each for each in readings if not each.found]
+    origin = (Origin("row", f"profiles#{profile.id}"), *(Origin("call", call) for call in calls))
+    unread = [reading for reading in readings if not reading.found]
     words = len(text.split())
     if len(readings) - len(unread) < params.readable * len(readings):
         first = unread[0].fact.attribute
@@ -146,13 +152,14 @@ def _settle(
         return None, [Dropped(profile.id, "unreadable", detail, origin)]
     if not params.words[0] <= words <= params.words[1]:
         return None, [Dropped(profile.id, "length", f"{profile.name}: {words} words", origin)]
-    left = [
+    dropped = [
         Dropped(
-            each.fact.id,
+            reading.fact.id,
             UNREAD,
-            f"{each.fact.attribute} of {profile.name}: {', '.join(each.fact.values)}, read as: {each.answer}",
+            f"{reading.fact.attribute} of {profile.name}: {', '.join(reading.fact.values)}, "
+            f"read as: {reading.answer}",
             origin,
         )
-        for each in unread
+        for reading in unread
     ]
-    return Document(profile.id, profile.name, text, origin), left
+    return Document(profile.id, profile.name, text, origin), dropped

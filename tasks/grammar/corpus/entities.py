@@ -1,4 +1,4 @@
-"""What is told about one thing of a database: its facts, and what stands for it in a corpus."""
+"""Entities of a database: their facts, and the profiles that documents are written from."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from tasks.artifacts.rows import Origin
 
 @dataclass(frozen=True)
 class Fact:
-    """One thing that is so: the `attribute` of the `subject` is `values`."""
+    """One fact: the `attribute` of the `subject` is `values`."""
 
     id: str
     subject: str
-    """The thing's name, as a document's reader knows it."""
+    """The entity's name."""
     attribute: str
-    """In plain words: runtime in minutes, director."""
+    """In words: runtime in minutes, director."""
     values: tuple[str, ...]
-    """One or several, sorted; all of them belong to the fact."""
+    """One or several values, sorted; the fact holds for all of them together."""
 
 
 @dataclass(frozen=True)
-class Profile:
-    """A row of an entity's table with all that is told about it. Its id is its document's."""
+class EntityProfile:
+    """An entity (a row of an entity table) with its facts. Its document has the same id."""
 
     id: str
     table: str
     key: tuple[str, ...]
-    """Its primary key's values, in the columns' order."""
+    """The primary key's values, in the columns' order."""
     kind: str
-    """What one row of the table is, in words: film."""
+    """What a row of the table is, in words: film."""
     name: str
     facts: tuple[Fact, ...]
     origin: tuple[Origin, ...]

@@ -1,35 +1,34 @@
-"""Stage: the things that questions are asked about, each with its facts, to be told in a document.
+"""Stage: collect the facts of the entities that questions are asked about, for a document each.
 
-A thing is a row of one of the tables that `entities` names for a database. Its facts are its own
-columns and those of the rows that it refers to, directly or through a table of links.
+An entity is a row of one of the tables that `entities` lists for a database. Its facts are its own
+columns and those of the rows that it refers to, directly or through a link table.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.databases.columns import Column
 from tasks.databases.content import ensure_unchanged
-from tasks.databases.dialects import translate
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
-from tasks.databases.values import Value
-from tasks.errors import BadInput
 from tasks.grammar.construct.fill_in import format_value
-from tasks.grammar.construct.names import NAMES, name_column, name_column_with_unit, name_relation, name_table
-from tasks.grammar.construct.queries import Query, table_of, write_combinations
+from tasks.grammar.construct.names import name_table
 from tasks.grammar.construct.source_keys import read_keys
 from tasks.grammar.construct.sql_rules import read_template
-from tasks.grammar.construct.verbalisation import find_relations
-from tasks.grammar.corpus.entities import Fact, Profile
+from tasks.grammar.corpus.entities import EntityProfile, Fact
+from tasks.grammar.corpus.entity_tables import (
+    Attribute,
+    EntityTable,
+    Key,
+    open_entity_table,
+    read_values,
+)
 from tasks.grammar.rows import Question, SqlTemplate
-
-Key = tuple[Value, ...]
 
 
 class Profiles(BaseModel):
@@ -40,34 +39,13 @@ class Profiles(BaseModel):
     entities: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
     """Database -> tables whose rows get a document each; a database without an entry has no corpus."""
     count: int | None = Field(default=None, ge=1)
-    """Most things of a table: those that most groups of the balanced set ask about; null = all rows."""
+    """Maximum number of entities per table, those asked about by most groups of the balanced set first;
+    null = all rows."""
     values: int = Field(default=4, ge=1)
     """A fact with more values than this (a cast of forty) is left out, and counted."""
     seed: int = 0
-    """Draws among things that equally many groups ask about."""
+    """Decides among entities that equally many groups ask about."""
     limits: QueryLimits = QueryLimits()
-
-
-@dataclass(frozen=True)
-class Attribute:
-    """One column told about each row of an entity's table."""
-
-    column: str
-    words: str
-    joins: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
-class Source:
-    """A table whose rows get a document each."""
-
-    database: str
-    table: str
-    schema: Sequence[Column]
-    primary: tuple[str, ...]
-    attributes: tuple[Attribute, ...]
-    naming: str | None
-    """The column that a row is called by; None where only its key tells it."""
 
 
 def profiles(
@@ -76,31 +54,19 @@ def profiles(
     schema: list[Column],
     database: DatabaseEntry,
     params: Profiles,
-) -> Drafts[Profile]:
-    """Collect the facts of the things that the balanced set asks about most (GRAMMAR, section 5.1)."""
-    rows: list[Profile] = []
+) -> Drafts[EntityProfile]:
+    """Collect the facts of the entities that the balanced set asks about most (GRAMMAR, section 5.1)."""
+    rows: list[EntityProfile] = []
     dropped: list[Dropped] = []
-    sources = [open_source(database.name, each, schema) for each in params.entities.get(database.name, ())]
+    names = params.entities.get(database.name, ())
+    tables = [open_entity_table(database.name, name, schema) for name in names]
     with ensure_unchanged(database), SafeDatabase(database, params.limits) as safe:
-        for source in sources:
-            asked = count_groups(source.table, balanced, sql_templates, schema, safe)
-            made, left = profile_table(source, asked, safe, params)
-            rows += made
-            dropped += left
+        for table in tables:
+            counts = count_groups(table.table, balanced, sql_templates, schema, safe)
+            table_rows, table_dropped = profile_table(table, counts, safe, params)
+            rows += table_rows
+            dropped += table_dropped
     return Drafts(rows, dropped)
-
-
-def open_source(database: str, table: str, schema: Sequence[Column]) -> Source:
-    """Look a table up. Raises BadInput where it is not there, or has no key to name its rows by."""
-    place = f"params.yaml: grammar.profiles.entities.{database}"
-    tables = sorted({column.table for column in schema})
-    if table not in tables:
-        raise BadInput(place, f"no table {table!r} (there are {', '.join(tables)})")
-    primary = tuple(column.id for column in schema if column.table == table and column.primary_key)
-    if not primary:
-        raise BadInput(place, f"the table {table!r} has no primary key to name its rows by")
-    attributes = tuple(list_attributes(table, schema))
-    return Source(database, table, schema, primary, attributes, find_naming(table, attributes))
 
 
 def count_groups(
@@ -110,7 +76,7 @@ def count_groups(
     schema: Sequence[Column],
     safe: SafeDatabase,
 ) -> Counter[Key]:
-    """Count the semantic groups that each row of a table takes part in."""
+    """Count, for each row of a table, the semantic groups whose answers come from it."""
     wanted = {question.group for question in questions}
     counts: Counter[Key] = Counter()
     for template in templates:
@@ -123,83 +89,38 @@ def count_groups(
 
 
 def profile_table(
-    source: Source, asked: Counter[Key], safe: SafeDatabase, params: Profiles
-) -> tuple[list[Profile], list[Dropped]]:
-    """Tell the facts of the rows of one table that are chosen."""
-    facts: defaultdict[Key, list[tuple[Attribute, list[str]]]] = defaultdict(list)
-    for attribute in source.attributes:
-        for key, values in read_values(attribute, source.primary, source.schema, safe):
-            facts[key].append((attribute, values))
-    chosen = choose_keys(facts, asked, params)
-    told = [_profile(source, key, facts[key], params.values) for key in chosen]
-    return [profile for profile, _ in told], [each for _, left in told for each in left]
+    table: EntityTable, counts: Counter[Key], safe: SafeDatabase, params: Profiles
+) -> tuple[list[EntityProfile], list[Dropped]]:
+    """Choose rows of one table and collect their facts."""
+    values_by_key: defaultdict[Key, list[tuple[Attribute, list[str]]]] = defaultdict(list)
+    for attribute in table.attributes:
+        for key, values in read_values(attribute, table.primary, table.schema, safe):
+            values_by_key[key].append((attribute, values))
+    chosen = choose_keys(values_by_key, counts, params)
+    made = [_make_profile(table, key, values_by_key[key], params.values) for key in chosen]
+    return [profile for profile, _ in made], [row for _, dropped in made for row in dropped]
 
 
-def choose_keys(keys: Iterable[Key], asked: Mapping[Key, int], params: Profiles) -> list[Key]:
-    """Take the rows that most groups ask about, ties by a seeded hash; all where no count is set."""
-    ranked = sorted(keys, key=lambda key: (-asked.get(key, 0), make_id(params.seed, key)))
+def choose_keys(keys: Iterable[Key], counts: Mapping[Key, int], params: Profiles) -> list[Key]:
+    """Choose the rows that most groups ask about, ties by a seeded hash; all if `params.count` is null."""
+    ranked = sorted(keys, key=lambda key: (-counts.get(key, 0), make_id(params.seed, key)))
     return ranked[: params.count]
 
 
-def list_attributes(table: str, schema: Sequence[Column]) -> Iterator[Attribute]:
-    """List what is told about a table's rows: own columns first, then those of rows it leads to."""
-    for column in schema:
-        if column.table == table and column.descriptive:
-            yield Attribute(column.id, name_column_with_unit(column.id), ())
-    for ends, keys in find_relations(schema):
-        if table not in ends or (len(keys) == 1 and ends[0] != table):
-            continue
-        other = ends[1] if ends[0] == table else ends[0]
-        own = name_relation(keys)
-        words = " ".join(own if own and len(keys) > 1 else [*own, name_table(other)])
-        joins = tuple(tuple(sorted((key.id, key.references or ""))) for key in keys)
-        for column in schema:
-            if column.table == other and column.descriptive:
-                named = name_column(column.id).split()[-1] in NAMES
-                yield Attribute(
-                    column.id,
-                    words if named else f"{name_column_with_unit(column.id)} of the {words}",
-                    tuple(sorted((one, two) for one, two in joins)),
-                )
-
-
-def find_naming(table: str, attributes: Sequence[Attribute]) -> str | None:
-    """Find the column that a row is called by; None where only its key tells it."""
-    own = [each.column for each in attributes if table_of(each.column) == table]
-    return next((each for each in own if name_column(each).split()[-1] in NAMES), None)
-
-
-def read_values(
-    attribute: Attribute, primary: Sequence[str], schema: Sequence[Column], safe: SafeDatabase
-) -> Iterator[tuple[Key, list[str]]]:
-    """Read a column for every row of a table that has it: the row's key, and the distinct values."""
-    query = Query((attribute.column,), attribute.joins, tuple(sorted(primary)))
-    order = [sorted(primary).index(each) for each in primary]
-    found: defaultdict[Key, set[str]] = defaultdict(set)
-    for batch in safe.stream(translate(write_combinations(query), safe.dialect, schema)):
-        for row in batch:
-            if row[-1] not in (None, ""):
-                found[tuple(row[place] for place in order)].add(format_value(row[-1]))
-    for key, values in found.items():
-        yield key, sorted(values)
-
-
-def _profile(
-    source: Source, key: Key, told: Sequence[tuple[Attribute, list[str]]], most: int
-) -> tuple[Profile, list[Dropped]]:
-    said = tuple(format_value(part) for part in key)
-    origin = (Origin("evidence", f"{source.database}.{source.table}#{','.join(said)}"),)
-    kind, place = name_table(source.table), make_id("document", source.table, said)
-    names = [values[0] for attribute, values in told if attribute.column == source.naming]
-    name = names[0] if names else f"{kind} {', '.join(said)}"
+def _make_profile(
+    table: EntityTable, key: Key, attributes: Sequence[tuple[Attribute, list[str]]], most: int
+) -> tuple[EntityProfile, list[Dropped]]:
+    key_texts = tuple(format_value(part) for part in key)
+    origin = (Origin("evidence", f"{table.database}.{table.table}#{','.join(key_texts)}"),)
+    kind, profile_id = name_table(table.table), make_id("document", table.table, key_texts)
+    names = [values[0] for attribute, values in attributes if attribute.column == table.naming]
+    name = names[0] if names else f"{kind} {', '.join(key_texts)}"
     facts, dropped = [], []
-    for attribute, values in told:
-        fact = Fact(
-            make_id("fact", place, attribute.column, attribute.joins), name, attribute.words, tuple(values)
-        )
+    for attribute, values in attributes:
+        fact_id = make_id("fact", profile_id, attribute.column, attribute.joins)
         if len(values) > most:
             detail = f"{attribute.words} of {name}: {len(values)} values, more than {most}"
-            dropped.append(Dropped(fact.id, "many_values", detail, origin))
-        elif attribute.column != source.naming:
-            facts.append(fact)
-    return Profile(place, source.table, said, kind, name, tuple(facts), origin), dropped
+            dropped.append(Dropped(fact_id, "many_values", detail, origin))
+        elif attribute.column != table.naming:
+            facts.append(Fact(fact_id, name, attribute.words, tuple(values)))
+    return EntityProfile(profile_id, table.table, key_texts, kind, name, tuple(facts), origin), dropped

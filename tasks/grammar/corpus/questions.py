@@ -1,4 +1,4 @@
-"""Stage: the questions that systems are asked: all texts, of both sets, of a seeded sample of groups."""
+"""Stage: choose the questions to ask systems: all texts, of both sets, of a seeded sample of groups."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class Questions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     groups: int | None = Field(default=None, ge=1)
-    """Semantic groups to ask about, spread over the SQL templates; null = all."""
+    """Number of semantic groups, spread over the SQL templates; null = all."""
     criteria: tuple[str, ...] = Field(min_length=1)
-    """Linguistic criteria; a group is taken if the balanced set has it under each of them."""
+    """Linguistic criteria; only groups that the balanced set has under each of them are chosen."""
     texts: int | None = Field(default=None, ge=1)
-    """Texts per group and criterion that the unbalanced set may add up to; null = all it has."""
+    """Maximum number of unbalanced texts per group and criterion; null = all."""
     grounded: bool = True
-    """Only groups whose true documents are known and all written: else a corpus of a part of the database
-    would make a gap of every group outside of it."""
+    """Choose only groups whose true documents are known and in the corpus: with a corpus of a part of the
+    database, every other group would count as a gap."""
     seed: int = 0
 
 
@@ -38,83 +38,88 @@ def questions(
     documents: list[Document],
     params: Questions,
 ) -> Drafts[AskedQuestion]:
-    """Draw groups by seed and take their texts from both sets, each text once and flagged."""
-    true = {each.id: each.documents for each in true_documents}
-    written = {each.id for each in documents}
+    """Sample groups by seed and list their texts from both sets, each once, flagged by set."""
+    true = {row.id: row.documents for row in true_documents}
+    written = {document.id for document in documents}
     grounded = {group for group, ids in true.items() if ids and written.issuperset(ids)}
-    able = (each for each in balanced if each.group in grounded or not params.grounded)
-    chosen = set(choose_groups(able, params))
-    in_balanced = {each.id for each in balanced}
-    in_unbalanced, too_many = cut_texts((each for each in unbalanced if each.group in chosen), params)
-    asked = {
-        each.id: each
-        for each in [*balanced, *unbalanced]
-        if each.group in chosen
-        and each.criterion in params.criteria
-        and (each.id in in_balanced or each.id in in_unbalanced)
+    eligible = (question for question in balanced if question.group in grounded or not params.grounded)
+    chosen = set(choose_groups(eligible, params))
+    in_balanced = {question.id for question in balanced}
+    in_unbalanced, too_many = limit_texts(
+        (question for question in unbalanced if question.group in chosen), params
+    )
+    chosen_questions = {
+        question.id: question
+        for question in [*balanced, *unbalanced]
+        if question.group in chosen
+        and question.criterion in params.criteria
+        and (question.id in in_balanced or question.id in in_unbalanced)
     }
     rows = [
         AskedQuestion(
-            id=each.id,
-            group=each.group,
-            criterion=each.criterion,
-            question=each.question,
-            answer=each.answer,
-            sql_template=each.sql_template,
-            text_template=each.text_template,
-            in_balanced=each.id in in_balanced,
-            in_unbalanced=each.id in in_unbalanced,
-            true_document_ids=true.get(each.group),
-            origin=_trace(each, in_balanced, true),
+            id=question.id,
+            group=question.group,
+            criterion=question.criterion,
+            question=question.question,
+            answer=question.answer,
+            sql_template=question.sql_template,
+            text_template=question.text_template,
+            in_balanced=question.id in in_balanced,
+            in_unbalanced=question.id in in_unbalanced,
+            true_document_ids=true.get(question.group),
+            origin=_list_origins(question, in_balanced, true),
         )
-        for each in asked.values()
+        for question in chosen_questions.values()
     ]
     dropped = [
-        Dropped(each.id, "too_many_texts", each.question, (Origin("row", f"unbalanced#{each.id}"),))
-        for each in too_many
-        if each.id not in in_balanced
+        Dropped(
+            question.id, "too_many_texts", question.question, (Origin("row", f"unbalanced#{question.id}"),)
+        )
+        for question in too_many
+        if question.id not in in_balanced
     ]
     return Drafts(rows, dropped)
 
 
 def choose_groups(balanced: Iterable[Question], params: Questions) -> list[str]:
-    """Choose groups that have every criterion, in a seeded order that takes SQL templates in turn."""
+    """Choose groups that have every criterion, in a seeded order in which SQL templates take turns."""
     criteria: defaultdict[str, set[str]] = defaultdict(set)
-    template = {}
-    for each in balanced:
-        criteria[each.group].add(each.criterion)
-        template[each.group] = each.sql_template
-    able = sorted(
+    templates = {}
+    for question in balanced:
+        criteria[question.group].add(question.criterion)
+        templates[question.group] = question.sql_template
+    eligible = sorted(
         (group for group, names in criteria.items() if names.issuperset(params.criteria)),
         key=lambda group: make_id("assessed", params.seed, group),
     )
-    taken: Counter[str] = Counter()
-    turn = {}
-    for group in able:
-        turn[group] = taken[template[group]]
-        taken[template[group]] += 1
-    return sorted(able, key=lambda group: turn[group])[
-        : params.groups
-    ]  # stable: the seeded order within a turn
+    counts: Counter[str] = Counter()
+    turns = {}
+    for group in eligible:
+        turns[group] = counts[templates[group]]
+        counts[templates[group]] += 1
+    # The sort is stable, so the seeded order is kept within a turn.
+    return sorted(eligible, key=lambda group: turns[group])[: params.groups]
 
 
-def cut_texts(unbalanced: Iterable[Question], params: Questions) -> tuple[set[str], Sequence[Question]]:
-    """Give the ids of the unbalanced set's texts that are asked, and the texts beyond `texts`."""
+def limit_texts(unbalanced: Iterable[Question], params: Questions) -> tuple[set[str], Sequence[Question]]:
+    """Split the unbalanced set's texts by `params.texts`: ids of those to ask, and the texts beyond it."""
     kept: set[str] = set()
     beyond: list[Question] = []
-    count: Counter[tuple[str, str]] = Counter()
-    for each in sorted(unbalanced, key=lambda each: each.text_template):
-        if each.criterion not in params.criteria:
+    counts: Counter[tuple[str, str]] = Counter()
+    for question in sorted(unbalanced, key=lambda question: question.text_template):
+        if question.criterion not in params.criteria:
             continue
-        count[each.group, each.criterion] += 1
-        if params.texts is not None and count[each.group, each.criterion] > params.texts:
-            beyond.append(each)
+        counts[question.group, question.criterion] += 1
+        if params.texts is not None and counts[question.group, question.criterion] > params.texts:
+            beyond.append(question)
         else:
-            kept.add(each.id)
+            kept.add(question.id)
     return kept, beyond
 
 
-def _trace(question: Question, in_balanced: set[str], true: dict[str, tuple[str, ...]]) -> tuple[Origin, ...]:
+def _list_origins(
+    question: Question, in_balanced: set[str], true: dict[str, tuple[str, ...]]
+) -> tuple[Origin, ...]:
     stem = "balanced" if question.id in in_balanced else "unbalanced"
     origin = [Origin("row", f"{stem}#{question.id}")]
     if question.group in true:

@@ -1,4 +1,4 @@
-"""Ask a model for one new name at a time, until it is well formed, not taken, and nobody's in particular."""
+"""Ask a model for invented names, until one is well formed, not taken, and of nothing that it knows."""
 
 from __future__ import annotations
 
@@ -13,22 +13,26 @@ from tasks.models.ask import Ask
 
 @dataclass(frozen=True)
 class Invention:
-    """A name with every call that it took, or None and why the last one was refused."""
+    """An invented name with all calls that it took; or None, and why the last candidate was rejected."""
 
     name: str | None
     calls: tuple[Origin, ...]
     problem: str = ""
 
     def drop(self, row: str) -> Dropped:
-        """Tell of a name that was not found."""
+        """Make the dropped row of a name that was not found."""
         reason, _, detail = self.problem.partition(": ")
         return Dropped(row, reason, detail, self.calls)
 
 
 class Inventor:
-    """Remembers which names are taken, so that no two things are called alike."""
+    """Invents names that are all different."""
 
     def __init__(self, ask: Ask, tries: int, sure: float, taken: Iterable[str] = ()) -> None:
+        """Set up without any call.
+
+        tries: maximum number of candidates per name. sure: see `ask_recognised`. taken: names already used.
+        """
         self._ask, self._tries, self._sure = ask, tries, sure
         self._taken = {name.casefold() for name in taken}
 
@@ -42,22 +46,23 @@ class Inventor:
         kind: str | None = None,
         fits: Callable[[str], str] = lambda _: "",
     ) -> Invention:
-        """Ask for a name. shape: of the sample's number, so that another try may have other letters.
+        """Ask for a name.
 
-        kind: what it names, if it must not be known as something particular. fits: says what is wrong
-        with a name, or nothing.
+        shape: the name's shape by sample number, so that another try may have other letters. kind: what it
+        names; if given, names that the judge recognises are rejected. fits: returns what is wrong with a
+        name, or "".
         """
         calls: list[Origin] = []
         problem = ""
         for sample in range(self._tries):
-            wanted = shape(sample)
+            candidate_shape = shape(sample)
             answer = await self._ask(
                 prompt,
-                {**fields, "hint": wanted.hint},
+                {**fields, "hint": candidate_shape.hint},
                 role="generator",
                 row=row,
-                parse=wanted.parse,
-                grammar=wanted.grammar,
+                parse=candidate_shape.parse,
+                grammar=candidate_shape.grammar,
                 sample=sample,
                 max_tokens=24,
             )
@@ -66,7 +71,7 @@ class Inventor:
             if name is None:
                 problem = answer.problem
                 continue
-            keys = wanted.list_keys(name)
+            keys = candidate_shape.list_keys(name)
             problem = "taken: " + name if self._taken & set(keys) else fits(name)
             if not problem and kind is not None:
                 verdict = await ask_recognised(name, kind, self._ask, row=row, sure=self._sure)

@@ -1,4 +1,4 @@
-"""Whether a name is fictitious: generic, or not recognised by the model as something particular."""
+"""Ask the judge whether it recognises a name, to keep only fictitious ones."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from tasks.models.ask import Answer, Ask, Unparsed
 from tasks.models.logprobs import compare_choices
 
 LIKELIEST = 8
-"""Tokens whose probability is asked for: yes and no are among them, in whatever case."""
+"""Number of tokens whose probability is requested: enough to have yes and no among them, in any case."""
 
 
 async def ask_recognised(name: str, kind: str, ask: Ask, *, row: str, sure: float) -> Answer[bool]:
-    """Ask the judge whether it knows one particular thing of this name (appendix G.2, section 5).
+    """Ask the judge whether it knows a particular thing of this name (appendix G.2, section 5).
 
-    kind: what the name stands for ("company"). sure: the share of yes beyond which a name is recognised,
-    where the endpoint gives probabilities: a small model says yes to everything, and to what it knows more
-    surely. The answer's value is None where it said neither yes nor no.
+    kind: what the name stands for ("company"). sure: the probability of yes above which a name counts as
+    recognised, if the endpoint returns probabilities: a small model says yes to every name, but with higher
+    probability to names that it knows. The answer's value is None if the reply is neither yes nor no.
     """
     answer = await ask(
         "closed_check",
@@ -33,7 +33,7 @@ async def ask_recognised(name: str, kind: str, ask: Ask, *, row: str, sure: floa
 
 
 def parse_verdict(text: str) -> bool:
-    """Read yes or no, strictly. Raises Unparsed."""
+    """Parse a reply that must be yes or no. Raises Unparsed."""
     word = text.strip().strip(".*\"'").lower()
     if word not in ("yes", "no"):
         raise Unparsed("no_verdict: neither yes nor no")

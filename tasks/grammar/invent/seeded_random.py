@@ -1,4 +1,4 @@
-"""Draws that hang on the seed and on what is drawn for, never on the order of draws."""
+"""Seeded random values that depend only on their key, never on the order in which they are drawn."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Item = TypeVar("Item")
 FRIDAY = 4
 
 
-def draw(low: int, high: int, *key: object) -> int:
-    """Draw a whole number from low to high, both included."""
+def random_integer(low: int, high: int, *key: object) -> int:
+    """Draw an integer from low to high, both included."""
     return low + int(make_id("draw", *key), 16) % (high - low + 1)
 
 
-def draw_day(first: date, last: date, *key: object) -> date:
-    """Draw a working day from first to last, which must span a weekend's length at least."""
-    day = first + timedelta(days=draw(0, (last - first).days, *key))
+def random_working_day(first: date, last: date, *key: object) -> date:
+    """Draw a working day from first to last, which must be at least three days apart."""
+    day = first + timedelta(days=random_integer(0, (last - first).days, *key))
     over = day.weekday() - FRIDAY
     if over <= 0:
         return day
@@ -28,16 +28,16 @@ def draw_day(first: date, last: date, *key: object) -> date:
 
 
 def shuffle(items: Iterable[Item], *key: object) -> list[Item]:
-    """Put items into a drawn order. Each must be told from the others by its text."""
+    """Put items into a random order. Their texts (`str`) must differ."""
     return sorted(items, key=lambda item: make_id("shuffle", *key, str(item)))
 
 
-def draw_letter(*key: object) -> str:
+def random_letter(*key: object) -> str:
     """Draw a capital letter that many names begin with."""
     letters = "ABCDEFGHIJKLMNOPRSTVW"
-    return letters[draw(0, len(letters) - 1, *key)]
+    return letters[random_integer(0, len(letters) - 1, *key)]
 
 
 def middle_year(years: tuple[int, int]) -> int:
-    """Give the last year in which people are hired and clients won; projects begin after it."""
+    """Return the last year in which people are hired and clients gained; projects begin after it."""
     return (years[0] + years[1]) // 2

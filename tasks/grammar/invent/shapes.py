@@ -1,4 +1,4 @@
-"""What an invented name may look like: a grammar to decode by, and the strict rule for every reply."""
+"""Shapes of invented names: a grammar for decoding, and a strict parser for every reply."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ STRAY = re.compile(
 
 @dataclass(frozen=True)
 class Shape:
-    """One kind of name. `hint` is said in the prompt, since not every endpoint decodes by a grammar."""
+    """One kind of name. hint: the rules in words, for prompts of endpoints without grammars."""
 
     grammar: str
     words: tuple[int, int]
-    """Least and greatest number of words."""
+    """Minimum and maximum number of words."""
     hint: str
     whole: bool = False
-    """Whether the first word alone must be new as well: two firms do not share the word that tells them."""
+    """Require that the first word alone is new as well, as for firms, which are known by it."""
 
     def parse(self, text: str) -> str:
-        """Read a reply as one name. Raises Unparsed: `<reason>: <detail>`."""
+        """Parse a reply as one name. Raises Unparsed: `<reason>: <detail>`."""
         name = " ".join(text.strip("\"'`*.,;: \n\t").split())
         least, most = self.words
         count = sum(word not in SMALL for word in name.split())
@@ -42,13 +42,13 @@ class Shape:
         return name
 
     def list_keys(self, name: str) -> tuple[str, ...]:
-        """List what must be new about a name, in one case."""
+        """List what must be new about a name, case-folded."""
         folded = name.casefold()
         return (folded, folded.split()[0]) if self.whole else (folded,)
 
 
 def shape_person(first: str, last: str) -> Shape:
-    """Shape a first name and a surname by their first letters."""
+    """Make the shape of a first name and a surname, given their first letters."""
     return Shape(
         f'root ::= "{first}" [a-z]{{2,8}} " {last}" [a-z]{{3,9}}',
         (2, 3), f"a first name with {first} and a surname with {last}",
@@ -56,12 +56,12 @@ def shape_person(first: str, last: str) -> Shape:
 
 
 def shape_coined(first: str) -> Shape:
-    """Shape one word that nothing is called by, by its first letter."""
+    """Make the shape of one coined word, given its first letter."""
     return Shape(f'root ::= "{first}" [a-z]{{3,8}}', (1, 1), f"one new word that begins with {first}")
 
 
 def shape_firm(first: str) -> Shape:
-    """Shape an organisation's name: a word by its first letter, then one or two more."""
+    """Make the shape of an organisation's name: a word with the given first letter, then one or two more."""
     return Shape(
         f'root ::= "{first}" [a-z]{{3,9}} (" " [A-Z] [a-z]{{2,11}}){{1,2}}',
         (2, 3), f"two or three words, the first begins with {first}", whole=True,
@@ -69,7 +69,7 @@ def shape_firm(first: str) -> Shape:
 
 
 def shape_title(first: str, most: int = 3) -> Shape:
-    """Shape what a project or a work is called: two words or more, the first by its letter."""
+    """Make the shape of a project's or work's title: two words or more, the first with the given letter."""
     rest = f"{{1,{most - 1}}}" if most > 2 else ""
     return Shape(
         f'root ::= "{first}" [a-z]{{2,10}} (" " [A-Z] [a-z]{{2,11}}){rest}',
@@ -78,12 +78,12 @@ def shape_title(first: str, most: int = 3) -> Shape:
 
 
 def shape_place(first: str) -> Shape:
-    """Shape a town's name by its first letter."""
+    """Make the shape of a town's name, given its first letter."""
     return Shape(f'root ::= "{first}" [a-z]{{3,10}}', (1, 2), f"one word that begins with {first}")
 
 
 def shape_phrase(most: int = 4) -> Shape:
-    """Shape a few words with capitals: an industry, a department, a job title."""
+    """Make the shape of a few capitalised words: an industry, a department, a job title."""
     return Shape(
         f'root ::= [A-Z] [a-z]{{2,13}} (" " ("and " | "of ")? [A-Z] [a-z]{{2,13}}){{0,{most - 1}}}',
         (1, most), f"at most {most} words, each with a capital",

@@ -21,22 +21,22 @@ from tasks.artifacts.parquet import read_sound_rows
 from tasks.artifacts.rows import Dropped
 from tasks.grammar.assessment_rows import AskedQuestion
 from tasks.grammar.corpus.document_rules import (
-    Facts,
-    Lost,
+    FactsByDocument,
+    UnreadFacts,
+    expect_facts_named,
     expect_lengths,
     expect_no_bracket,
     expect_readable,
-    expect_told,
 )
 from tasks.grammar.corpus.documents import UNREAD, Documents
-from tasks.grammar.corpus.entities import Profile
+from tasks.grammar.corpus.entities import EntityProfile
 from tasks.grammar.corpus.questions import Questions
 from tasks.grammar.corpus.true_documents import TrueDocument
 from tasks.grammar.publish.row_rules import Index, expect_known, expect_same, read_index
 from tasks.systems.contract import Document
 
 ROWS: Mapping[str, type] = {
-    "profiles": Profile,
+    "profiles": EntityProfile,
     "documents": Document,
     "true_documents": TrueDocument,
     "questions": AskedQuestion,
@@ -52,7 +52,7 @@ def declare_corpus(
     questions: Questions,
 ) -> dict[str, Sequence[Expectation | RowRule]]:
     """Declare what must hold of each artifact beyond its keys and origins. groups: the rows of fill_in."""
-    profiles = {each.id: each for each in read_sound_rows(paths["profiles"], Profile)}
+    profiles = {each.id: each for each in read_sound_rows(paths["profiles"], EntityProfile)}
     facts = {each.id: each.facts for each in profiles.values()}
     written = read_ids(paths["documents"])
     dropped = read_sound_rows(documents_dropped, Dropped)
@@ -64,8 +64,8 @@ def declare_corpus(
             expect_one_each(paths["documents"], profiles),
             expect_lengths(dict.fromkeys(profiles, documents.words)),
             expect_no_bracket(),
-            expect_told(facts),
-            expect_readable(facts, find_lost(facts, dropped), documents.readable),
+            expect_facts_named(facts),
+            expect_readable(facts, list_unread(facts, dropped), documents.readable),
         ],
         "true_documents": [
             expect_known("group_exists", "id", "group", groups),
@@ -96,7 +96,7 @@ def declare_corpus(
     }
 
 
-def expect_one_each(path: Path, profiles: Mapping[str, Profile]) -> RowRule:
+def expect_one_each(path: Path, profiles: Mapping[str, EntityProfile]) -> RowRule:
     """Expect every entity, a row of a table by its key, to have one of these at most."""
     known = (profiles[each["id"]] for each in read_records(path, ["id"]) if each["id"] in profiles)
     counts = Counter((each.table, each.key) for each in known)
@@ -111,7 +111,7 @@ def expect_one_each(path: Path, profiles: Mapping[str, Profile]) -> RowRule:
     return RowRule("one_per_entity", "No other is of the same row of the same table.", ("id",), check)
 
 
-def find_lost(facts: Facts, dropped: Sequence[Dropped]) -> Lost:
+def list_unread(facts: FactsByDocument, dropped: Sequence[Dropped]) -> UnreadFacts:
     """Find the facts that no reader found: they are dropped under their own ids."""
     unread = {each.id for each in dropped if each.reason == UNREAD}
     return {(name, each.id) for name, own in facts.items() for each in own if each.id in unread}

@@ -88,7 +88,7 @@ def test_a_model_that_fails_with_its_document_is_no_planted_gap(tmp_path, world)
 def plant(world, seed):
     from tasks.grammar.assess.ablation import plant_gaps
 
-    true = {each.group: each.true_document_ids for each in world.questions}
+    true = {question.group: question.true_document_ids for question in world.questions}
     return plant_gaps(true, Withheld(share=0.3, seed=seed)).documents
 
 
@@ -97,9 +97,9 @@ def test_accuracy_is_r_times_one_less_lambda_in_every_figure(tmp_path, world):
         figures, _ = write_figures(tmp_path, assess(world, name, sample=1))
         for rates in figures["rates"].values():
             for mode in MODES:
-                for each in rates[mode].values():
-                    assert each["accuracy"] == pytest.approx((each["robustness"] or 0) * (1 - each["lambda"]))
-                    assert each["identity"] < 1e-9
+                for rate in rates[mode].values():
+                    assert rate["accuracy"] == pytest.approx((rate["robustness"] or 0) * (1 - rate["lambda"]))
+                    assert rate["identity"] < 1e-9
 
 
 def test_every_cell_says_its_rule_and_mode_or_why_it_is_empty(tmp_path, world):
@@ -134,10 +134,10 @@ def test_every_cell_says_its_rule_and_mode_or_why_it_is_empty(tmp_path, world):
 
 def test_groups_that_a_model_alone_answers_are_left_out_of_the_closed_domain(tmp_path, world):
     # Alone, the model knows the first five villages; those leave table 4's second half.
-    known = [f"{each.title}" for each in world.documents[:5]]
-    reply = lambda prompt, role, sample, fields: next((each.answer for each in world.questions if each.question == fields["question"]), None) if prompt == "answer_alone" and any(k in fields["question"] for k in known) else None  # fmt: skip  # noqa: E501, E731
+    known = [f"{document.title}" for document in world.documents[:5]]
+    reply = lambda prompt, role, sample, fields: next((question.answer for question in world.questions if question.question == fields["question"]), None) if prompt == "answer_alone" and any(k in fields["question"] for k in known) else None  # fmt: skip  # noqa: E501, E731
     alone = assess(world, "alone", model=Model(reply), sample=1)
-    assert sum(not each.closed_domain for each in alone["closed_domain"]) == 5
+    assert sum(not row.closed_domain for row in alone["closed_domain"]) == 5
     figures, _ = write_figures(
         tmp_path, assess(world, "good", sample=1), closed=alone["closed_domain"], llm_only="v-alone"
     )
@@ -153,20 +153,20 @@ def test_unscored_rows_tag_nothing_and_are_counted(tmp_path, world):
     mute = Model(lambda prompt, role, sample, fields: "well" if prompt == "judge" and "00" in str(fields["query"]) else None)  # fmt: skip  # noqa: E501
     parts = assess(world, "good", model=mute, sample=1)
     figures, counts = write_figures(tmp_path, parts)
-    unscored = [each for each in parts["judgements"] if each.judgement is None]
+    unscored = [judgement for judgement in parts["judgements"] if judgement.judgement is None]
     assert len(unscored) == 3  # village 00 and its three questions
-    assert all(each.problem for each in unscored)
+    assert all(judgement.problem for judgement in unscored)
     assert figures["counts"]["unscored"] == counts.dropped["unscored"] == 3
     assert figures["rates"]["balanced"]["open"]["all"]["n_scored"] == 38
-    assert any("unscored" in each for each in figures["judge"]["warnings"]) == (3 / 60 > 0.05)
+    assert any("unscored" in warning for warning in figures["judge"]["warnings"]) == (3 / 60 > 0.05)
 
 
 def test_failed_answers_are_rows_that_nobody_judges(tmp_path, world):
     broken = Model(lambda prompt, role, sample, fields: "" if prompt == "answer" and fields["question"].endswith("elevation") else None)  # fmt: skip  # noqa: E501
     parts = assess(world, "good", model=broken, sample=1)
-    failed = [each for each in parts["answers"] if each.response is None]
+    failed = [answer for answer in parts["answers"] if answer.response is None]
     assert len(failed) == 20
-    assert all(each.problem for each in failed)
+    assert all(answer.problem for answer in failed)
     assert broken.count("judge") == 40 + len(parts["canaries"])
     figures, _ = write_figures(tmp_path, parts)
     assert figures["counts"]["failed_answers"] == 20

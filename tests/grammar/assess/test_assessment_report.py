@@ -33,18 +33,20 @@ def write_page(
     parts = assess(world, name, withheld=withheld, sample=3)
     dropped = change(parts)
     if hostile:
-        parts["answers"] = [replace(each, response=f"{each.response} {HOSTILE}") for each in parts["answers"]]
-    calls = [make_call("judgements", each.id, HOSTILE) for each in parts["judgements"]]
+        parts["answers"] = [
+            replace(answer, response=f"{answer.response} {HOSTILE}") for answer in parts["answers"]
+        ]
+    calls = [make_call("judgements", judgement.id, HOSTILE) for judgement in parts["judgements"]]
     parts["judgements"] = [
-        replace(each, origin=(each.origin[0], Origin("call", call.id)))
-        for each, call in zip(parts["judgements"], calls, strict=True)
+        replace(judgement, origin=(judgement.origin[0], Origin("call", call.id)))
+        for judgement, call in zip(parts["judgements"], calls, strict=True)
     ]
     write_figures(folder, parts)
-    paths = {each: folder / f"{each}.calls.parquet" for each in ("answers", "judgements", "baselines")}
+    paths = {name: folder / f"{name}.calls.parquet" for name in ("answers", "judgements", "baselines")}
     for stem, path in paths.items():
         write_rows(path, Call, calls if stem == "judgements" else [])
     out = folder / "data" / "reports" / "grammar" / f"v-{name}"
-    rows = {each: parts[each] for each in ("questions", "answers", "judgements", "baselines", "entry")}
+    rows = {name: parts[name] for name in ("questions", "answers", "judgements", "baselines", "entry")}
     assessment_report(
         figures=folder / "figures.json",
         documents=world.documents,
@@ -61,13 +63,13 @@ def write_page(
 def test_every_question_leads_to_its_documents_verdict_and_calls(tmp_path):
     out = write_page(tmp_path)
     data, calls = read_data(out / "questions.js"), read_data(out / "calls.js")
-    documents = {each["id"] for each in data["documents"]}
+    documents = {document["id"] for document in data["documents"]}
     assert len(data["questions"]) == 60
     for row in data["questions"]:
         assert set(row["true"]) <= documents
         assert row["judgement"] in ("Correct", "Incorrect")
         assert set(row["modes"]) == {"open", "closed"}
-        assert any(each in calls for each in row["calls"])
+        assert any(call in calls for call in row["calls"])
     wrong = [row for row in data["questions"] if row["judgement"] == "Incorrect"]
     assert {row["modes"]["open"]["modules"]["siblings"] for row in wrong} == {"retrieval"}
 

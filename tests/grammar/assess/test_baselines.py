@@ -21,15 +21,15 @@ def world():
 
 def run(world, model, name="good", **params):
     parts = assess(world, name, model=model, **params)
-    return {(each.method, each.answer): each for each in parts["baselines"]}, parts
+    return {(row.method, row.answer): row for row in parts["baselines"]}, parts
 
 
 def test_faithful_and_consistent_answers_are_correct(world):
     model = Model()
     found, _ = run(world, model, sample=3)
     assert len(found) == 6
-    assert {each.verdict for each in found.values()} == {"correct"}
-    assert {len(each.parts) for each in found.values() if each.method == "self_consistency"} == {4}
+    assert {verdict.verdict for verdict in found.values()} == {"correct"}
+    assert {len(verdict.parts) for verdict in found.values() if verdict.method == "self_consistency"} == {4}
     # Four samples of three answers, each by the sampler's role under a number of its own.
     sampled = [
         (role, sample) for prompt, role, sample, _ in model.asked if prompt == "answer" and role == "sampler"
@@ -42,15 +42,15 @@ def test_one_sample_that_differs_is_enough_to_be_incorrect(world):
         lambda prompt, role, sample, fields: "7 metres" if role == "sampler" and sample == 2 else None
     )
     found, _ = run(world, model, sample=2)
-    consistency = [each for each in found.values() if each.method == "self_consistency"]
-    assert [(each.verdict, each.share) for each in consistency] == [("incorrect", 0.75)] * 2
+    consistency = [verdict for verdict in found.values() if verdict.method == "self_consistency"]
+    assert [(verdict.verdict, verdict.share) for verdict in consistency] == [("incorrect", 0.75)] * 2
 
 
 def test_an_answer_without_claims_is_unscored(world):
     model = Model(lambda prompt, role, sample, fields: "I do not know" if prompt == "answer" else None)
     found, _ = run(world, model, sample=2)
-    faithful = [each for each in found.values() if each.method == "claim_faithfulness"]
-    assert [(each.verdict, each.share, each.problem) for each in faithful] == [
+    faithful = [verdict for verdict in found.values() if verdict.method == "claim_faithfulness"]
+    assert [(verdict.verdict, verdict.share, verdict.problem) for verdict in faithful] == [
         (None, None, "no claim is left")
     ] * 2
 
@@ -58,8 +58,8 @@ def test_an_answer_without_claims_is_unscored(world):
 def test_a_failed_sample_or_check_leaves_the_answer_unscored(world):
     model = Model(lambda prompt, role, sample, fields: "" if role == "sampler" and sample == 1 else "Perhaps" if prompt == "claim_check" else None)  # fmt: skip  # noqa: E501
     found, _ = run(world, model, sample=1)
-    assert {each.verdict for each in found.values()} == {None}
-    assert all(each.problem for each in found.values())
+    assert {verdict.verdict for verdict in found.values()} == {None}
+    assert all(verdict.problem for verdict in found.values())
 
 
 def test_a_system_that_cannot_be_sampled_is_unscored(world):
@@ -71,9 +71,9 @@ def test_a_system_that_cannot_be_sampled_is_unscored(world):
             parts["answers"], world.questions, world.documents, entry, system, Baselines(sample=2), Model()
         )
     )
-    own = [each for each in drafts.rows if each.method == "self_consistency"]
-    assert [each.verdict for each in own] == [None, None]
-    assert {each.problem for each in own} == {"the system cannot be asked at another temperature"}
+    own = [row for row in drafts.rows if row.method == "self_consistency"]
+    assert [row.verdict for row in own] == [None, None]
+    assert {row.problem for row in own} == {"the system cannot be asked at another temperature"}
     assert GOOD.answerer == "answerer"
 
 
@@ -90,7 +90,7 @@ def test_an_assessment_may_leave_the_baselines_out(world):
 
 def test_parts_are_weighed_by_hand():
     def weigh(*holds):
-        return weigh_parts([Part("x", each) for each in holds])[0]
+        return weigh_parts([Part("x", value) for value in holds])[0]
 
     assert weigh("yes", "yes", "null") == 1
     assert weigh("yes", "no", "null", "no") == pytest.approx(1 / 3)
@@ -111,7 +111,7 @@ def test_claims_are_read_strictly():
     st.lists(st.text(st.characters(categories=["L", "N"]), min_size=3, max_size=20), min_size=1, max_size=6)
 )
 def test_what_the_grammar_lets_through_is_read(claims):
-    text = "\n".join(f"- {each}" for each in claims)
+    text = "\n".join(f"- {claim}" for claim in claims)
     assert accepts(CLAIMS_GRAMMAR, text)
     assert set(parse_claims(text)) == set(claims)
 
@@ -121,7 +121,8 @@ def test_precision_and_recall_by_hand():
     says = dict.fromkeys("abcd", "correct") | dict.fromkeys("e", "incorrect") | {"f": None, "g": "correct"}
     judged = dict.fromkeys("abef", "Correct") | dict.fromkeys("cd", "Incorrect") | {"g": None}
     rows = [
-        Baseline(each, each, each, each, "m", verdict, None, (), "", ()) for each, verdict in says.items()
+        Baseline(claim, claim, claim, claim, "m", verdict, None, (), "", ())
+        for claim, verdict in says.items()
     ]
     precision, recall, left_out = compare_baselines(rows, judged).lines[0].cells
     assert (precision.value, precision.n) == (2 / 4, 4)

@@ -27,7 +27,7 @@ def row(number: int = 0, **more: object) -> dict[str, object]:
 
 
 def write_lines(path, *rows):
-    path.write_text("".join((each if isinstance(each, str) else json.dumps(each)) + "\n" for each in rows))
+    path.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
     return path
 
 
@@ -48,25 +48,25 @@ def test_each_broken_row_is_named_and_the_others_are_read(tmp_path):
         row(7, id=7, true_document_ids=["b", "a", "b"]),
     )
     read = read_questions(path)
-    assert [each.id for each in read.questions] == ["7", "one"]
+    assert [question.id for question in read.questions] == ["7", "one"]
     assert read.questions[0].true_document_ids == ("a", "b")
     assert read.questions[0].origin == (Origin("file", "mine.jsonl, line 12"),)
-    assert [each.partition(": ")[0] for each in read.problems] == [
+    assert [problem.partition(": ")[0] for problem in read.problems] == [
         f"mine.jsonl, line {number}" for number in (3, 4, 5, 6, 7, 8, 9, 10, 11)
     ]
-    said = dict(each.split(": ", 1) for each in read.problems)
-    assert said["mine.jsonl, line 5"] == "answer is missing; text is wanted"
-    assert said["mine.jsonl, line 6"] == "repeats the id of line 1"
-    assert said["mine.jsonl, line 10"] == "query is empty"
+    reasons = dict(problem.split(": ", 1) for problem in read.problems)
+    assert reasons["mine.jsonl, line 5"] == "answer is missing; text is wanted"
+    assert reasons["mine.jsonl, line 6"] == "repeats the id of line 1"
+    assert reasons["mine.jsonl, line 10"] == "query is empty"
 
 
 def test_an_id_is_made_of_the_row_and_a_group_of_the_id(tmp_path):
     first = read_questions(write_lines(tmp_path / "a.jsonl", row(1), row(2, group=5)))
     other = read_questions(write_lines(tmp_path / "b.jsonl", row(2, group=5), row(1)))
-    assert {each.id for each in first.questions} == {each.id for each in other.questions}
-    alone = next(each for each in first.questions if each.question == "who is 1?")
+    assert {question.id for question in first.questions} == {question.id for question in other.questions}
+    alone = next(question for question in first.questions if question.question == "who is 1?")
     assert (alone.group, alone.criterion, alone.true_document_ids) == (alone.id, "", None)
-    assert next(each for each in first.questions if each is not alone).group == "5"
+    assert next(question for question in first.questions if question is not alone).group == "5"
     assert first.digest != other.digest
     twice = read_questions(write_lines(tmp_path / "c.jsonl", row(1), row(1)))
     assert twice.problems == ("c.jsonl, line 2: repeats the id of line 1",)
@@ -115,8 +115,8 @@ def test_a_folder_of_ours_brings_its_true_documents(tmp_path):
     write_lines(folder / "balanced.jsonl", row(1, id="a", group="g"), row(2, id="b", group="h"))
     write_rows(tmp_path / "true_documents.parquet", TrueDocument, [TrueDocument("g", ("d1", "d2"), ())])
     read = read_questions(folder)
-    assert [each.true_document_ids for each in read.questions] == [("d1", "d2"), None]
-    assert [each.id for each in keep_grounded(read.questions, ["d1", "d2", "d3"])] == ["a"]
+    assert [question.true_document_ids for question in read.questions] == [("d1", "d2"), None]
+    assert [question.id for question in keep_grounded(read.questions, ["d1", "d2", "d3"])] == ["a"]
     assert keep_grounded(read.questions, ["d1"]) == []
 
 
@@ -124,11 +124,13 @@ def test_a_folder_of_ours_brings_its_true_documents(tmp_path):
 @given(st.permutations([(f"q{n}", f"g{n // 2}") for n in range(12)]), st.integers(1, 8))
 def test_the_groups_that_are_taken_do_not_hang_on_the_order(pairs, limit):
     def ask(order):
-        return [make_question(each, group) for each, group in order]
+        return [make_question(name, group) for name, group in order]
 
     taken = take_groups(ask(pairs), limit, 0)
-    assert {each.id for each in taken} == {each.id for each in take_groups(ask(sorted(pairs)), limit, 0)}
-    assert len({each.group for each in taken}) == min(limit, 6)
+    assert {question.id for question in taken} == {
+        question.id for question in take_groups(ask(sorted(pairs)), limit, 0)
+    }
+    assert len({question.group for question in taken}) == min(limit, 6)
     assert len(taken) == 2 * min(limit, 6), "a group is taken whole"
 
 
@@ -182,8 +184,8 @@ def test_figures_in_both_modes_by_hand():
     contrast = figures["hypothesis"]["open"]["rates"]["accuracy"]
     assert contrast["difference"] == pytest.approx(2 / 3 - 1 / 3)
     assert figures["gaps"]["open"]["mutual"] == {"gap": 1, "non-robust": 1, "robust": 1}
-    assert any("not tried on canaries" in each for each in figures["warnings"])
-    assert any("2 of 8 rows are unscored" in each for each in figures["warnings"])
+    assert any("not tried on canaries" in warning for warning in figures["warnings"])
+    assert any("2 of 8 rows are unscored" in warning for warning in figures["warnings"])
     assert list_failures(evaluated) == [
         "question 7: no answer: timed out",
         "question 8: unscored: no verdict",

@@ -47,16 +47,16 @@ def test_labels_are_matched_by_answer_or_question_and_by_what_was_said(parts, tm
         ]
     )
     drafts = label(tmp_path, dict(parts), text.getvalue())
-    assert [(each.answer, each.rater, each.label) for each in drafts.rows] == [
+    assert [(row.answer, row.rater, row.label) for row in drafts.rows] == [
         (first.id, "ann", "Correct"), (first.id, "ben", "Incorrect"), (third.id, "ben", "Correct"),
     ]  # fmt: skip
-    told = {each.detail.partition(":")[0]: each.reason for each in drafts.dropped}
+    told = {row.detail.partition(":")[0]: row.reason for row in drafts.dropped}
     assert told == {
         "line 4": "labelled_twice", "line 5": "other_response",
         "line 6": "unknown_answer", "line 7": "no_label",
     }  # fmt: skip
-    assert {each.origin[1].reference for each in drafts.rows} == {"data/labels/labels.csv"}
-    assert {each.origin[0].reference for each in drafts.rows} == {
+    assert {row.origin[1].reference for row in drafts.rows} == {"data/labels/labels.csv"}
+    assert {row.origin[0].reference for row in drafts.rows} == {
         f"answers#{first.id}",
         f"answers#{third.id}",
     }
@@ -103,8 +103,11 @@ def test_the_page_tells_agreement_and_warns_at_its_head(tmp_path, wrong):
     """Ten labels, of which `wrong` are not the judge's: 7 of 10 is less than 0.8, 10 of 10 is not."""
 
     def give(parts):
-        judged = {each.id: each.judgement for each in parts["judgements"]}
-        rows = [(each.id, say(each, judged, other=n < wrong)) for n, each in enumerate(parts["answers"][:10])]
+        judged = {judgement.id: judgement.judgement for judgement in parts["judgements"]}
+        rows = [
+            (answer.id, say(answer, judged, other=n < wrong))
+            for n, answer in enumerate(parts["answers"][:10])
+        ]
         lines = [f"{answer},{said},{rater}" for answer, said in rows for rater in ("ann", "ben")]
         lines.append(f'{parts["answers"][0].id},"{HOSTILE.replace(chr(34), chr(39))}",cat')
         return label(tmp_path, parts, "\n".join(["id,label,rater", *lines])).dropped
@@ -131,9 +134,9 @@ def test_the_form_shows_every_response_once_and_no_verdict(tmp_path):
     out = write_page(tmp_path, hostile=True)
     raw = (out / "to_label.csv").read_bytes()
     rows = list(csv.DictReader(io.StringIO(raw.decode("utf-8-sig"), newline="")))
-    assert len({each["id"] for each in rows}) == len(rows) == 60
-    assert all(HOSTILE in each["response"] for each in rows)
-    assert {each["label"] + each["rater"] for each in rows} == {""}
+    assert len({row["id"] for row in rows}) == len(rows) == 60
+    assert all(HOSTILE in row["response"] for row in rows)
+    assert {row["label"] + row["rater"] for row in rows} == {""}
     page = (out / "index.html").read_text()
     assert 'href="to_label.csv"' in page
     assert "Nobody has labelled these answers" in page

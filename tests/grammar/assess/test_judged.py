@@ -62,7 +62,7 @@ ROWS = number(
 
 
 def modules(mode, rule):
-    return [each.find_module(rule) for each in tag_rows(ROWS, mode) if not each.correct]
+    return [row.find_module(rule) for row in tag_rows(ROWS, mode) if not row.correct]
 
 
 def test_groups_are_tagged_by_their_scored_rows():
@@ -114,7 +114,7 @@ def test_widening_does_not_undo_closed_mode():
     # The second row was Correct without d. Overlap gives it no document of its sibling's, so it stays wrong.
     rows = number([make("A", "+", "de"), make("A", "+", "e")])
     tagged = tag_rows(rows, "closed")
-    assert [each.correct for each in tagged] == [True, False]
+    assert [row.correct for row in tagged] == [True, False]
     assert tagged[1].find_module("siblings_overlap") == MODEL
     assert measure(rows, "closed")["context"]["siblings_overlap"]["accuracy"] == 1
     assert measure(rows, "closed")["accuracy"] == 0.5
@@ -127,7 +127,7 @@ def test_a_system_that_does_not_show_its_retrieval_has_no_context_figures():
         assert figures["accuracy"] == 0.5  # and closed mode cannot tell, so the judgement stands
         assert figures["context"] == dict.fromkeys(RULES)
         assert figures["ci"]["context"] == dict.fromkeys(RULES)
-        assert [each.find_module(rule) for each in tag_rows(rows, mode) for rule in RULES] == [None] * 8
+        assert [row.find_module(rule) for row in tag_rows(rows, mode) for rule in RULES] == [None] * 8
 
 
 def test_a_model_alone_has_no_retriever_to_blame():
@@ -171,12 +171,12 @@ def test_accuracy_is_always_r_times_one_less_lambda_and_modules_share_out_the_wr
     assert check_identity(figures) < 1e-9
     tagged = tag_rows(rows, mode)
     assert len(tagged) == sum(row.judgement is not None for row in rows)
-    tags = {each.row.group: each.tag for each in tagged}
+    tags = {row.row.group: row.tag for row in tagged}
     names = {"gap": "gap_groups", "robust": "robust_groups", "non-robust": "non_robust_groups"}
     for tag, name in names.items():
-        assert sum(each == tag for each in tags.values()) == figures[name]
+        assert sum(found == tag for found in tags.values()) == figures[name]
     for rule in RULES:
-        wrong = [each.find_module(rule) for each in tagged if not each.correct]
+        wrong = [row.find_module(rule) for row in tagged if not row.correct]
         if shows_retrieval(rows):  # and true ids are known: every wrong row is told
             assert None not in wrong
         if figures["accuracy"] is not None:
@@ -191,15 +191,13 @@ def test_renaming_ids_and_turning_rows_changes_nothing(rows, mode, seed):
         replace(
             row,
             group=groups[row.group],
-            retrieved=frozenset(names[each] for each in row.retrieved),
-            true=frozenset(names[each] for each in row.true),
+            retrieved=frozenset(names[document] for document in row.retrieved),
+            true=frozenset(names[document] for document in row.true),
         )
         for row in rows
     ]
     random.Random(seed).shuffle(renamed)
     assert measure(renamed, mode) == measure(rows, mode)
-    before = {each.row.id: {rule: each.find_module(rule) for rule in RULES} for each in tag_rows(rows, mode)}
-    after = {
-        each.row.id: {rule: each.find_module(rule) for rule in RULES} for each in tag_rows(renamed, mode)
-    }
+    before = {row.row.id: {rule: row.find_module(rule) for rule in RULES} for row in tag_rows(rows, mode)}
+    after = {row.row.id: {rule: row.find_module(rule) for rule in RULES} for row in tag_rows(renamed, mode)}
     assert before == after

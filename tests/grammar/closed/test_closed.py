@@ -12,7 +12,7 @@ from tasks.databases.reflection import reflect
 from tasks.errors import BadInput
 from tasks.grammar.closed.closed import closed
 from tasks.grammar.closed.closed_documents import closed_documents
-from tasks.grammar.closed.closed_entry import Closed
+from tasks.grammar.closed.closed_entry import ClosedVariant
 from tasks.grammar.closed.closed_names import closed_names
 from tasks.grammar.invent.recognition import ask_recognised, parse_verdict
 from tasks.models.ask import Answer, Unparsed
@@ -43,7 +43,7 @@ def shop(tmp_path):
 
 
 def make_closed(shop, **fields):
-    return Closed(
+    return ClosedVariant(
         **{"file": shop, "documents": shop.parent / "documents.parquet", "columns": COLUMNS, **fields}
     )
 
@@ -66,10 +66,10 @@ def name_by_grammar(known=()):
 
 
 def run(shop, reply=None, tmp=None, **fields):
-    wish = make_closed(shop, **fields)
+    variant = make_closed(shop, **fields)
     ask = ScriptedAsk(reply or name_by_grammar())
-    drafts = asyncio.run(closed_names(wish, ask))
-    return wish, drafts, ask
+    drafts = asyncio.run(closed_names(variant, ask))
+    return variant, drafts, ask
 
 
 def read(path, query):
@@ -81,19 +81,19 @@ def read(path, query):
 
 def test_every_name_gets_one_successor_wherever_it_stands(shop):
     _, drafts, _ = run(shop)
-    places = {(each.table, each.column) for each in drafts.rows}
+    places = {(row.table, row.column) for row in drafts.rows}
     # What points at a brand by foreign key changes with it.
     assert places == {("brands", "brand"), ("people", "brand"), ("sales", "brand"), ("people", "full_name")}
-    successors = {(each.old, each.new) for each in drafts.rows}
+    successors = {(row.old, row.new) for row in drafts.rows}
     assert len(successors) == len({old for old, _ in successors}) == len({new for _, new in successors}) == 6
     assert not {old for old, _ in successors} & {new for _, new in successors}
 
 
 def test_the_variant_keeps_rows_types_keys_and_rules(shop, tmp_path):
-    wish, drafts, _ = run(shop, texts=("people.remark",))
+    variant, drafts, _ = run(shop, texts=("people.remark",))
     out = tmp_path / "closed" / "database.sqlite"
-    closed(list(drafts.rows), wish, out)
-    new = {each.old: each.new for each in drafts.rows}
+    closed(list(drafts.rows), variant, out)
+    new = {row.old: row.new for row in drafts.rows}
     assert reflect(out) == reflect(shop)
     schema = "SELECT type, name, sql FROM sqlite_master ORDER BY type, name"
     assert read(out, schema) == read(shop, schema)
@@ -117,17 +117,17 @@ def test_the_variant_keeps_rows_types_keys_and_rules(shop, tmp_path):
 
 def test_the_same_names_give_the_same_bytes_and_the_source_stays(shop, tmp_path):
     before = shop.read_bytes()
-    wish, drafts, _ = run(shop)
+    variant, drafts, _ = run(shop)
     for name in ("one", "two"):
-        closed(list(drafts.rows), wish, tmp_path / name)
+        closed(list(drafts.rows), variant, tmp_path / name)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     assert shop.read_bytes() == before
-    assert not [each for each in tmp_path.iterdir() if each.name.startswith(".")]
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
 def test_no_old_name_is_left_anywhere_in_the_file(shop, tmp_path):
-    wish, drafts, _ = run(shop, texts=("people.remark",))
-    closed(list(drafts.rows), wish, tmp_path / "out")
+    variant, drafts, _ = run(shop, texts=("people.remark",))
+    closed(list(drafts.rows), variant, tmp_path / "out")
     raw = (tmp_path / "out").read_bytes()
     for old in (b"Jane Berg", b"Acme", b"Carl Dahl", b"Old Oak"):
         assert old not in raw
@@ -135,18 +135,18 @@ def test_no_old_name_is_left_anywhere_in_the_file(shop, tmp_path):
 
 def test_no_name_of_the_database_goes_to_a_model(shop):
     _, drafts, ask = run(shop)
-    sent = "\n".join(each.text + each.grammar for each in ask.asked)
+    sent = "\n".join(request.text + request.grammar for request in ask.asked)
     assert len(ask.asked) >= 12
-    assert [each.old for each in drafts.rows if each.old in sent] == []
+    assert [row.old for row in drafts.rows if row.old in sent] == []
 
 
 def test_a_name_that_the_model_knows_is_asked_anew(shop):
     _, plain, _ = run(shop)
     first = plain.rows[0].new
     _, drafts, ask = run(shop, name_by_grammar({first}))
-    assert first not in {each.new for each in drafts.rows}
-    assert max(each.sample for each in ask.asked) == 1
-    assert not any(each.generic for each in drafts.rows)
+    assert first not in {row.new for row in drafts.rows}
+    assert max(request.sample for request in ask.asked) == 1
+    assert not any(row.generic for row in drafts.rows)
 
 
 def test_where_every_name_is_known_a_generic_one_stands_and_is_told_of(shop):
@@ -154,12 +154,12 @@ def test_where_every_name_is_known_a_generic_one_stands_and_is_told_of(shop):
         return "yes" if asked.prompt.name == "closed_check" else name_by_grammar()(asked)
 
     _, drafts, _ = run(shop, reply, tries=2)
-    assert {each.new for each in drafts.rows} == {
+    assert {row.new for row in drafts.rows} == {
         "Company 1", "Company 2", "Company 3", "Person 1", "Person 2", "Person 3",
     }  # fmt: skip
-    assert all(each.generic for each in drafts.rows)
+    assert all(row.generic for row in drafts.rows)
     assert len(drafts.dropped) == 6
-    assert {each.reason for each in drafts.dropped} <= {"known", "taken"}
+    assert {row.reason for row in drafts.dropped} <= {"known", "taken"}
 
 
 def test_a_name_fits_its_column(shop):
@@ -178,25 +178,29 @@ def test_a_name_fits_its_column(shop):
         )
 
     _, drafts, _ = run(shop, reply, tries=12)
-    assert all(len(each.new) <= 12 for each in drafts.rows if each.column == "brand")
+    assert all(len(row.new) <= 12 for row in drafts.rows if row.column == "brand")
 
 
 def test_the_letters_hang_on_the_name_and_the_seed_not_on_the_order(shop):
     _, _, ask_one = run(shop)
     _, _, ask_two = run(shop, columns={"people.full_name": "person"})
-    grammars = {each.row: each.grammar for each in ask_one.asked if each.prompt.name == "closed_name"}
+    grammars = {
+        request.row: request.grammar for request in ask_one.asked if request.prompt.name == "closed_name"
+    }
     assert all(
-        grammars[each.row] == each.grammar for each in ask_two.asked if each.prompt.name == "closed_name"
+        grammars[request.row] == request.grammar
+        for request in ask_two.asked
+        if request.prompt.name == "closed_name"
     )
     _, _, ask_three = run(shop, seed=1)
     assert grammars != {
-        each.row: each.grammar for each in ask_three.asked if each.prompt.name == "closed_name"
+        request.row: request.grammar for request in ask_three.asked if request.prompt.name == "closed_name"
     }
 
 
 def test_documents_change_alike_and_keep_their_ids(shop):
     _, drafts, _ = run(shop)
-    new = {each.old: each.new for each in drafts.rows}
+    new = {row.old: row.new for row in drafts.rows}
     documents = [
         Document(
             "d1", "Jane Berg", "Jane Berg works for Acme.\n\nBerg knows ZEUS well.", (Origin("row", "x"),)
@@ -215,22 +219,22 @@ def test_documents_change_alike_and_keep_their_ids(shop):
     ("fields", "what"),
     [
         ({"columns": {"brands.colour": "colour"}}, "no such column"),
-        ({"columns": {"brands.founded": "year"}}, "no text but integer"),
+        ({"columns": {"brands.founded": "year"}}, "is integer, not text"),
         ({"columns": {"brands.brand": "company", "sales.brand": "label"}}, "is called"),
-        ({"texts": ("people.full_name",)}, "a column of names already"),
+        ({"texts": ("people.full_name",)}, "already a column of names"),
     ],
 )
-def test_a_wish_that_does_not_fit_the_database_is_one_clear_line(shop, fields, what):
+def test_settings_that_do_not_fit_the_database_are_one_clear_line(shop, fields, what):
     with pytest.raises(BadInput, match=what) as refused:
         run(shop, **fields)
     assert "\n" not in str(refused.value)
 
 
 def test_a_name_without_a_successor_is_refused(shop, tmp_path):
-    wish, drafts, _ = run(shop)
-    rows = [each for each in drafts.rows if each.old != "Carl Dahl"]
+    variant, drafts, _ = run(shop)
+    rows = [row for row in drafts.rows if row.old != "Carl Dahl"]
     with pytest.raises(BadInput, match="Carl Dahl"):
-        closed(rows, wish, tmp_path / "out")
+        closed(rows, variant, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -238,9 +242,9 @@ def test_a_rule_of_the_database_that_forbids_a_name_is_one_clear_line(tmp_path):
     path = make_database(
         tmp_path / "a.sqlite", "CREATE TABLE t (a TEXT CHECK (a = 'x')); INSERT INTO t VALUES ('x');"
     )
-    wish, drafts, _ = run(path, columns={"t.a": "company"})
+    variant, drafts, _ = run(path, columns={"t.a": "company"})
     with pytest.raises(BadInput, match="CHECK"):
-        closed(list(drafts.rows), wish, tmp_path / "out")
+        closed(list(drafts.rows), variant, tmp_path / "out")
 
 
 @pytest.mark.parametrize(("text", "known"), [("yes", True), ("No.", False), (" YES ", True)])
@@ -263,8 +267,8 @@ def test_a_schema_is_grouped_by_its_keys():
         Column("c.x", "c", "x", "text", False, False, "b.x", True),
         Column("d.y", "d", "y", "text", False, False, None, True),
     ]
-    wish = Closed(file="a.sqlite", documents="d", columns={"c.x": "town"})
-    assert group_columns(wish, columns) == {"a.x": "town", "b.x": "town", "c.x": "town"}
+    variant = ClosedVariant(file="a.sqlite", documents="d", columns={"c.x": "town"})
+    assert group_columns(variant, columns) == {"a.x": "town", "b.x": "town", "c.x": "town"}
 
 
 @pytest.mark.parametrize(

@@ -38,9 +38,9 @@ def check(folder, renamings, documents=None):
     try:
         closed_contracts(names, texts, folder / "contracts")
     except ContractBroken:
-        found = [each for each in read_findings(folder / "contracts") if each.state == "broken"]
-        return {each.id: each.details for each in found}
-    assert {each.state for each in read_findings(folder / "contracts")} == {"held"}
+        found = [result for result in read_findings(folder / "contracts") if result.state == "broken"]
+        return {result.id: result.details for result in found}
+    assert {result.state for result in read_findings(folder / "contracts")} == {"held"}
     return {}
 
 

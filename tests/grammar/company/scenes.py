@@ -96,7 +96,7 @@ def make_scene(company: Company = SMALL, attempts: int = 1, **overrides: Callabl
     drafts["projects"] = asyncio.run(projects(own, staff, buyers, company, asks["projects"]))
     return Scene(
         company,
-        {name: list(each.rows) for name, each in drafts.items()},
+        {name: list(step.rows) for name, step in drafts.items()},
         asks,
-        {name: list(each.dropped) for name, each in drafts.items()},
+        {name: list(step.dropped) for name, step in drafts.items()},
     )

@@ -15,13 +15,13 @@ from tasks.artifacts.rows import Dropped, Origin, schema_of
 from tasks.errors import ContractBroken
 from tasks.grammar.company.contracts import ROWS, contracts
 from tasks.grammar.company.reports import reports
-from tasks.grammar.company.settings import Reports
+from tasks.grammar.company.settings import ReportSettings
 from tasks.models.calls import Call
 from tests.grammar.company.scenes import SMALL, Script, make_scene
 from tests.grammar.sample import make_call
 from tests.grammar.scripted import ScriptedAsk
 
-ENTRY = SMALL.model_copy(update={"reports": Reports(words=(10, 900))})
+ENTRY = SMALL.model_copy(update={"reports": ReportSettings(words=(10, 900))})
 PARTS = ("profile", "employees", "clients", "projects")
 
 
@@ -38,8 +38,8 @@ def made(tmp_path_factory) -> Path:
     for stem, row in ROWS.items():
         write_rows(folder / f"{stem}.parquet", row, rows[stem])
         write_rows(folder / f"{stem}.dropped.parquet", Dropped, dropped[stem])
-        ids = {each.reference for row in rows[stem] for each in row.origin if each.kind == "call"}
-        calls = [dataclasses.replace(make_call(stem, "row", "text"), id=each) for each in sorted(ids)]
+        ids = {origin.reference for row in rows[stem] for origin in row.origin if origin.kind == "call"}
+        calls = [dataclasses.replace(make_call(stem, "row", "text"), id=row_id) for row_id in sorted(ids)]
         write_rows(folder / f"{stem}.calls.parquet", Call, calls)
     return folder
 
@@ -60,9 +60,11 @@ def find_broken(folder: Path) -> dict[str, tuple[str, ...]]:
     with pytest.raises(ContractBroken) as caught:
         check(folder)
     assert "\n" not in str(caught.value)
-    found = {each.id: each for each in read_findings(folder / "contracts") if each.state == "broken"}
+    found = {
+        finding.id: finding for finding in read_findings(folder / "contracts") if finding.state == "broken"
+    }
     assert next(iter(found.values())).ids[0] in str(caught.value)
-    return {name: each.ids for name, each in found.items()}
+    return {name: finding.ids for name, finding in found.items()}
 
 
 def plant(folder: Path, stem: str, change) -> str:
@@ -70,7 +72,7 @@ def plant(folder: Path, stem: str, change) -> str:
     path = folder / f"{stem}.parquet"
     rows = pq.read_table(path).to_pylist()
     rows[-1].update(change(rows[-1]))
-    loose = pa.schema([each.with_nullable(True) for each in schema_of(ROWS[stem])])
+    loose = pa.schema([field.with_nullable(True) for field in schema_of(ROWS[stem])])
     pq.write_table(pa.Table.from_pylist(rows, schema=loose), path)
     return rows[-1]["id"]
 
@@ -78,15 +80,15 @@ def plant(folder: Path, stem: str, change) -> str:
 def lose(folder: Path, stem: str, row: str) -> None:
     """Take a row out of an artifact, and say so nowhere."""
     path = folder / f"{stem}.parquet"
-    kept = [each for each in read_rows(path, ROWS[stem]) if each.id != row]
+    kept = [other for other in read_rows(path, ROWS[stem]) if other.id != row]
     write_rows(path, ROWS[stem], kept)
 
 
 def test_what_the_steps_write_holds(company):
     check(company)
     findings = read_findings(company / "contracts")
-    assert {each.state for each in findings} == {"held"}
-    checked = {each.id: each.checked for each in findings}
+    assert {finding.state for finding in findings} == {"held"}
+    checked = {finding.id: finding.checked for finding in findings}
     assert checked["documents.facts_told"] == checked["documents.planned"] == 5 + 1 + 3
     assert checked["projects.fits"] == 5
     assert checked["organisation.held"] == 7
@@ -111,7 +113,7 @@ def test_what_the_steps_write_holds(company):
 def test_a_row_that_contradicts_the_company_is_named(company, part, change, fault):
     row = plant(company, part, lambda _: change)
     assert row in find_broken(company)[f"{part}.fits"]
-    (finding,) = [each for each in read_findings(company / "contracts") if each.id == f"{part}.fits"]
+    (finding,) = [finding for finding in read_findings(company / "contracts") if finding.id == f"{part}.fits"]
     assert fault in " ".join(finding.details)
 
 
@@ -120,7 +122,7 @@ def test_two_of_one_name_are_both_named_in_whatever_case(company, part, kind):
     others = read_rows(company / f"{part}.parquet", ROWS[part])[:-1]
     row = plant(company, part, lambda _: {"name": others[0].name.upper()})
     assert set(find_broken(company)[f"{part}.fits"]) == {others[0].id, row}
-    (finding,) = [each for each in read_findings(company / "contracts") if each.id == f"{part}.fits"]
+    (finding,) = [finding for finding in read_findings(company / "contracts") if finding.id == f"{part}.fits"]
     assert f"is the name of more than one {kind}" in finding.details[0]
 
 
@@ -144,14 +146,14 @@ def test_what_is_lost_without_a_word_is_named(company):
     lose(company, "documents", document.id)
     broken = find_broken(company)
     assert set(broken) == {"profile.documents_exist"}
-    (finding,) = [each for each in read_findings(company / "contracts") if each.state == "broken"]
+    (finding,) = [finding for finding in read_findings(company / "contracts") if finding.state == "broken"]
     assert finding.details == (f"1 of its documents are nowhere: {document.title}",)
 
 
 def test_a_position_that_nobody_holds_is_named_unless_it_was_dropped(company):
     path = company / "employees.parquet"
-    staffed = {each.director for each in read_rows(company / "projects.parquet", ROWS["projects"])}
-    last = max(read_rows(path, ROWS["employees"]), key=lambda each: each.number)
+    staffed = {row.director for row in read_rows(company / "projects.parquet", ROWS["projects"])}
+    last = max(read_rows(path, ROWS["employees"]), key=lambda row: row.number)
     assert last.number not in staffed
     lose(company, "employees", last.id)
     position = last.origin[0].reference.partition("#")[2]

@@ -101,7 +101,7 @@ def test_every_engine_holds_the_same_tables_and_rows(engines):
     contents = [read_content(entry) for entry, _ in engines.values()]
     assert schemas[0] == schemas[1] == schemas[2]
     assert contents[0] == contents[1] == contents[2]
-    assert {name: each.rows for name, each in contents[0].tables.items()} | {"project_members": 0} == {
+    assert {name: table.rows for name, table in contents[0].tables.items()} | {"project_members": 0} == {
         "clients": 4, "company": 1, "department_heads": 3, "departments": 3, "employees": 7,
         "project_members": 0, "projects": 5, "services": 2,
     }  # fmt: skip
@@ -142,7 +142,7 @@ def test_what_others_point_at_cannot_go(engines, engine):
 
 
 def test_questions_can_be_asked_of_it(engines):
-    """Every template that the wishes allow is filled from its rows, and links lead from table to table."""
+    """Every template that the requests allow is filled from its rows, and links lead from table to table."""
     entry, _ = engines["sqlite"]
     schema = reflect(entry)
     kinds = {
@@ -152,7 +152,7 @@ def test_questions_can_be_asked_of_it(engines):
     params = SqlTemplates(kinds=kinds, criteria={"one_placeholder": "One."}, example=EXAMPLE)
     templates = asyncio.run(sql_templates(schema, params, ScriptedAsk(pick))).rows
     groups = fill_in(templates, schema, entry, FillIn(cap=5)).rows
-    tables = {table for each in templates for table in each.tables}
+    tables = {table for template in templates for table in template.tables}
     assert {"employees", "departments", "clients", "projects", "services"} <= tables
     assert len(groups) > 100
     assert len({group.sql_template for group in groups}) > 20
@@ -162,7 +162,7 @@ def test_the_same_company_gives_the_same_bytes(scene, tmp_path):
     first, second = tmp_path / "one", tmp_path / "two"
     scene.write(first)
     scene.write(second)
-    names = sorted(each.name for each in first.iterdir())
+    names = sorted(path.name for path in first.iterdir())
     assert names == ["company.sqlite", "mariadb.sql", "postgresql.sql"]
     for name in names:
         assert (first / name).read_bytes() == (second / name).read_bytes()

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
+from tasks.grammar.company.company_data import collect_company
 from tasks.grammar.company.plans import plan_documents
 from tasks.grammar.company.reports import parse_section, reports
-from tasks.grammar.company.settings import Reports
-from tasks.grammar.company.whole import assemble
+from tasks.grammar.company.settings import ReportSettings
 from tasks.grammar.corpus.document_grammar import write_part_grammar
 from tasks.grammar.corpus.entities import Fact
 from tasks.models.ask import Unparsed
@@ -24,14 +24,14 @@ def parts():
     return {name: scene.parts[name] for name in PARTS}
 
 
-def run(parts, wishes=None, **overrides):
-    company = SMALL.model_copy(update={"reports": Reports(**{"words": (10, 900), **(wishes or {})})})
+def run(parts, settings=None, **overrides):
+    company = SMALL.model_copy(update={"reports": ReportSettings(**{"words": (10, 900), **(settings or {})})})
     ask = ScriptedAsk(Script(overrides=overrides))
     return asyncio.run(reports(**parts, entry=company, ask=ask)), ask
 
 
-def facts_of(parts, **wishes):
-    plans = plan_documents(assemble(**parts), Reports(**wishes))
+def facts_of(parts, **settings):
+    plans = plan_documents(collect_company(**parts), ReportSettings(**settings))
     return {
         (plan.title.partition(":")[0], section.kind, fact.attribute)
         for plan in plans
@@ -42,22 +42,29 @@ def facts_of(parts, **wishes):
 
 def test_every_project_has_a_report_and_the_pages_tell_the_rest(parts):
     drafts, _ = run(parts)
-    reported = {each.title for each in drafts.rows if each.title.startswith("Project report")}
-    assert reported == {f"Project report: {each.name}" for each in parts["projects"]}
+    reported = {document.title for document in drafts.rows if document.title.startswith("Project report")}
+    assert reported == {f"Project report: {project.name}" for project in parts["projects"]}
     assert len(drafts.rows) == 5 + 1 + 3  # projects, the company, three departments
     assert drafts.dropped == []
 
 
 def test_every_cell_that_a_question_may_ask_about_stands_in_some_document(parts):
     drafts, _ = run(parts)
-    corpus = " ".join(f"{each.title} {each.text}" for each in drafts.rows)
+    corpus = " ".join(f"{document.title} {document.text}" for document in drafts.rows)
     own = parts["profile"][0]
     cells = [own.name, own.industry, own.city, str(own.founded), str(len(parts["employees"])), *own.services]
-    for each in parts["employees"]:
-        cells += [each.name, each.title, each.department, each.hired, str(each.extension)]
-    for each in parts["projects"]:
-        cells += [each.name, each.service, each.city, each.start, each.end, str(each.budget)]
-        client = next(c for c in parts["clients"] if c.number == each.client)
+    for employee in parts["employees"]:
+        cells += [employee.name, employee.title, employee.department, employee.hired, str(employee.extension)]
+    for project in parts["projects"]:
+        cells += [
+            project.name,
+            project.service,
+            project.city,
+            project.start,
+            project.end,
+            str(project.budget),
+        ]
+        client = next(c for c in parts["clients"] if c.number == project.client)
         cells += [client.name, client.industry, client.city, str(client.since)]
     missing = [cell for cell in cells if not re.search(rf"(?<!\w){re.escape(cell)}(?!\w)", corpus)]
     assert missing == []
@@ -80,7 +87,7 @@ def test_reports_repeat_what_is_known_of_clients_and_staff_only_if_wanted(parts)
 
 def test_the_grammar_lets_a_section_say_its_facts_and_none_go_missing(parts):
     _, ask = run(parts)
-    sections = [each for each in ask.asked if each.prompt.name == "section"]
+    sections = [request for request in ask.asked if request.prompt.name == "section"]
     assert len(sections) > 20
     for asked in sections[:6]:
         assert accepts(asked.grammar, write_section(asked))
@@ -102,11 +109,13 @@ def test_what_a_reader_does_not_find_is_written_anew_and_read_anew(parts):
 
     drafts, ask = run(parts, machine_reading=read)
     assert drafts.dropped == []
-    again = [each for each in ask.asked if each.prompt.name == "section" and each.sample == 1]
+    again = [request for request in ask.asked if request.prompt.name == "section" and request.sample == 1]
     assert len(again) == len(failed) == 5
-    reread = [each for each in ask.asked if each.prompt.name == "machine_reading" and each.sample == 1]
+    reread = [
+        request for request in ask.asked if request.prompt.name == "machine_reading" and request.sample == 1
+    ]
     # The whole section is new, so its start and end are read again too.
-    assert [[fact.attribute for fact in each.fields["facts"]] for each in reread] == [
+    assert [[fact.attribute for fact in request.fields["facts"]] for request in reread] == [
         ["start date", "end date", "budget in eur"]
     ] * 5
 
@@ -119,10 +128,10 @@ def test_a_fact_that_stays_unread_is_told_of_and_too_many_drop_the_document(part
         )
 
     kept, _ = run(parts, machine_reading=read)
-    assert [each.reason for each in kept.dropped] == ["fact_unread"] * 5
+    assert [row.reason for row in kept.dropped] == ["fact_unread"] * 5
     assert "read as: not stated" in kept.dropped[0].detail
     strict, _ = run(parts, {"readable": 1.0}, machine_reading=read)
-    assert [each.reason for each in strict.dropped] == ["unreadable"] * 5
+    assert [row.reason for row in strict.dropped] == ["unreadable"] * 5
     assert len(strict.rows) == len(kept.rows) - 5
 
 
@@ -131,24 +140,24 @@ def test_a_section_that_never_says_its_facts_is_left_out_and_counted(parts):
         return "We did fine." if asked.fields["kind"] == "client" else write_section(asked)
 
     drafts, ask = run(parts, {"readable": 0.5}, section=write)
-    assert {each.reason for each in drafts.dropped} == {"facts_missing"}
+    assert {row.reason for row in drafts.dropped} == {"facts_missing"}
     assert len(drafts.dropped) == 5 * 3
-    asked = [fact.attribute for each in ask.asked if each.prompt.name == "machine_reading"
-             for fact in each.fields["facts"]]  # fmt: skip
+    asked = [fact.attribute for request in ask.asked if request.prompt.name == "machine_reading"
+             for fact in request.fields["facts"]]  # fmt: skip
     assert "contract year" not in asked  # nothing stands there to be read
 
 
 def test_a_report_outside_its_length_is_dropped(parts):
     drafts, _ = run(parts, {"words": (1, 20)})
-    assert [each.reason for each in drafts.dropped] == ["length"] * 5
+    assert [row.reason for row in drafts.dropped] == ["length"] * 5
 
 
 def test_documents_lead_back_to_their_rows_and_calls(parts):
     drafts, _ = run(parts)
-    report = next(each for each in drafts.rows if each.title.startswith("Project report"))
-    references = {each.reference.partition("#")[0] for each in report.origin if each.kind == "row"}
+    report = next(document for document in drafts.rows if document.title.startswith("Project report"))
+    references = {origin.reference.partition("#")[0] for origin in report.origin if origin.kind == "row"}
     assert references == {"projects", "clients", "employees"}
-    assert any(each.kind == "call" for each in report.origin)
+    assert any(origin.kind == "call" for origin in report.origin)
 
 
 FACT = Fact("f", "Kola", "start date", ("2024-03-05",))

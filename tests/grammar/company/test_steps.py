@@ -5,24 +5,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.errors import StageFailed
+from tasks.grammar.company.company_data import collect_company
+from tasks.grammar.company.consistency import find_inconsistencies
 from tasks.grammar.company.organisation import spread_people
 from tasks.grammar.company.settings import Company
-from tasks.grammar.company.whole import assemble, find_faults
 from tests.grammar.company.scenes import SMALL, make_scene, spell
 
 
-def put_together(scene):
-    return assemble(*(scene.parts[name] for name in ("profile", "employees", "clients", "projects")))
+def collect(scene):
+    return collect_company(*(scene.parts[name] for name in ("profile", "employees", "clients", "projects")))
 
 
 def test_each_step_makes_what_it_is_asked_for():
     scene = make_scene()
     assert [len(scene.parts[name]) for name in scene.parts] == [1, 7, 7, 4, 5]
     assert len(scene.parts["profile"][0].services) == 2
-    assert {each.department for each in scene.parts["employees"]} == {
+    assert {employee.department for employee in scene.parts["employees"]} == {
         "Management", *(p.department for p in scene.parts["organisation"][1:])
     }  # fmt: skip
-    assert find_faults(put_together(scene)) == []
+    assert find_inconsistencies(collect(scene)) == []
 
 
 def test_every_request_asks_for_one_small_thing_and_says_what_form_it_has():
@@ -35,10 +36,10 @@ def test_every_request_asks_for_one_small_thing_and_says_what_form_it_has():
 
 def test_every_name_is_followed_to_its_calls_and_rows():
     scene = make_scene()
-    for each in scene.parts["projects"]:
-        assert {origin.kind for origin in each.origin} == {"row", "call"}
+    for project in scene.parts["projects"]:
+        assert {origin.kind for origin in project.origin} == {"row", "call"}
         clients = {f"clients#{client.id}" for client in scene.parts["clients"]}
-        assert any(origin.reference in clients for origin in each.origin)
+        assert any(origin.reference in clients for origin in project.origin)
 
 
 @settings(max_examples=20, deadline=None)
@@ -58,31 +59,33 @@ def test_whatever_is_drawn_the_rules_across_tables_hold(
         seed=seed, departments=departments, employees=2 * departments + 1 + extra, clients=clients,
         projects=projects, services=1, members=members, years=(2001, 2001 + span),
     )  # fmt: skip
-    assert find_faults(put_together(make_scene(company))) == []
+    assert find_inconsistencies(collect(make_scene(company))) == []
 
 
 def test_the_same_seed_draws_the_same_and_another_seed_does_not():
     one, two = make_scene(), make_scene(SMALL.model_copy(update={"seed": 1}))
     assert one.parts == make_scene().parts
-    assert [each.budget for each in one.parts["projects"]] != [each.budget for each in two.parts["projects"]]
+    assert [project.budget for project in one.parts["projects"]] != [
+        project.budget for project in two.parts["projects"]
+    ]
 
 
 def test_a_name_that_is_taken_is_asked_anew_with_other_letters():
     replies = iter(["Anna Berg", "anna BERG", "Carl Dahl", *(f"P{spell(n)} Q{spell(n)}" for n in range(9))])
     scene = make_scene(person=lambda _: next(replies))
-    asked = [each for each in scene.asks["employees"].asked if each.prompt.name == "person"]
+    asked = [request for request in scene.asks["employees"].asked if request.prompt.name == "person"]
     # The second reply has no capital, the third is new: position 2 took two requests.
-    assert [(each.row, each.sample) for each in asked[:3]] == [
+    assert [(request.row, request.sample) for request in asked[:3]] == [
         (asked[0].row, 0), (asked[1].row, 0), (asked[1].row, 1)
     ]  # fmt: skip
     assert asked[1].grammar != asked[2].grammar
-    people = sorted(scene.parts["employees"], key=lambda each: each.number)
-    assert [each.name for each in people[:2]] == ["Anna Berg", "Carl Dahl"]
+    people = sorted(scene.parts["employees"], key=lambda employee: employee.number)
+    assert [employee.name for employee in people[:2]] == ["Anna Berg", "Carl Dahl"]
 
 
 def test_two_things_are_never_called_the_same_even_in_another_case():
     replies = itertools.cycle(["Anna Berg", "Anna BERG"])
-    with pytest.raises(StageFailed, match="there is one person"):
+    with pytest.raises(StageFailed, match="needs two employees"):
         make_scene(person=lambda _: next(replies))
 
 
@@ -103,7 +106,7 @@ def test_a_service_that_is_never_found_is_dropped_and_told_of():
     replies = iter(["Tunnel Design"])
     scene = make_scene(service=lambda _: next(replies, "42 is the answer"))
     assert scene.parts["profile"][0].services == ("Tunnel Design",)
-    assert [(each.id, each.reason) for each in scene.dropped["profile"]] == [("service 2", "no_name")]
+    assert [(row.id, row.reason) for row in scene.dropped["profile"]] == [("service 2", "no_name")]
     assert len(scene.dropped["profile"][0].origin) == SMALL.tries
 
 
@@ -128,7 +131,7 @@ def test_the_next_in_a_department_leads_it_where_its_head_got_no_name():
         return "?" if asked.fields["title"] == silent["title"] else f"P{spell(len(used))} Q{spell(len(used))}"
 
     used: list[int] = []
-    positions = sorted(make_scene().parts["organisation"], key=lambda each: each.number)
+    positions = sorted(make_scene().parts["organisation"], key=lambda employee: employee.number)
     silent["title"] = positions[1].title
 
     def count_names(asked):
@@ -136,11 +139,11 @@ def test_the_next_in_a_department_leads_it_where_its_head_got_no_name():
         return name(asked)
 
     scene = make_scene(person=count_names)
-    people = sorted(scene.parts["employees"], key=lambda each: each.number)
-    assert [each.number for each in people] == [1, 3, 4, 5, 6, 7]
+    people = sorted(scene.parts["employees"], key=lambda employee: employee.number)
+    assert [employee.number for employee in people] == [1, 3, 4, 5, 6, 7]
     assert (people[1].leads, people[1].supervisor) == (True, 1)
     assert scene.dropped["employees"][0].id == positions[1].id
-    assert find_faults(put_together(scene)) == []
+    assert find_inconsistencies(collect(scene)) == []
 
 
 def test_people_are_spread_evenly():

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from tasks.grammar.corpus.document_grammar import list_heads, write_part_grammar
 from tasks.grammar.corpus.documents import Documents, documents, parse_part
-from tasks.grammar.corpus.entities import Fact, Profile
+from tasks.grammar.corpus.entities import EntityProfile, Fact
 from tasks.grammar.corpus.machine_reading import (
     check_reading,
-    holds_fact,
     list_forms,
     missing_values,
+    names_fact,
     parse_numbered,
     write_numbered_grammar,
 )
@@ -25,7 +25,7 @@ FACTS = (
     Fact("f2", "Ada Zwick", "hourly rate in usd", ("1081",)),
     Fact("f3", "Ada Zwick", "language", ("Dutch", "Manx")),
 )
-PROFILE = Profile("d1", "doctors", ("1",), "doctor", "Ada Zwick", FACTS, ())
+PROFILE = EntityProfile("d1", "doctors", ("1",), "doctor", "Ada Zwick", FACTS, ())
 PARAMS = Documents(facts=2, minimum_words=10, maximum_words=40, words=(20, 80))
 PART = (
     "The specialty of the doctor Ada Zwick is ozonotomy, which is rare. The hourly rate is 1,081 usd in all."
@@ -39,7 +39,7 @@ def write(asked):
 
 def read(asked):
     values = [", ".join(fact.values) for fact in asked.fields["facts"]]
-    return "\n".join(f"{n}. {each}" for n, each in enumerate(values, 1))
+    return "\n".join(f"{n}. {value}" for n, value in enumerate(values, 1))
 
 
 def run(writer=write, reader=read, **changes):
@@ -52,8 +52,8 @@ def test_a_document_is_written_in_parts_and_kept_when_its_facts_are_read():
     (document,) = drafts.rows
     assert (document.id, document.title, document.text) == ("d1", "Ada Zwick", f"{PART}\n\n{REST}")
     assert not drafts.dropped
-    assert [each.role for each in ask.asked] == ["generator", "generator", "judge"]
-    assert {each.kind for each in document.origin} == {"row", "call"}
+    assert [request.role for request in ask.asked] == ["generator", "generator", "judge"]
+    assert {origin.kind for origin in document.origin} == {"row", "call"}
 
 
 def test_the_reader_is_shown_the_document_alone():
@@ -73,8 +73,8 @@ def test_a_part_whose_facts_are_not_read_is_written_anew_and_the_others_stay():
 
     drafts, ask = run(reader=forget_once)
     assert len(drafts.rows) == 1
-    writing = [each for each in ask.asked if each.role == "generator"]
-    assert [(each.fields["facts"][0].id, each.sample) for each in writing] == [
+    writing = [request for request in ask.asked if request.role == "generator"]
+    assert [(request.fields["facts"][0].id, request.sample) for request in writing] == [
         ("f1", 0),
         ("f3", 0),
         ("f1", 1),
@@ -88,33 +88,33 @@ def test_a_document_whose_facts_cannot_be_read_is_dropped_and_says_which():
         reader=lambda asked: "\n".join(f"{n}. ?" for n in range(1, 1 + len(asked.fields["facts"])))
     )
     assert not drafts.rows
-    assert [(each.id, each.reason) for each in drafts.dropped] == [("d1", "unreadable")]
+    assert [(row.id, row.reason) for row in drafts.dropped] == [("d1", "unreadable")]
     assert "3 of 3 facts not read, specialty first" in drafts.dropped[0].detail
 
 
 def test_a_fact_that_is_not_read_in_a_kept_document_is_on_record():
     drafts, _ = run(reader=lambda asked: read(asked).replace("1081", "about a thousand"), readable=0.6)
     assert len(drafts.rows) == 1
-    assert [(each.id, each.reason) for each in drafts.dropped] == [("f2", "fact_unread")]
+    assert [(row.id, row.reason) for row in drafts.dropped] == [("f2", "fact_unread")]
     assert "read as: about a thousand" in drafts.dropped[0].detail
 
 
 def test_a_part_that_never_holds_its_facts_drops_the_document():
     drafts, _ = run(writer=lambda _: REST)
-    assert [(each.id, each.reason) for each in drafts.dropped] == [("d1", "facts_missing")]
+    assert [(row.id, row.reason) for row in drafts.dropped] == [("d1", "facts_missing")]
     assert "specialty: ozonotomy" in drafts.dropped[0].detail
 
 
 def test_a_document_of_the_wrong_length_is_dropped():
     drafts, _ = run(words=(200, 400))
-    assert [each.reason for each in drafts.dropped] == ["length"]
+    assert [row.reason for row in drafts.dropped] == ["length"]
 
 
 def test_a_profile_without_facts_is_no_document():
-    bare = Profile("d2", "doctors", ("2",), "doctor", "Bo", (), ())
+    bare = EntityProfile("d2", "doctors", ("2",), "doctor", "Bo", (), ())
     drafts = asyncio.run(documents([bare], PARAMS, ScriptedAsk(write)))
     assert not drafts.rows
-    assert [(each.id, each.reason) for each in drafts.dropped] == [("d2", "no_facts")]
+    assert [(row.id, row.reason) for row in drafts.dropped] == [("d2", "no_facts")]
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_answers_out_of_order_or_number_are_no_answers(text):
 
 def test_an_answer_that_does_not_parse_finds_no_fact():
     readings = asyncio.run(check_reading("Ada", PART, FACTS, ScriptedAsk(lambda _: "hm"), row="d1"))
-    assert [(each.found, each.answer) for each in readings] == [(False, None)] * 3
+    assert [(reading.found, reading.answer) for reading in readings] == [(False, None)] * 3
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_an_answer_that_does_not_parse_finds_no_fact():
     ],
 )
 def test_a_value_is_held_by_its_words_whatever_their_dress(values, text, held):
-    assert holds_fact(text, Fact("f", "x", "y", values)) is held
+    assert names_fact(text, Fact("f", "x", "y", values)) is held
 
 
 @given(st.lists(st.from_regex(r"[A-Za-z0-9][A-Za-z0-9 .'-]{0,20}", fullmatch=True), min_size=1, max_size=4))

@@ -6,7 +6,8 @@ from tasks.databases.entry import DatabaseEntry
 from tasks.errors import BadInput
 from tasks.grammar.construct.fill_in import FillIn, fill_in
 from tasks.grammar.construct.queries import Query, write_template
-from tasks.grammar.corpus.profiles import Profiles, list_attributes, profiles
+from tasks.grammar.corpus.entity_tables import list_attributes
+from tasks.grammar.corpus.profiles import Profiles, profiles
 from tasks.grammar.corpus.true_documents import TrueDocuments, true_documents
 from tasks.grammar.rows import Question, SqlTemplate
 from tests.grammar.scripted import SCHEMA, make_database
@@ -28,7 +29,7 @@ def template(query: Query) -> SqlTemplate:
     )
 
 
-TEMPLATES = [template(each) for each in (TOWN, SPECIALTY, REASON)]
+TEMPLATES = [template(query) for query in (TOWN, SPECIALTY, REASON)]
 
 
 def fill(entry):
@@ -37,8 +38,8 @@ def fill(entry):
 
 def ask_of(groups):
     return [
-        Question(f"q{n}", each.id, "short", "?", each.answer, each.sql, each.sql_template, "t", "[]", ())
-        for n, each in enumerate(groups)
+        Question(f"q{n}", group.id, "short", "?", group.answer, group.sql, group.sql_template, "t", "[]", ())
+        for n, group in enumerate(groups)
     ]
 
 
@@ -49,38 +50,38 @@ def collect(entry, questions, **params):
 
 
 def test_a_row_is_told_with_its_own_columns_and_those_it_refers_to(entry):
-    ada = next(each for each in collect(entry, []).rows if each.name == "Ada Zwick")
+    ada = next(profile for profile in collect(entry, []).rows if profile.name == "Ada Zwick")
     assert (ada.kind, ada.table, ada.key) == ("doctor", "doctors", ("1",))
-    assert {each.attribute: each.values for each in ada.facts} == {
+    assert {fact.attribute: fact.values for fact in ada.facts} == {
         "specialty": ("ozonotomy",),
         "hourly rate": ("81.5",),
         "clinic": ("Xanadu House",),
         "town of the clinic": ("Quillport",),
     }
-    assert [each.reference for each in ada.origin] == ["hospital.doctors#1"]
+    assert [origin.reference for origin in ada.origin] == ["hospital.doctors#1"]
 
 
 def test_what_is_null_or_empty_is_no_fact_and_a_row_without_a_name_goes_by_its_key(entry):
-    rows = {each.name: each for each in collect(entry, []).rows}
-    assert [each.attribute for each in rows["Cy [Wu]"].facts] == ["specialty", "clinic", "town of the clinic"]
+    rows = {profile.name: profile for profile in collect(entry, []).rows}
+    assert [fact.attribute for fact in rows["Cy [Wu]"].facts] == ["specialty", "clinic", "town of the clinic"]
     # The fifth doctor's name is empty; her clinic has no name, only a town.
-    assert [each.attribute for each in rows["doctor 5"].facts] == [
+    assert [fact.attribute for fact in rows["doctor 5"].facts] == [
         "specialty", "hourly rate", "town of the clinic",
     ]  # fmt: skip
 
 
 def test_the_rows_that_most_groups_ask_about_come_first(entry):
-    groups = [each for each in fill(entry) if "Bo Ypsilon" in each.sql]
+    groups = [group for group in fill(entry) if "Bo Ypsilon" in group.sql]
     assert len(groups) == 2
-    assert [each.name for each in collect(entry, ask_of(groups), count=1).rows] == ["Bo Ypsilon"]
+    assert [profile.name for profile in collect(entry, ask_of(groups), count=1).rows] == ["Bo Ypsilon"]
 
 
 def test_a_fact_with_many_values_is_left_out_and_named(entry):
     # A doctor leads visits, but a visit is no fact of hers: rows that refer to a thing are not told.
-    assert not any("visit" in each.words for each in list_attributes("doctors", SCHEMA))
+    assert not any("visit" in attribute.words for attribute in list_attributes("doctors", SCHEMA))
     drafts = profiles([], TEMPLATES, SCHEMA, entry, Profiles(entities={"hospital": ("visits",)}, values=1))
-    first = next(each for each in drafts.rows if each.key == ("1",))
-    assert {each.attribute for each in first.facts} >= {"day", "order", "reason", "leading doctor"}
+    first = next(profile for profile in drafts.rows if profile.key == ("1",))
+    assert {fact.attribute for fact in first.facts} >= {"day", "order", "reason", "leading doctor"}
     assert not drafts.dropped
 
 
@@ -95,9 +96,9 @@ def test_an_unknown_table_is_named_with_those_there_are(entry):
 
 def test_groups_find_their_documents_by_the_keys_of_their_source_rows(entry):
     told, groups = list(collect(entry, []).rows), fill(entry)
-    found = {each.id: each.documents for each in map_documents(told, groups, entry)}
-    names = {each.id: each.name for each in told}
-    by_group = {group.sql: [names[each] for each in found.get(group.id, ())] for group in groups}
+    found = {row.id: row.documents for row in map_documents(told, groups, entry)}
+    names = {profile.id: profile.name for profile in told}
+    by_group = {group.sql: [names[document] for document in found.get(group.id, ())] for group in groups}
     of_ada = [documents for sql, documents in by_group.items() if "'Ada Zwick'" in sql]
     assert of_ada == [["Ada Zwick"], ["Ada Zwick"]]
     # A question about a visit's reason stands on no doctor: nobody knows its documents.
@@ -105,8 +106,11 @@ def test_groups_find_their_documents_by_the_keys_of_their_source_rows(entry):
 
 
 def test_a_group_whose_source_row_has_no_profile_is_not_mapped(entry):
-    told, groups = [each for each in collect(entry, []).rows if each.name != "Ada Zwick"], fill(entry)
-    mapped = {each.id for each in map_documents(told, groups, entry)}
+    told, groups = (
+        [profile for profile in collect(entry, []).rows if profile.name != "Ada Zwick"],
+        fill(entry),
+    )
+    mapped = {row.id for row in map_documents(told, groups, entry)}
     assert not any(group.id in mapped for group in groups if "'Ada Zwick'" in group.sql)
 
 

@@ -21,7 +21,7 @@ def make_sets(groups=6):
     balanced, unbalanced = [], []
     for n in range(groups):
         template = "t" if n < groups - 1 else "rare"
-        balanced += [ask(f"g{n}", each, "a", template) for each in ("short", "long")]
+        balanced += [ask(f"g{n}", criterion, "a", template) for criterion in ("short", "long")]
         unbalanced += [ask(f"g{n}", "short", text, template) for text in "abc"] + [
             ask(f"g{n}", "long", "b", template)
         ]
@@ -29,17 +29,17 @@ def make_sets(groups=6):
 
 
 def run(balanced, unbalanced, true=None, written=None, **params):
-    groups = {each.group for each in balanced}
-    true = {each: (f"d-{each}",) for each in groups} if true is None else true
+    groups = {question.group for question in balanced}
+    true = {group: (f"d-{group}",) for group in groups} if true is None else true
     written = [name for ids in true.values() for name in ids] if written is None else written
-    documents = [Document(each, each, each, ()) for each in dict.fromkeys(written)]
+    documents = [Document(document, document, document, ()) for document in dict.fromkeys(written)]
     rows = [TrueDocument(group, ids, ()) for group, ids in true.items()]
     return questions(balanced, unbalanced, rows, documents, Questions(**PARAMS, **params))
 
 
 def test_all_texts_of_both_sets_are_asked_once_and_flagged():
-    rows = {each.id: each for each in run(*make_sets(1)).rows}
-    flags = {name: (each.in_balanced, each.in_unbalanced) for name, each in rows.items()}
+    rows = {question.id: question for question in run(*make_sets(1)).rows}
+    flags = {name: (question.in_balanced, question.in_unbalanced) for name, question in rows.items()}
     assert flags == {
         "g0-short-a": (True, True),
         "g0-short-b": (False, True),
@@ -54,18 +54,18 @@ def test_all_texts_of_both_sets_are_asked_once_and_flagged():
 
 def test_a_cap_on_texts_drops_the_rest_and_says_so():
     drafts = run(*make_sets(1), texts=2)
-    assert {each.id for each in drafts.rows if each.in_unbalanced} == {
+    assert {question.id for question in drafts.rows if question.in_unbalanced} == {
         "g0-short-a",
         "g0-short-b",
         "g0-long-b",
     }
-    assert [(each.id, each.reason) for each in drafts.dropped] == [("g0-short-c", "too_many_texts")]
+    assert [(row.id, row.reason) for row in drafts.dropped] == [("g0-short-c", "too_many_texts")]
 
 
 def test_groups_are_drawn_by_seed_and_templates_come_in_turn():
     balanced, unbalanced = make_sets(12)
     two = {
-        seed: {each.group for each in run(balanced, unbalanced, groups=2, seed=seed).rows}
+        seed: {question.group for question in run(balanced, unbalanced, groups=2, seed=seed).rows}
         for seed in range(8)
     }
     assert all(
@@ -74,21 +74,23 @@ def test_groups_are_drawn_by_seed_and_templates_come_in_turn():
     assert len({frozenset(groups) for groups in two.values()}) > 2
     assert run(balanced[::-1], unbalanced[::-1], groups=2).rows != []
     again = run(balanced[::-1], unbalanced[::-1], groups=2)
-    assert {each.id for each in again.rows} == {each.id for each in run(balanced, unbalanced, groups=2).rows}
+    assert {question.id for question in again.rows} == {
+        question.id for question in run(balanced, unbalanced, groups=2).rows
+    }
 
 
 def test_a_group_without_every_criterion_is_not_asked():
     balanced, unbalanced = make_sets(2)
-    drafts = run([each for each in balanced if each.id != "g1-long-a"], unbalanced)
-    assert {each.group for each in drafts.rows} == {"g0"}
+    drafts = run([question for question in balanced if question.id != "g1-long-a"], unbalanced)
+    assert {question.group for question in drafts.rows} == {"g0"}
 
 
 def test_groups_whose_documents_are_unknown_or_unwritten_are_left_out_unless_wanted():
     balanced, unbalanced = make_sets(4)
     true = {"g0": ("d0",), "g1": ("d0", "d1"), "g2": ()}
     grounded = run(balanced, unbalanced, true, ["d0"])
-    assert {each.group for each in grounded.rows} == {"g0"}
+    assert {question.group for question in grounded.rows} == {"g0"}
     every = run(balanced, unbalanced, true, ["d0"], grounded=False)
-    told = {each.group: each.true_document_ids for each in every.rows}
+    told = {question.group: question.true_document_ids for question in every.rows}
     assert told == {"g0": ("d0",), "g1": ("d0", "d1"), "g2": (), "g3": None}
-    assert Counter(each.group for each in every.rows) == dict.fromkeys(["g0", "g1", "g2", "g3"], 5)
+    assert Counter(question.group for question in every.rows) == dict.fromkeys(["g0", "g1", "g2", "g3"], 5)

@@ -41,24 +41,24 @@ def find_broken(world: World, **params) -> dict[str, tuple[str, ...]]:
     assert "\n" not in str(caught.value)
     assert str(caught.value).startswith(f"{world.folder}: ")
     assert caught.value.exit_code == 1
-    found = [each for each in read_findings(world.folder / "contracts") if each.state == "broken"]
+    found = [finding for finding in read_findings(world.folder / "contracts") if finding.state == "broken"]
     lines = [
-        f" {each.artifact}.parquet breaks {each.contract} in {each.broken} of {each.checked} "
-        for each in found
+        f" {finding.artifact}.parquet breaks {finding.contract} in {finding.broken} of {finding.checked} "
+        for finding in found
     ]
-    told = [each for line, each in zip(lines, found, strict=True) if line in str(caught.value)]
-    assert len(told) == min(3, len(found))
-    assert all(each.ids[0][:16] in str(caught.value) for each in told)
-    return {each.id: each.ids for each in found}
+    named = [finding for line, finding in zip(lines, found, strict=True) if line in str(caught.value)]
+    assert len(named) == min(3, len(found))
+    assert all(finding.ids[0][:16] in str(caught.value) for finding in named)
+    return {finding.id: finding.ids for finding in found}
 
 
 def test_what_the_stages_write_holds(made):
     found = made.check("held")
 
-    assert {each.state for each in found} == {"held"}
+    assert {finding.state for finding in found} == {"held"}
     rows = {stem: len(made.read(stem)) for stem in ("fill_in", "unbalanced", "balanced")}
     assert min(rows.values()) >= 10
-    checked = {each.id: each.checked for each in found}
+    checked = {finding.id: finding.checked for finding in found}
     for stem, count in rows.items():
         for contract in (
             "unique_ids",
@@ -101,13 +101,13 @@ def test_a_column_of_another_type_is_named_and_no_row_is_read(world):
     other = schema.set(schema.get_field_index("answer"), pa.field("answer", pa.int64()))
     world.plant("balanced", lambda rows: [row.update(answer=7) for row in rows] and rows, other)
     assert find_broken(world) == {"balanced.columns": ("answer",)}
-    states = {each.id: each.state for each in read_findings(world.folder / "contracts")}
+    states = {finding.id: finding.state for finding in read_findings(world.folder / "contracts")}
     assert states["balanced.rows"] == states["fill_in.rows"] == "unchecked"
 
 
 def test_a_column_that_is_missing_and_one_too_many_are_named(world):
     schema = schema_of(Question)
-    fields = [each.with_name("reply") if each.name == "answer" else each for each in schema]
+    fields = [field.with_name("reply") if field.name == "answer" else field for field in schema]
     world.plant(
         "unbalanced", lambda rows: [row.update(reply="x") for row in rows] and rows, pa.schema(fields)
     )
@@ -117,7 +117,7 @@ def test_a_column_that_is_missing_and_one_too_many_are_named(world):
 def test_a_group_that_lost_a_text_is_named_by_what_is_left_of_it(world):
     lost = world.read("balanced")[4]
     world.plant("balanced", lambda rows: rows[:4] + rows[5:])
-    (left,) = [each["id"] for each in world.read("balanced") if each["group"] == lost["group"]]
+    (left,) = [question["id"] for question in world.read("balanced") if question["group"] == lost["group"]]
     gone = (lost["id"],)  # it was asked, too
     assert find_broken(world) == {
         "balanced.balanced_groups": (left,), "questions.origins": gone, "questions.set_exists": gone
@@ -142,8 +142,8 @@ def test_a_text_template_with_an_open_bracket_is_named(world):
 
 
 def test_a_placeholder_that_was_not_filled_is_named(world):
-    template = {each["id"]: each["sql"] for each in world.read("sql_templates")}
-    world.plant("fill_in", lambda rows: rows[0].update(sql=template[rows[0]["sql_template"]]))
+    templates = {row["id"]: row["sql"] for row in world.read("sql_templates")}
+    world.plant("fill_in", lambda rows: rows[0].update(sql=templates[rows[0]["sql_template"]]))
     broken = find_broken(world)
     own = world.read("fill_in")[0]["id"]
     assert broken["fill_in.placeholders"] == (own,)
@@ -158,7 +158,7 @@ def test_sql_that_is_no_query_of_ours_is_named_and_does_no_harm(world):
             stem, lambda rows: [row.update(sql=sql) for row, sql in zip(rows, bad, strict=False)] and rows
         )
     broken = find_broken(world)
-    own = {stem: tuple(each["id"] for each in world.read(stem)[:4]) for stem in ("fill_in", "unbalanced")}
+    own = {stem: tuple(row["id"] for row in world.read(stem)[:4]) for stem in ("fill_in", "unbalanced")}
     assert broken["unbalanced.sql_parses"] == own["unbalanced"]
     assert broken["fill_in.sql_parses"] == broken["fill_in.answer_reproduces"] == own["fill_in"]
     assert world.database.read_bytes() == before
@@ -180,10 +180,10 @@ def test_an_edited_answer_is_named_wherever_it_stands(world):
         named[f"{stem}.answer_reproduces"] = tuple(
             e["id"] for e in world.read(stem) if e["sql"] == group["sql"]
         )
-    asked = [each["id"] for each in world.read("questions") if each["group"] == group["id"]]
+    asked = [question["id"] for question in world.read("questions") if question["group"] == group["id"]]
     named["questions.as_in_its_set"] = tuple(asked)
     assert find_broken(world) == named
-    assert [len(each) for each in named.values()] == [1, 2, 2, 2]
+    assert [len(ids) for ids in named.values()] == [1, 2, 2, 2]
 
 
 def test_an_answer_that_does_not_say_its_rows_is_named(world):
@@ -203,7 +203,7 @@ def test_answers_that_the_database_no_longer_gives_are_named(world):
         return ("specialty" in sql and "Ada Zwick" in sql) or "Xanadu" in sql
 
     def list_stale(stem):
-        return tuple(each["id"] for each in world.read(stem) if is_stale(each["sql"]))
+        return tuple(row["id"] for row in world.read(stem) if is_stale(row["sql"]))
 
     stems = ("fill_in", "unbalanced", "balanced")
     assert find_broken(world) == {f"{stem}.answer_reproduces": list_stale(stem) for stem in stems}
@@ -228,7 +228,7 @@ def test_a_question_that_stands_on_nothing_is_named(world):
 def test_a_row_without_a_source_is_named(world):
     gaps = [[], [{"kind": "row", "reference": "fill_in#0000"}], [{"kind": "call", "reference": "0000"}]]
     world.plant(
-        "unbalanced", lambda rows: [rows[n].update(origin=each) for n, each in enumerate(gaps)] and rows
+        "unbalanced", lambda rows: [rows[n].update(origin=origin) for n, origin in enumerate(gaps)] and rows
     )
     assert find_broken(world) == {"unbalanced.origins": tuple(e["id"] for e in world.read("unbalanced")[:3])}
 
@@ -254,7 +254,7 @@ def test_everything_is_written_though_it_broke_and_nothing_is_taken_away(world):
     assert world.path("balanced").read_bytes() == planted
     out = world.folder / "contracts"
     rows = len(world.read("balanced"))
-    (finding,) = [each for each in read_findings(out) if each.id == "balanced.no_bracket_left"]
+    (finding,) = [finding for finding in read_findings(out) if finding.id == "balanced.no_bracket_left"]
     assert finding.broken == finding.checked == rows > len(finding.ids) == 20
     page = (out / "index.html").read_text(encoding="utf-8")
     assert finding.ids[0] in page
@@ -263,10 +263,10 @@ def test_everything_is_written_though_it_broke_and_nothing_is_taken_away(world):
 
 
 def test_only_so_many_answers_are_run_again_where_it_is_asked(world):
-    checked = {each.id: each.checked for each in world.check(answers=1)}
+    checked = {finding.id: finding.checked for finding in world.check(answers=1)}
     assert checked["fill_in.answer_reproduces"] == 4  # one of each SQL template
     assert checked["balanced.answer_reproduces"] == 8  # a short and a long text of each
-    group = next(each for each in world.read("fill_in"))
+    group = next(iter(world.read("fill_in")))
     edit = {"sql": group["sql"].replace("SELECT", "SELECT DISTINCT DISTINCT"), "answer": "x"}
     world.plant("unbalanced", lambda rows: rows[0].update(edit))
     assert world.read("unbalanced")[0]["id"] in find_broken(world, answers=1)["unbalanced.answer_reproduces"]
@@ -308,7 +308,7 @@ def test_a_document_with_an_open_bracket_is_named(world):
 
 
 def test_a_document_that_lost_a_fact_is_named_with_the_fact(world):
-    profile = next(each for each in world.read("profiles") if each["facts"])
+    profile = next(profile for profile in world.read("profiles") if profile["facts"])
     fact = profile["facts"][0]
 
     def cut(rows):
@@ -324,11 +324,11 @@ def test_a_document_that_lost_a_fact_is_named_with_the_fact(world):
 
 
 def test_a_document_of_which_too_few_facts_were_read_is_named(world):
-    profile = max(world.read("profiles"), key=lambda each: len(each["facts"]))
+    profile = max(world.read("profiles"), key=lambda profile: len(profile["facts"]))
     lost = profile["facts"][: len(profile["facts"]) // 2 + 1]  # readable is 0.5
     before = world.read("documents.dropped")
-    gone = {each["id"] for each in before}
-    more = [{**before[0], "id": each["id"]} for each in lost if each["id"] not in gone]
+    gone = {row["id"] for row in before}
+    more = [{**before[0], "id": fact["id"]} for fact in lost if fact["id"] not in gone]
     path = world.path("documents.dropped")
     pq.write_table(pa.Table.from_pylist([*before, *more], schema=schema_of(Dropped)), path)
     assert find_broken(world) == {"documents.facts_read": (profile["id"],)}
@@ -336,9 +336,9 @@ def test_a_document_of_which_too_few_facts_were_read_is_named(world):
 
 def test_a_document_that_is_gone_is_named_by_all_who_ask_for_it(world):
     lost = world.read("questions")[0]["true_document_ids"][0]
-    world.plant("documents", lambda rows: [each for each in rows if each["id"] != lost])
-    groups = [each["id"] for each in world.read("true_documents") if lost in each["documents"]]
-    asked = [each["id"] for each in world.read("questions") if lost in each["true_document_ids"]]
+    world.plant("documents", lambda rows: [row for row in rows if row["id"] != lost])
+    groups = [row["id"] for row in world.read("true_documents") if lost in row["documents"]]
+    asked = [question["id"] for question in world.read("questions") if lost in question["true_document_ids"]]
     assert find_broken(world) == {
         "true_documents.documents_exist": tuple(groups), "questions.documents_exist": tuple(asked),
     }  # fmt: skip
@@ -346,9 +346,7 @@ def test_a_document_that_is_gone_is_named_by_all_who_ask_for_it(world):
 
 def test_a_question_without_true_documents_and_one_with_anothers_are_named(world):
     rows = world.read("questions")
-    other = next(
-        n for n, each in enumerate(rows) if each["true_document_ids"] != rows[0]["true_document_ids"]
-    )
+    other = next(n for n, row in enumerate(rows) if row["true_document_ids"] != rows[0]["true_document_ids"])
     edits = {0: None, other: rows[0]["true_document_ids"]}
     world.plant(
         "questions", lambda rows: [rows[n].update(true_document_ids=ids) for n, ids in edits.items()] and rows
@@ -379,12 +377,12 @@ def test_a_database_without_a_corpus_holds(world):
         for kind in ("dropped", "calls"):
             if (path := world.path(f"{stem}.{kind}")).is_file():
                 pq.write_table(pq.read_table(path).slice(0, 0), path)
-    assert {each.state for each in world.check("empty")} == {"held"}
+    assert {finding.state for finding in world.check("empty")} == {"held"}
 
 
 def list_hashes(folder: Path) -> dict[str, str]:
-    files = [each for each in sorted(folder.rglob("*")) if each.is_file()]
-    return {str(each.relative_to(folder)): hashlib.sha256(each.read_bytes()).hexdigest() for each in files}
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 def test_the_same_artifacts_give_the_same_bytes(world):
@@ -396,7 +394,7 @@ def test_the_same_artifacts_give_the_same_bytes(world):
         hashes.append(list_hashes(world.folder / out))
     assert hashes[0] == hashes[1]
     assert {"index.html", RESULTS, "data_docs/balanced.html"} <= set(hashes[0])
-    text = "".join(each.read_text("utf-8") for each in (world.folder / "one").rglob("*.html"))
+    text = "".join(page.read_text("utf-8") for page in (world.folder / "one").rglob("*.html"))
     assert str(world.folder) not in text
     assert "load_time" not in text
 

@@ -32,8 +32,8 @@ def test_the_folder_holds_every_set_and_the_card(made):
     rows = [
         json.loads(line) for line in (out / "balanced.jsonl").read_text(encoding="utf-8").split("\n") if line
     ]
-    assert [each["id"] for each in rows] == sorted(each.id for each in sample.questions)
-    assert {each["question"] for each in rows} == {each.question for each in sample.questions}
+    assert [row["id"] for row in rows] == sorted(question.id for question in sample.questions)
+    assert {row["question"] for row in rows} == {question.question for question in sample.questions}
     files = {
         "README.md",
         *(
@@ -41,7 +41,7 @@ def test_the_folder_holds_every_set_and_the_card(made):
             for name in ("balanced", "unbalanced", "groups", "text_templates", "sql_templates")
         ),
     }
-    assert {each.name for each in out.iterdir()} == files
+    assert {path.name for path in out.iterdir()} == files
     assert counts.rows_out == 14 + 16 + 8 + 4 + 2
 
 
@@ -61,7 +61,7 @@ def test_the_same_rows_give_the_same_bytes(made, tmp_path):
     dataset(**sample.inputs(), database=sample.entry, settings=settings, params=Dataset(), out=again)
 
     digests = [
-        {each.name: hashlib.sha256(each.read_bytes()).hexdigest() for each in folder.iterdir()}
+        {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
         for folder in (out, again)
     ]
 
@@ -85,7 +85,7 @@ def test_the_datasets_package_reads_it_offline(made, tmp_path):
     count, columns, question = json.loads(done.stdout.strip().splitlines()[-1])
     assert count == len(sample.questions)
     assert {"id", "group", "criterion", "question", "answer", "sql", "origin"} <= set(columns)
-    assert question in {each.question for each in sample.questions}
+    assert question in {question.question for question in sample.questions}
 
 
 def test_the_card_does_not_say_where_the_database_lies(tmp_path):

@@ -14,7 +14,7 @@ def test_edges_run_to_the_right_and_boxes_never_touch(numbers):
 
     layout = lay_out(NAMES, edges)
 
-    places = {each.name: each for each in layout.places}
+    places = {place.name: place for place in layout.places}
     for source, target in edges:
         assert places[source].x + places[source].width < places[target].x
     for one in layout.places:

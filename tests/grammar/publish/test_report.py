@@ -22,7 +22,7 @@ def test_every_question_points_at_its_text_group_and_calls(tmp_path):
     data, calls = read_data(out / "questions.js"), read_data(out / "calls.js")
 
     assert counts.rows_out == len(data["questions"]) == 16
-    assert {row[0] for row in data["questions"] if row[4]} == {each.id for each in sample.questions}
+    assert {row[0] for row in data["questions"] if row[4]} == {question.id for question in sample.questions}
     for _, group, text, question, _ in data["questions"]:
         template, sentence, keys = (data["texts"][text][place] for place in (1, 3, 4))
         assert data["groups"][group][1] == template
@@ -64,12 +64,12 @@ def test_the_same_rows_give_the_same_bytes(tmp_path):
     report(**sample.inputs(), database=sample.entry, out=again)
 
     digests = [
-        {each.name: hashlib.sha256(each.read_bytes()).hexdigest() for each in at.iterdir()}
+        {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in at.iterdir()}
         for at in (out, again)
     ]
 
     assert digests[0] == digests[1]
-    assert str(tmp_path) not in "".join(each.read_text(encoding="utf-8") for each in out.iterdir())
+    assert str(tmp_path) not in "".join(path.read_text(encoding="utf-8") for path in out.iterdir())
 
 
 def test_a_question_of_either_set_is_shown(tmp_path):
@@ -80,4 +80,4 @@ def test_a_question_of_either_set_is_shown(tmp_path):
     report(**sample.inputs(), database=sample.entry, out=out)
 
     shown = {row[0] for row in read_data(out / "questions.js")["questions"]}
-    assert shown == {each.id for each in sample.questions}
+    assert shown == {question.id for question in sample.questions}
