@@ -9,10 +9,11 @@ import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
-from flows.extras import PROJECT, is_installed, list_extras, list_requirements, list_unmet
+from flows.extras import PACKAGE, PROJECT, is_installed, list_extras, list_requirements, list_unmet
 from flows.settings import find_project, get_section, load_params
 from tasks.errors import BadInput
 from tasks.models.settings import EmbeddedModel, Endpoint, read_settings
@@ -35,8 +36,11 @@ class Finding:
 
 def doctor_command(*, as_json: bool) -> int:
     """Carry out `benchloom doctor`; returns 1 where something is missing that a run needs."""
-    root = find_project()
-    findings = list(examine(root))
+    try:
+        findings = list(examine(find_project()))
+    except BadInput as error:
+        none = Finding("project", "optional", str(error), "benchloom init DIR")
+        findings = [check_python(), *check_packages(), *check_programs(), none]
     if as_json:
         print(json.dumps([asdict(finding) for finding in findings], indent=1, ensure_ascii=False))
     else:
@@ -47,7 +51,8 @@ def doctor_command(*, as_json: bool) -> int:
 def examine(root: Path) -> Iterator[Finding]:
     """Look at everything that a project needs, the needed before the useful."""
     yield check_python()
-    yield from check_packages(root)
+    yield from check_packages()
+    yield from check_pins(root)
     yield from check_programs()
     yield check_folder(root)
     yield check_room(root)
@@ -71,8 +76,8 @@ def check_python() -> Finding:
     return Finding("Python", "missing", f"{found}; 3.11 or later is needed", "install Python 3.11 or later")
 
 
-def check_packages(root: Path) -> Iterator[Finding]:
-    """Hold the installed packages against what a run needs, the extras, and those that shape bytes."""
+def check_packages() -> Iterator[Finding]:
+    """Hold the installed packages against what a run needs, and against the extras."""
     mend = f"{sys.executable} -m pip install 'benchloom[{{}}]'"
     needed = [*list_requirements(), *list_requirements(PROJECT)]
     if wrong := list_unmet(needed):
@@ -82,6 +87,10 @@ def check_packages(root: Path) -> Iterator[Finding]:
     for extra in list_extras():
         if extra != PROJECT and (wrong := list_unmet(list_requirements(extra))):
             yield Finding(f"extra {extra}", "optional", ", ".join(wrong), mend.format(extra))
+
+
+def check_pins(root: Path) -> Iterator[Finding]:
+    """Hold the installed packages against pyproject.toml: those that shape bytes, and the code's version."""
     path = root / "pyproject.toml"
     if not path.is_file():
         return
@@ -93,6 +102,9 @@ def check_packages(root: Path) -> Iterator[Finding]:
         detail = f"{', '.join(wrong)}: artifacts would have other bytes than recorded"
         names = " ".join(text.partition(" ")[0] for text in wrong)
         yield Finding("byte pins", "missing", detail, f"{sys.executable} -m pip install {names}")
+    if own.get("version") and list_unmet([f"{PACKAGE}=={own['version']}"]):
+        detail = f"this project's is of {own['version']}, and {version(PACKAGE)} is installed"
+        yield Finding("code", "optional", detail, "benchloom init --upgrade")
 
 
 def check_programs() -> Iterator[Finding]:

@@ -98,3 +98,19 @@ def test_a_program_that_is_not_on_the_path_is_named(healthy, monkeypatch):
     monkeypatch.setenv("PATH", "")
     assert find(healthy, "git").mend == "apt-get install git"
     assert find(healthy, "benchloom on PATH").state == "optional"
+
+
+def test_a_project_of_another_version_is_told_how_to_follow(healthy):
+    before = (healthy.root / "pyproject.toml").read_text()
+    healthy.write("pyproject.toml", f'[tool.benchloom]\nversion = "0.0.1"\n{before}')
+    found = find(healthy, "code")
+    assert (found.state, found.mend) == ("optional", "benchloom init --upgrade")
+    assert "is of 0.0.1, and 0." in found.detail
+
+
+def test_outside_of_a_project_it_looks_at_the_machine(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert doctor_command(as_json=True) == 0
+    findings = {finding["what"]: finding for finding in json.loads(capsys.readouterr().out)}
+    assert findings["packages"]["state"] == "ok"
+    assert findings["project"]["mend"] == "benchloom init DIR"
