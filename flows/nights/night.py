@@ -15,7 +15,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from flows.discovery import list_evaluating, list_stages
 from flows.run.binding import Places, bind, find_function, row_type_of
@@ -27,7 +27,7 @@ from flows.stage import Scope
 from tasks.artifacts.parquet import read_rows
 from tasks.errors import BadInput
 from tasks.files import write_text
-from tasks.judging.nights import AlarmRule, Change, compare_nights
+from tasks.judging.nights import AlarmRule, Night, compare_nights
 from tasks.judging.scored import Scored
 
 FOLDER = "data/nightly"
@@ -48,17 +48,6 @@ class Nightly(BaseModel):
     cron: str = "0 3 * * *"
     """When `nightly serve` and `nightly deploy` run one, in the machine's time."""
     alarm: AlarmRule = AlarmRule()
-
-
-@dataclass(frozen=True)
-class Night:
-    """One assessment in one night, beside the accepted night that it was compared with."""
-
-    label: str
-    assessment: str
-    against: str | None
-    accepted: bool
-    change: Change
 
 
 @dataclass(frozen=True)
@@ -166,10 +155,10 @@ def record_night(
 ) -> Night:
     """Compare an evaluation's night with the last accepted one, and write both down."""
     history = read_history(run.root)
-    own = [night for night in history if night["assessment"] == evaluation.name]
+    own = [night for night in history if night.assessment == evaluation.name]
     # A night that is run again is held against what it was held against then, not against a later one.
-    past = list(takewhile(lambda night: night["label"] != label, own))
-    before = next((night["label"] for night in reversed(past) if night["accepted"]), None)
+    past = list(takewhile(lambda night: night.label != label, own))
+    before = next((night.label for night in reversed(past) if night.accepted), None)
     nodes = (run.recorder.nodes[name] for name in names)
     scored = next(node for node in nodes if node.stage == evaluation.scope.evaluates)
     earlier = read_scores(run.root, scored, before) if before else []
@@ -187,33 +176,35 @@ def read_scores(root: Path, node: Node, label: str) -> list[Scored]:
     return scored
 
 
-def read_history(root: Path) -> list[dict[str, Any]]:
-    """Read the nights so far, oldest first."""
+def read_history(root: Path) -> list[Night]:
+    """Read the nights so far, oldest first. Raises BadInput where the file holds something else."""
     path = root / FOLDER / HISTORY
     if not path.exists():
         return []
     try:
-        history = json.loads(path.read_text(encoding="utf-8"))
-        return [night for night in history if night["label"] and night["assessment"] and "accepted" in night]
-    except (ValueError, TypeError, KeyError) as error:
+        return TypeAdapter(list[Night]).validate_json(path.read_bytes())
+    except ValidationError as error:
         raise BadInput(path, "is no history of nights", hint="move it away to begin anew") from error
 
 
-def write_night(root: Path, night: Night, history: list[dict[str, Any]]) -> None:
+def write_night(root: Path, night: Night, history: Sequence[Night]) -> None:
     """Write a night's own figures, its page, and its line of the history, in the place of an earlier try."""
-    from tasks.reports.night import write_page
+    from tasks.reports.night import write_nights
 
-    own = asdict(night)
     folder = root / FOLDER / night.label
-    write_text(folder / f"{night.assessment}.json", json.dumps(own, indent=1, sort_keys=True) + "\n")
-    names = [(earlier["label"], earlier["assessment"]) for earlier in history]
+    _write_json(folder / f"{night.assessment}.json", asdict(night))
+    names = [(earlier.label, earlier.assessment) for earlier in history]
     nights = list(history)
     if (night.label, night.assessment) in names:
-        nights[names.index((night.label, night.assessment))] = own
+        nights[names.index((night.label, night.assessment))] = night
     else:
-        nights.append(own)
-    write_text(root / FOLDER / HISTORY, json.dumps(nights, indent=1, sort_keys=True) + "\n")
-    write_page(root / FOLDER / "index.html", nights)
+        nights.append(night)
+    _write_json(root / FOLDER / HISTORY, [asdict(own) for own in nights])
+    write_nights(root / FOLDER / "index.html", nights)
+
+
+def _write_json(path: Path, data: object) -> None:
+    write_text(path, json.dumps(data, indent=1, sort_keys=True) + "\n")
 
 
 def describe_night(night: Night) -> str:

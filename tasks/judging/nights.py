@@ -52,6 +52,17 @@ class Change:
     """Why the night is no good, in sentences; empty where it is accepted."""
 
 
+@dataclass(frozen=True)
+class Night:
+    """One assessment in one night, beside the accepted night that it was compared with."""
+
+    label: str
+    assessment: str
+    against: str | None
+    accepted: bool
+    change: Change
+
+
 def compare_nights(earlier: Iterable[Scored], night: Iterable[Scored], rule: AlarmRule) -> Change:
     """Compare a night with an earlier one. Without an earlier one nothing is paired, and nothing fell."""
     then = {each.id: each.value for each in earlier if each.value is not None}

@@ -20,7 +20,7 @@ from tasks.ragcheck.corpus import corpus
 from tasks.ragcheck.correlations import correlations
 from tasks.ragcheck.entries import Assessment, Continuity
 from tasks.ragcheck.figures import Resampling
-from tasks.ragcheck.judge_report import tell_judge
+from tasks.ragcheck.judge_report import report_judge
 from tasks.ragcheck.questions import questions
 from tasks.ragcheck.rows import (
     FAILED,
@@ -161,7 +161,7 @@ def make_figures(
     evaluated: RagEvaluation, system: str, thresholds: Thresholds, how: Resampling
 ) -> dict[str, Any]:
     """Compute what an evaluation came to, over all questions and per dataset where there are several."""
-    judge = tell_judge(JUDGE, [each.score for each in evaluated.scores], evaluated.canaries, (), thresholds)
+    judge = report_judge(JUDGE, [each.score for each in evaluated.scores], evaluated.canaries, (), thresholds)
     lines = correlations(
         list(evaluated.questions),
         list(evaluated.answers),
@@ -173,8 +173,8 @@ def make_figures(
     ).rows
     talks = evaluated.conversations
     return {
-        "warnings": judge["warnings"],
-        "canaries": asdict(judge["canaries"]),
+        "warnings": judge.warnings,
+        "canaries": asdict(judge.canaries),
         "counts": count_rows(evaluated),
         "correctness": _nest((each.dataset, each.measure, _tell_measure(each)) for each in lines),
         "continuity": None

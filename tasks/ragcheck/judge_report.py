@@ -1,49 +1,51 @@
-"""How far a judge can be believed."""
+"""How far a judge can be trusted, as the pages of both parts say it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
 
-from tasks.judging.canaries import CanaryRow, measure_health
+from tasks.judging.canaries import CanaryHealth, CanaryRow, measure_health
 from tasks.judging.trust import HumanAlpha, Thresholds, find_warnings, warn_scores
-
-SECTION = "judging.thresholds."
-
-
-def find_thresholds(settings: Mapping[str, Any]) -> Thresholds:
-    """Read `judging.thresholds` among a stage's parameters."""
-    return Thresholds(**{k.removeprefix(SECTION): v for k, v in settings.items() if k.startswith(SECTION)})
+from tasks.ragcheck.settings import read_section
 
 
-def tell_judge(
+@dataclass(frozen=True)
+class JudgeReport:
+    """A judge's health. n: its replies; unscored: those without a grade; people: per system's answers."""
+
+    name: str
+    n: int
+    unscored: int
+    canaries: CanaryHealth
+    people: Sequence[HumanAlpha]
+    warnings: Sequence[str]
+
+
+def find_thresholds(settings: Mapping[str, object]) -> Thresholds:
+    """Read `judging.thresholds` from a stage's further parameters."""
+    return read_section(settings, "judging.thresholds", Thresholds)
+
+
+def report_judge(
     judge: str,
     scores: Sequence[int | None],
     canaries: Sequence[CanaryRow],
     people: Sequence[HumanAlpha],
     thresholds: Thresholds,
-) -> dict[str, Any]:
-    """Tell how far a judge can be believed: its canaries, the replies that were no grade, and people.
+) -> JudgeReport:
+    """Report a judge's canaries, its replies without a grade, and its agreement with people.
 
-    scores: its own, None for a reply that was no grade. canaries: of all judges. people: the agreement with
-    them, of each system's answers.
+    scores: its own, None for a reply without a grade. canaries: of all judges, `<judge>/<canary>` by id.
     """
     unscored = scores.count(None)
     health = measure_health(
-        replace(each, id=each.id.removeprefix(f"{judge}/"))
-        for each in canaries
-        if each.id.startswith(f"{judge}/")
+        replace(row, id=row.id.removeprefix(f"{judge}/"))
+        for row in canaries
+        if row.id.startswith(f"{judge}/")
     )
-    lines = [
+    warnings = [
         *find_warnings(thresholds, n=len(scores), n_unscored=unscored, canaries=health),
-        *filter(None, (warn_scores(thresholds, each) for each in people)),
+        *filter(None, (warn_scores(thresholds, alpha) for alpha in people)),
     ]
-    return {
-        "name": judge,
-        "n": len(scores),
-        "unscored": unscored,
-        "canaries": health,
-        "people": people,
-        "warnings": lines,
-    }
+    return JudgeReport(judge, len(scores), unscored, health, people, warnings)

@@ -1,106 +1,116 @@
-"""What both pages of ragcheck have in common: their folder, drops told, how questions are shown."""
+"""What the pages of both parts share: their templates, dropped rows, and how questions are shown."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Dropped, Origin
+from tasks.ragcheck.judge_report import JudgeReport
 from tasks.ragcheck.rows import Question
-from tasks.reports.frame import open_templates, summarise, write_folder
+from tasks.reports.calls import ShownCall
+from tasks.reports.folder import BrowsedRows, Form, write_page
+from tasks.reports.frame import open_templates
+from tasks.reports.page import ASSESSMENTS, Headline, Page
 from tasks.systems.contract import Passage
 
-OWN_FOLDER = Path(__file__).parent / "pages"
-TEMPLATES = open_templates("tasks.ragcheck")
-OWN = ("ragcheck.css", "ragcheck.js")
+PAGES = Path(__file__).parent / "pages"
+ASSETS = ("ragcheck.css", "ragcheck.js")
 FORM = "to_rate.csv"
 """What people rate answers in; the page links to it."""
 
 
+class ShownPassage(NamedTuple):
+    """A passage in the browser."""
+
+    title: str
+    text: str
+    score: float
+
+
+class ShownExchange(NamedTuple):
+    """What was asked and answered before a question."""
+
+    question: str
+    answer: str
+
+
+class DropCount(NamedTuple):
+    """How many rows were dropped beside an artifact for one reason."""
+
+    artifact: str
+    reason: str
+    rows: int
+
+
 @dataclass(frozen=True)
-class Headline:
-    """A count at the head of a page."""
+class ShownQuestion:
+    """A question in the browser. id: of the row that is about it, an answer or a conversation."""
 
-    label: str
-    value: int
-    note: str = ""
+    id: str
+    question: str
+    reference: str
+    dataset: str
+    key: str
+    language: str
+    history: list[ShownExchange]
 
 
-def write_page(
-    template: str,
+def make_page(
+    name: str, title: str, subtitle: str, headlines: Sequence[Headline], judges: Sequence[JudgeReport]
+) -> Page:
+    """Make a page's head; the judges' warnings stand there."""
+    warnings = [f"{judge.name}: {warning}" for judge in judges for warning in judge.warnings]
+    return Page(ASSESSMENTS, "ragcheck", name, title, subtitle, headlines, warnings)
+
+
+def write_ragcheck_page(
     out: Path,
-    *,
-    name: str,
-    title: str,
-    subtitle: str,
-    figures: Sequence[Headline],
-    browser: Mapping[str, Any],
-    calls: Mapping[str, Any],
-    told: Mapping[str, Any],
-    judges: Sequence[Mapping[str, Any]],
-    form: str = "",
+    page: Page,
+    template: str,
+    content: object,
+    rows: object,
+    calls: Mapping[str, ShownCall],
+    form: Form | None = None,
 ) -> None:
-    """Write a page's folder, with the summary for the front page.
-
-    judges: what believing.tell_judge says of each. form: a CSV to fill in, if there is one.
-    """
-    warnings = [f"{each['name']}: {line}" for each in judges for line in each["warnings"]]
-    summary = {
-        **summarise(
-            "assessment", flow="ragcheck", name=name, title=title, subtitle=subtitle, warnings=warnings
-        ),
-        "figures": [{"label": each.label, "value": each.value, "note": each.note} for each in figures],
-    }
-    write_folder(
+    """Write a page's folder. rows: what pages/ragcheck.js browses."""
+    write_page(
         out,
-        TEMPLATES.get_template(template),
-        [OWN_FOLDER / each for each in OWN],
-        record=json.dumps(summary, ensure_ascii=False, indent=2) + "\n",
-        rows=("rows", browser),
+        page,
+        open_templates("tasks.ragcheck").get_template(template),
+        content,
+        assets=[PAGES / asset for asset in ASSETS],
+        rows=BrowsedRows("rows", rows),
         calls=calls,
-        form=(FORM, form),
-        flow="ragcheck",
-        name=name,
-        title=title,
-        subtitle=subtitle,
-        figures=figures,
-        warnings=warnings,
-        judges=judges,
-        **told,
+        form=form,
     )
 
 
-def count_drops(paths: Iterable[Path]) -> list[tuple[str, str, int]]:
-    """Count dropped rows: (artifact, reason, how many)."""
+def count_drops(paths: Iterable[Path]) -> list[DropCount]:
+    """Count dropped rows by artifact and reason."""
     return [
-        (path.name.partition(".")[0], reason, count)
+        DropCount(path.name.partition(".")[0], reason, count)
         for path in paths
-        for reason, count in sorted(Counter(each.reason for each in read_rows(path, Dropped)).items())
+        for reason, count in sorted(Counter(row.reason for row in read_rows(path, Dropped)).items())
     ]
 
 
 def list_calls(*origins: Sequence[Origin]) -> list[str]:
-    """List the calls among origins, each once."""
-    return list(dict.fromkeys(each.reference for one in origins for each in one if each.kind == "call"))
+    """List the ledger keys of the calls among several rows' origins, each once."""
+    return list(dict.fromkeys(origin.reference for own in origins for origin in own if origin.kind == "call"))
 
 
-def show_passages(passages: Sequence[Passage]) -> list[list[Any]]:
-    """Lay passages out for the browser: title, text, score."""
-    return [[each.title or each.document, each.text, each.score] for each in passages]
+def show_passages(passages: Sequence[Passage]) -> list[ShownPassage]:
+    """Lay passages out for the browser."""
+    return [
+        ShownPassage(passage.title or passage.document, passage.text, passage.score) for passage in passages
+    ]
 
 
-def show_question(question: Question) -> dict[str, Any]:
-    """Lay a question out for the browser."""
-    return {
-        "question": question.question,
-        "reference": question.reference,
-        "dataset": question.dataset,
-        "key": question.key,
-        "language": question.language,
-        "history": [[each.question, each.answer] for each in question.history],
-    }
+def show_history(question: Question) -> list[ShownExchange]:
+    """Lay out for the browser what was said before a question."""
+    return [ShownExchange(exchange.question, exchange.answer) for exchange in question.history]

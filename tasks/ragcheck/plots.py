@@ -1,4 +1,4 @@
-"""Where the points, intervals and lines of a plot go, in SVG units; the templates draw them."""
+"""Place the points, intervals and lines of a plot, in SVG units; the templates draw them."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ LONGEST_LABEL = 14
 
 
 @dataclass(frozen=True)
-class Point:
+class PlotPoint:
     """A value with its interval; low and high are None where there is none."""
 
     x: float
     y: float
     low: float | None
     high: float | None
-    told: str
+    title: str
 
 
 @dataclass(frozen=True)
-class Line:
-    """A system's points over the datasets. place: its number, which gives its colour and stroke."""
+class PlotLine:
+    """A system's points over the datasets. place: its number, which decides its colour and stroke."""
 
     system: str
     place: int
     path: str
-    points: tuple[Point, ...]
+    points: tuple[PlotPoint, ...]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Plot:
     ticks: tuple[tuple[float, str], ...]
     labels: tuple[tuple[float, str, str], ...]
     """Datasets: x, a short name, the whole name."""
-    lines: tuple[Line, ...]
+    lines: tuple[PlotLine, ...]
 
 
 def plot_datasets(
@@ -75,7 +75,7 @@ def plot_datasets(
                 continue
             low, high = estimate.low, estimate.high
             points.append(
-                Point(
+                PlotPoint(
                     round(places[name] + shift, 2),
                     rise(estimate.value),
                     None if low is None else rise(low),
@@ -83,9 +83,11 @@ def plot_datasets(
                     f"{system}, {name}: {estimate.value:.3f}",
                 )
             )
-        path = " ".join(f"{'L' if place else 'M'}{each.x:g} {each.y:g}" for place, each in enumerate(points))
-        lines.append(Line(system, number, path, tuple(points)))
-    ticks = tuple((rise(top * each / TICKS), f"{top * each / TICKS:g}") for each in range(TICKS + 1))
+        path = " ".join(
+            f"{'L' if place else 'M'}{point.x:g} {point.y:g}" for place, point in enumerate(points)
+        )
+        lines.append(PlotLine(system, number, path, tuple(points)))
+    ticks = tuple((rise(top * tick / TICKS), f"{top * tick / TICKS:g}") for tick in range(TICKS + 1))
     labels = tuple((round(x, 2), _shorten(name), name) for name, x in places.items())
     return Plot(measure, WIDTH, HEIGHT, LEFT, WIDTH - RIGHT, ticks, labels, tuple(lines))
 

@@ -1,4 +1,4 @@
-"""What all validation stages share: artifacts, and what stands beside them, are checked and shown."""
+"""What all validation stages share: check artifacts, and what stands beside them, and show the findings."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def check_artifacts(
     sources: artifacts from elsewhere that rows come from, where they are not among `artifacts`.
     """
     dropped, calls = (
-        [path for path in (name_beside(each, kind) for each in artifacts) if path.is_file()]
+        [path for path in (name_beside(artifact, kind) for artifact in artifacts) if path.is_file()]
         for kind in ("dropped", "calls")
     )
 
@@ -66,7 +66,7 @@ def check_artifacts(
     return findings
 
 
-def settle(findings: Sequence[Finding], out: Path) -> Counts:
+def require_contracts(findings: Sequence[Finding], out: Path) -> Counts:
     """Count what was checked. Raises ContractBroken, with one line that names it, where something broke."""
     raise_broken(findings, out)
-    return Counts(sum(each.checked for each in findings), len(findings), {})
+    return Counts(sum(finding.checked for finding in findings), len(findings), {})

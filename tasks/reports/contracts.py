@@ -1,4 +1,4 @@
-"""What a page shows of a validation stage: its findings, and where their details are."""
+"""The findings of a validation stage, as pages show them."""
 
 from __future__ import annotations
 
@@ -11,27 +11,22 @@ from tasks.artifacts.contracts import Finding, read_findings
 
 
 @dataclass(frozen=True)
-class Contracts:
-    """What a page shows of a validation stage. docs: where Great Expectations' own pages are, from there."""
+class ContractResults:
+    """A validation stage's findings. docs: the way from the page to Great Expectations' own pages."""
 
     findings: Sequence[Finding]
     docs: str
 
-    @property
-    def checked(self) -> int:
-        """Rows and columns that were looked at, once for each contract."""
-        return sum(each.checked for each in self.findings)
-
     def count(self, state: str) -> int:
         """Count the contracts in a state: held, broken or unchecked."""
-        return sum(each.state == state for each in self.findings)
+        return sum(finding.state == state for finding in self.findings)
 
 
-def open_contracts(folder: Path, order: Iterable[str], page: Path) -> Contracts:
-    """Read a validation stage's folder for a page that lies in the folder `page`; artifacts in `order`."""
-    places = {name: place for place, name in enumerate(order)}
+def open_contracts(folder: Path, order: Iterable[str], page: Path) -> ContractResults:
+    """Read a validation stage's folder for a page in the folder `page`. order: of the artifacts."""
+    ranks = {artifact: rank for rank, artifact in enumerate(order)}
     findings = sorted(
         read_findings(folder),
-        key=lambda each: (places.get(each.artifact.partition(".")[0], len(places)), each.artifact),
+        key=lambda finding: (ranks.get(finding.artifact.partition(".")[0], len(ranks)), finding.artifact),
     )
-    return Contracts(findings, Path(os.path.relpath(folder, page)).as_posix() + "/")
+    return ContractResults(findings, Path(os.path.relpath(folder, page)).as_posix() + "/")

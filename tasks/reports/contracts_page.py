@@ -1,20 +1,30 @@
-"""The page of a validation stage's folder: what broke first."""
+"""The page of a validation stage's folder: broken contracts first."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.artifacts.contracts import Finding
-from tasks.reports.contracts import Contracts
+from tasks.reports.contracts import ContractResults
 from tasks.reports.frame import PAGES, PAGES_FOLDER
 
 STYLE = "report.css"
 
 
+@dataclass(frozen=True)
+class ContractsPage:
+    """What the page shows."""
+
+    title: str
+    contracts: ContractResults
+
+
 def write_contracts(title: str, findings: Sequence[Finding], folder: Path) -> None:
     """Write index.html and its style into the folder; it asks nothing outside."""
-    ranked = sorted(findings, key=lambda each: (each.state != "broken", each.artifact))
-    page = PAGES.get_template("contracts.html").render(title=title, contracts=Contracts(ranked, ""))
+    ranked = sorted(findings, key=lambda finding: (finding.state != "broken", finding.artifact))
+    content = ContractsPage(title, ContractResults(ranked, ""))
+    page = PAGES.get_template("contracts.html").render(content=content)
     (folder / "index.html").write_text(page, encoding="utf-8", newline="\n")
     (folder / STYLE).write_bytes((PAGES_FOLDER / STYLE).read_bytes())

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any
 
 UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
-def encode_json(data: Any) -> str:
+def encode_json(data: object) -> str:
     """Encode as JSON that is also JavaScript, and harmless wherever it lands in HTML.
 
-    Raises ValueError on NaN and infinities: JSON has none.
+    data: of JSON's types and dataclasses, whose fields become keys. Raises ValueError on NaN and infinities.
     """
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return "".join(UNSAFE.get(each, each) for each in text) if any(each in text for each in UNSAFE) else text
+    text = json.dumps(
+        data, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=encode_dataclass
+    )
+    if not any(char in text for char in UNSAFE):
+        return text
+    return "".join(UNSAFE.get(char, char) for char in text)
 
 
-def write_data(path: Path, name: str, data: Any) -> None:
+def encode_dataclass(value: object) -> dict[str, object]:
+    """Give json.dumps a dataclass as an object of its fields, in their order. Raises TypeError."""
+    if not is_dataclass(value) or isinstance(value, type):
+        raise TypeError(f"{type(value).__name__} is no type of JSON, and no dataclass")
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+def write_data(path: Path, name: str, data: object) -> None:
     """Write `data` as a script that hands it to the page under `name`.
 
     A page opened from a disk may not fetch a JSON file, but it may load a script.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from markupsafe import Markup
@@ -26,6 +27,29 @@ STYLES = ("report.css", "lineage.css")
 SCRIPTS = ("core.js", "lineage.js")
 
 
+@dataclass(frozen=True)
+class LineagePage:
+    """What the page shows. left_out: how many nodes it does not; plain: for a reader without scripts."""
+
+    lineage: LineageResult
+    counts: Mapping[str, int]
+    left_out: int
+    plain: str
+    data: Markup
+
+
+@dataclass(frozen=True)
+class ShownNode:
+    """A node as pages/lineage.js reads it. parents: their numbers; cut: how many are not on the page."""
+
+    kind: str
+    reference: str
+    name: str
+    summary: object
+    parents: list[int]
+    cut: int
+
+
 def write_lineage(lineage: LineageResult, out: Path) -> None:
     """Write a lineage's page to the file `out`; nodes, lists and texts beyond the limits above are cut."""
     shown = lineage.nodes[:NODES]
@@ -34,28 +58,25 @@ def write_lineage(lineage: LineageResult, out: Path) -> None:
         "roots": [numbers[root.key] for root in lineage.roots if root.key in numbers],
         "nodes": [_show_node(node, numbers) for node in shown],
     }
-    page = render_alone(
-        "lineage.html",
-        styles=STYLES,
-        scripts=SCRIPTS,
-        lineage=lineage,
-        counts=count_kinds(lineage.nodes),
-        left_out=len(lineage.nodes) - len(shown),
-        plain=render_text(lineage)[:PLAIN],
-        data=Markup(encode_json(data)),  # noqa: S704 - it holds no character that could close the tag
+    content = LineagePage(
+        lineage,
+        count_kinds(lineage.nodes),
+        len(lineage.nodes) - len(shown),
+        render_text(lineage)[:PLAIN],
+        Markup(encode_json(data)),  # noqa: S704 - it holds no character that could close the tag
     )
-    write_text(out, page)
+    write_text(out, render_alone("lineage.html", content, styles=STYLES, scripts=SCRIPTS))
 
 
-def _show_node(node: LineageNode, numbers: Mapping[tuple[str, str], int]) -> dict[str, object]:
-    return {
-        "kind": node.kind,
-        "reference": node.reference,
-        "name": name_node(node).removeprefix(f"{node.kind} "),
-        "summary": _truncate(node.summary),
-        "parents": [numbers[parent.key] for parent in node.parents if parent.key in numbers],
-        "cut": sum(parent.key not in numbers for parent in node.parents),
-    }
+def _show_node(node: LineageNode, numbers: Mapping[tuple[str, str], int]) -> ShownNode:
+    return ShownNode(
+        kind=node.kind,
+        reference=node.reference,
+        name=name_node(node).removeprefix(f"{node.kind} "),
+        summary=_truncate(node.summary),
+        parents=[numbers[parent.key] for parent in node.parents if parent.key in numbers],
+        cut=sum(parent.key not in numbers for parent in node.parents),
+    )
 
 
 def _truncate(value: object) -> object:

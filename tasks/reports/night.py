@@ -2,56 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tasks.files import write_text
+from tasks.judging.nights import Night
 from tasks.reports.frame import render_alone
 
 WIDTH, HEIGHT = 960, 190
-"""Of an assessment's line, in SVG units."""
+"""Of an assessment's plot, in SVG units."""
 LEFT, RIGHT, TOP, BOTTOM = 40, 60, 12, 34
 REACHES = (0.1, 0.25, 0.5, 1)
 """Where the line of a difference may end: at the first that holds every interval."""
 LABELS = 8
-"""Nights named below the line, the last one always."""
+"""Nights named below the plot, the last one always."""
 
 
-def write_page(out: Path, nights: Sequence[Mapping[str, Any]]) -> None:
+@dataclass(frozen=True)
+class NightDot:
+    """A night's mean on the plot, in SVG units."""
+
+    x: float
+    y: float
+    title: str
+    label: str
+    """What stands below it, if anything."""
+    alarm: bool
+
+
+@dataclass(frozen=True)
+class PlotFrame:
+    """The plot's size, margins and ticks (y, label), in SVG units."""
+
+    width: float
+    height: float
+    left: float
+    right: float
+    ticks: Sequence[tuple[float, str]]
+
+
+@dataclass(frozen=True)
+class AssessmentNights:
+    """One assessment's nights. nights: newest first; reach: where the line of a difference ends."""
+
+    name: str
+    nights: Sequence[Night]
+    last: Night
+    dots: Sequence[NightDot]
+    reach: float
+
+
+@dataclass(frozen=True)
+class NightsPage:
+    """What the page shows."""
+
+    assessments: Sequence[AssessmentNights]
+    plot: PlotFrame
+
+
+def write_nights(out: Path, nights: Sequence[Night]) -> None:
     """Write the page over nights, oldest first, as their history holds them."""
-    names = sorted({each["assessment"] for each in nights})
-    assessments = [_collect(name, [each for each in nights if each["assessment"] == name]) for name in names]
-    write_text(out, render_alone("night.html", assessments=assessments, plot=_frame_plot()))
+    names = sorted({night.assessment for night in nights})
+    assessments = [
+        _collect_nights(name, [night for night in nights if night.assessment == name]) for name in names
+    ]
+    write_text(out, render_alone("night.html", NightsPage(assessments, _frame_plot())))
 
 
-def _collect(name: str, nights: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    means = [each["change"]["mean"] for each in nights]
-    bounds = [abs(each["change"][end] or 0) for each in nights for end in ("low", "high")]
-    reach = next(each for each in REACHES if each >= max(bounds) or each == REACHES[-1])
-    return {
-        "name": name,
-        "nights": nights[::-1],
-        "last": nights[-1],
-        "dots": place_dots(nights, means),
-        "reach": reach,
-    }
+def _collect_nights(name: str, nights: Sequence[Night]) -> AssessmentNights:
+    bounds = [abs(bound or 0) for night in nights for bound in (night.change.low, night.change.high)]
+    reach = next(reach for reach in REACHES if reach >= max(bounds) or reach == REACHES[-1])
+    return AssessmentNights(name, nights[::-1], nights[-1], place_dots(nights), reach)
 
 
-def place_dots(nights: Sequence[Mapping[str, Any]], means: Sequence[float | None]) -> list[dict[str, Any]]:
-    """Place each night that has a mean on a line of time; 0 is the lower edge and 1 the upper one."""
+def place_dots(nights: Sequence[Night]) -> list[NightDot]:
+    """Place each night that has a mean, from left to right; a mean of 0 is the lower edge, 1 the upper."""
     step = (WIDTH - LEFT - RIGHT) / max(len(nights) - 1, 1)
     apart = -(-len(nights) // LABELS)
     return [
-        {
-            "x": round(LEFT + number * step, 2),
-            "y": _rise(mean),
-            "title": f"{night['label']}: {mean:.3f}",
-            "label": "" if (len(nights) - 1 - number) % apart else night["label"],
-            "alarm": bool(night["change"]["alarms"]),
-        }
-        for number, (night, mean) in enumerate(zip(nights, means, strict=True))
-        if mean is not None
+        NightDot(
+            x=round(LEFT + number * step, 2),
+            y=_rise(night.change.mean),
+            title=f"{night.label}: {night.change.mean:.3f}",
+            label="" if (len(nights) - 1 - number) % apart else night.label,
+            alarm=bool(night.change.alarms),
+        )
+        for number, night in enumerate(nights)
+        if night.change.mean is not None
     ]
 
 
@@ -59,6 +97,6 @@ def _rise(mean: float) -> float:
     return round(HEIGHT - BOTTOM - mean * (HEIGHT - BOTTOM - TOP), 2)
 
 
-def _frame_plot() -> dict[str, Any]:
-    ticks = [(_rise(each), f"{each:g}") for each in (0, 0.5, 1)]
-    return {"width": WIDTH, "height": HEIGHT, "left": LEFT, "right": WIDTH - RIGHT / 2, "ticks": ticks}
+def _frame_plot() -> PlotFrame:
+    ticks = [(_rise(mean), f"{mean:g}") for mean in (0, 0.5, 1)]
+    return PlotFrame(WIDTH, HEIGHT, LEFT, WIDTH - RIGHT / 2, ticks)

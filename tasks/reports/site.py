@@ -2,43 +2,70 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tasks.errors import BadInput
 from tasks.files import write_text
-from tasks.reports.frame import RECORD, render_alone
+from tasks.reports.frame import render_alone
+from tasks.reports.page import FRAME_SECTIONS, Section
+from tasks.reports.record import RECORD, PageRecord, read_record
 
-SECTIONS = {"dataset": "Datasets", "assessment": "Assessments"}
-"""A page's part of the site (tasks.reports.frame.summarise), in the order of the front page."""
+
+@dataclass(frozen=True)
+class Card:
+    """A page on the front page. link: from there."""
+
+    page: PageRecord
+    link: str
+
+
+@dataclass(frozen=True)
+class CardSection:
+    """A section of the front page with its cards, by flow and title."""
+
+    section: Section
+    cards: Sequence[Card]
+
+
+@dataclass(frozen=True)
+class FrontPage:
+    """What the front page shows."""
+
+    sections: Sequence[CardSection]
 
 
 def write_index(reports: Sequence[Path], out: Path) -> None:
-    """Write the front page `out` over report folders, flows and titles in order.
+    """Write the front page `out` over report folders; a section is there where a page's record names it.
 
-    Raises BadInput where a folder holds no report.
+    Raises BadInput where a folder holds no record, or its page can be placed in no section.
     """
-    entries = [
-        {**_read_record(folder), "link": Path(os.path.relpath(folder / "index.html", out.parent)).as_posix()}
-        for folder in reports
+    cards: dict[Section, list[Card]] = {}
+    for folder in reports:
+        page = read_record(folder / RECORD)
+        link = Path(os.path.relpath(folder / "index.html", out.parent)).as_posix()
+        section = _find_section(page, cards, folder / RECORD)
+        cards.setdefault(section, []).append(Card(page, link))
+    shown = [
+        CardSection(section, sorted(own, key=lambda card: (card.page.flow, card.page.title, card.link)))
+        for section, own in sorted(cards.items(), key=lambda item: (item[0].order, item[0].title))
     ]
-    entries.sort(key=lambda each: (each["flow"], each["title"], each["link"]))
-    sections = [
-        {"title": title, "entries": [each for each in entries if each["part"] == part]}
-        for part, title in SECTIONS.items()
-    ]
-    write_text(out, render_alone("front.html", sections=[each for each in sections if each["entries"]]))
+    write_text(out, render_alone("front.html", FrontPage(shown)))
 
 
-def _read_record(folder: Path) -> dict[str, Any]:
-    path = folder / RECORD
-    try:
-        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadInput(path, "is no report's record", hint="run the report's stage") from error
-    if not isinstance(record, dict) or "part" not in record:
-        raise BadInput(path, "is the record of an older report", hint="run the report's stage")
-    return record
+def _find_section(page: PageRecord, others: Iterable[Section], path: Path) -> Section:
+    section = page.section or next((own for own in FRAME_SECTIONS if own.part == page.part), None)
+    if section is None:
+        known = ", ".join(own.part for own in FRAME_SECTIONS)
+        raise BadInput(
+            path,
+            f"cannot be placed on the front page: its part {page.part!r} is none of {known}, "
+            "and it names no section",
+            hint="docs/reports.md",
+        )
+    for other in (*FRAME_SECTIONS, *others):
+        if other.part == section.part and other != section:
+            raise BadInput(path, f"places its part {page.part!r} in {section}, and another page in {other}")
+    return section

@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 
-from flows.nights.night import Night
 from tasks.errors import BenchloomError
-from tasks.judging.nights import AlarmRule, compare_nights
+from tasks.judging.nights import AlarmRule, Night, compare_nights
 from tasks.judging.scored import Scored
-from tasks.reports.night import write_page
+from tasks.reports import night
 from tests.ragcheck.scenes import RagProject, make_project
 
 NIGHTS = {"monday": 0, "tuesday": 1, "wednesday": 0, "thursday": 9, "friday": 1}
@@ -49,14 +47,16 @@ def run_ragcheck(project: RagProject) -> Path:
 
 def write_nights(out: Path, name: str = "films-weak", titles: str = "") -> None:
     """Write the page of five nights, of which the fourth alarms. titles: what stands behind every label."""
-    history: list[dict[str, object]] = []
+    history: list[Night] = []
     earlier: list[Scored] = []
     against = None
     for label, wrong in NIGHTS.items():
-        night = [Scored(f"q{number}", f"g{number % 12}", float(number >= 12 + wrong)) for number in range(40)]
-        change = compare_nights(earlier, night, AlarmRule(draws=500))
+        scored = [
+            Scored(f"q{number}", f"g{number % 12}", float(number >= 12 + wrong)) for number in range(40)
+        ]
+        change = compare_nights(earlier, scored, AlarmRule(draws=500))
         accepted = not change.alarms
-        history.append(asdict(Night(label + titles, name, against, accepted, change)))
+        history.append(Night(label + titles, name, against, accepted, change))
         if accepted:
-            earlier, against = night, label
-    write_page(out, history)
+            earlier, against = scored, label
+    night.write_nights(out, history)

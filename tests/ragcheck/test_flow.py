@@ -14,7 +14,7 @@ from tasks.judging.canaries import CanaryRow, read_canaries
 from tasks.lineage.nodes import walk_nodes
 from tasks.lineage.walk import Lineage
 from tasks.ragcheck.rows import Comparison, Conversation, Correlation, Guard
-from tasks.reports.frame import RECORD
+from tasks.reports.record import RECORD
 from tests.ragcheck.scenes import make_project
 
 STAGES = 15
@@ -169,6 +169,6 @@ def test_what_a_judge_leaves_unscored_warns_at_the_pages_head(project):
     page = (folder / "index.html").read_text()
     assert "Do not take these figures at their word" in page  # the canaries are graded at random here
     assert "<script>alert" not in page + (folder / "rows.js").read_text()
-    summary = json.loads((folder / RECORD).read_text())
-    assert summary["flow"] == "ragcheck"
-    assert {each["label"]: each["value"] for each in summary["figures"]}["questions"] == 4
+    record = json.loads((folder / RECORD).read_text())
+    assert record["flow"] == "ragcheck"
+    assert {figure["label"]: figure["value"] for figure in record["figures"]}["questions"] == 4

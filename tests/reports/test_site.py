@@ -1,24 +1,29 @@
 import json
+from dataclasses import dataclass, replace
 
 import pytest
 
 from tasks.errors import BadInput
+from tasks.lineage.derivation import Derivation, Selection
 from tasks.reports.embed import encode_json
-from tasks.reports.frame import summarise
+from tasks.reports.page import ASSESSMENTS, DATASETS, Headline, Page, Section
+from tasks.reports.record import RECORD, read_record, write_record
 from tasks.reports.site import write_index
 
+STREAMS = Section("stream", "Streams", 3)
 
-def write_record(folder, title, part="dataset", figures=(), **told):
+
+def make_report(folder, title, section=DATASETS, **head):
+    """Write the folder of a page as its stage would, as far as the front page reads it."""
     folder.mkdir(parents=True)
-    begun = summarise(part, flow="grammar", name=folder.name, title=title, subtitle="", **told)
-    record = {**begun, "figures": figures}
-    (folder / "report.json").write_text(json.dumps(record), encoding="utf-8")
+    page = Page(section, "grammar", folder.name, title, subtitle="", **head)
+    write_record(folder / RECORD, page, {})
     return folder
 
 
 def test_reports_are_linked_relatively_and_in_order(tmp_path):
     folders = [
-        write_record(tmp_path / "grammar" / name, title) for name, title in (("b", "Zoo"), ("a b", "<Ants>"))
+        make_report(tmp_path / "grammar" / name, title) for name, title in (("b", "Zoo"), ("a b", "<Ants>"))
     ]
 
     write_index(folders, tmp_path / "index.html")
@@ -31,11 +36,11 @@ def test_reports_are_linked_relatively_and_in_order(tmp_path):
 
 
 def test_assessments_come_after_datasets_with_their_figures_and_warnings(tmp_path):
-    told = {"finding": "module at fault: retrieval", "warnings": ["The judge got 1 of 2 canaries right."]}
-    figures = [{"label": "accuracy", "value": 0.1, "note": "0.033 to 0.200"}]
+    head = {"finding": "module at fault: retrieval", "warnings": ["The judge got 1 of 2 canaries right."]}
+    headlines = [Headline("module", "retrieval"), Headline("accuracy", 0.1, "0.033 to 0.200")]
     folders = [
-        write_record(tmp_path / "grammar" / "a", "Ants", "assessment", figures, **told),
-        write_record(tmp_path / "grammar" / "b", "Zoo"),
+        make_report(tmp_path / "grammar" / "a", "Ants", ASSESSMENTS, headlines=headlines, **head),
+        make_report(tmp_path / "grammar" / "b", "Zoo"),
     ]
 
     write_index(folders, tmp_path / "index.html")
@@ -46,16 +51,92 @@ def test_assessments_come_after_datasets_with_their_figures_and_warnings(tmp_pat
     assert places == sorted(places)
 
 
+def test_a_new_kind_of_page_is_on_the_front_page_by_its_record_alone(tmp_path):
+    folders = [
+        make_report(tmp_path / "streams" / "a", "Rivers", STREAMS),
+        make_report(
+            tmp_path / "streams" / "c", "Lakes", replace(STREAMS, part="pool", title="Pools", order=0)
+        ),
+        make_report(tmp_path / "grammar" / "b", "Zoo"),
+    ]
+
+    write_index(folders, tmp_path / "index.html")
+
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    places = [page.index(f">{text}<") for text in ("Pools", "Lakes", "Datasets", "Zoo", "Streams", "Rivers")]
+    assert places == sorted(places)
+
+
+def test_a_page_that_no_section_takes_is_named(tmp_path):
+    folder = make_report(tmp_path / "rivers", "Rivers", STREAMS)
+    record = json.loads((folder / RECORD).read_text())
+    del record["section"]
+    (folder / RECORD).write_text(json.dumps(record))
+
+    with pytest.raises(
+        BadInput, match=r"rivers.report\.json: .*its part 'stream' is none of dataset, assess"
+    ):
+        write_index([folder], tmp_path / "index.html")
+
+
+@pytest.mark.parametrize("other", [replace(STREAMS, title="Rivers"), replace(DATASETS, order=7)])
+def test_pages_that_place_one_part_differently_are_named(tmp_path, other):
+    folders = [make_report(tmp_path / "a", "A", STREAMS), make_report(tmp_path / "b", "B", other)]
+
+    with pytest.raises(BadInput, match=r"b.report\.json: places its part"):
+        write_index(folders, tmp_path / "index.html")
+
+
 def test_a_folder_without_a_report_is_named(tmp_path):
     with pytest.raises(BadInput, match=r"films.report\.json"):
         write_index([tmp_path / "films"], tmp_path / "index.html")
 
 
 def test_a_record_of_an_older_kind_is_named(tmp_path):
-    folder = write_record(tmp_path / "films", "Films")
-    (folder / "report.json").write_text('{"flow": "grammar", "title": "Films"}', encoding="utf-8")
+    folder = make_report(tmp_path / "films", "Films")
+    (folder / RECORD).write_text('{"flow": "grammar", "title": "Films"}', encoding="utf-8")
     with pytest.raises(BadInput, match=r"films.report\.json: is the record of an older report"):
         write_index([folder], tmp_path / "index.html")
+
+
+def test_a_record_holds_the_head_its_numbers_with_their_rows_and_further_figures(tmp_path):
+    @dataclass(frozen=True)
+    class Fault:
+        module: str
+
+    rows = Derivation("mean", (Selection("answers"),), "score")
+    headlines = [
+        Headline("module", "retrieval"),
+        Headline("unknown", None),
+        Headline("rate", 0.12345, "of all", rows),
+        Headline("answers", 7),
+    ]
+    page = Page(
+        ASSESSMENTS, "grammar", "films", "Films", "How it answers", headlines, ["Beware."], "retrieval"
+    )
+
+    write_record(tmp_path / RECORD, page, {"fault": Fault("retrieval")})
+
+    record = json.loads((tmp_path / RECORD).read_text())
+    assert record["fault"] == {"module": "retrieval"}
+    assert record["figures"] == [
+        {"label": "rate", "note": "of all", "value": 0.123, "basis": rows.to_json()},
+        {"label": "answers", "value": 7, "note": ""},
+    ]
+    read = read_record(tmp_path / RECORD)
+    assert (read.part, read.section, read.finding, read.warnings) == (
+        "assessment",
+        None,
+        "retrieval",
+        ("Beware.",),
+    )
+    assert [(figure.label, figure.value) for figure in read.figures] == [("rate", 0.123), ("answers", 7)]
+
+
+def test_a_record_without_a_value_for_nan_is_refused(tmp_path):
+    page = Page(DATASETS, "grammar", "films", "Films", "", [Headline("rate", float("nan"))])
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_record(tmp_path / RECORD, page, {})
 
 
 def test_embedded_json_closes_no_tag_and_reads_back():
@@ -65,3 +146,11 @@ def test_embedded_json_closes_no_tag_and_reads_back():
 
     assert not set(text) & {"<", ">", "&", "\u2028", "\u2029"}
     assert json.loads(text) == hostile
+
+
+def test_dataclasses_are_embedded_by_their_fields_and_other_objects_refused():
+    assert json.loads(encode_json([Headline("answers", 7)])) == [
+        {"label": "answers", "value": 7, "note": "", "derivation": None}
+    ]
+    with pytest.raises(TypeError, match="Path"):
+        encode_json({"path": type("Path", (), {})()})

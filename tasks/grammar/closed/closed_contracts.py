@@ -12,7 +12,7 @@ from tasks.artifacts.parquet import read_sound_rows
 from tasks.artifacts.rows import Counts
 from tasks.grammar.closed.closed_entry import Renaming
 from tasks.grammar.closed.rewriting import make_finder, rewrite
-from tasks.reports.contract_stage import Rules, check_artifacts, expect_hash, settle
+from tasks.reports.contract_stage import Rules, check_artifacts, expect_hash, require_contracts
 from tasks.systems.contract import Document
 
 
@@ -28,7 +28,7 @@ def closed_contracts(closed_names: Path, documents: Path, out: Path) -> Counts:
             lambda origins: declare(closed_names, documents, origins),
             folder,
         )
-    return settle(findings, out)
+    return require_contracts(findings, out)
 
 
 def declare(closed_names: Path, documents: Path, origins: RowRule) -> Rules:

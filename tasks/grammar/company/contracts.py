@@ -30,7 +30,7 @@ from tasks.grammar.corpus.document_rules import (
     expect_no_bracket,
     expect_readable,
 )
-from tasks.reports.contract_stage import Rules, check_artifacts, expect_hash, settle
+from tasks.reports.contract_stage import Rules, check_artifacts, expect_hash, require_contracts
 from tasks.systems.contract import Document
 
 PARTS = ("profile", "employees", "clients", "projects")
@@ -66,7 +66,7 @@ def contracts(
             lambda origins: declare(paths, entry, origins),
             folder,
         )
-    return settle(findings, out)
+    return require_contracts(findings, out)
 
 
 def declare(paths: Mapping[str, Path], entry: Company, origins: RowRule) -> Rules:

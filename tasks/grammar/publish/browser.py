@@ -1,9 +1,10 @@
-"""The question browser's data: every question with what it was made from, and the calls behind it."""
+"""The data of a dataset page's question browser: questions with their sources, and the calls behind them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from tasks.artifacts.parquet import read_rows
 from tasks.errors import BadInput
@@ -12,70 +13,134 @@ from tasks.lineage.nodes import LineageNode, walk_nodes
 from tasks.lineage.walk import Lineage
 
 
+class ShownTemplate(NamedTuple):
+    """A SQL template. calls: ledger keys."""
+
+    id: str
+    sql: str
+    calls: list[str]
+    projection: list[str]
+
+
+class ShownText(NamedTuple):
+    """A text template. template: the number of its SQL template in `QuestionBrowser.templates`."""
+
+    id: str
+    template: int
+    criterion: str
+    text: str
+    calls: list[str]
+
+
+class ShownGroup(NamedTuple):
+    """A semantic group. fillings: placeholder and value of each; answer_rows: JSON."""
+
+    id: str
+    template: int
+    sql: str
+    fillings: list[tuple[str, str]]
+    answer: str
+    answer_rows: str
+
+
+class ShownQuestion(NamedTuple):
+    """A question. group, text: their numbers; balanced: 1 where it is in that set, else 0."""
+
+    id: str
+    group: int
+    text: int
+    question: str
+    balanced: int
+
+
+@dataclass(frozen=True)
+class QuestionBrowser:
+    """The browser's rows, as pages/report.js reads them: JSON arrays that point at each other by number."""
+
+    templates: list[ShownTemplate]
+    texts: list[ShownText]
+    groups: list[ShownGroup]
+    questions: list[ShownQuestion]
+
+
 def make_browser(
     sql_templates: Path, back_check: Path, fill_in: Path, unbalanced: Path, balanced: Path
-) -> tuple[dict[str, Any], set[str]]:
-    """Gather the browser's rows, which point at each other by number (see report.js)."""
+) -> tuple[QuestionBrowser, set[str]]:
+    """Gather the browser's rows, and the ledger keys of all calls behind them.
+
+    Raises BadInput where a row's origins lead nowhere.
+    """
     lineage = Lineage(unbalanced.parent)
     keys: set[str] = set()
 
     def list_calls(stem: str, row_id: str) -> list[str]:
-        nodes = _walk_own(lineage.trace_row(f"{stem}.parquet", row_id))
-        found = [each.reference for each in nodes if each.kind == "call"]
+        nodes = _walk_without_template(lineage.trace_row(f"{stem}.parquet", row_id))
+        found = [node.reference for node in nodes if node.kind == "call"]
         keys.update(found)
         return found
 
     templates = read_rows(sql_templates, SqlTemplate)
     texts = read_rows(back_check, TextTemplate)
     groups = read_rows(fill_in, Group)
-    kept = {each.id: each for each in read_rows(balanced, Question)}
+    kept = {question.id: question for question in read_rows(balanced, Question)}
     # Neither set holds the other: each drops questions by its own rule.
-    wide = {each.id: each for each in read_rows(unbalanced, Question)}
-    template_at = {each.id: place for place, each in enumerate(templates)}
-    text_at = {each.id: place for place, each in enumerate(texts)}
-    group_at = {each.id: place for place, each in enumerate(groups)}
-    browser = {
-        "templates": [
-            [each.id, each.sql, list_calls(sql_templates.stem, each.id), list(each.projection)]
-            for each in templates
+    every = {question.id: question for question in read_rows(unbalanced, Question)} | kept
+    template_at = {template.id: number for number, template in enumerate(templates)}
+    text_at = {text.id: number for number, text in enumerate(texts)}
+    group_at = {group.id: number for number, group in enumerate(groups)}
+    browser = QuestionBrowser(
+        templates=[
+            ShownTemplate(
+                template.id,
+                template.sql,
+                list_calls(sql_templates.stem, template.id),
+                list(template.projection),
+            )
+            for template in templates
         ],
-        "texts": [
-            [
-                each.id,
-                template_at[each.sql_template],
-                each.criterion,
-                each.text,
-                list_calls(back_check.stem, each.id),
-            ]
-            for each in texts
+        texts=[
+            ShownText(
+                text.id,
+                template_at[text.sql_template],
+                text.criterion,
+                text.text,
+                list_calls(back_check.stem, text.id),
+            )
+            for text in texts
         ],
-        "groups": [
-            [
-                each.id,
-                template_at[each.sql_template],
-                each.sql,
-                [[filling.placeholder, filling.value] for filling in each.fillings],
-                each.answer,
-                each.answer_rows,
-            ]
-            for each in groups
+        groups=[
+            ShownGroup(
+                group.id,
+                template_at[group.sql_template],
+                group.sql,
+                [(filling.placeholder, filling.value) for filling in group.fillings],
+                group.answer,
+                group.answer_rows,
+            )
+            for group in groups
         ],
-        "questions": [
-            [each.id, group_at[each.group], text_at[each.text_template], each.question, int(each.id in kept)]
-            for _, each in sorted({**wide, **kept}.items())
+        questions=[
+            ShownQuestion(
+                question.id,
+                group_at[question.group],
+                text_at[question.text_template],
+                question.question,
+                int(question.id in kept),
+            )
+            for _, question in sorted(every.items())
         ],
-    }
+    )
     if lineage.gaps:
         raise BadInput(unbalanced.parent, f"a gap in the lineage: {lineage.gaps[0]}")
     return browser, keys
 
 
-def _walk_own(node: LineageNode) -> list[LineageNode]:
-    """Walk a text's own calls, not those of the SQL template that it words: they are shown apart."""
-    below = {
-        (each.kind, each.reference)
+def _walk_without_template(node: LineageNode) -> list[LineageNode]:
+    """Walk a node's ancestors but for those of the SQL template behind it, whose calls are shown with it."""
+    of_template = {
+        ancestor.key
         for parent in walk_nodes(node)
         if parent is not node and parent.reference.startswith("sql_templates.parquet#")
-        for each in walk_nodes(parent)
+        for ancestor in walk_nodes(parent)
     }
-    return [each for each in walk_nodes(node) if (each.kind, each.reference) not in below]
+    return [ancestor for ancestor in walk_nodes(node) if ancestor.key not in of_template]

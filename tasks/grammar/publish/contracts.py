@@ -38,7 +38,7 @@ from tasks.grammar.publish.row_rules import (
     read_index,
 )
 from tasks.grammar.rows import Group, Question, SqlTemplate, TextTemplate
-from tasks.reports.contract_stage import Rules, check_artifacts, expect_hash, settle
+from tasks.reports.contract_stage import Rules, check_artifacts, expect_hash, require_contracts
 
 ROWS: Mapping[str, type] = {
     "schema": Column,
@@ -115,7 +115,7 @@ def contracts(
             lambda origins: declare(paths, safe, sections, params, origins),
             folder,
         )
-    return settle(findings, out)
+    return require_contracts(findings, out)
 
 
 def read_section(settings: Mapping[str, Any], name: str, kind: type[Section]) -> Section:

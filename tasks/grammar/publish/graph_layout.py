@@ -14,7 +14,7 @@ SWEEPS = 4
 
 
 @dataclass(frozen=True)
-class Place:
+class NodeBox:
     """A node's box by its upper left corner."""
 
     name: str
@@ -25,7 +25,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Line:
+class Edge:
     """An edge. path: the `d` of an SVG path."""
 
     source: str
@@ -35,16 +35,16 @@ class Line:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where everything goes, in SVG units."""
+    """The boxes and edges of a graph, in SVG units."""
 
     width: float
     height: float
-    places: tuple[Place, ...]
-    lines: tuple[Line, ...]
+    boxes: tuple[NodeBox, ...]
+    edges: tuple[Edge, ...]
 
 
 def lay_out(names: Sequence[str], edges: Iterable[tuple[str, str]]) -> Layout:
-    """Lay a directed graph out. Edges to unknown names are left out.
+    """Lay a directed graph out in layers from left to right. Edges to unknown names are left out.
 
     Raises ValueError where the graph has a cycle.
     """
@@ -61,32 +61,35 @@ def lay_out(names: Sequence[str], edges: Iterable[tuple[str, str]]) -> Layout:
         _sort_layers(layers[::-1], children)
     tallest = max((len(layer) for layer in layers), default=0)
     height = 2 * MARGIN + max(tallest * (HEIGHT + DOWN) - DOWN, 0)
-    places = {
-        name: Place(name, MARGIN + level * (WIDTH + ACROSS), _start(height, layer) + row * (HEIGHT + DOWN))
+    boxes = {
+        name: NodeBox(name, MARGIN + level * (WIDTH + ACROSS), _start(height, layer) + row * (HEIGHT + DOWN))
         for level, layer in enumerate(layers)
         for row, name in enumerate(layer)
     }
     width = 2 * MARGIN + max(len(layers) * (WIDTH + ACROSS) - ACROSS, 0)
-    lines = tuple(Line(source, target, _draw(places[source], places[target])) for source, target in known)
-    return Layout(width, height, tuple(places[name] for name in names), lines)
+    drawn = tuple(Edge(source, target, _draw(boxes[source], boxes[target])) for source, target in known)
+    return Layout(width, height, tuple(boxes[name] for name in names), drawn)
 
 
 def _measure_depths(names: Sequence[str], parents: Mapping[str, Sequence[str]]) -> dict[str, int]:
     depth: dict[str, int] = {}
     while len(depth) < len(names):
-        ready = [name for name in names if name not in depth and all(each in depth for each in parents[name])]
+        ready = [
+            name for name in names if name not in depth and all(parent in depth for parent in parents[name])
+        ]
         if not ready:
             raise ValueError("the graph has a cycle")
         for name in ready:
-            depth[name] = 1 + max((depth[each] for each in parents[name]), default=-1)
+            depth[name] = 1 + max((depth[parent] for parent in parents[name]), default=-1)
     return depth
 
 
 def _sort_layers(layers: list[list[str]], neighbours: Mapping[str, Sequence[str]]) -> None:
-    row = {name: place - len(layer) / 2 for layer in layers for place, name in enumerate(layer)}
+    """Sort each layer, in place, by the mean row of its nodes' neighbours, so that few edges cross."""
+    row = {name: index - len(layer) / 2 for layer in layers for index, name in enumerate(layer)}
     for layer in layers:
-        layer.sort(key=lambda name: _mean([row[each] for each in neighbours[name]], row[name]))
-        row |= {name: place - len(layer) / 2 for place, name in enumerate(layer)}
+        layer.sort(key=lambda name: _mean([row[neighbour] for neighbour in neighbours[name]], row[name]))
+        row |= {name: index - len(layer) / 2 for index, name in enumerate(layer)}
 
 
 def _mean(numbers: Sequence[float], otherwise: float) -> float:
@@ -97,7 +100,7 @@ def _start(height: float, layer: Sequence[str]) -> float:
     return (height - (len(layer) * (HEIGHT + DOWN) - DOWN)) / 2
 
 
-def _draw(source: Place, target: Place) -> str:
+def _draw(source: NodeBox, target: NodeBox) -> str:
     x, y = source.x + source.width, source.y + source.height / 2
     end, low = target.x, target.y + target.height / 2
     # The turn is made right behind the source: a long edge then runs straight, under the boxes it passes.

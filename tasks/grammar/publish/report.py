@@ -1,4 +1,4 @@
-"""Show the dataset as a page: what was made, dropped and paid, and every question with what is behind it."""
+"""Show a dataset as a page: what was made, dropped and called, and every question with its sources."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ from tasks.artifacts.rows import Counts
 from tasks.artifacts.statistics import ArtifactFacts, name_beside, read_facts, tally_calls
 from tasks.databases.entry import DatabaseEntry
 from tasks.grammar.publish.browser import make_browser
-from tasks.grammar.publish.dataset_page import write_report
-from tasks.grammar.publish.dataset_report import Bar, Chart, Example, Figure, Report
+from tasks.grammar.publish.dataset_content import Bar, Chart, DatasetContent, Example
+from tasks.grammar.publish.dataset_record import list_dataset_figures
 from tasks.grammar.publish.yields import CriterionYield, count_templates, count_yields, describe_drops
 from tasks.lineage.derivation import Derivation, Selection
 from tasks.reports.calls import read_calls
 from tasks.reports.contracts import open_contracts
+from tasks.reports.folder import BrowsedRows, write_page
+from tasks.reports.frame import open_templates
+from tasks.reports.page import DATASETS, Headline, Page
 
+PAGES = Path(__file__).parents[1] / "pages"
 EXAMPLES = 12
 """How many dropped rows are shown of each reason."""
-EXPLAIN = {
+EXPLANATIONS = {
     "schema": "The database's columns with types and keys, by reflection: no cell is read.",
     "sql_templates": "Queries with [table.column] where values go, written by a model over joined tables.",
     "text_templates": "Every query put in words by a model, once per linguistic criterion and sample.",
@@ -50,60 +54,66 @@ def report(
 ) -> Counts:
     """Write the page's folder. What stands beside the artifacts (`*.dropped`, `*.calls`) is read too."""
     paths = (schema, sql_templates, text_templates, back_check, fill_in, unbalanced, balanced)
-    facts = [read_facts(each) for each in paths]
-    browser, keys = make_browser(sql_templates, back_check, fill_in, unbalanced, balanced)
-    yields = count_yields(text_templates, back_check, unbalanced, balanced)
-    title = database.title or database.name
-    write_report(
-        Report(
-            flow="grammar",
-            name=database.name,
-            title=f"Questions over {title}",
-            subtitle=SUBTITLE,
-            about=_tell_about(database),
-            figures=_count_figures(facts, balanced),
-            artifacts=facts,
-            explain=EXPLAIN,
-            feeds=[(database.name, name) for name in FROM_THE_DATABASE],
-            charts=_draw_charts(yields),
-            examples=_choose_examples(paths),
-            browser=browser,
-            calls=read_calls(_list_calls(paths), keys),
-            contracts=open_contracts(contracts, [path.stem for path in paths], out),
-        ),
-        out,
+    artifacts = [read_facts(path) for path in paths]
+    browser, call_keys = make_browser(sql_templates, back_check, fill_in, unbalanced, balanced)
+    page = Page(
+        section=DATASETS,
+        flow="grammar",
+        name=database.name,
+        title=f"Questions over {database.title or database.name}",
+        subtitle=SUBTITLE,
+        headlines=_make_headlines(artifacts, balanced),
     )
-    pairs = len(browser["questions"])
+    content = DatasetContent(
+        about=_describe_database(database),
+        artifacts=artifacts,
+        explanations=EXPLANATIONS,
+        feeds=[(database.name, name) for name in FROM_THE_DATABASE],
+        charts=_make_charts(count_yields(text_templates, back_check, unbalanced, balanced)),
+        examples=_choose_examples(paths),
+        contracts=open_contracts(contracts, [path.stem for path in paths], out),
+    )
+    write_page(
+        out,
+        page,
+        open_templates("tasks.grammar").get_template("report.html"),
+        content,
+        assets=[PAGES / "report.js"],
+        rows=BrowsedRows("questions", browser),
+        calls=read_calls(_list_calls(paths), call_keys),
+        figures=list_dataset_figures(content),
+    )
+    pairs = len(browser.questions)
     return Counts(pairs, pairs, {})
 
 
-def _count_figures(facts: Sequence[ArtifactFacts], balanced: Path) -> list[Figure]:
-    rows = {each.name: each.rows for each in facts}
-    tally = tally_calls(call for each in facts for call in each.calls)
-    drops = Derivation("count", tuple(Selection(f"{each.name}.dropped") for each in facts))
-    calls = tuple(Selection(f"{each.name}.calls") for each in facts if each.calls)
+def _make_headlines(artifacts: Sequence[ArtifactFacts], balanced: Path) -> list[Headline]:
+    rows = {artifact.name: artifact.rows for artifact in artifacts}
+    tally = tally_calls(call for artifact in artifacts for call in artifact.calls)
+    drops = Derivation("count", tuple(Selection(f"{artifact.name}.dropped") for artifact in artifacts))
+    calls = tuple(Selection(f"{artifact.name}.calls") for artifact in artifacts if artifact.calls)
     return [
-        Figure("question/answer pairs", rows["balanced"], "balanced", _count("balanced")),
-        Figure(
+        Headline("question/answer pairs", rows["balanced"], "balanced", _count_rows("balanced")),
+        Headline(
             "SQL templates",
             count_templates(balanced),
             f"of {rows['sql_templates']:,} written",
             Derivation("distinct", (Selection("balanced"),), "sql_template"),
         ),
-        Figure(
+        Headline(
             "texts confirmed",
             rows["back_check"],
             f"of {rows['text_templates']:,} written",
-            _count("back_check"),
+            _count_rows("back_check"),
         ),
-        Figure("semantic groups", rows["fill_in"], "", _count("fill_in")),
-        Figure(
+        Headline("semantic groups", rows["fill_in"], "", _count_rows("fill_in")),
+        Headline(
             "rows dropped",
-            sum(sum(each.dropped.values()) for each in facts),
+            sum(sum(artifact.dropped.values()) for artifact in artifacts),
             "each with its reason",
             drops,
         ),
-        Figure(
+        Headline(
             "model calls",
             tally.calls,
             f"{tally.prompt_tokens + tally.completion_tokens:,} tokens",
@@ -112,12 +122,12 @@ def _count_figures(facts: Sequence[ArtifactFacts], balanced: Path) -> list[Figur
     ]
 
 
-def _count(artifact: str, criterion: str | None = None) -> Derivation:
+def _count_rows(artifact: str, criterion: str | None = None) -> Derivation:
     where = {} if criterion is None else {"criterion": criterion}
     return Derivation("count", (Selection(artifact, where),))
 
 
-def _tell_about(database: DatabaseEntry) -> list[tuple[str, str]]:
+def _describe_database(database: DatabaseEntry) -> list[tuple[str, str]]:
     return [
         ("Database", database.title or database.name),
         ("Description", database.description),
@@ -127,20 +137,13 @@ def _tell_about(database: DatabaseEntry) -> list[tuple[str, str]]:
     ]
 
 
-def _count_each(artifacts: Sequence[str], criterion: str) -> list[Derivation]:
-    return [_count(each, criterion) for each in artifacts]
+def _make_charts(yields: Sequence[CriterionYield]) -> list[Chart]:
+    def make_bar(criterion: str, counts: Sequence[int], artifacts: Sequence[str]) -> Bar:
+        return Bar(criterion, counts, [_count_rows(artifact, criterion) for artifact in artifacts])
 
-
-def _draw_charts(yields: Sequence[CriterionYield]) -> list[Chart]:
-    texts = [
-        Bar(each.criterion, (each.written, each.confirmed), _count_each(TEXTS, each.criterion))
-        for each in yields
-    ]
-    questions = [
-        Bar(each.criterion, (each.unbalanced, each.balanced), _count_each(SETS, each.criterion))
-        for each in yields
-    ]
-    rates = ", ".join(f"{each.criterion} {each.rate:.0%}" for each in yields if each.rate is not None)
+    texts = [make_bar(own.criterion, (own.written, own.confirmed), TEXTS) for own in yields]
+    questions = [make_bar(own.criterion, (own.unbalanced, own.balanced), SETS) for own in yields]
+    rates = ", ".join(f"{own.criterion} {own.rate:.0%}" for own in yields if own.rate is not None)
     return [
         Chart(
             "Texts per criterion", f"confirmed by the back-check: {rates}", ("written", "confirmed"), texts
@@ -151,12 +154,12 @@ def _draw_charts(yields: Sequence[CriterionYield]) -> list[Chart]:
 
 def _choose_examples(paths: Sequence[Path]) -> Mapping[tuple[str, str], Sequence[Example]]:
     examples: dict[tuple[str, str], list[Example]] = {}
-    for each in describe_drops(paths):
-        chosen = examples.setdefault((each["artifact"], each["reason"]), [])
+    for drop in describe_drops(paths):
+        chosen = examples.setdefault((drop["artifact"], drop["reason"]), [])
         if len(chosen) < EXAMPLES:
-            chosen.append(Example(each["id"], each["detail"]))
+            chosen.append(Example(drop["id"], drop["detail"]))
     return examples
 
 
 def _list_calls(paths: Sequence[Path]) -> list[Path]:
-    return [beside for each in paths if (beside := name_beside(each, "calls")).is_file()]
+    return [beside for path in paths if (beside := name_beside(path, "calls")).is_file()]

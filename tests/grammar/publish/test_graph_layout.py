@@ -14,15 +14,15 @@ def test_edges_run_to_the_right_and_boxes_never_touch(numbers):
 
     layout = lay_out(NAMES, edges)
 
-    places = {place.name: place for place in layout.places}
+    boxes = {box.name: box for box in layout.boxes}
     for source, target in edges:
-        assert places[source].x + places[source].width < places[target].x
-    for one in layout.places:
+        assert boxes[source].x + boxes[source].width < boxes[target].x
+    for one in layout.boxes:
         assert one.x >= 0
         assert one.x + one.width <= layout.width
         assert one.y >= 0
         assert one.y + one.height <= layout.height
-        for other in layout.places:
+        for other in layout.boxes:
             apart = abs(one.x - other.x) >= one.width or abs(one.y - other.y) >= one.height
             assert one is other or apart
 
@@ -33,8 +33,8 @@ def test_a_cycle_is_refused():
 
 
 def test_unknown_ends_are_left_out():
-    assert lay_out(["a"], [("a", "b"), ("c", "a")]).lines == ()
+    assert lay_out(["a"], [("a", "b"), ("c", "a")]).edges == ()
 
 
 def test_nothing_is_an_empty_picture():
-    assert lay_out([], []).places == ()
+    assert lay_out([], []).boxes == ()

@@ -1,0 +1,209 @@
+"""The data of an assessment page's question browser: each question, its answer, verdicts and calls."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tasks.grammar.assess.ablation import plant_gaps
+from tasks.grammar.assess.assessment import join_rows
+from tasks.grammar.assess.assessment_entry import Entry
+from tasks.grammar.assess.assessment_figures import HeadlineFault
+from tasks.grammar.assess.judged import MODES, MODULES, RULES, SETS, Tagged, tag_rows
+from tasks.grammar.assessment_rows import AskedQuestion, Baseline, Judgement, SystemAnswer
+from tasks.systems.contract import Document
+
+
+@dataclass(frozen=True)
+class ShownDocument:
+    """A true document of some question."""
+
+    id: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class ShownGroup:
+    """A semantic group with its one answer."""
+
+    id: str
+    answer: str
+
+
+@dataclass(frozen=True)
+class ShownPassage:
+    """A passage that the system retrieved."""
+
+    document: str
+    title: str
+    text: str
+    score: float
+
+
+@dataclass(frozen=True)
+class ShownTags:
+    """A scored row in one mode: its group's tag; by context rule, was its context enough, and its module."""
+
+    outcome: str
+    tag: str
+    sufficient: Mapping[str, bool | None]
+    modules: Mapping[str, str | None]
+
+
+@dataclass(frozen=True)
+class ShownBaselinePart:
+    """A part of a response that a reference-free method judged. holds: yes, no or null."""
+
+    text: str
+    holds: str
+
+
+@dataclass(frozen=True)
+class ShownBaseline:
+    """A reference-free method's verdict."""
+
+    method: str
+    verdict: str | None
+    share: float | None
+    problem: str
+    parts: list[ShownBaselinePart]
+
+
+@dataclass(frozen=True)
+class ShownQuestion:
+    """A question with all that its answer came to. passages, true: None where not known. calls: keys."""
+
+    id: str
+    group: str
+    criterion: str
+    sets: list[str]
+    question: str
+    answer: str
+    response: str | None
+    problem: str
+    judgement: str | None
+    verdicts: list[str]
+    judge_problem: str
+    passages: list[ShownPassage] | None
+    true: list[str] | None
+    modes: dict[str, ShownTags]
+    baselines: list[ShownBaseline]
+    calls: list[str]
+
+
+@dataclass(frozen=True)
+class QuestionBrowser:
+    """The browser's rows and the values of its filters, as pages/assessment.js reads them.
+
+    mode, rule: chosen at first. withheld: ids of documents.
+    """
+
+    modes: list[str]
+    mode: str
+    rules: list[str]
+    rule: str
+    modules: list[str]
+    withheld: list[str]
+    documents: list[ShownDocument]
+    groups: list[ShownGroup]
+    questions: list[ShownQuestion]
+
+
+def make_browser(
+    fault: HeadlineFault,
+    questions: Sequence[AskedQuestion],
+    documents: Iterable[Document],
+    answers: Iterable[SystemAnswer],
+    judgements: Sequence[Judgement],
+    baselines: Iterable[Baseline],
+    entry: Entry,
+) -> QuestionBrowser:
+    """Gather the browser's rows; groups are tagged over all texts asked, whatever their set."""
+    answer_of = {answer.question: answer for answer in answers}
+    judgement_of = {judgement.question: judgement for judgement in judgements}
+    rows = join_rows(judgements, answer_of.values(), questions)
+    tags: dict[str, dict[str, Tagged]] = {
+        mode: {tagged.row.id: tagged for tagged in tag_rows(rows, mode)} for mode in MODES
+    }
+    tried: defaultdict[str, list[Baseline]] = defaultdict(list)
+    for baseline in baselines:
+        tried[baseline.answer].append(baseline)
+    judged = [question for question in questions if question.id in judgement_of]
+    wanted = {document for question in judged for document in question.true_document_ids or ()}
+    true = {question.group: question.true_document_ids for question in questions}
+    withheld = plant_gaps(true, entry.withheld).documents if entry.withheld else ()
+    answers_by_group = {question.group: question.answer for question in judged}
+    return QuestionBrowser(
+        modes=list(MODES),
+        mode=fault.mode,
+        rules=list(RULES),
+        rule=fault.rule,
+        modules=list(MODULES),
+        withheld=sorted(withheld),
+        documents=[
+            ShownDocument(document.id, document.title, document.text)
+            for document in sorted(documents, key=lambda document: document.id)
+            if document.id in wanted
+        ],
+        groups=[ShownGroup(group, answer) for group, answer in sorted(answers_by_group.items())],
+        questions=[
+            _show_question(question, answer_of[question.id], judgement_of[question.id], tags, tried)
+            for question in sorted(judged, key=lambda own: (own.group, own.criterion, own.id))
+        ],
+    )
+
+
+def _show_question(
+    question: AskedQuestion,
+    answer: SystemAnswer,
+    judgement: Judgement,
+    tags: Mapping[str, Mapping[str, Tagged]],
+    tried: Mapping[str, Sequence[Baseline]],
+) -> ShownQuestion:
+    baselines = tried.get(answer.id, ())
+    origins = [
+        *answer.origin,
+        *judgement.origin,
+        *(origin for baseline in baselines for origin in baseline.origin),
+    ]
+    flags = zip(SETS, (question.in_balanced, question.in_unbalanced), strict=True)
+    true = question.true_document_ids
+    return ShownQuestion(
+        id=question.id,
+        group=question.group,
+        criterion=question.criterion,
+        sets=[name for name, is_in in flags if is_in],
+        question=question.question,
+        answer=answer.id,
+        response=answer.response,
+        problem=answer.problem,
+        judgement=judgement.judgement,
+        verdicts=list(judgement.verdicts),
+        judge_problem=judgement.problem,
+        passages=None
+        if answer.passages is None
+        else [
+            ShownPassage(passage.document, passage.title, passage.text, passage.score)
+            for passage in answer.passages
+        ],
+        true=None if true is None else list(true),
+        modes={mode: _show_tags(tags[mode][answer.id]) for mode in MODES if answer.id in tags[mode]},
+        baselines=[_show_baseline(baseline) for baseline in baselines],
+        calls=list(dict.fromkeys(origin.reference for origin in origins if origin.kind == "call")),
+    )
+
+
+def _show_tags(tagged: Tagged) -> ShownTags:
+    return ShownTags(
+        outcome="Correct" if tagged.correct else "Incorrect",
+        tag=tagged.tag,
+        sufficient=dict(tagged.sufficient),
+        modules={rule: tagged.find_module(rule) for rule in RULES},
+    )
+
+
+def _show_baseline(baseline: Baseline) -> ShownBaseline:
+    parts = [ShownBaselinePart(part.text, part.holds) for part in baseline.parts]
+    return ShownBaseline(baseline.method, baseline.verdict, baseline.share, baseline.problem, parts)

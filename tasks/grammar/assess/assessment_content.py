@@ -1,0 +1,220 @@
+"""An assessment's figures laid out as its page shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from urllib.parse import urlencode
+
+from tasks.grammar.assess.assessment_browser import QuestionBrowser
+from tasks.grammar.assess.assessment_figures import (
+    AssessmentFigures,
+    CriteriaTest,
+    Interval,
+    PlantedGaps,
+    Rates,
+    RuleFault,
+)
+from tasks.grammar.assess.contrast import Contrast
+from tasks.grammar.assess.tables import Cell, Table
+from tasks.judging.trust import HumanAgreement
+
+SIDES = ("a", "b")
+
+
+@dataclass(frozen=True)
+class ContrastLine:
+    """A rate under both criteria. rule, module: empty where the rate has none; head: the table's first line.
+
+    links: side (`a`, `b`) -> the browser's filters that list the answers of a module's share.
+    """
+
+    label: str
+    rule: str
+    module: str
+    head: bool
+    contrast: Contrast
+    links: Mapping[str, str]
+
+    @property
+    def interval(self) -> Interval | None:
+        """The difference's 95% interval; None where it has none."""
+        low, high = self.contrast.low, self.contrast.high
+        return None if low is None or high is None else (low, high)
+
+
+@dataclass(frozen=True)
+class TestBlock:
+    """Criterion A against B over one set, in one mode. n_a, n_b: rows; faults: by context rule."""
+
+    set: str
+    mode: str
+    n_a: int
+    n_b: int
+    lines: Sequence[ContrastLine]
+    faults: Sequence[tuple[str, RuleFault]]
+
+
+@dataclass(frozen=True)
+class RateBlock:
+    """The rates of one set, in one mode: of all rows and of each criterion, by label."""
+
+    set: str
+    mode: str
+    lines: Sequence[tuple[str, Rates]]
+
+
+@dataclass(frozen=True)
+class TagChart:
+    """Groups of one set, in one mode, by tag: under each criterion and over both. most: of one line."""
+
+    set: str
+    mode: str
+    lines: Sequence[tuple[str, Mapping[str, int]]]
+    most: int
+
+
+@dataclass(frozen=True)
+class TableLine:
+    """A row of a paper's table. kinds: the rules and modes of its cells."""
+
+    label: Sequence[str]
+    cells: Sequence[Cell]
+    kinds: Sequence[str]
+
+
+@dataclass(frozen=True)
+class AssessmentContent:
+    """What an assessment's page shows below its head. Texts may hold anything.
+
+    about: name and text. unusable: lines of people's labels that could not be used: reason and detail.
+    """
+
+    figures: AssessmentFigures
+    browser: QuestionBrowser
+    about: Sequence[tuple[str, str]]
+    unusable: Sequence[tuple[str, str]]
+
+    @property
+    def a(self) -> str:
+        """The first criterion."""
+        return self.figures.criteria[0]
+
+    @property
+    def b(self) -> str:
+        """The criterion that it is compared with."""
+        return self.figures.criteria[1]
+
+    @property
+    def people(self) -> HumanAgreement | None:
+        """The agreement of the judge's verdicts with people's; None where no labels were given."""
+        return self.figures.judge.people
+
+    @property
+    def planted(self) -> PlantedGaps | None:
+        """How planted gaps were found again; None where nothing was withheld."""
+        return self.figures.planted
+
+    @property
+    def mutual(self) -> str:
+        """Mutual gaps of the unbalanced set, by mode."""
+        gaps = self.figures.gaps["unbalanced"]
+        return ", ".join(f"{counts['mutual']['gap']} ({mode})" for mode, counts in gaps.items())
+
+    @cached_property
+    def tests(self) -> list[TestBlock]:
+        """A test for each set and mode."""
+        return [
+            self._lay_out_test(name, mode, test)
+            for name, modes in self.figures.hypothesis.items()
+            for mode, test in modes.items()
+        ]
+
+    @property
+    def headline(self) -> TestBlock:
+        """The test that names the module at the page's head, by its one rule."""
+        fault = self.figures.fault
+        test = next(test for test in self.tests if (test.set, test.mode) == (fault.set, fault.mode))
+        lines = [line for line in test.lines if line.rule in ("", fault.rule)]
+        faults = [(rule, found) for rule, found in test.faults if rule == fault.rule]
+        return TestBlock(test.set, test.mode, test.n_a, test.n_b, lines, faults)
+
+    @property
+    def rates(self) -> list[RateBlock]:
+        """The rates of each set and mode."""
+        return [
+            RateBlock(name, mode, list(parts.items()))
+            for name, modes in self.figures.rates.items()
+            for mode, parts in modes.items()
+        ]
+
+    @property
+    def tags(self) -> list[TagChart]:
+        """Groups by tag, for each set and mode."""
+        return [
+            TagChart(
+                name,
+                mode,
+                [("over both" if label == "mutual" else label, counts) for label, counts in lines.items()],
+                max((sum(counts.values()) for counts in lines.values()), default=0) or 1,
+            )
+            for name, modes in self.figures.gaps.items()
+            for mode, lines in modes.items()
+        ]
+
+    @property
+    def tables(self) -> list[tuple[Table, list[TableLine]]]:
+        """The paper's tables, in order, each with its lines."""
+        return [
+            (table, [TableLine(line.label, line.cells, _list_kinds(line.cells)) for line in table.lines])
+            for _, table in sorted(self.figures.tables.items())
+        ]
+
+    def _lay_out_test(self, set_name: str, mode: str, test: CriteriaTest) -> TestBlock:
+        accuracy = test.rates.get("accuracy")
+        return TestBlock(
+            set=set_name,
+            mode=mode,
+            n_a=accuracy.n_a if accuracy else 0,
+            n_b=accuracy.n_b if accuracy else 0,
+            lines=[self._lay_out_rate(set_name, mode, *rate) for rate in test.rates.items()],
+            faults=list(test.fault.items()),
+        )
+
+    def _lay_out_rate(self, set_name: str, mode: str, name: str, contrast: Contrast) -> ContrastLine:
+        kind, _, rest = name.partition(".")
+        rule, _, module = rest.partition(".")
+        label = {
+            "accuracy": "answered right",
+            "robustness": "answered right, without mutual gaps",
+            "context": f"context enough ({rule}), without mutual gaps",
+            "module": f"wrong by the {module} ({rule})",
+        }[kind]
+        links = self._link_answers(set_name, mode, rule, module, contrast) if module else {}
+        return ContrastLine(label, rule, module, kind == "accuracy", contrast, links)
+
+    def _link_answers(
+        self, set_name: str, mode: str, rule: str, module: str, contrast: Contrast
+    ) -> dict[str, str]:
+        """Link the shares of a module with the answers that they count, by the browser's filters.
+
+        The browser tags a group by all texts asked, a test by its set's alone: where they differ in how
+        many answers that makes, there is no link.
+        """
+        shares = ((self.a, contrast.a, contrast.n_a), (self.b, contrast.b, contrast.n_b))
+        links = {}
+        for side, (criterion, share, n) in zip(SIDES, shares, strict=True):
+            found = sum(
+                question.modes[mode].modules[rule] == module
+                for question in self.browser.questions
+                if question.criterion == criterion and set_name in question.sets and mode in question.modes
+            )
+            if found and share is not None and found == round(share * n):
+                wanted = {"set": set_name, "criterion": criterion, "mode": mode, "rule": rule}
+                links[side] = urlencode({**wanted, "module": module})
+        return links
+
+
+def _list_kinds(cells: Sequence[Cell]) -> list[str]:
+    return list(dict.fromkeys(", ".join(filter(None, (cell.rule, cell.mode))) for cell in cells))

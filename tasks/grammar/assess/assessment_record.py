@@ -1,0 +1,92 @@
+"""The figures of an assessment's record (report.json), each with the rows that it was computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from tasks.grammar.assess.assessment_figures import AssessmentFigures, HeadlineFault, Rates
+from tasks.grammar.assess.tables import Cell, Table
+from tasks.judging.trust import HumanAgreement
+from tasks.lineage.derivation import Derivation, Number, Selection
+from tasks.lineage.figures import encode_figure
+
+ALL = "all"
+"""The rows of every criterion."""
+
+
+def list_assessment_figures(figures: AssessmentFigures) -> dict[str, object]:
+    """List what the record holds beyond the page's head: fault, judge, rates, tables."""
+    return {
+        "fault": figures.fault,
+        "judge": {"people": _describe_people(figures.judge.people)},
+        "rates": {
+            name: {
+                mode: {part: _describe_rates(part, rates) for part, rates in parts.items()}
+                for mode, parts in modes.items()
+            }
+            for name, modes in figures.rates.items()
+        },
+        "tables": {number: _describe_table(number, table) for number, table in figures.tables.items()},
+    }
+
+
+def describe_fault(fault: HeadlineFault) -> str:
+    """Say in words which module is at fault."""
+    place = f"{fault.set} set, {fault.mode} mode, {fault.rule}"
+    return f"module at fault: {fault.module or 'not told'} ({place})"
+
+
+def derive_rate(part: str, measure: str) -> Derivation:
+    """Name the rows of a rate: judgements and answers, of one criterion or of all."""
+    where = {} if part == ALL else {"criterion": part}
+    return Derivation(measure, (Selection("judgements", where), Selection("answers", where)))
+
+
+def _describe_rates(part: str, rates: Rates) -> dict[str, object]:
+    values: Mapping[str, Number | None] = {
+        "accuracy": rates.accuracy,
+        "robustness": rates.robustness,
+        "retrieval_db_accuracy": rates.retrieval_db_accuracy,
+        "lambda": rates.gap_share,
+    }
+    return {name: encode_figure(value, derive_rate(part, name)) for name, value in values.items()}
+
+
+def _describe_table(number: str, table: Table) -> dict[str, object]:
+    return {
+        "title": table.title,
+        "lines": [
+            {
+                "label": line.label,
+                "cells": [
+                    {**asdict(cell), "basis": _derive_cell(number, column, cell)}
+                    for column, cell in zip(table.columns, line.cells, strict=True)
+                ],
+            }
+            for line in table.lines
+        ],
+    }
+
+
+def _describe_people(people: HumanAgreement | None) -> dict[str, object] | None:
+    """Describe the agreement with people, computed from the judgements and the labels of these answers."""
+    if people is None:
+        return None
+    labels, judgements = Selection("human_labels"), Selection("judgements")
+    both = {
+        name: encode_figure(value, Derivation(f"{name} of judge and people", (labels, judgements)))
+        for name, value in (("agreement", people.agreement), ("kappa", people.kappa))
+    }
+    alpha = encode_figure(people.raters_alpha, Derivation("Krippendorff's alpha", (labels,)))
+    return {**asdict(people), **both, "raters_alpha": alpha}
+
+
+def _derive_cell(number: str, column: str, cell: Cell) -> dict[str, object] | None:
+    """Name the rows of a table's cell. Table 2 counts the dataset: its artifacts are not this stage's."""
+    if number == "2":
+        return None
+    if number == "1":
+        return Derivation(column, (Selection("baselines"), Selection("judgements"))).to_json()
+    part = column if number == "3" else ALL
+    return derive_rate(part, f"{cell.rule}, {cell.mode}").to_json()

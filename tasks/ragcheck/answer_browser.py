@@ -1,0 +1,122 @@
+"""The data of Part I's browser: every answer with its grades, contexts, baselines and ratings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from tasks.ragcheck.page_parts import ShownPassage, ShownQuestion, list_calls, show_history, show_passages
+from tasks.ragcheck.rows import MEASURES, RULES, Answer, Baseline, Context, Question, Rating, Score
+
+
+class ShownScore(NamedTuple):
+    """A judge's grade of an answer, by one context rule."""
+
+    rule: str
+    judge: str
+    score: int | None
+    feedback: str
+    problem: str
+
+
+class ShownBaseline(NamedTuple):
+    """A similarity of answer and reference."""
+
+    measure: str
+    value: float | None
+    problem: str
+
+
+class ShownRating(NamedTuple):
+    """A person's rating."""
+
+    rater: str
+    rating: int
+
+
+@dataclass(frozen=True)
+class ShownAnswer(ShownQuestion):
+    """An answer with its question. contexts: by rule; calls: ledger keys."""
+
+    system: str
+    response: str | None
+    problem: str
+    grades: list[ShownScore]
+    contexts: dict[str, list[ShownPassage]]
+    baselines: list[ShownBaseline]
+    ratings: list[ShownRating]
+    calls: list[str]
+
+
+@dataclass(frozen=True)
+class AnswerBrowser:
+    """The browser's rows and the values of its filters, as pages/ragcheck.js reads them."""
+
+    kind: str
+    systems: list[str]
+    judges: list[str]
+    rows: list[ShownAnswer]
+
+
+def show_answers(
+    questions: Sequence[Question],
+    answers: Sequence[Answer],
+    contexts: Sequence[Context],
+    scores: Sequence[Score],
+    baselines: Sequence[Baseline],
+    ratings: Sequence[Rating],
+) -> list[ShownAnswer]:
+    """Lay every answer out that has a question, by dataset, question and system."""
+    asked = {question.id: question for question in questions}
+    context_of = {(context.question, context.system, context.rule): context for context in contexts}
+    rows = [
+        _show_answer(
+            asked[answer.question],
+            answer,
+            {
+                rule: show_passages(context_of[answer.question, answer.system, rule].passages)
+                for rule in RULES
+                if (answer.question, answer.system, rule) in context_of
+            },
+            [score for score in scores if score.answer == answer.id],
+            [baseline for baseline in baselines if baseline.answer == answer.id],
+            [rating for rating in ratings if rating.answer == answer.id],
+        )
+        for answer in answers
+        if answer.question in asked
+    ]
+    return sorted(rows, key=lambda row: (row.dataset, row.key, row.system))
+
+
+def _show_answer(
+    question: Question,
+    answer: Answer,
+    contexts: dict[str, list[ShownPassage]],
+    scores: Sequence[Score],
+    baselines: Sequence[Baseline],
+    ratings: Sequence[Rating],
+) -> ShownAnswer:
+    return ShownAnswer(
+        id=answer.id,
+        question=question.question,
+        reference=question.reference,
+        dataset=question.dataset,
+        key=question.key,
+        language=question.language,
+        history=show_history(question),
+        system=answer.system,
+        response=answer.text,
+        problem=answer.problem,
+        grades=[
+            ShownScore(score.rule, score.judge, score.score, score.feedback, score.problem)
+            for score in sorted(scores, key=lambda score: (score.judge, score.rule))
+        ],
+        contexts=contexts,
+        baselines=[
+            ShownBaseline(baseline.measure, baseline.value, baseline.problem)
+            for baseline in sorted(baselines, key=lambda baseline: MEASURES.index(baseline.measure))
+        ],
+        ratings=[ShownRating(rating.rater, rating.rating) for rating in ratings],
+        calls=list_calls(answer.origin, *(score.origin for score in scores)),
+    )

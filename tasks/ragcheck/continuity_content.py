@@ -1,0 +1,126 @@
+"""Part II's figures laid out as its page shows them: means, systems in pairs, plots, rates, ends."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from tasks.ragcheck.comparison import DIFFERENCE, MEAN, MEASURES, RATE, SIGN
+from tasks.ragcheck.judge_report import JudgeReport
+from tasks.ragcheck.page_parts import DropCount
+from tasks.ragcheck.plots import Plot, plot_datasets
+from tasks.ragcheck.rows import ENDS, TOP_SCORE, Comparison, Conversation
+
+Key = tuple[str, str, str, str, str]
+"""Kind, dataset, system, other system, measure."""
+
+
+@dataclass(frozen=True)
+class PairLine:
+    """A measure's difference over all questions. sign: None with a single dataset."""
+
+    measure: str
+    row: Comparison
+    sign: Comparison | None
+
+
+@dataclass(frozen=True)
+class SystemPair:
+    """Two systems compared: over all questions by measure, and (parts) by measure and dataset."""
+
+    one: str
+    other: str
+    lines: Sequence[PairLine]
+    parts: Sequence[Comparison]
+
+
+@dataclass(frozen=True)
+class ContinuityContent:
+    """What the page shows below its head.
+
+    tops: of the measures' scales. means: of each system, by measure. reach: where the line of a measure's
+    difference ends. rates: system -> leaks, probing and flagged questions. ends: system -> count by end.
+    """
+
+    systems: Sequence[str]
+    judges: Sequence[JudgeReport]
+    tops: Mapping[str, int]
+    means: Mapping[str, Sequence[Comparison]]
+    pairs: Sequence[SystemPair]
+    reach: Mapping[str, int]
+    plots: Sequence[Plot]
+    rates: Sequence[tuple[str, Mapping[str, Comparison]]]
+    ends: Sequence[tuple[str, Sequence[tuple[str, int]]]]
+    drops: Sequence[DropCount]
+
+
+def make_content(
+    systems: Sequence[str],
+    turns: int,
+    comparison: Sequence[Comparison],
+    conversations: Sequence[Conversation],
+    judge: JudgeReport,
+    drops: Sequence[DropCount],
+) -> ContinuityContent:
+    """Lay the figures out. turns: the most that a conversation may have."""
+    found = {(row.kind, row.dataset, row.system, row.other, row.measure): row for row in comparison}
+    tops = {"wscore": TOP_SCORE, "lscore": turns, "mscore": TOP_SCORE}
+    return ContinuityContent(
+        systems=systems,
+        judges=[judge],
+        tops=tops,
+        means={measure: [found[MEAN, "", system, "", measure] for system in systems] for measure in MEASURES},
+        pairs=[_lay_out_pair(pair, found) for pair in combinations(systems, 2)],
+        reach={"wscore": TOP_SCORE, "lscore": max(1, turns - 1), "mscore": TOP_SCORE},
+        plots=_plot_measures(systems, tops, found),
+        rates=[(system, _list_rates(system, comparison)) for system in systems],
+        ends=_count_ends(conversations, systems),
+        drops=drops,
+    )
+
+
+def _plot_measures(
+    systems: Sequence[str], tops: Mapping[str, int], found: Mapping[Key, Comparison]
+) -> list[Plot]:
+    datasets = sorted({dataset for _, dataset, *_ in found if dataset})
+    if not datasets:
+        return []
+    plots = []
+    for measure in MEASURES:
+        means = {
+            (dataset, system): row.estimate
+            for dataset in datasets
+            for system in systems
+            if (row := found.get((MEAN, dataset, system, "", measure)))
+        }
+        plots.append(plot_datasets(measure, tops[measure], datasets, systems, means))
+    return plots
+
+
+def _lay_out_pair(pair: tuple[str, str], found: Mapping[Key, Comparison]) -> SystemPair:
+    parts = [
+        row
+        for (kind, dataset, one, other, _), row in found.items()
+        if kind == DIFFERENCE and dataset and (one, other) == pair
+    ]
+    return SystemPair(
+        *pair,
+        lines=[
+            PairLine(measure, found[DIFFERENCE, "", *pair, measure], found.get((SIGN, "", *pair, measure)))
+            for measure in MEASURES
+        ],
+        parts=sorted(parts, key=lambda row: (MEASURES.index(row.measure), row.dataset)),
+    )
+
+
+def _list_rates(system: str, comparison: Sequence[Comparison]) -> dict[str, Comparison]:
+    return {row.measure: row for row in comparison if (row.kind, row.system) == (RATE, system)}
+
+
+def _count_ends(
+    conversations: Sequence[Conversation], systems: Sequence[str]
+) -> list[tuple[str, list[tuple[str, int]]]]:
+    counts = Counter((conversation.system, conversation.ended) for conversation in conversations)
+    return [(system, [(end, counts[system, end]) for end in ENDS]) for system in systems]

@@ -1,0 +1,72 @@
+"""Write a page that is a folder: index.html, its styles and scripts, its rows and calls, its record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from jinja2 import Template
+
+from tasks.artifacts.export import draft_folder
+from tasks.reports.calls import ShownCall
+from tasks.reports.embed import write_data
+from tasks.reports.frame import PAGES_FOLDER
+from tasks.reports.page import Page
+from tasks.reports.record import RECORD, write_record
+
+SHARED = ("report.css", "core.js", "browse.js")
+"""Styles and scripts of every page that lists rows; a page's own come after these."""
+
+
+@dataclass(frozen=True)
+class BrowsedRows:
+    """The rows that a page's browser lists. name: what its script asks for them by, and their file's stem.
+
+    data: of JSON's types and dataclasses, as that script reads it.
+    """
+
+    name: str
+    data: object
+
+
+@dataclass(frozen=True)
+class Form:
+    """A CSV for people to fill in. name: its file."""
+
+    name: str
+    text: str
+
+
+def write_page(
+    out: Path,
+    page: Page,
+    template: Template,
+    content: object,
+    *,
+    assets: Iterable[Path],
+    rows: BrowsedRows,
+    calls: Mapping[str, ShownCall],
+    figures: Mapping[str, object] | None = None,
+    form: Form | None = None,
+) -> None:
+    """Write a page's folder, which can be moved or sent and still opens.
+
+    template: extends folder.html and shows `page` and `content`, a dataclass of its own; it escapes every
+    text, and the data can close no tag. assets: its styles and scripts. calls: by ledger key, loaded when
+    one is first looked at. figures: what the record holds beyond the page's head (`write_record`).
+    """
+    parts = [*(PAGES_FOLDER / name for name in SHARED), *assets]
+    styles = [part.name for part in parts if part.suffix == ".css"]
+    scripts = [*(part.name for part in parts if part.suffix == ".js"), f"{rows.name}.js"]
+    html = template.render(page=page, content=content, styles=styles, scripts=scripts)
+    with draft_folder(out) as folder:
+        (folder / "index.html").write_text(html, encoding="utf-8", newline="\n")
+        for part in parts:
+            (folder / part.name).write_bytes(part.read_bytes())
+        write_record(folder / RECORD, page, figures or {})
+        if form is not None:
+            # With a byte order mark: spreadsheets take a CSV without one for another encoding.
+            (folder / form.name).write_text(form.text, encoding="utf-8-sig", newline="")
+        write_data(folder / f"{rows.name}.js", rows.name, rows.data)
+        write_data(folder / "calls.js", "calls", calls)

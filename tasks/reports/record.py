@@ -1,0 +1,93 @@
+"""A page's record: its head and its figures as JSON, for the front page and for lineage."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from tasks.errors import BadInput
+from tasks.lineage.figures import encode_figure
+from tasks.reports.embed import encode_dataclass
+from tasks.reports.page import FRAME_SECTIONS, Headline, Page, Section
+
+RECORD = "report.json"
+"""The record's file in a page's folder."""
+DIGITS = 3
+"""Decimals of a rate at a page's head."""
+
+
+@dataclass(frozen=True)
+class RecordedHeadline:
+    """A headline, as a record holds it."""
+
+    label: str
+    value: int | float
+    note: str
+
+
+@dataclass(frozen=True)
+class PageRecord:
+    """A page's head, as its record holds it. section: None where the part is one of the frame's own."""
+
+    part: str
+    flow: str
+    name: str
+    title: str
+    subtitle: str
+    finding: str
+    warnings: tuple[str, ...]
+    figures: tuple[RecordedHeadline, ...]
+    section: Section | None = None
+
+
+def write_record(path: Path, page: Page, figures: Mapping[str, object]) -> None:
+    """Write a page's record: its head, headlines that are numbers, and further `figures`.
+
+    figures: by the record's key, of JSON's types and dataclasses. Raises ValueError on NaN and infinities.
+    """
+    numbers = [
+        (headline, headline.value) for headline in page.headlines if isinstance(headline.value, int | float)
+    ]
+    record = {
+        "part": page.section.part,
+        **({} if page.section in FRAME_SECTIONS else {"section": page.section}),
+        "flow": page.flow,
+        "name": page.name,
+        "title": page.title,
+        "subtitle": page.subtitle,
+        "finding": page.finding,
+        "warnings": list(page.warnings),
+        "figures": [_encode_headline(headline, value) for headline, value in numbers],
+        **figures,
+    }
+    text = json.dumps(record, ensure_ascii=False, indent=2, allow_nan=False, default=encode_dataclass)
+    path.write_text(text + "\n", encoding="utf-8", newline="\n")
+
+
+def read_record(path: Path) -> PageRecord:
+    """Read a page's record. Raises BadInput where there is none, or it lacks what the front page shows."""
+    hint = "run the report's stage"
+    try:
+        return _RECORD.validate_python(json.loads(path.read_text(encoding="utf-8")))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(map(str, first["loc"])) or "all of it"
+        raise BadInput(
+            path, f"is the record of an older report ({key}: {first['msg']})", hint=hint
+        ) from error
+    except (OSError, ValueError) as error:
+        raise BadInput(path, "is no report's record", hint=hint) from error
+
+
+def _encode_headline(headline: Headline, value: int | float) -> dict[str, object]:
+    value = round(value, DIGITS)
+    if headline.derivation is None:
+        return {"label": headline.label, "value": value, "note": headline.note}
+    return {"label": headline.label, "note": headline.note, **encode_figure(value, headline.derivation)}
+
+
+_RECORD = TypeAdapter(PageRecord)
