@@ -21,7 +21,8 @@ from flows.discovery import list_flows
 from flows.graph import DeclaredGraph
 from flows.nights.night import LABEL
 from flows.run.binding import Places, bind, find_function, row_type_of
-from flows.run.session import Session, read_mapping
+from flows.run.model_settings import read_mapping
+from flows.run.session import Session
 from flows.settings import parse_section
 from tasks.artifacts.parquet import read_rows, write_rows
 from tasks.artifacts.rows import Dropped

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import reduce
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import yaml
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel
 
 from flows.discovery import list_scopes, list_stages
+from flows.parameters import Parameters, refuse, validate
 from tasks.errors import BadInput
 from tasks.files import write_beside
+
+if TYPE_CHECKING:
+    from tasks.databases.entry import DatabaseEntry
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -29,7 +32,7 @@ def find_project(start: Path | None = None) -> Path:
     raise BadInput(here, "no Benchloom project here (dvc.yaml and params.yaml)", hint="cd into one")
 
 
-def load_params(root: Path) -> dict[str, Any]:
+def load_params(root: Path) -> Parameters:
     """Read params.yaml. Raises BadInput with the line where it is no YAML mapping."""
     path = root / "params.yaml"
     try:
@@ -39,32 +42,40 @@ def load_params(root: Path) -> dict[str, Any]:
         raise BadInput(path, f"is not valid YAML: {error.problem}", line=line) from error
     if not isinstance(data, dict):
         raise BadInput(path, "holds no mapping", hint="see params.yaml in the project this one was made from")
-    return data
+    return Parameters(data, path)
 
 
 def get_section(params: Mapping[str, Any], key: str) -> Any:
-    """Get `a.b.c` of nested parameters; {} where a part is missing."""
-    return reduce(lambda part, name: (part or {}).get(name, {}), key.split("."), params)
+    """Get `a.b.c` of nested parameters; {} where a part is missing. Raises BadInput where one has no keys."""
+    part: Any = params
+    keys = key.split(".")
+    for depth, name in enumerate(keys):
+        if part is not None and not isinstance(part, Mapping):
+            raise refuse(params, keys[:depth], "must be a mapping (key: value)")
+        part = (part or {}).get(name, {})
+    return part
 
 
 def parse_section(params: Mapping[str, Any], key: str, model: type[Model]) -> Model:
-    """Validate one section of params.yaml. Raises BadInput that names the parameter."""
-    try:
-        return model.model_validate(get_section(params, key))
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join([key, *map(str, first["loc"])])
-        raise BadInput(f"params.yaml: {place}", first["msg"].lower()) from error
+    """Validate one section of params.yaml. Raises BadInput that names the parameter and its line."""
+    section = get_section(params, key)
+    return cast(Model, validate(model, {} if section is None else section, key.split("."), params))
 
 
 def parse_value(params: Mapping[str, Any], key: str, hint: Any) -> Any:
-    """Validate a part of params.yaml by any annotation. Raises BadInput that names the parameter."""
-    try:
-        return TypeAdapter(hint).validate_python(get_section(params, key))
-    except ValidationError as error:
-        first = error.errors(include_input=False)[0]
-        place = ".".join([key, *map(str, first["loc"])])
-        raise BadInput(f"params.yaml: {place}", first["msg"].lower()) from None
+    """Validate a part of params.yaml by any annotation. Raises BadInput that names it and its line."""
+    return validate(hint, get_section(params, key), key.split("."), params)
+
+
+def parse_database(params: Mapping[str, Any], name: str) -> DatabaseEntry:
+    """Validate one entry of `databases:`. Raises BadInput that names the parameter and its line."""
+    from tasks.databases.entry import DatabaseEntry
+
+    keys = ["databases", name]
+    fields = get_section(params, ".".join(keys)) or {}
+    if not isinstance(fields, Mapping):
+        raise refuse(params, keys, "must be a mapping (key: value)")
+    return cast("DatabaseEntry", validate(DatabaseEntry, {**fields, "name": name}, keys, params))
 
 
 def set_params(root: Path, assignments: list[str]) -> None:

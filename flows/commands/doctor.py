@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from flows.extras import PACKAGE, PROJECT, is_installed, list_extras, list_requirements, list_unmet
-from flows.settings import find_project, get_section, load_params
+from flows.run.model_settings import read_models
+from flows.settings import find_project, get_section, load_params, parse_database
 from tasks.errors import BadInput
-from tasks.models.settings import EmbeddedModel, Endpoint, read_settings
+from tasks.models.settings import EmbeddedModel, Endpoint
 
 MIN_PYTHON = (3, 11)
 ROOM = 1_000_000_000
@@ -58,7 +59,7 @@ def examine(root: Path) -> Iterator[Finding]:
     yield check_room(root)
     try:
         params = load_params(root)
-        run, models = read_settings(params)
+        run, models = read_models(params)
     except BadInput as error:
         yield Finding("params.yaml", "missing", str(error), "edit params.yaml")
         return
@@ -151,17 +152,15 @@ def check_databases(root: Path, params: Mapping[str, Any]) -> Iterator[Finding]:
     databases = get_section(params, "databases") or {}
     if not databases:
         yield Finding("databases", "missing", "params.yaml names none", "edit params.yaml: databases")
-    for name, entry in databases.items():
-        yield check_database(root, name, entry or {})
+    for name in databases:
+        yield check_database(root, name, params)
 
 
-def check_database(root: Path, name: str, fields: Mapping[str, Any]) -> Finding:
+def check_database(root: Path, name: str, params: Mapping[str, Any]) -> Finding:
     """Look at one entry of `databases:`."""
-    from tasks.databases.entry import read_entry
-
     what = f"database {name}"
     try:
-        entry = read_entry(name, fields)
+        entry = parse_database(params, name)
         if entry.file is None:
             entry.connect().dispose()
             return Finding(what, "ok", "its driver and password are here")

@@ -248,10 +248,10 @@ def find_root() -> Path:
 
 def load_models() -> tuple[ModelRun, dict[str, EmbeddedModel]]:
     """Read what the model layer needs from params.yaml."""
+    from flows.run.model_settings import read_models
     from flows.settings import load_params
-    from tasks.models.settings import read_settings
 
-    return read_settings(load_params(find_root()))
+    return read_models(load_params(find_root()))
 
 
 def open_ledger() -> Ledger:

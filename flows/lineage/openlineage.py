@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from flows.settings import load_params
+from flows.settings import load_params, parse_section
 from tasks.errors import BadInput, BenchloomError
 from tasks.lineage.records import FileRecord, Graph, StageRecord
 from tasks.lineage.result import LineageResult
@@ -73,12 +73,7 @@ def emit_events(lineage: LineageResult, root: Path, file: Path) -> str:
 
 def read_destination(params: Mapping[str, Any]) -> Destination:
     """Read `run.openlineage`; raises BadInput without repeating a value."""
-    try:
-        found = Destination.model_validate((params.get("run") or {}).get("openlineage") or {})
-    except ValidationError as error:
-        first = error.errors(include_input=False)[0]
-        where = ".".join(["params.yaml: run.openlineage", *map(str, first["loc"])])
-        raise BadInput(where, first["msg"].lower()) from None
+    found = parse_section(params, "run.openlineage", Destination)
     if found.url is not None and (
         CREDENTIALS.search(found.url) or not found.url.startswith(("http://", "https://"))
     ):

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from flows.settings import get_section, load_params
+from flows.settings import load_params, parse_database
 from tasks.lineage.nodes import TracedSource
 from tasks.lineage.records import Graph, StageRecord
 from tasks.lineage.walk import Tracer
@@ -35,12 +35,11 @@ def open_tracers(root: Path, graph: Graph) -> Iterator[Mapping[str, Tracer]]:
 
 
 def _open_source_rows(root: Path, graph: Graph) -> Any:
-    from tasks.databases.entry import read_entry
     from tasks.grammar.construct.source_rows import SourceRowTracer
 
-    entries = get_section(load_params(root), "databases")
+    params = load_params(root)
     raw = RawRows(root, graph)
-    return SourceRowTracer(root, lambda name: read_entry(name, entries.get(name) or {}), raw.find)
+    return SourceRowTracer(root, lambda name: parse_database(params, name), raw.find)
 
 
 class RawRows:

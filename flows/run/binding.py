@@ -33,11 +33,11 @@ import tasks
 from flows.code import find_module, to_path
 from flows.discovery import list_stages
 from flows.run.recorder import Node
-from flows.settings import get_section, parse_section, parse_value
+from flows.settings import get_section, parse_database, parse_section, parse_value
 from flows.stage import name_argument
 from tasks.artifacts.parquet import StoredRows, read_rows, write_rows
 from tasks.artifacts.rows import Counts, Drafts, Dropped
-from tasks.databases.entry import DatabaseEntry, read_entry
+from tasks.databases.entry import DatabaseEntry
 from tasks.errors import BadInput, StageFailed
 
 CODE = "tasks/"
@@ -211,7 +211,7 @@ def prompts_folder(module: ModuleType) -> Path:
 def load_database(node: Node, params: Mapping[str, Any], root: Path) -> DatabaseEntry:
     """Validate the database entry that a stage is fanned out over, or that its entry names."""
     name = find_name(node, params, "database")
-    return read_entry(name, get_section(params, "databases").get(name) or {}).resolve_under(root)
+    return parse_database(params, name).resolve_under(root)
 
 
 def find_section(node: Node) -> str:

@@ -6,21 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
-
+from flows.run.model_settings import read_mapping, read_models
 from flows.run.progress import Reporter
-from flows.settings import get_section, parse_section
-from tasks.errors import BadInput
 from tasks.models.ask import Role
 from tasks.models.dispatcher import Dispatcher
 from tasks.models.opening import open_dispatcher
 from tasks.models.planning import PlanningModel
 from tasks.models.recorded_model import RecordedModel
 from tasks.models.request_builder import RequestBuilder
-from tasks.models.settings import BudgetLimits, EmbeddedModel, ModelRun
-
-RUNNER_KEYS = frozenset({"workers", "openlineage"})
-"""Keys of `run:` that are the runner's own."""
+from tasks.models.settings import BudgetLimits
 
 
 class Session:
@@ -60,34 +54,16 @@ def open_session(
     budget_tokens: int | None = None,
 ) -> Session:
     """Open the models of a run from params.yaml. Raises BadInput that names the parameter."""
-    run = read_run(params)
+    run, models = read_models(params)
     limits = {"usd": budget_usd, "tokens": budget_tokens}
     given = {name: value for name, value in limits.items() if value is not None}
     run = run.model_copy(update={"budget": BudgetLimits(**{**run.budget.model_dump(), **given})})
-    models = read_mapping(params, "models", EmbeddedModel)
     dispatcher = open_dispatcher(run, models, list_shipped(root), replay=replay)
     return Session(
         dispatcher,
         read_mapping(params, "roles", Role),
         {name: model.identity for name, model in models.items()},
     )
-
-
-def read_run(params: Mapping[str, Any]) -> ModelRun:
-    """Read what the model layer needs of `run:`."""
-    section = {key: value for key, value in get_section(params, "run").items() if key not in RUNNER_KEYS}
-    return parse_section({"run": section}, "run", ModelRun)
-
-
-def read_mapping(params: Mapping[str, Any], key: str, model: Any) -> dict[str, Any]:
-    """Read a section whose keys are names and whose values are all of one type."""
-    try:
-        return TypeAdapter(dict[str, model]).validate_python(get_section(params, key))
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise BadInput(
-            f"params.yaml: {'.'.join([key, *map(str, first['loc'])])}", first["msg"].lower()
-        ) from error
 
 
 def list_shipped(root: Path) -> list[Path]:

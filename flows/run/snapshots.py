@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from flows.settings import get_section
-from tasks.databases.entry import DatabaseEntry, read_entry
+from flows.settings import get_section, parse_database
+from tasks.databases.entry import DatabaseEntry
 from tasks.errors import BadInput, DatabaseGone
 
 
@@ -16,9 +16,7 @@ def find_servers(root: Path, params: Mapping[str, Any]) -> dict[str, DatabaseEnt
 
     Raises BadInput where an entry is wrong, or has no file for its record.
     """
-    entries = {
-        name: read_entry(name, fields or {}) for name, fields in get_section(params, "databases").items()
-    }
+    entries = {name: parse_database(params, name) for name in get_section(params, "databases") or {}}
     servers = {name: entry for name, entry in entries.items() if entry.url is not None}
     for name, entry in servers.items():
         if entry.file is None:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from tasks.errors import BadInput
 
@@ -213,24 +212,3 @@ def read_secret(place: str, key_env: str | None) -> str:
             hint=f"export {key_env}=...",
         )
     return secret
-
-
-def read_settings(params: Mapping[str, Any]) -> tuple[ModelRun, dict[str, EmbeddedModel]]:
-    """Read the model layer's part of params.yaml: `models:` and its own keys of `run:`.
-
-    Other keys of `run:` are ignored. Raises BadInput that names the parameter.
-    """
-    run = {key: value for key, value in (params.get("run") or {}).items() if key in ModelRun.model_fields}
-    models = params.get("models") or {}
-    return _validate("run", ModelRun, run), {
-        name: _validate(f"models.{name}", EmbeddedModel, model or {}) for name, model in models.items()
-    }
-
-
-def _validate(place: str, model: type[SettingsT], data: object) -> SettingsT:
-    try:
-        return model.model_validate(data)
-    except ValidationError as error:
-        first = error.errors(include_input=False)[0]
-        where = ".".join([place, *map(str, first["loc"])])
-        raise BadInput(f"params.yaml: {where}", first["msg"].lower()) from None

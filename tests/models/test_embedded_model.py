@@ -5,6 +5,7 @@ import asyncio
 import pytest
 import yaml
 
+from flows.run.model_settings import read_models
 from flows.settings import find_project, load_params
 from tasks.errors import BenchloomError
 from tasks.models.ask import Request
@@ -12,7 +13,7 @@ from tasks.models.budget import Budget
 from tasks.models.embedded import list_servers, stop_server
 from tasks.models.fetching import find_file
 from tasks.models.opening import open_client
-from tasks.models.settings import Endpoint, ModelRun, read_settings
+from tasks.models.settings import Endpoint, ModelRun
 
 pytestmark = pytest.mark.embedded
 
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.embedded
 @pytest.fixture
 def shelf(tmp_path, monkeypatch):
     try:
-        _, models = read_settings(load_params(find_project()))
+        _, models = read_models(load_params(find_project()))
     except (BenchloomError, yaml.YAMLError):
         pytest.skip("no project here")
     here = {name: model for name, model in models.items() if find_file(model).exists()}

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from flows.run.model_settings import read_models
 from flows.settings import load_params
 from tasks.models.ask import Role
 from tasks.models.budget import Budget
@@ -18,7 +19,7 @@ from tasks.models.ledger import Ledger
 from tasks.models.onnx_server import Embedder, build_application
 from tasks.models.recorded_model import RecordedModel
 from tasks.models.request_builder import RequestBuilder
-from tasks.models.settings import EmbeddedModel, read_settings
+from tasks.models.settings import EmbeddedModel
 from tests.flows.sample import ROOT
 from tests.models.scenes import make_endpoint, serving
 from tests.models.test_fetching import CONTENT, make_model, make_wheel
@@ -108,7 +109,7 @@ def test_both_files_are_pulled_and_one_of_a_wheel_is_found_by_its_path(tmp_path,
 def minilm():
     """The model of params.yaml, where it has been pulled."""
     pytest.importorskip("onnxruntime")
-    _, models = read_settings(load_params(ROOT))
+    _, models = read_models(load_params(ROOT))
     paths = [find_file(file) for file in models["minilm"].files]
     if not all(is_sound(path, file) for path, file in zip(paths, models["minilm"].files, strict=True)):
         pytest.skip("benchloom model pull minilm")

@@ -1,7 +1,7 @@
 import pytest
 
+from flows.run.model_settings import read_models
 from tasks.errors import BadInput
-from tasks.models.settings import read_settings
 
 GOOD = {
     "models": {"small": {"file": "s.gguf", "bytes": 1, "sha256": "0" * 64, "licence": "MIT"}},
@@ -12,20 +12,20 @@ GOOD = {
         },
         "prices": {"big": {"input_usd_per_million": 1, "output_usd_per_million": 2}},
         "budget": {"usd": 1.5},
-        "somebody_elses": 1,
+        "workers": 2,
     },
 }
 
 
 def test_the_sections_are_read():
-    run, models = read_settings(GOOD)
+    run, models = read_models(GOOD)
     assert run.endpoints["big"].url == "https://example.org/v1"
     assert run.budget.usd == 1.5
     assert models["small"].context == 4096
 
 
 def test_nothing_set_is_nothing_limited():
-    run, models = read_settings({})
+    run, models = read_models({})
     assert (run.budget.usd, run.endpoints, models) == (None, {}, {})
 
 
@@ -46,6 +46,6 @@ def test_nothing_set_is_nothing_limited():
 )
 def test_what_is_wrong_is_named_without_its_value(section, value, said):
     with pytest.raises(BadInput, match=said) as caught:
-        read_settings({section: value})
+        read_models({section: value})
     assert "pass-word" not in str(caught.value)
     assert "sk-1" not in str(caught.value)

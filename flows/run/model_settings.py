@@ -1,0 +1,31 @@
+"""What the model layer needs of params.yaml: `run:`, `models:`, and sections whose keys are names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from flows.parameters import validate
+from flows.settings import get_section
+from tasks.models.settings import EmbeddedModel, ModelRun
+
+RUNNER_KEYS = frozenset({"workers", "openlineage"})
+"""Keys of `run:` that are the runner's own."""
+
+
+def read_models(params: Mapping[str, Any]) -> tuple[ModelRun, dict[str, EmbeddedModel]]:
+    """Read `run:` and `models:`. Raises BadInput that names the parameter."""
+    return read_run(params), read_mapping(params, "models", EmbeddedModel)
+
+
+def read_run(params: Mapping[str, Any]) -> ModelRun:
+    """Read what the model layer needs of `run:`."""
+    section = {key: value for key, value in get_section(params, "run").items() if key not in RUNNER_KEYS}
+    return cast(ModelRun, validate(ModelRun, section, ["run"], params))
+
+
+def read_mapping(params: Mapping[str, Any], key: str, model: Any) -> dict[str, Any]:
+    """Read a section whose keys are names and whose values are all of one type."""
+    return cast(
+        dict[str, Any], validate(dict[str, model], get_section(params, key) or {}, key.split("."), params)
+    )
