@@ -118,7 +118,7 @@ def test_a_night_stands_on_what_is_up_to_date(built, model):
     [
         ("nightly.assessments=[]", (), "nightly.assessments: is empty: name what to ask (there: films-alone"),
         ("nightly.assessments=[nobody]", (), "no assessment 'nobody' (there: films-alone"),
-        ("nightly.alarm={drop: -1}", (), "params.yaml: nightly.alarm.drop"),
+        ("nightly.alarm={drop: -1}", (), ": nightly.alarm.drop: must be "),
         ("nightly.cron=daily", ("--as-of", "../up"), "--as-of ../up: is no label"),
     ],
 )
