@@ -47,6 +47,9 @@ class Parameters(dict[str, Any]):
         self.path = path
 
 
+yaml.SafeDumper.add_representer(Parameters, yaml.SafeDumper.represent_dict)
+
+
 def validate(hint: Any, value: object, keys: Sequence[str], params: Mapping[str, Any] | None = None) -> Any:
     """Validate a part of params.yaml, found there under `keys`, by an annotation.
 

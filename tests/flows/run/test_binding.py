@@ -153,7 +153,7 @@ def test_a_wrong_parameter_is_named(trial):
 
 
 def test_a_stage_without_a_module_is_named(trial):
-    with pytest.raises(BadInput, match=r"trial-nothing: no module tasks.trial"):
+    with pytest.raises(BadInput, match=r"there is no tasks/trial/nothing\.py"):
         bind(make_node("trial.nothing"), PARAMS, Places(trial.root, trial.root), refuse)
 
 
