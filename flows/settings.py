@@ -29,7 +29,7 @@ def find_project(start: Path | None = None) -> Path:
     for folder in (here, *here.parents):
         if (folder / "dvc.yaml").is_file() and (folder / "params.yaml").is_file():
             return folder
-    raise BadInput(here, "no Benchloom project here (dvc.yaml and params.yaml)", hint="cd into one")
+    raise BadInput(here, "no Benchloom project here", hint="cd into one; `benchloom init DIR` makes one")
 
 
 def load_params(root: Path) -> Parameters:
