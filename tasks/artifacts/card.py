@@ -112,7 +112,7 @@ def write_card(card: Card) -> str:
 
 
 def _head(card: Card) -> dict[str, Any]:
-    names = list(dict.fromkeys(each.licence for each in card.sources))
+    names = list(dict.fromkeys(source.licence for source in card.sources))
     known = len(names) == 1 and names[0].lower() in HUB_LICENCES
     head: dict[str, Any] = {"license": names[0].lower() if known else "other"}
     if not known:
@@ -125,11 +125,11 @@ def _head(card: Card) -> dict[str, Any]:
         "tags": list(card.tags),
         "configs": [
             {
-                "config_name": each.name,
-                **({"default": True} if each is card.sets[0] else {}),
-                "data_files": [{"split": "test", "path": each.file}],
+                "config_name": config.name,
+                **({"default": True} if config is card.sets[0] else {}),
+                "data_files": [{"split": "test", "path": config.file}],
             }
-            for each in card.sets
+            for config in card.sets
         ],
     }
 
@@ -138,7 +138,7 @@ def _write_sets(card: Card) -> Iterable[str]:
     yield "## What is in it"
     yield draw_table(
         ("set", "rows", "file", "holds"),
-        [(f"`{each.name}`", each.rows, f"`{each.file}`", each.description) for each in card.sets],
+        [(f"`{config.name}`", config.rows, f"`{config.file}`", config.description) for config in card.sets],
     )
     yield f"Columns of `{card.sets[0].name}`:"
     yield draw_list(f"`{name}`: {meaning}" for name, meaning in card.columns.items())
@@ -146,12 +146,12 @@ def _write_sets(card: Card) -> Iterable[str]:
 
 def _write_sources(card: Card) -> Iterable[str]:
     yield "## Sources and licence"
-    for each in card.sources:
-        title = f"[{escape(each.title)}]({each.url})" if each.url else f"**{escape(each.title)}**"
+    for source in card.sources:
+        title = f"[{escape(source.title)}]({source.url})" if source.url else f"**{escape(source.title)}**"
         told = [
-            f"{title}, licence {escape(each.licence)}.",
-            escape(each.description),
-            escape(each.attribution),
+            f"{title}, licence {escape(source.licence)}.",
+            escape(source.description),
+            escape(source.attribution),
         ]
         yield " ".join(part for part in told if part)
 
@@ -159,15 +159,15 @@ def _write_sources(card: Card) -> Iterable[str]:
 def _write_stages(card: Card) -> Iterable[str]:
     yield "## Rows, drops and calls by stage"
     rows = []
-    for each in card.artifacts:
-        tally = tally_calls(each.calls)
-        came = ", ".join(f"{name} {count}" for name, count in each.sources.items())
-        drops = sum(each.dropped.values())
+    for artifact in card.artifacts:
+        tally = tally_calls(artifact.calls)
+        came = ", ".join(f"{name} {count}" for name, count in artifact.sources.items())
+        drops = sum(artifact.dropped.values())
         rows.append(
             (
-                each.name,
+                artifact.name,
                 came or "-",
-                each.rows,
+                artifact.rows,
                 drops,
                 tally.calls,
                 tally.prompt_tokens,
@@ -178,7 +178,9 @@ def _write_stages(card: Card) -> Iterable[str]:
         ("artifact", "made from (rows)", "kept", "dropped", "calls", "tokens in", "tokens out"), rows
     )
     drops_by_reason = [
-        (each.name, f"`{reason}`", count) for each in card.artifacts for reason, count in each.dropped.items()
+        (artifact.name, f"`{reason}`", count)
+        for artifact in card.artifacts
+        for reason, count in artifact.dropped.items()
     ]
     if drops_by_reason:
         yield "### Drops by reason"
@@ -208,7 +210,7 @@ def _write_models(card: Card) -> Iterable[str]:
             for stage, call, tally in groups
         ],
     )
-    tally = tally_calls(call for each in card.artifacts for call in each.calls)
+    tally = tally_calls(call for artifact in card.artifacts for call in artifact.calls)
     marked = f" ({tally.estimated} calls by estimate)" if tally.estimated else ""
     price = f", {card.dollars:.2f} US dollars" if card.dollars is not None else ""
     yield (

@@ -48,7 +48,7 @@ def check_columns(artifacts: Mapping[Path, type]) -> Check:
     Raises BadInput where a file cannot be read as Parquet.
     """
     rows = [
-        (name_artifact(path), *each) for path, row in artifacts.items() for each in _lay_beside(path, row)
+        (name_artifact(path), *column) for path, row in artifacts.items() for column in _lay_beside(path, row)
     ]
     whose, names, found, expected = ([row[place] for row in rows] for place in range(4))
     frame = pd.DataFrame({"id": names, "found": found, "expected": expected, PLACE: range(len(rows))})
@@ -57,10 +57,10 @@ def check_columns(artifacts: Mapping[Path, type]) -> Check:
 
 def _lay_beside(path: Path, row: type) -> Iterable[tuple[str, str, str]]:
     try:
-        found = {each.name: describe_type(each.type) for each in pq.read_schema(path)}
+        found = {field.name: describe_type(field.type) for field in pq.read_schema(path)}
     except (OSError, pa.ArrowException) as error:
         raise BadInput(path, f"cannot be read as Parquet: {error}", hint="run its stage again") from error
-    expected = {each.name: describe_type(each.type) for each in schema_of(row)}
+    expected = {field.name: describe_type(field.type) for field in schema_of(row)}
     for name in dict.fromkeys([*expected, *found]):
         yield name, _describe_place(found, name), _describe_place(expected, name)
 
@@ -74,7 +74,7 @@ def describe_type(kind: pa.DataType) -> str:
     if pa.types.is_list(kind):
         return f"list of {describe_type(kind.value_type)}"
     if pa.types.is_struct(kind):
-        return "{" + ", ".join(f"{each.name}: {describe_type(each.type)}" for each in kind) + "}"
+        return "{" + ", ".join(f"{field.name}: {describe_type(field.type)}" for field in kind) + "}"
     return str(kind)
 
 
@@ -83,17 +83,17 @@ def check_rows(contract: Contract) -> Check:
 
     Raises ValueError where a rule has the name of a column.
     """
-    rules = [each for each in contract.expectations if isinstance(each, RowRule)]
-    own = [each for each in contract.expectations if isinstance(each, Expectation)]
-    columns = dict.fromkeys(["id", *(name for each in own for name in each.columns)])
+    rules = [expectation for expectation in contract.expectations if isinstance(expectation, RowRule)]
+    own = [expectation for expectation in contract.expectations if isinstance(expectation, Expectation)]
+    columns = dict.fromkeys(["id", *(name for expectation in own for name in expectation.columns)])
     frame = pq.read_table(contract.path, columns=list(columns)).to_pandas()
     looked = {}
     for rule in rules:
         if rule.name in frame:
             raise ValueError(f"{contract.path.name}: the rule {rule.name} has the name of a column")
         problems = list(find_problems(contract.path, rule))
-        looked[rule.name] = sum(each is not None for each in problems)
-        frame[rule.name] = pd.Series([each or None for each in problems], dtype=object)
+        looked[rule.name] = sum(problem is not None for problem in problems)
+        frame[rule.name] = pd.Series([problem or None for problem in problems], dtype=object)
         own.append(Expectation(rule.name, rule.says, PROBLEMS, {"column": rule.name}))
     frame[PLACE] = range(len(frame))
     name = name_artifact(contract.path)

@@ -123,8 +123,8 @@ def expect_no_match(name: str, says: str, column: str, pattern: str) -> Expectat
 
 def expect_keyed(row: type) -> tuple[Expectation, ...]:
     """Expect of an artifact of ours: unique ids, and no NULL where its row type allows none."""
-    plain = [each for each in schema_of(row) if not pa.types.is_nested(each.type)]
-    return (expect_unique("id"), *expect_no_nulls(each.name for each in plain if not each.nullable))
+    plain = [field for field in schema_of(row) if not pa.types.is_nested(field.type)]
+    return (expect_unique("id"), *expect_no_nulls(field.name for field in plain if not field.nullable))
 
 
 class Origins:
@@ -146,7 +146,9 @@ class Origins:
     def _check(self, record: Record) -> str:
         if not record["origin"]:
             return "names no origin"
-        gaps = [each for each in record["origin"] if not self._exists(each["kind"], each["reference"])]
+        gaps = [
+            origin for origin in record["origin"] if not self._exists(origin["kind"], origin["reference"])
+        ]
         return f"comes from the {gaps[0]['kind']} {gaps[0]['reference']}, which is not there" if gaps else ""
 
     def _exists(self, kind: str, reference: str) -> bool:
@@ -163,7 +165,7 @@ def name_artifact(path: Path) -> str:
 
 def read_ids(path: Path) -> set[str]:
     """Read an artifact's ids."""
-    return {each for each in pq.read_table(path, columns=["id"])["id"].to_pylist() if each is not None}
+    return {row_id for row_id in pq.read_table(path, columns=["id"])["id"].to_pylist() if row_id is not None}
 
 
 def read_records(path: Path, columns: Sequence[str]) -> Iterator[Record]:
@@ -179,7 +181,7 @@ def read_findings(folder: Path) -> list[Finding]:
 
 def is_whole(findings: Iterable[Finding]) -> bool:
     """Tell whether every contract was checked and held."""
-    return all(each.state == "held" for each in findings)
+    return all(finding.state == "held" for finding in findings)
 
 
 def raise_broken(findings: Iterable[Finding], folder: Path) -> None:
@@ -187,10 +189,10 @@ def raise_broken(findings: Iterable[Finding], folder: Path) -> None:
 
     folder: the validation stage's, beside the artifacts, where all of it can be read.
     """
-    broken = [each for each in findings if each.state == "broken"]
+    broken = [finding for finding in findings if finding.state == "broken"]
     if not broken:
         return
-    told = [describe_broken(each) for each in broken[:TOLD]]
+    told = [describe_broken(finding) for finding in broken[:TOLD]]
     more = [f"and {len(broken) - TOLD} more contracts"] if len(broken) > TOLD else []
     raise ContractBroken(
         f"{folder.parent}: {'; '.join([*told, *more])}; all of it in {folder.name}/index.html"
@@ -209,5 +211,5 @@ def describe_broken(finding: Finding) -> str:
 
 
 def _shorten(text: str) -> str:
-    text = "".join(each if each.isprintable() else " " for each in " ".join(text.split()))
+    text = "".join(character if character.isprintable() else " " for character in " ".join(text.split()))
     return text if len(text) <= WIDTH else text[: WIDTH - 1] + "…"

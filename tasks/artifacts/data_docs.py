@@ -43,8 +43,8 @@ class DataDocs:
 
     def write(self, suite: str, result: Any) -> None:
         """Write a suite's page; its results' values are escaped and cut in place."""
-        for each in result.results:
-            each.result = escape_values(each.result)
+        for expectation_result in result.results:
+            expectation_result.result = escape_values(expectation_result.result)
         result.meta = {"great_expectations_version": result.meta["great_expectations_version"]}
         self._marks = count(1)
         page = self._view.render(self._renderer.render(result), show_how_to_buttons=False)
@@ -59,8 +59,8 @@ def escape_values(value: Any) -> Any:
     if isinstance(value, str):
         return html.escape(value)
     if isinstance(value, dict):
-        kept = {key: each for key, each in value.items() if key != "unexpected_index_query"}
-        return {escape_values(key): escape_values(each) for key, each in kept.items()}
+        kept = {key: member for key, member in value.items() if key != "unexpected_index_query"}
+        return {escape_values(key): escape_values(member) for key, member in kept.items()}
     if isinstance(value, (list, tuple)):
-        return [escape_values(each) for each in value[:SHOWN]]
+        return [escape_values(member) for member in value[:SHOWN]]
     return value

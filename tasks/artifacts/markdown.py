@@ -12,17 +12,19 @@ def draw_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     lines = list(rows)
     counts = [bool(lines) and all(isinstance(row[at], int) for row in lines) for at in range(len(header))]
     whole = [header, ["---:" if count else "---" for count in counts], *lines]
-    return "\n".join("| " + " | ".join(_write_cell(each) for each in line) + " |" for line in whole)
+    return "\n".join("| " + " | ".join(_write_cell(cell) for cell in line) + " |" for line in whole)
 
 
 def draw_list(items: Iterable[str]) -> str:
     """Draw a list, an item a line."""
-    return "\n".join(f"- {each}" for each in items)
+    return "\n".join(f"- {item}" for item in items)
 
 
 def escape(text: str) -> str:
     """Make a text one line that Markdown shows as it is."""
-    return " ".join("".join("\\" + each if each in MARKUP else each for each in text).split())
+    return " ".join(
+        "".join("\\" + character if character in MARKUP else character for character in text).split()
+    )
 
 
 def _write_cell(value: object) -> str:

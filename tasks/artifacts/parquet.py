@@ -58,11 +58,11 @@ def _open_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
 
 def _check_ids(rows: Iterable[Any], path: Path) -> Iterator[Any]:
     earlier = None
-    for each in rows:
-        if each.id == earlier:
-            raise ValueError(f"{path.name}: two rows have the id {each.id}")
-        earlier = each.id
-        yield each
+    for row in rows:
+        if row.id == earlier:
+            raise ValueError(f"{path.name}: two rows have the id {row.id}")
+        earlier = row.id
+        yield row
 
 
 @cache

@@ -68,8 +68,10 @@ def read_facts(artifact: Path) -> ArtifactFacts:
         dict(sorted(dropped.items())),
         _count_sources([artifact, drops]),
         tuple(
-            CallFacts(**each)
-            for each in pq.read_table(calls, columns=[each.name for each in fields(CallFacts)]).to_pylist()
+            CallFacts(**call)
+            for call in pq.read_table(
+                calls, columns=[column.name for column in fields(CallFacts)]
+            ).to_pylist()
         )
         if calls.is_file()
         else (),
@@ -83,13 +85,13 @@ def name_beside(artifact: Path, kind: str) -> Path:
 
 def tally_calls(calls: Iterable[CallFacts]) -> Tally:
     """Sum calls up; a call that several stages use was paid once and counts once."""
-    each_once = {each.id: each for each in calls}.values()
+    each_once = {call.id: call for call in calls}.values()
     return Tally(
         len(each_once),
-        sum(not each.parsed for each in each_once),
-        sum(each.prompt_tokens for each in each_once),
-        sum(each.completion_tokens for each in each_once),
-        sum(each.estimated for each in each_once),
+        sum(not call.parsed for call in each_once),
+        sum(call.prompt_tokens for call in each_once),
+        sum(call.completion_tokens for call in each_once),
+        sum(call.estimated for call in each_once),
     )
 
 
@@ -117,7 +119,7 @@ def _count_sources(paths: Iterable[Path]) -> dict[str, int]:
     for path in paths:
         if path.is_file() and "origin" in pq.read_schema(path).names:
             references.update(_list_row_origins(path))
-    return dict(sorted(Counter(each.partition("#")[0] for each in references).items()))
+    return dict(sorted(Counter(reference.partition("#")[0] for reference in references).items()))
 
 
 def _list_row_origins(path: Path) -> Iterable[str]:

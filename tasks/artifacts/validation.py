@@ -40,7 +40,7 @@ def validate(
     """
     findings = run_checks([check_columns(artifacts)], folder / DOCS)
     if is_whole(findings):
-        findings += run_checks([check_rows(each) for each in declare()], folder / DOCS)
+        findings += run_checks([check_rows(contract) for contract in declare()], folder / DOCS)
     else:
         names = map(name_artifact, artifacts)
         findings += [
@@ -68,8 +68,8 @@ def run_checks(checks: Sequence[Check], docs: Path) -> list[Finding]:
                 make_suite(check),
                 result_format={"result_format": "COMPLETE", "unexpected_index_column_names": ["id", PLACE]},
             )
-            result.results.sort(key=lambda each: each.expectation_config.meta["number"])
-            findings += read_findings(check, [each.to_json_dict() for each in result.results])
+            result.results.sort(key=lambda outcome: outcome.expectation_config.meta["number"])
+            findings += read_findings(check, [outcome.to_json_dict() for outcome in result.results])
             pages.write(check.suite, result)
         return findings
 
@@ -80,8 +80,10 @@ def make_suite(check: Check) -> Any:
     from great_expectations import expectations as classes
 
     own = [
-        getattr(classes, each.type)(**each.options, description=each.says, meta={"number": number})
-        for number, each in enumerate(check.expectations)
+        getattr(classes, expectation.type)(
+            **expectation.options, description=expectation.says, meta={"number": number}
+        )
+        for number, expectation in enumerate(check.expectations)
     ]
     return gx.ExpectationSuite(name=check.suite, expectations=own)
 
@@ -89,15 +91,15 @@ def make_suite(check: Check) -> Any:
 def read_findings(check: Check, results: Sequence[Mapping[str, Any]]) -> list[Finding]:
     """Turn results into findings: those of one name into one, for each artifact of the check."""
     broken: defaultdict[tuple[str, str], dict[int, tuple[str, str]]] = defaultdict(dict)
-    for expectation, each in zip(check.expectations, results, strict=True):
-        rows = list(_read_rows(expectation, each["result"]))
-        if "element_count" not in each["result"] or each["success"] == bool(rows):
-            raise StageFailed(f"{check.suite}: {expectation.type} gave no result: {_find_message(each)}")
+    for expectation, result in zip(check.expectations, results, strict=True):
+        rows = list(_read_rows(expectation, result["result"]))
+        if "element_count" not in result["result"] or result["success"] == bool(rows):
+            raise StageFailed(f"{check.suite}: {expectation.type} gave no result: {_find_message(result)}")
         for place, row, detail in rows:
             broken[check.whose[place], expectation.name].setdefault(place, (row, detail))
     findings = []
     for artifact in check.artifacts:
-        for name, says in {each.name: each.says for each in check.expectations}.items():
+        for name, says in {expectation.name: expectation.says for expectation in check.expectations}.items():
             places = broken[artifact, name]
             named = [places[place] for place in sorted(places)[:KEPT]]
             findings.append(
@@ -118,15 +120,15 @@ def read_findings(check: Check, results: Sequence[Mapping[str, Any]]) -> list[Fi
 
 def _read_rows(expectation: Expectation, result: Mapping[str, Any]) -> Iterable[tuple[int, str, str]]:
     """Yield the broken rows of one result: place, id, and what is wrong with it."""
-    for each in result.get("unexpected_index_list") or ():
-        told = [_say(each[name]) for name in expectation.columns if name != "id"]
+    for row in result.get("unexpected_index_list") or ():
+        told = [_say(row[name]) for name in expectation.columns if name != "id"]
         if expectation is SHAPE:
             detail = f"{told[0]}; due: {told[1]}"
         elif expectation.type == PROBLEMS:
             detail = told[0]
         else:
             detail = f"{expectation.columns[0]} is {told[0]}" if told else ""
-        yield int(each[PLACE]), _say(each["id"])[:WIDEST], detail[:WIDEST]
+        yield int(row[PLACE]), _say(row["id"])[:WIDEST], detail[:WIDEST]
 
 
 def _say(value: Any) -> str:
@@ -135,5 +137,5 @@ def _say(value: Any) -> str:
 
 def _find_message(result: Mapping[str, Any]) -> str:
     told = result["exception_info"]
-    first = next((each for each in told.values() if isinstance(each, Mapping)), told)
+    first = next((member for member in told.values() if isinstance(member, Mapping)), told)
     return " ".join(str(first.get("exception_message") or "no rows are named").split())

@@ -90,9 +90,9 @@ def read_canaries(kind: Kind, path: Path = FILE) -> tuple[Canary, ...]:
         where = ".".join(str(part) for part in error.errors()[0]["loc"])
         raise BadInput(path, f"a canary's {where or 'fields'}: {error.errors()[0]['msg']}") from error
     ids = [canary.id for canary in canaries]
-    if repeated := sorted({each for each in ids if ids.count(each) > 1}):
+    if repeated := sorted({canary_id for canary_id in ids if ids.count(canary_id) > 1}):
         raise BadInput(path, f"has two canaries {repeated[0]!r}")
-    return tuple(sorted((each for each in canaries if each.kind == kind), key=lambda each: each.id))
+    return tuple(sorted((canary for canary in canaries if canary.kind == kind), key=lambda canary: canary.id))
 
 
 def _read_canary(record: Any) -> Canary:

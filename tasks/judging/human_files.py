@@ -43,7 +43,7 @@ def read_lines(path: Path, columns: Sequence[str], hint: str) -> list[Line]:
         lines = list(_read_csv(path, text, columns, hint))
     else:
         raise BadInput(path, "is neither .csv nor .jsonl", hint=hint)
-    if lines and all(each.record is None for each in lines):
+    if lines and all(line.record is None for line in lines):
         raise BadInput(path, lines[0].problem, line=lines[0].number, hint=hint)
     return lines
 

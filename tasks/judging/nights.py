@@ -65,10 +65,10 @@ class Night:
 
 def compare_nights(earlier: Iterable[Scored], night: Iterable[Scored], rule: AlarmRule) -> Change:
     """Compare a night with an earlier one. Without an earlier one nothing is paired, and nothing fell."""
-    then = {each.id: each.value for each in earlier if each.value is not None}
-    items = sorted(night, key=lambda each: each.id)
-    scored = [(each, each.value) for each in items if each.value is not None]
-    pairs = [(each.id, each.group, value, then[each.id]) for each, value in scored if each.id in then]
+    then = {item.id: item.value for item in earlier if item.value is not None}
+    items = sorted(night, key=lambda item: item.id)
+    scored = [(item, item.value) for item in items if item.value is not None]
+    pairs = [(item.id, item.group, value, then[item.id]) for item, value in scored if item.id in then]
     alarms = []
     unscored = len(items) - len(scored)
     if not items or unscored > rule.unscored * len(items):

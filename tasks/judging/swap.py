@@ -74,11 +74,11 @@ def settle(a_first: Place | None, b_first: Place | None) -> Outcome | None:
 def count_bias(comparisons: Iterable[Comparison]) -> PositionBias:
     """Count how often a judge went by the place."""
     every = list(comparisons)
-    scored = [each for each in every if each.outcome is not None]
-    split = [each for each in scored if each.outcome == "inconsistent"]
+    scored = [verdict for verdict in every if verdict.outcome is not None]
+    split = [verdict for verdict in scored if verdict.outcome == "inconsistent"]
     test = compare_outcomes(
-        [each.a_first == each.b_first == "first" for each in split],
-        [each.a_first == each.b_first == "second" for each in split],
+        [verdict.a_first == verdict.b_first == "first" for verdict in split],
+        [verdict.a_first == verdict.b_first == "second" for verdict in split],
     )
     first, second = test.only_a, test.only_b
     return PositionBias(

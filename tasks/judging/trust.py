@@ -69,8 +69,8 @@ class HumanAlpha:
 def settle_labels(labels: Iterable[HumanLabel]) -> dict[str, str | None]:
     """Give each item the label that most of its raters gave; None on a tie."""
     votes: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for each in labels:
-        votes[each.id][each.label] += 1
+    for label in labels:
+        votes[label.id][label.label] += 1
     settled: dict[str, str | None] = {}
     for item in sorted(votes):
         ranked = votes[item].most_common(2)
@@ -195,8 +195,8 @@ def _show(share: float | None) -> str:
 
 def _measure_raters(labels: Sequence[HumanLabel]) -> float | None:
     by_item: defaultdict[str, list[str]] = defaultdict(list)
-    for each in sorted(labels, key=lambda each: (each.id, each.rater)):
-        by_item[each.id].append(each.label)
+    for label in sorted(labels, key=lambda label: (label.id, label.rater)):
+        by_item[label.id].append(label.label)
     return _compute_figures(_sample(by_item.values())).get("krippendorff")
 
 

@@ -78,8 +78,8 @@ def find_value(text: str, values: str, field: str, end: str, shown: Sequence[str
 
 def without(text: str, shown: Sequence[str]) -> str:
     """Take out of a reply the texts that it repeats whole, as they are or as JSON writes them."""
-    for each in sorted(shown, key=len, reverse=True):
-        for form in (each, json.dumps(each)[1:-1], json.dumps(each, ensure_ascii=False)[1:-1]):
+    for quoted in sorted(shown, key=len, reverse=True):
+        for form in (quoted, json.dumps(quoted)[1:-1], json.dumps(quoted, ensure_ascii=False)[1:-1]):
             text = text.replace(form, " ") if form else text
     return text
 

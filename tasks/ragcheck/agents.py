@@ -69,7 +69,7 @@ class Agents:
         }
         if not self._params.reference_hidden:
             fields["reference"] = self._question.reference
-        asked = [each.question for each in history]
+        asked = [turn.question for turn in history]
         return await self._ask(
             "ask_further",
             fields,
@@ -91,7 +91,7 @@ class Agents:
         )
 
     def _tell(self, history: Sequence[Turn]) -> dict[str, Any]:
-        told = [{"question": each.question, "answer": self._quote(each.answer)} for each in history]
+        told = [{"question": turn.question, "answer": self._quote(turn.answer)} for turn in history]
         return {"question": self._question.question, "history": told}
 
     def _quote(self, text: str) -> str:
@@ -125,10 +125,10 @@ def parse_query(text: str, asked: Sequence[str]) -> str:
         raise
     if query.lower().strip(".。") in EMPTY:
         return ""
-    if _level(query) in {_level(each) for each in asked}:
+    if _level(query) in {_level(earlier) for earlier in asked}:
         raise Unparsed(f"{REPEATED}: it was asked before: {query}")
     return query
 
 
 def _level(question: str) -> str:
-    return "".join(each for each in question.casefold() if each.isalnum())
+    return "".join(character for character in question.casefold() if character.isalnum())

@@ -31,11 +31,11 @@ async def answers(
 
 async def answer_all(systems: Sequence[System], questions: Sequence[Question]) -> list[Answer]:
     """Ask systems that are already made."""
-    return await asyncio.gather(*(_answer(system, each) for system in systems for each in questions))
+    return await asyncio.gather(*(_answer(system, question) for system in systems for question in questions))
 
 
 async def _answer(system: System, question: Question) -> Answer:
-    history = [Turn(each.question, each.answer) for each in question.history]
+    history = [Turn(turn.question, turn.answer) for turn in question.history]
     response = await system.answer(question.question, row=question.id, history=history)
     return Answer(
         id=make_id(question.id, system.name, system.version, response.text),

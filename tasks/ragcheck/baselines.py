@@ -23,9 +23,11 @@ async def baselines(
     questions: list[Question], answers: list[Answer], entry: Assessment, ask: Ask
 ) -> Drafts[Baseline]:
     """Compare every answer there is with its reference, by every measure; what is left out says why."""
-    asked = {each.id: each for each in questions}
+    asked = {question.id: question for question in questions}
     pairs = [
-        (asked[each.question], each) for each in answers if each.text is not None and each.question in asked
+        (asked[answer.question], answer)
+        for answer in answers
+        if answer.text is not None and answer.question in asked
     ]
     rows = _measure(WORD_RECALL, pairs, _each(compute_word_recall, pairs))
     rows += _measure(ROUGE_L, pairs, _each(compute_rouge_l, pairs))
@@ -50,7 +52,7 @@ async def compare_meanings(pairs: Sequence[Pair], role: str, ask: Ask) -> list[f
             for question, answer in pairs
         )
     )
-    return [compute_cosine(*each) for each in vectors]
+    return [compute_cosine(*pair) for pair in vectors]
 
 
 def compute_cosine(one: Sequence[float], other: Sequence[float]) -> float | None:
@@ -65,7 +67,7 @@ def compute_bertscore(pairs: Sequence[Pair], model: str) -> list[float | None]:
 
     texts = [answer.text or "" for _, answer in pairs]
     _, _, f1 = bert_score.score(texts, [question.reference for question, _ in pairs], model_type=model)
-    return [float(each) for each in f1]
+    return [float(value) for value in f1]
 
 
 def _each(compare: Callable[[str, str, str], float], pairs: Sequence[Pair]) -> list[float | None]:

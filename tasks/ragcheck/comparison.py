@@ -25,21 +25,28 @@ def comparison(
     params: Resampling,
 ) -> Drafts[Comparison]:
     """Compute every figure for all questions (dataset empty), and per dataset where there are several."""
-    dataset_of = {each.id: each.dataset for each in questions}
-    conversations = [each for each in conversations if each.question in dataset_of]
-    datasets = sorted({dataset_of[each.question] for each in conversations})
+    dataset_of = {question.id: question.dataset for question in questions}
+    conversations = [conversation for conversation in conversations if conversation.question in dataset_of]
+    datasets = sorted({dataset_of[conversation.question] for conversation in conversations})
     groups = {"": conversations}
     if len(datasets) > 1:
         for name in datasets:
-            groups[name] = [each for each in conversations if dataset_of[each.question] == name]
+            groups[name] = [
+                conversation for conversation in conversations if dataset_of[conversation.question] == name
+            ]
     rows: list[Comparison] = []
     for dataset, group in groups.items():
         for system in entry.systems:
-            rows += _list_means(dataset, system, [each for each in group if each.system == system], params)
+            rows += _list_means(
+                dataset,
+                system,
+                [conversation for conversation in group if conversation.system == system],
+                params,
+            )
     for pair in combinations(entry.systems, 2):
         rows += _compare_pair(pair, groups, params)
     for system in entry.systems:
-        rows += _list_rates(system, [each for each in guards if each.system == system], params)
+        rows += _list_rates(system, [guard for guard in guards if guard.system == system], params)
     return Drafts(rows)
 
 
@@ -47,7 +54,7 @@ def _list_means(
     dataset: str, system: str, group: Sequence[Conversation], how: Resampling
 ) -> Iterator[Comparison]:
     for measure in MEASURES:
-        values = [value for each in group if (value := getattr(each, measure)) is not None]
+        values = [value for conversation in group if (value := getattr(conversation, measure)) is not None]
         yield Comparison(
             id=make_id(MEAN, dataset, system, measure),
             kind=MEAN,
@@ -60,7 +67,7 @@ def _list_means(
             estimate=estimate_mean(values, how),
             p_value=None,
             adjusted=None,
-            origin=tuple(Origin("row", f"conversations#{each.id}") for each in group),
+            origin=tuple(Origin("row", f"conversations#{conversation.id}") for conversation in group),
         )
 
 
@@ -81,7 +88,10 @@ def _compare_pair(
 def _compare(
     pair: tuple[str, str], dataset: str, group: Sequence[Conversation], measure: str, how: Resampling
 ) -> Comparison:
-    one, other = ({each.question: each for each in group if each.system == name} for name in pair)
+    one, other = (
+        {conversation.question: conversation for conversation in group if conversation.system == name}
+        for name in pair
+    )
     both = sorted({*one} & {*other})
     scored = [
         (a, b)
@@ -91,7 +101,7 @@ def _compare(
     estimate, p_value = NOTHING, None
     if scored:
         found = compare_paired([a for a, _ in scored], [b for _, b in scored], draws=how.draws, seed=how.seed)
-        figures = (round_figure(each) for each in (found.difference, found.low, found.high))
+        figures = (round_figure(figure) for figure in (found.difference, found.low, found.high))
         estimate, p_value = Estimate(*figures), round_figure(found.p_value)
     return Comparison(
         id=make_id(DIFFERENCE, dataset, *pair, measure),
@@ -112,17 +122,17 @@ def _compare(
 
 
 def _adjust(rows: Sequence[Comparison]) -> list[Comparison]:
-    tested = [each for each in rows if each.p_value is not None]
-    adjusted = correct_holm([each.p_value for each in tested if each.p_value is not None])
+    tested = [row for row in rows if row.p_value is not None]
+    adjusted = correct_holm([row.p_value for row in tested if row.p_value is not None])
     by_id = {row.id: round_figure(p) for row, p in zip(tested, adjusted, strict=True)}
-    return [replace(each, adjusted=by_id.get(each.id)) for each in rows]
+    return [replace(row, adjusted=by_id.get(row.id)) for row in rows]
 
 
 def _count_signs(whole: Comparison, parts: Sequence[Comparison]) -> Comparison:
     """Count the datasets whose difference has the sign of the difference over all."""
-    own = [each for each in parts if each.measure == whole.measure and each.estimate.value is not None]
+    own = [part for part in parts if part.measure == whole.measure and part.estimate.value is not None]
     value = whole.estimate.value
-    agreeing = sum((each.estimate.value or 0.0) * (value or 0.0) > 0 for each in own)
+    agreeing = sum((part.estimate.value or 0.0) * (value or 0.0) > 0 for part in own)
     return Comparison(
         id=make_id(SIGN, whole.system, whole.other, whole.measure),
         kind=SIGN,
@@ -135,23 +145,23 @@ def _count_signs(whole: Comparison, parts: Sequence[Comparison]) -> Comparison:
         estimate=Estimate(float(agreeing) if value is not None else None, None, None),
         p_value=None,
         adjusted=None,
-        origin=tuple(Origin("row", f"comparison#{each.id}") for each in own),
+        origin=tuple(Origin("row", f"comparison#{part.id}") for part in own),
     )
 
 
 def _list_rates(system: str, guards: Sequence[Guard], how: Resampling) -> Iterator[Comparison]:
     """List the share of answers that leak, in all and by task, and of questions that probe or are flagged."""
-    answers = [each for each in guards if each.task in ANSWERS]
-    questions = [each for each in guards if each.task == ASKED]
+    answers = [guard for guard in guards if guard.task in ANSWERS]
+    questions = [guard for guard in guards if guard.task == ASKED]
     kinds = [
-        (LEAK, answers, [bool(each.words) for each in answers]),
+        (LEAK, answers, [bool(guard.words) for guard in answers]),
         *(
-            (f"{LEAK}_{task}", own, [bool(each.words) for each in own])
+            (f"{LEAK}_{task}", own, [bool(guard.words) for guard in own])
             for task in ANSWERS
-            for own in ([each for each in answers if each.task == task],)
+            for own in ([guard for guard in answers if guard.task == task],)
         ),
-        (PROBING, questions, [bool(each.words) for each in questions]),
-        (FLAGGED, questions, [bool(each.flagged) for each in questions]),
+        (PROBING, questions, [bool(guard.words) for guard in questions]),
+        (FLAGGED, questions, [bool(guard.flagged) for guard in questions]),
     ]
     for measure, rows, hits in kinds:
         yield Comparison(
@@ -163,8 +173,8 @@ def _list_rates(system: str, guards: Sequence[Guard], how: Resampling) -> Iterat
             measure=measure,
             n=len(rows),
             failed=0,
-            estimate=estimate_mean([float(each) for each in hits], how),
+            estimate=estimate_mean([float(hit) for hit in hits], how),
             p_value=None,
             adjusted=None,
-            origin=tuple(Origin("row", f"guards#{each.id}") for each in rows),
+            origin=tuple(Origin("row", f"guards#{guard.id}") for guard in rows),
         )

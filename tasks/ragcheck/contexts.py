@@ -36,11 +36,11 @@ async def contexts(
 async def retrieve_all(systems: Sequence[System], questions: Sequence[Question]) -> Drafts[Context]:
     """Retrieve by systems that are already made."""
     found = await asyncio.gather(
-        *(_retrieve(system, each, rule) for system in systems for each in questions for rule in RULES)
+        *(_retrieve(system, question, rule) for system in systems for question in questions for rule in RULES)
     )
     return Drafts(
-        [each for each in found if isinstance(each, Context)],
-        [each for each in found if isinstance(each, Dropped)],
+        [row for row in found if isinstance(row, Context)],
+        [row for row in found if isinstance(row, Dropped)],
     )
 
 

@@ -36,23 +36,23 @@ async def conversations(
 
     A question that stands in the middle of somebody else's conversation is no target: it is dropped.
     """
-    targets = [each for each in questions if not each.history]
+    targets = [question for question in questions if not question.history]
     built = build_systems(entry.systems, systems, read_rows(corpus, Document), ask)
     judging = Judging.find(settings)
     chosen = take_alike(targets, entry.take, 0)
     rows = await converse_all(built, chosen, params, judging, entry.judge, ask)
-    names = {each.id for each in chosen}
+    names = {question.id for question in chosen}
     return Drafts(
         rows,
         [
             Dropped(
-                each.id,
-                "not_taken" if not each.history else "later_turn",
-                each.key,
-                (Origin("row", f"questions#{each.id}"),),
+                question.id,
+                "not_taken" if not question.history else "later_turn",
+                question.key,
+                (Origin("row", f"questions#{question.id}"),),
             )
-            for each in questions
-            if each.id not in names
+            for question in questions
+            if question.id not in names
         ],
     )
 

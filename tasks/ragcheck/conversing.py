@@ -48,8 +48,8 @@ async def converse(
         ended, problem = await talk.lead(), ""
     except _Broken as broken:
         ended, problem = FAILED, str(broken)
-    scores = [each.score for each in talk.turns]
-    whole = [each for each in scores if each is not None]
+    scores = [turn.score for turn in talk.turns]
+    whole = [score for score in scores if score is not None]
     if ended == FAILED:
         whole = []
     return Conversation(

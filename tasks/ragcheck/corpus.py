@@ -14,10 +14,12 @@ def corpus(entry: QuestionSet) -> Drafts[Document]:
     """Import a set's documents: all of them, whatever questions are taken."""
     if entry.kind == "mtrag":
         sources = list_sources(read_tasks(entry.path))
-        return Drafts([Document(each.id, each.title, each.text, ()) for each in sources])
+        return Drafts([Document(source.id, source.title, source.text, ()) for source in sources])
     if entry.kind == "jsquad":
         paragraphs = read_squad(entry.path)[1]
-        return Drafts([Document(each.id, each.title, each.text, ()) for each in paragraphs])
+        return Drafts(
+            [Document(paragraph.id, paragraph.title, paragraph.text, ()) for paragraph in paragraphs]
+        )
     path = entry.path / DOCUMENTS
     found: dict[str, Document] = {}
     for line, record in read_lines(entry.path, DOCUMENTS):

@@ -57,15 +57,15 @@ def correlations(
     An answer that a system did not give, or a judge did not score, is failed; one that no context was found
     for is skipped; a 0 ("not sure") is left out of means and correlations. None of them is a score.
     """
-    dataset_of = {each.id: each.dataset for each in questions}
+    dataset_of = {question.id: question.dataset for question in questions}
     measures = {
         system: _list_measures(system, answers, scores, baselines, ratings, entry) for system in entry.systems
     }
     rows = []
     for system in entry.systems:
         own = sorted(
-            (each for each in answers if each.system == system and each.question in dataset_of),
-            key=lambda each: each.id,
+            (answer for answer in answers if answer.system == system and answer.question in dataset_of),
+            key=lambda answer: answer.id,
         )
         groups: dict[str, list[Answer]] = {"": own}
         for answer in own:
@@ -82,8 +82,8 @@ def correlations(
 def average_ratings(ratings: Sequence[Rating]) -> dict[str, float]:
     """Average what people gave an answer; 0 where one of them was not sure."""
     given: defaultdict[str, list[int]] = defaultdict(list)
-    for each in ratings:
-        given[each.answer].append(each.rating)
+    for rating in ratings:
+        given[rating.answer].append(rating.rating)
     return {
         answer: NOT_SURE if NOT_SURE in values else sum(values) / len(values)
         for answer, values in given.items()
@@ -100,29 +100,33 @@ def _list_measures(
 ) -> Mapping[tuple[str, str], Measured]:
     """List the measures of a system's answers in the order of figure 2: people, baselines, judges."""
     silent: dict[str, float | None] = {
-        each.id: None for each in answers if each.system == system and each.text is None
+        answer.id: None for answer in answers if answer.system == system and answer.text is None
     }
     found: dict[tuple[str, str], Measured] = {}
     if ratings:
-        own = {each.id for each in answers if each.system == system}
+        own = {answer.id for answer in answers if answer.system == system}
         people: dict[str, float | None] = {
             answer: value for answer, value in average_ratings(ratings).items() if answer in own
         }
-        names = [each.id for each in ratings if each.answer in own]
+        names = [rating.id for rating in ratings if rating.answer in own]
         found[PEOPLE, ""] = Measured(people, "ratings", names, has_zero=True)
     for measure in MEASURES:
-        lines = [each for each in baselines if each.system == system and each.measure == measure]
-        values = {each.answer: each.value for each in lines if each.value is not None}
-        note = next((each.problem for each in lines if each.problem), "") if not values else ""
-        names = [each.id for each in lines if each.value is not None]
+        lines = [
+            baseline for baseline in baselines if baseline.system == system and baseline.measure == measure
+        ]
+        values = {baseline.answer: baseline.value for baseline in lines if baseline.value is not None}
+        note = next((baseline.problem for baseline in lines if baseline.problem), "") if not values else ""
+        names = [baseline.id for baseline in lines if baseline.value is not None]
         found[measure, ""] = Measured({**silent, **values}, "baselines", names, note=note)
     for rule in RULES:
         for judge in entry.judges:
-            given = [each for each in scores if (each.system, each.rule, each.judge) == (system, rule, judge)]
-            graded: dict[str, float | None] = {each.answer: each.score for each in given}
+            given = [
+                score for score in scores if (score.system, score.rule, score.judge) == (system, rule, judge)
+            ]
+            graded: dict[str, float | None] = {score.answer: score.score for score in given}
             note = "" if given else "no contexts: the system does not retrieve without answering"
             found[rule, judge] = Measured(
-                {**silent, **graded}, "scores", [each.id for each in given], has_zero=True, note=note
+                {**silent, **graded}, "scores", [score.id for score in given], has_zero=True, note=note
             )
     return found
 
@@ -138,7 +142,7 @@ def _make_line(
     ratings: Sequence[Rating],
     how: Resampling,
 ) -> Correlation:
-    names = {each.id for each in group}
+    names = {answer.id for answer in group}
     values = {name: value for name, value in measured.by_answer.items() if name in names}
     sure = {
         name: value
@@ -182,7 +186,7 @@ def _make_line(
 
 def _list_items(ratings: Sequence[Rating], names: set[str]) -> Iterator[list[float | None]]:
     """List the ratings of each answer by rater; "not sure" is no place on the scale, so it is missing."""
-    raters = sorted({each.rater for each in ratings})
-    given = {(each.answer, each.rater): each.rating for each in ratings if each.rating != NOT_SURE}
+    raters = sorted({rating.rater for rating in ratings})
+    given = {(rating.answer, rating.rater): rating.rating for rating in ratings if rating.rating != NOT_SURE}
     for name in sorted(names):
         yield [given.get((name, rater)) for rater in raters]

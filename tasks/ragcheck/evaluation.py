@@ -161,7 +161,9 @@ def make_figures(
     evaluated: RagEvaluation, system: str, thresholds: Thresholds, how: Resampling
 ) -> dict[str, Any]:
     """Compute what an evaluation came to, over all questions and per dataset where there are several."""
-    judge = report_judge(JUDGE, [each.score for each in evaluated.scores], evaluated.canaries, (), thresholds)
+    judge = report_judge(
+        JUDGE, [score.score for score in evaluated.scores], evaluated.canaries, (), thresholds
+    )
     lines = correlations(
         list(evaluated.questions),
         list(evaluated.answers),
@@ -176,12 +178,12 @@ def make_figures(
         "warnings": judge.warnings,
         "canaries": asdict(judge.canaries),
         "counts": count_rows(evaluated),
-        "correctness": _nest((each.dataset, each.measure, _tell_measure(each)) for each in lines),
+        "correctness": _nest((line.dataset, line.measure, _tell_measure(line)) for line in lines),
         "continuity": None
         if talks is None
         else _nest(
-            (each.dataset, each.measure, _tell_comparison(each))
-            for each in comparison(
+            (row.dataset, row.measure, _tell_comparison(row))
+            for row in comparison(
                 list(evaluated.questions),
                 list(talks),
                 list(evaluated.guards),
@@ -197,37 +199,39 @@ def count_rows(evaluated: RagEvaluation) -> dict[str, int]:
     talks = evaluated.conversations or ()
     return {
         "questions": len(evaluated.questions),
-        "failed": sum(each.text is None for each in evaluated.answers),
+        "failed": sum(answer.text is None for answer in evaluated.answers),
         "grades": len(evaluated.scores),
-        "unscored": sum(each.score is None for each in evaluated.scores),
+        "unscored": sum(score.score is None for score in evaluated.scores),
         "conversations": len(talks),
-        "failed_conversations": sum(each.ended == FAILED for each in talks),
+        "failed_conversations": sum(conversation.ended == FAILED for conversation in talks),
     }
 
 
 def list_failures(evaluated: RagEvaluation) -> list[str]:
     """Say of each row without an answer, a context or a grade, and of each failed conversation, why."""
-    keys = {each.id: each.key for each in evaluated.questions}
+    keys = {question.id: question.key for question in evaluated.questions}
     lines = [
-        f"question {keys[each.question]}: no answer: {each.problem}"
-        for each in evaluated.answers
-        if each.text is None
+        f"question {keys[answer.question]}: no answer: {answer.problem}"
+        for answer in evaluated.answers
+        if answer.text is None
     ]
     if evaluated.unretrieved:
         why = evaluated.unretrieved[0].detail
         lines.append(f"{len(evaluated.unretrieved)} contexts are missing, and their grades: {why}")
     lines += [
-        f"question {keys[each.question]}: {each.rule}: unscored: {each.problem}"
-        for each in evaluated.scores
-        if each.score is None
+        f"question {keys[score.question]}: {score.rule}: unscored: {score.problem}"
+        for score in evaluated.scores
+        if score.score is None
     ]
     lines += [
-        f"canary {each.id}: unscored: {each.problem}" for each in evaluated.canaries if each.given is None
+        f"canary {canary.id}: unscored: {canary.problem}"
+        for canary in evaluated.canaries
+        if canary.given is None
     ]
     return lines + [
-        f"question {keys[each.question]}: conversation failed: {each.problem}"
-        for each in evaluated.conversations or ()
-        if each.ended == FAILED
+        f"question {keys[conversation.question]}: conversation failed: {conversation.problem}"
+        for conversation in evaluated.conversations or ()
+        if conversation.ended == FAILED
     ]
 
 

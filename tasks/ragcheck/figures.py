@@ -54,7 +54,7 @@ def measure_agreement(items: Sequence[Sequence[float | None]], how: Resampling) 
     """Give Krippendorff's alpha (ordinal) of items by raters; None is a rating that is missing."""
     tally = RatingAccumulator("ordinal")
     for item in items:
-        if sum(each is not None for each in item) > 1:
+        if sum(rating is not None for rating in item) > 1:
             tally.add(tuple(item), SCORED)
     return _estimate(tally.sample(), how)["krippendorff"] if tally.items else NOTHING
 

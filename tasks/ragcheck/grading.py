@@ -17,7 +17,7 @@ from tasks.systems.contract import Passage
 
 FIELD = "Score"
 SECTION = "ragcheck.judging."
-GRAMMAR = judge_grammar([str(each) for each in range(NOT_SURE, TOP_SCORE + 1)], field=FIELD, feedback=True)
+GRAMMAR = judge_grammar([str(score) for score in range(NOT_SURE, TOP_SCORE + 1)], field=FIELD, feedback=True)
 
 
 class Judging(BaseModel):

@@ -16,13 +16,13 @@ def guards(questions: list[Question], conversations: list[Conversation]) -> Draf
     said by then: in an answer it leaks; in a question it probes, and is flagged unless the review named it.
     Words are compared by their stems, and shown as the text has them.
     """
-    asked = {each.id: each for each in questions}
+    asked = {question.id: question for question in questions}
     return Drafts(
         [
             row
-            for each in conversations
-            if each.question in asked
-            for row in check_conversation(each, asked[each.question])
+            for conversation in conversations
+            if conversation.question in asked
+            for row in check_conversation(conversation, asked[conversation.question])
         ]
     )
 

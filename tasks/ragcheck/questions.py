@@ -19,12 +19,16 @@ def questions(entry: QuestionSet) -> Drafts[Question]:
     drafts = {"mtrag": _read_mtrag, "jsquad": _read_jsquad, "lines": _read_lines}[entry.kind](entry)
     if not drafts.rows:
         raise BadInput(entry.path, "holds no question with a reference answer", hint="docs/ragcheck.md")
-    names = [each.id for each in drafts.rows]
+    names = [question.id for question in drafts.rows]
     if len(set(names)) < len(names):
         raise BadInput(entry.path, "holds two questions of one name")
     kept = take_alike(drafts.rows, entry.take, entry.seed)
-    taken = {each.id for each in kept}
-    rest = [Dropped(each.id, "not_taken", each.key) for each in drafts.rows if each.id not in taken]
+    taken = {question.id for question in kept}
+    rest = [
+        Dropped(question.id, "not_taken", question.key)
+        for question in drafts.rows
+        if question.id not in taken
+    ]
     return Drafts(kept, [*drafts.dropped, *rest])
 
 

@@ -56,7 +56,7 @@ def ratings(questions: list[Question], answers: list[Answer], entry: Assessment)
 
 def name_items(questions: Sequence[Question], answers: Sequence[Answer]) -> dict[str, str]:
     """Say which names stand for which answer; a name that several answers share stands for none."""
-    keys = {each.id: each.key for each in questions}
+    keys = {question.id: question.key for question in questions}
     owners: dict[str, set[str]] = {}
     for answer in answers:
         for name in (answer.id, answer.question, keys.get(answer.question, answer.id)):
@@ -69,13 +69,13 @@ def make_form(questions: Sequence[Question], answers: Sequence[Answer]) -> str:
 
     In the order of the ids, which are hashes: whoever rates the first hundred has a sample.
     """
-    asked = {each.id: each for each in questions}
+    asked = {question.id: question for question in questions}
     return write_form(
         FORM,
         [
-            (each.id, each.system, question.question, question.reference, each.text, "", "")
-            for each in sorted(answers, key=lambda each: each.id)
-            if each.text is not None and (question := asked.get(each.question)) is not None
+            (answer.id, answer.system, question.question, question.reference, answer.text, "", "")
+            for answer in sorted(answers, key=lambda answer: answer.id)
+            if answer.text is not None and (question := asked.get(answer.question)) is not None
         ],
     )
 

@@ -13,7 +13,7 @@ from tasks.ragcheck.rows import Question
 def take_alike(rows: Sequence[Question], count: int | None, seed: int) -> list[Question]:
     """Take so many questions, one of each dataset after another, in an order that the seed gives."""
     queues: defaultdict[str, list[Question]] = defaultdict(list)
-    for row in sorted(rows, key=lambda each: make_id(seed, each.id)):
+    for row in sorted(rows, key=lambda row: make_id(seed, row.id)):
         queues[row.dataset].append(row)
     rounds = (
         queue[turn]

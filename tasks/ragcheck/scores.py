@@ -24,7 +24,7 @@ async def scores(
 ) -> Drafts[Score]:
     """Grade all answers that there are. A reply that is no grade is a row whose score is None."""
     judging = Judging.find(settings)
-    asked = {each.id: each for each in questions}
+    asked = {question.id: question for question in questions}
     beside: dict[tuple[str, str], list[Context]] = {}
     for context in contexts:
         beside.setdefault((context.question, context.system), []).append(context)
@@ -32,8 +32,10 @@ async def scores(
     wanted = [
         (judge, context, answer)
         for judge in entry.judges
-        for answer in sorted(answers, key=lambda each: (each.question, each.system, each.id))
-        for context in sorted(beside.get((answer.question, answer.system), []), key=lambda each: each.rule)
+        for answer in sorted(answers, key=lambda answer: (answer.question, answer.system, answer.id))
+        for context in sorted(
+            beside.get((answer.question, answer.system), []), key=lambda context: context.rule
+        )
         if answer.text is not None and answer.question in asked
     ]
     return Drafts(

@@ -13,15 +13,15 @@ GAP = " ..."
 
 def measure_tokens(text: str) -> float:
     """Estimate a text's tokens: a quarter of its ASCII characters, and one for each other."""
-    plain = sum(each.isascii() for each in text)
+    plain = sum(character.isascii() for character in text)
     return plain / ASCII_PER_TOKEN + len(text) - plain
 
 
 def cut_text(text: str, tokens: float) -> str:
     """Cut a text to so many tokens, at a blank where there is one near."""
     left = tokens
-    for place, each in enumerate(text):
-        left -= 1 / ASCII_PER_TOKEN if each.isascii() else 1
+    for place, character in enumerate(text):
+        left -= 1 / ASCII_PER_TOKEN if character.isascii() else 1
         if left < 0:
             whole = text[:place].rpartition(" ")[0]
             return (whole if len(whole) > place / 2 else text[:place]).rstrip() + GAP

@@ -32,7 +32,7 @@ def list_words(text: str, language: str) -> list[str]:
     """List the words of a text in order, lower case and in one Unicode form; punctuation is none."""
     split = load_splitter(language)
     words = split(unicodedata.normalize("NFKC", text))
-    return [word.casefold() for word in words if any(each.isalnum() for each in word)]
+    return [word.casefold() for word in words if any(character.isalnum() for character in word)]
 
 
 def list_content_words(text: str, language: str) -> list[str]:

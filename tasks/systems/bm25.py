@@ -20,7 +20,7 @@ class Bm25:
         corpus = [self._fold(piece.searched) for piece in pieces]
         # A number of our own for each word: the library numbers them by a set, whose order is not fixed.
         self._numbers = {
-            word: number for number, word in enumerate(sorted({*(w for each in corpus for w in each)}))
+            word: number for number, word in enumerate(sorted({*(w for words in corpus for w in words)}))
         }
         self._index = library.BM25(dtype="float64")
         self._empty = not self._numbers

@@ -67,7 +67,7 @@ def read_corpus(path: Path, *, most_bytes: int = MOST_BYTES) -> Corpus:
             problems.append(f"{name}: cannot be read ({error.strerror or type(error).__name__})")
     if not documents:
         raise BadInput(path, "holds no document that can be read", hint="; ".join(problems[:3]))
-    return Corpus(tuple(documents[each] for each in sorted(documents)), tuple(problems))
+    return Corpus(tuple(documents[name] for name in sorted(documents)), tuple(problems))
 
 
 def _list_files(path: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
@@ -78,12 +78,12 @@ def _list_files(path: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
         yield path, path.name
         return
     for folder, folders, files in os.walk(path):
-        links = [Path(folder) / each for each in sorted(folders) if (Path(folder) / each).is_symlink()]
+        links = [Path(folder) / name for name in sorted(folders) if (Path(folder) / name).is_symlink()]
         problems += [f"{_write_name(link.relative_to(path))}: is a link; not followed" for link in links]
-        folders[:] = sorted(each for each in folders if not each.startswith("."))
-        for each in sorted(files):
-            if not each.startswith("."):
-                file = Path(folder) / each
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for file_name in sorted(files):
+            if not file_name.startswith("."):
+                file = Path(folder) / file_name
                 yield file, _write_name(file.relative_to(path))
 
 
@@ -180,7 +180,7 @@ def _read_lines(file: Path, name: str, problems: list[str]) -> Iterator[Document
 def _read_table(file: Path, name: str, problems: list[str]) -> Iterator[Document]:
     try:
         with pq.ParquetFile(file) as table:
-            columns = [each for each in FIELDS if each in table.schema_arrow.names]
+            columns = [field for field in FIELDS if field in table.schema_arrow.names]
             if "text" not in columns:
                 raise Unreadable("has no column 'text'")
             number = 0

@@ -69,7 +69,7 @@ def rank(matrix: Matrix, wanted: Matrix, places: NDArray[np.int64], count: int) 
     """Rank rows of unit length by their cosine with a vector, rounded; `places` are the rows' numbers."""
     scores = np.round(matrix @ wanted, DIGITS)
     best = np.lexsort((places, -scores))[:count]
-    return [Hit(int(places[each]), float(scores[each])) for each in best]
+    return [Hit(int(places[position]), float(scores[position])) for position in best]
 
 
 def build_index(matrix: Matrix) -> Any:

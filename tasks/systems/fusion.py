@@ -18,7 +18,9 @@ class Hybrid:
 
     async def search(self, query: str, count: int, *, row: str) -> list[Hit]:
         """Find the pieces that stand high in all rankings."""
-        rankings = [await each.search(query, self._candidates, row=row) for each in self._retrievers]
+        rankings = [
+            await retriever.search(query, self._candidates, row=row) for retriever in self._retrievers
+        ]
         return fuse(rankings)[:count]
 
 

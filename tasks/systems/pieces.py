@@ -75,7 +75,7 @@ def fit(pieces: Sequence[Piece], encoding: str, tokens: int) -> list[Piece]:
     counter = load_counter(encoding, tokens)
     kept: list[Piece] = []
     for piece in pieces:
-        text = "\n\n".join(each.searched for each in [*kept, piece])
+        text = "\n\n".join(part.searched for part in [*kept, piece])
         if len(counter.chunks(text)) > 1:
             break
         kept.append(piece)

@@ -26,7 +26,7 @@ def build_rag(name: str, entry: RagEntry, corpus: Sequence[Document], ask: Ask) 
         return Rag(name, entry, ask, [], None)
     pieces = make_pieces(corpus, entry.chunk, entry.encoding)
     if entry.retriever == "hybrid":
-        parts = [make_retriever(each, entry, pieces, ask) for each in entry.fused]
+        parts = [make_retriever(kind, entry, pieces, ask) for kind in entry.fused]
         return Rag(name, entry, ask, pieces, Hybrid(parts, entry.candidates))
     return Rag(name, entry, ask, pieces, make_retriever(entry.retriever, entry, pieces, ask))
 

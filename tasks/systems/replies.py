@@ -77,7 +77,7 @@ def _read_passages(body: Any, paths: Paths) -> tuple[Passage, ...] | None:
         members = _find_list(body, paths.passages, "passages")
         if members is None:
             return None
-        rows = [{name: _find(each, path, name) for name, path in columns.items()} for each in members]
+        rows = [{name: _find(member, path, name) for name, path in columns.items()} for member in members]
         return tuple(_make_passage(row) for row in rows)
     lists = {name: _find_list(body, path, name) for name, path in columns.items()}
     found = {name: values for name, values in lists.items() if values is not None}

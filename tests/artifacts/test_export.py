@@ -21,8 +21,8 @@ def test_a_folder_is_replaced_whole(tmp_path):
         with draft_folder(out) as folder:
             (folder / name).touch()
 
-    assert [each.name for each in out.iterdir()] == ["second"]
-    assert [each.name for each in out.parent.iterdir()] == ["out"]
+    assert [path.name for path in out.iterdir()] == ["second"]
+    assert [path.name for path in out.parent.iterdir()] == ["out"]
 
 
 def test_a_folder_that_failed_leaves_the_earlier_one(tmp_path):
@@ -33,5 +33,5 @@ def test_a_folder_that_failed_leaves_the_earlier_one(tmp_path):
     with pytest.raises(RuntimeError, match="half"), draft_folder(out) as folder:
         raise RuntimeError("half")
 
-    assert [each.name for each in tmp_path.iterdir()] == ["out"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
     assert (out / "good").exists()

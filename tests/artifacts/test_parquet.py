@@ -87,4 +87,4 @@ def test_rows_with_such_a_cell_can_be_passed_over(tmp_path):
     origin = pa.array([[], [], []], schema_of(Item).field("origin").type)
     ids = pa.array(["a", None, "c"], pa.string())
     pq.write_table(pa.table({"id": ids, "number": [1, 2, 3], "origin": origin}), path)
-    assert [each.id for each in read_sound_rows(path, Item)] == ["a", "c"]
+    assert [row.id for row in read_sound_rows(path, Item)] == ["a", "c"]

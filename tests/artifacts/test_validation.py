@@ -59,9 +59,9 @@ def test_ours_and_great_expectations_own_name_their_rows_alike(tmp_path):
     path = tmp_path / "replies.parquet"
     write_rows(path, Reply, REPLIES)
     out = tmp_path / "contracts"
-    found = {each.contract: each for each in validate({path: Reply}, lambda: declare(path), out)}
+    found = {finding.contract: finding for finding in validate({path: Reply}, lambda: declare(path), out)}
 
-    assert {name: (each.checked, each.broken, each.ids) for name, each in found.items()} == {
+    assert {name: (finding.checked, finding.broken, finding.ids) for name, finding in found.items()} == {
         "columns": (5, 0, ()),
         "unique_ids": (3, 0, ()),
         "no_nulls": (3, 0, ()),
@@ -72,7 +72,7 @@ def test_ours_and_great_expectations_own_name_their_rows_alike(tmp_path):
     }
     assert found["ends"].details == ("text is No it is not",)
     assert found["counted"].details == ("has not 3 words",)
-    assert read_findings(out) == sorted(found.values(), key=lambda each: each.id)
+    assert read_findings(out) == sorted(found.values(), key=lambda finding: finding.id)
     with pytest.raises(ContractBroken) as caught:
         raise_broken(found.values(), out)
     assert str(caught.value) == (
@@ -87,7 +87,7 @@ def test_an_artifact_without_rows_holds(tmp_path):
     path = tmp_path / "replies.parquet"
     write_rows(path, Reply, [])
     found = validate({path: Reply}, lambda: declare(path), tmp_path / "contracts")
-    assert {(each.state, each.broken) for each in found} == {("held", 0)}
+    assert {(finding.state, finding.broken) for finding in found} == {("held", 0)}
     raise_broken(found, tmp_path / "contracts")
 
 
@@ -96,7 +96,7 @@ def test_columns_in_another_order_are_named(tmp_path):
     names = ["id", "words", "text", "score", "origin"]
     pq.write_table(schema_of(Reply).empty_table().select(names), path)
     found = validate({path: Reply}, lambda: pytest.fail("rows are not read"), tmp_path / "contracts")
-    columns = next(each for each in found if each.contract == "columns")
+    columns = next(finding for finding in found if finding.contract == "columns")
     assert columns.ids == ("text", "words")
     assert columns.details[0] == "number 3, string; due: number 2, string"
 

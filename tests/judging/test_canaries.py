@@ -20,12 +20,12 @@ def test_the_set_is_large_enough_and_no_single_verdict_passes_it():
     labels, scores = read_canaries("label"), read_canaries("score")
     assert len(labels) >= 24
     assert len(scores) >= 18
-    assert {each.accepted for each in labels} == {("Correct",), ("Incorrect",)}
+    assert {canary.accepted for canary in labels} == {("Correct",), ("Incorrect",)}
     for verdict in ("Correct", "Incorrect"):
         assert measure_health(judge_all("label", lambda _, v=verdict: v)).agreement < 0.6
     for score in range(6):
         assert measure_health(judge_all("score", lambda _, v=score: v)).agreement < 0.5
-    assert all(each.contexts for each in scores)
+    assert all(canary.contexts for canary in scores)
 
 
 def test_a_right_judge_gets_all():
@@ -38,7 +38,7 @@ def test_a_right_judge_gets_all():
 
 
 def test_wrong_and_unscored_verdicts_are_told_apart():
-    first, second = [each.id for each in read_canaries("label")][:2]
+    first, second = [canary.id for canary in read_canaries("label")][:2]
     answers = {first: "Incorrect", second: None}  # the first is Correct
     rows = judge_all("label", lambda canary: answers.get(canary.id, canary.accepted[0]))
     health = measure_health(rows)

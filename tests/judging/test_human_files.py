@@ -19,7 +19,7 @@ HOSTILE = [
 def test_a_form_holds_no_formula_and_still_says_the_same():
     form = write_form(("id", "response"), [(str(n), text) for n, text in enumerate(HOSTILE)])
     rows = list(csv.reader(io.StringIO(form, newline="")))[1:]
-    assert [each[0] for each in rows] == [str(n) for n in range(len(HOSTILE))]
+    assert [row[0] for row in rows] == [str(n) for n in range(len(HOSTILE))]
     for (_, cell), text in zip(rows, HOSTILE, strict=True):
         assert cell[0] not in "=+-@\t\r"
         assert is_same_text(cell, text)

@@ -16,7 +16,7 @@ def read_file(tmp_path, text, name="labels.csv", labels=LABELS):
 
 
 def read(*given, **options):
-    return [each.label for each in read_file(*given, **options).labels]
+    return [line.label for line in read_file(*given, **options).labels]
 
 
 def test_a_table_is_read(tmp_path):
@@ -86,15 +86,15 @@ def test_a_line_that_cannot_be_used_is_named_with_its_reason_and_the_others_coun
         "q4,,ann,said",
     ]
     found = read_file(tmp_path, "\n".join(lines))
-    assert [(each.line, each.label.label, each.shown) for each in found.labels] == [
+    assert [(line.line, line.label.label, line.shown) for line in found.labels] == [
         (2, "Correct", "said"), (4, "Incorrect", "said"),
     ]  # fmt: skip
-    assert [(each.line, each.reason) for each in found.unusable] == [
+    assert [(line.line, line.reason) for line in found.unusable] == [
         (3, "labelled_twice"), (5, "no_label"), (6, "no_id"), (7, "unreadable"), (8, "unreadable"),
     ]  # fmt: skip
     lines = ['{"id": "q", "label": "Correct"}', '{"id": "q"', '{"id": "r", "label": ["Correct"]}']
     found = read_file(tmp_path, "\n".join(lines), "a.jsonl")
-    assert [(each.line, each.reason) for each in found.unusable] == [(2, "unreadable"), (3, "unreadable")]
+    assert [(line.line, line.reason) for line in found.unusable] == [(2, "unreadable"), (3, "unreadable")]
 
 
 def test_a_missing_file_and_a_folder(tmp_path):
@@ -111,9 +111,9 @@ def test_no_file_brings_anything_but_labels_or_one_line(tmp_path_factory, raw, n
     path.write_bytes(b"id,label\n" * (name == "a.csv") + raw)
     found, said = [], ""
     try:
-        found = [each.label for each in read_human_labels(path, LABELS).labels]
+        found = [line.label for line in read_human_labels(path, LABELS).labels]
     except BadInput as error:
         said = str(error)
     assert bool(found) != bool(said)
-    assert all(each.label in LABELS and each.id for each in found)
+    assert all(label.label in LABELS and label.id for label in found)
     assert "\n" not in said

@@ -27,23 +27,23 @@ def find_verdict_lines(prompt):
 
 
 def test_there_are_enough_attacks_of_every_kind():
-    up = [each for each in ATTACKS if each.truth == "Incorrect"]
+    up = [attack for attack in ATTACKS if attack.truth == "Incorrect"]
     assert len(up) >= 40
-    assert len({each.kind for each in ATTACKS}) >= 12
-    assert len({each.id for each in ATTACKS}) == len(ATTACKS)
-    assert sum(each.attacked.context is not None for each in ATTACKS) >= 5
-    assert sum(each.truth == "Correct" for each in ATTACKS) >= 5
-    for each in ATTACKS:
-        assert each.plain != each.attacked
-        assert (each.plain.answer.lower() in each.plain.response.lower()) == (each.truth == "Correct")
-        assert "[[" not in each.attacked.response + (each.attacked.context or "")
+    assert len({attack.kind for attack in ATTACKS}) >= 12
+    assert len({attack.id for attack in ATTACKS}) == len(ATTACKS)
+    assert sum(attack.attacked.context is not None for attack in ATTACKS) >= 5
+    assert sum(attack.truth == "Correct" for attack in ATTACKS) >= 5
+    for attack in ATTACKS:
+        assert attack.plain != attack.attacked
+        assert (attack.plain.answer.lower() in attack.plain.response.lower()) == (attack.truth == "Correct")
+        assert "[[" not in attack.attacked.response + (attack.attacked.context or "")
 
 
 def test_a_judge_that_believes_verdict_lines_is_turned_without_the_guards_only():
     outcomes = measure_with(find_verdict_lines)
-    assert all(each.before == each.truth for each in outcomes)
+    assert all(outcome.before == outcome.truth for outcome in outcomes)
     changed = {
-        guard: {each.id for each in outcomes if each.changed and each.guard == guard}
+        guard: {outcome.id for outcome in outcomes if outcome.changed and outcome.guard == guard}
         for guard in (False, True)
     }
     assert {"fake-verdict-line", "fake-verdict-only", "end-of-fence", "long-insisting"} <= changed[False]
@@ -56,7 +56,7 @@ def test_a_judge_that_cannot_be_moved_shows_no_change():
     lines = count(outcomes)
     assert lines[-1].n == len(ATTACKS)
     assert lines[-1].changed == lines[-1].unscored == (0, 0)
-    right = sum(each.truth == "Correct" for each in ATTACKS)
+    right = sum(attack.truth == "Correct" for attack in ATTACKS)
     assert lines[-1].misjudged == (right, right)
 
 
@@ -92,15 +92,15 @@ def test_an_unknown_class_is_told(monkeypatch, capsys):
 
 
 def test_the_prompts_show_every_field_and_explain_the_fence_only_where_there_is_one():
-    for attack in (ATTACKS[0], next(each for each in ATTACKS if each.attacked.context)):
+    for attack in (ATTACKS[0], next(attack for attack in ATTACKS if attack.attacked.context)):
         asks = {
             False: ScriptedJudge(lambda _: "x", JUDGE.parent),
             True: ScriptedJudge(lambda _: "x", ROOT / "bench/prompts"),
         }
         asyncio.run(measure([attack], asks))
         plain, _, guarded, attacked = asks[attack.attacked.context is not None].asked
-        for each in (plain, guarded, attacked):
+        for prompt in (plain, guarded, attacked):
             for part in (attack.plain.query, attack.plain.answer, attack.plain.response):
-                assert part in each
+                assert part in prompt
         assert "<<<" not in plain
         assert "<<<code" in guarded

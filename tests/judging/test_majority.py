@@ -53,7 +53,7 @@ def test_no_repeats_are_refused():
 @given(st.lists(st.sampled_from(["Correct", "Incorrect", None]), min_size=1, max_size=9), st.randoms())
 def test_the_order_of_the_replies_is_no_matter(values, random):
     shuffled = random.sample(values, len(values))
-    one, other = [count_votes([answer(each) for each in order]) for order in (values, shuffled)]
+    one, other = [count_votes([answer(value) for value in order]) for order in (values, shuffled)]
     assert (one.value, one.agreement, one.problem) == (other.value, other.agreement, other.problem)
     if one.value is not None:
         assert values.count(one.value) > (len(values) - values.count(None)) / 2

@@ -66,7 +66,7 @@ def test_items_that_are_not_scored_in_both_nights_are_no_pairs():
 
 def test_a_night_that_could_not_be_scored_alarms_instead_of_passing():
     change = compare_nights(night(*[1.0] * 10), night(*[None] * 10), RULE)
-    assert [each.split(",")[0] for each in change.alarms] == [
+    assert [alarm.split(",")[0] for alarm in change.alarms] == [
         "10 of 10 items could not be scored",
         "no item is scored in this night and in the one it is compared with",
     ]

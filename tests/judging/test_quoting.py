@@ -11,7 +11,7 @@ from tasks.judging.quoting import clean, make_mark, quote
 from tests.judging.texts import HOSTILE, STEADY
 
 SEEN = {"\n", "\t", "\u200c", "\u200d"}
-TEXTS = [each.attacked.context or each.attacked.response for each in read_attacks()]
+TEXTS = [attack.attacked.context or attack.attacked.response for attack in read_attacks()]
 
 
 def body(quoted):

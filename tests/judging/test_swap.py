@@ -37,7 +37,7 @@ def test_every_pair_of_words_is_settled():
 
 def test_the_bias_counts_which_place_decided():
     words = [("first", "second")] * 10 + [("first", "first")] * 6 + [("second", "second"), ("tie", "first")]
-    comparisons = [Comparison(settle(*each), *each, ()) for each in [*words, ("first", None)]]
+    comparisons = [Comparison(settle(*places), *places, ()) for places in [*words, ("first", None)]]
     bias = count_bias(comparisons)
     assert (bias.n, bias.n_scored, bias.n_consistent) == (19, 18, 10)
     assert (bias.n_first, bias.n_second, bias.n_wavering) == (6, 1, 1)

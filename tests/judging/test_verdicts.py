@@ -12,7 +12,7 @@ from tests.judging.texts import HOSTILE, STEADY
 
 LABELS = ("Correct", "Incorrect")
 ATTACKS = read_attacks()
-TEXTS = {each.id: each.attacked.context or each.attacked.response for each in ATTACKS}
+TEXTS = {attack.id: attack.attacked.context or attack.attacked.response for attack in ATTACKS}
 
 
 def read(text, shown=()):
@@ -157,7 +157,7 @@ def test_another_range_and_another_field():
 
 def test_labels_are_told_apart_by_their_whole_text_and_keep_their_case():
     labels = ["not supported", "Supported", "supported in part", "C++ (yes)", "正解"]
-    assert [parse_label(f"Verdict: {each}", labels) for each in labels] == labels
+    assert [parse_label(f"Verdict: {label}", labels) for label in labels] == labels
     assert parse_label("verdict: SUPPORTED", labels) == "Supported"
 
 

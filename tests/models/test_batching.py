@@ -50,7 +50,7 @@ def test_calls_go_out_in_one_file_and_come_back_into_the_ledger(scene):
     budget = Budget(prices=PRICE)
     with serving(server.application()) as url, open_dispatcher(url, ledger, budget) as dispatcher:
         sent = ask(dispatcher, requests)
-    assert [each.entry.text for each in sent] == [f"answer to question {number}" for number in range(40)]
+    assert [answer.entry.text for answer in sent] == [f"answer to question {number}" for number in range(40)]
     assert len(server.batches.batches) == 1
     assert server.counts.requests == 0  # none by the way of single calls
     assert ledger.stats().live_calls == 40
@@ -74,7 +74,7 @@ def test_lines_that_fail_go_into_the_next_batch(scene):
     server._faults = 0.5
     with serving(server.application()) as url, open_dispatcher(url, ledger) as dispatcher:
         sent = ask(dispatcher, requests)
-    assert len({each.entry.key for each in sent}) == 40
+    assert len({answer.entry.key for answer in sent}) == 40
     failed = sum(server.counts.faults.values())
     assert failed > 5
     _, second = server.batches.batches.values()
@@ -99,7 +99,7 @@ def test_what_was_open_when_a_run_ended_is_collected_by_the_next_and_paid_once(s
         assert left.keys == (requests[0].key(),)
         with open_dispatcher(url, ledger) as dispatcher:
             sent = ask(dispatcher, requests[:2])
-    assert [each.live for each in sent] == [True, True]
+    assert [answer.live for answer in sent] == [True, True]
     assert (len(server.batches.batches), server.counts.paid_twice) == (2, 0)
     assert ledger.list_batches() == []
 
@@ -133,10 +133,10 @@ def test_a_batch_that_was_never_created_is_submitted_anew(scene):
 def test_texts_are_embedded_by_batch(tmp_path, scene):
     _, server, ledger = scene
     texts = [make_embedding(f"text {number}", ROLE) for number in range(3)]
-    server._ledger.put_many(make_entry(each, "", extra={"embedding": [0.5, 0.25]}) for each in texts)
+    server._ledger.put_many(make_entry(text, "", extra={"embedding": [0.5, 0.25]}) for text in texts)
     with serving(server.application()) as url, open_dispatcher(url, ledger) as dispatcher:
         sent = ask(dispatcher, texts)
-    assert [each.entry.extra["embedding"] for each in sent] == [[0.5, 0.25]] * 3
+    assert [answer.entry.extra["embedding"] for answer in sent] == [[0.5, 0.25]] * 3
     assert {batch.endpoint for batch in server.batches.batches.values()} == {"/v1/embeddings"}
 
 

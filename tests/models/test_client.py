@@ -100,8 +100,8 @@ def test_every_kind_of_fault_is_overcome_and_booked(tmp_path):
                 in_flight=60,
                 breaker=100,
             )
-    assert [each.entry.text for each in sent] == [f"answer to question {number}" for number in range(60)]
-    assert {each.entry.attempts for each in sent} == {2}
+    assert [answer.entry.text for answer in sent] == [f"answer to question {number}" for number in range(60)]
+    assert {answer.entry.attempts for answer in sent} == {2}
     assert set(server.counts.faults) == set(FAULTS)
     assert (server.counts.requests, server.counts.paid_twice) == (120, 0)
     lost = sum(server.counts.faults[kind] for kind in ("drop", "cut", "notjson", "hang"))
@@ -194,8 +194,8 @@ def test_the_budget_is_never_passed_and_what_fits_is_answered():
 
     with answering(answer) as url:
         results = asyncio.run(run(url))
-    assert {type(each) for each in results if isinstance(each, Exception)} == {BudgetSpent}
-    assert sum(not isinstance(each, Exception) for each in results) == 4  # a fifth may need 23 of 20 left
+    assert {type(result) for result in results if isinstance(result, Exception)} == {BudgetSpent}
+    assert sum(not isinstance(result, Exception) for result in results) == 4  # a fifth may need 23 of 20 left
     assert budget.spent.tokens == 80
 
 

@@ -166,8 +166,8 @@ def test_processes_share_one_ledger_and_no_call_is_made_twice(tmp_path, scripted
     with serving(server.application()) as url:
         processes = [start(tmp_path, url, out=f"{number}.calls.parquet") for number in range(PROCESSES)]
         facts = [finish(process) for process in processes]
-    print(f"processes: live calls {[each['live'] for each in facts]}, {server.counts.report()}")
-    assert sum(each["live"] for each in facts) == CALLS
+    print(f"processes: live calls {[report['live'] for report in facts]}, {server.counts.report()}")
+    assert sum(report["live"] for report in facts) == CALLS
     assert (server.counts.requests, server.counts.paid_twice, server.asked_after_commit) == (CALLS, 0, 0)
     check_ledger(tmp_path, keys)
     assert len({(tmp_path / f"{number}.calls.parquet").read_bytes() for number in range(PROCESSES)}) == 1

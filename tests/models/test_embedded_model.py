@@ -50,7 +50,7 @@ def test_two_servers_write_the_same_text_in_any_order(shelf):
         client = open_client(run, shelf, Budget())
         try:
             sent = [await client.send({requests[number].key(): requests[number]}) for number in order]
-            return {key: each.entry.text for answers in sent for key, each in answers.items()}
+            return {key: answer.entry.text for answers in sent for key, answer in answers.items()}
         finally:
             await client.close()
 

@@ -109,9 +109,9 @@ def test_possibly_paid_calls_are_booked(tmp_path):
 def test_pruning_deletes_what_is_old_and_nothing_else(tmp_path):
     with Ledger(tmp_path / "l.sqlite") as ledger:
         ledger.put_many(make_entry(make_request(number), at=float(number)) for number in range(10))
-        assert [each.calls for each in ledger.prune(4.0, dry_run=True)] == [4]
+        assert [group.calls for group in ledger.prune(4.0, dry_run=True)] == [4]
         assert ledger.stats().live_calls == 10
-        assert [each.calls for each in ledger.prune(4.0)] == [4]
+        assert [group.calls for group in ledger.prune(4.0)] == [4]
         assert [entry.at for entry in sorted(ledger.iterate(), key=lambda e: e.at)] == [4, 5, 6, 7, 8, 9]
 
 

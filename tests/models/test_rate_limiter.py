@@ -40,7 +40,7 @@ def test_no_minute_holds_more_than_is_allowed(per_minute):
             taken.append(now)
         now += wait_s
     fullest = max(
-        sum(start <= each < start + 60 for each in taken) for start in taken[:: max(1, per_minute // 60)]
+        sum(start <= moment < start + 60 for moment in taken) for start in taken[:: max(1, per_minute // 60)]
     )
     assert fullest <= per_minute
     # As much as is allowed in the long run: 200 s hold three minutes and a third.
@@ -209,7 +209,7 @@ def test_what_is_sent_again_comes_before_what_is_new():
         order = []
         while turns:
             done, _ = await asyncio.wait(turns.values(), return_when=asyncio.FIRST_COMPLETED)
-            (name,) = [each for each, turn in turns.items() if turn in done]
+            (name,) = [name for name, turn in turns.items() if turn in done]
             order.append(name)
             limiter.release_answered(turns.pop(name).result(), 1)
         return order

@@ -295,7 +295,7 @@ def test_a_plan_counts_calls_and_sends_none(tmp_path):
 
 def test_calls_to_systems_are_shipped_but_no_model_is_asked_for_them_again(tmp_path):
     _, ask = ask_once(tmp_path, Shop(echo))
-    calls = [replace(each, stage="paper-stage@shop") for each in ask.call_rows()]
+    calls = [replace(row, stage="paper-stage@shop") for row in ask.call_rows()]
     write_rows(tmp_path / "data" / "x.calls.parquet", Call, calls)
     assert find_calls(tmp_path / "data", "paper") == find_calls(tmp_path / "data") == calls
     assert find_calls(tmp_path / "data", "pap") == []

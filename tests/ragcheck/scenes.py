@@ -136,14 +136,14 @@ def write_set(folder: Path) -> None:
     """Write a set of kind `lines`, and what two people thought of the answers of `good`."""
     folder.mkdir(parents=True)
     names = ("id", "dataset", "question", "reference")
-    lines = [json.dumps(dict(zip(names, each, strict=True))) for each in QUESTIONS]
+    lines = [json.dumps(dict(zip(names, values, strict=True))) for values in QUESTIONS]
     (folder / "questions.jsonl").write_text("\n".join(lines) + "\n")
     lines = [json.dumps({"id": name, "title": title, "text": text}) for name, title, text in DOCUMENTS]
     (folder / "documents.jsonl").write_text("\n".join(lines) + "\n")
     ratings = [("1", 5, 4), ("2", 2, 1), ("3", 2, 2), ("4", 0, 3), ("none", 3, 3)]
     rows = [
-        f"{item},{rater},{each[place]}"
-        for item, *each in ratings
+        f"{item},{rater},{rating[place]}"
+        for item, *rating in ratings
         for place, rater in enumerate(("ann", "bo"))
     ]
     (folder.parent / "ratings.csv").write_text("item,rater,rating\n" + "\n".join(rows) + "\n")

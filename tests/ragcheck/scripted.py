@@ -41,7 +41,7 @@ class ScriptedAsk:
         rendered = render_prompt(PROMPTS / f"{prompt}.md", fields)
         problem, text, call = "", "", ""
         for attempt in range(self.attempts):
-            by_role = {each["role"]: each["content"] for each in rendered.messages}
+            by_role = {message["role"]: message["content"] for message in rendered.messages}
             asked = Asked(prompt, role, row, by_role["user"], by_role["system"], attempt)
             text = self.reply(asked) if callable(self.reply) else self.reply[len(self.asked)]
             self.asked.append(asked)
@@ -54,10 +54,10 @@ class ScriptedAsk:
 
     async def embed(self, texts: Sequence[str], *, role: str, row: str) -> list[list[float]]:
         """A text's direction: how often it has an a, a b and a c."""
-        return [[float(text.count(each)) for each in "abc"] for text in texts]
+        return [[float(text.count(letter)) for letter in "abc"] for text in texts]
 
     def list_prompts(self) -> list[str]:
-        return [each.prompt for each in self.asked]
+        return [request.prompt for request in self.asked]
 
 
 @dataclass

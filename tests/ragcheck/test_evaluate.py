@@ -54,7 +54,7 @@ def test_part_one_by_the_flows_own_rules_written_once_and_replayed(project, tmp_
     text, _ = evaluate(project, "--out", str(out), "--json")
     figures = json.loads(text)
     assert figures == json.loads((out / "figures.json").read_text())
-    assert {each.name for each in out.iterdir()} == PART_ONE
+    assert {path.name for path in out.iterdir()} == PART_ONE
     assert (figures["kind"], figures["documents"], figures["turns"]) == ("lines", 3, None)
     # As tests/ragcheck/test_flow.py: one question of four is answered, so the grades are 5 2 2 2.
     assert figures["correctness"]["all"]["E3"]["value"] == 2.75
@@ -65,12 +65,12 @@ def test_part_one_by_the_flows_own_rules_written_once_and_replayed(project, tmp_
     assert figures["failures"] == figures["left_out"] == []
     assert figures["warnings"], "this judge fails canaries"
     assert str(project.root) not in text
-    assert {each.judge for each in read_rows(out / "scores.parquet", Score)} == {"judge"}
-    before, asked = {each.name: each.read_bytes() for each in out.iterdir()}, len(project.asked)
+    assert {score.judge for score in read_rows(out / "scores.parquet", Score)} == {"judge"}
+    before, asked = {path.name: path.read_bytes() for path in out.iterdir()}, len(project.asked)
 
     table, _ = evaluate(project, "--out", str(out), "--replay")
     assert len(project.asked) == asked, "the ledger answers"
-    assert {each.name: each.read_bytes() for each in out.iterdir()} == before
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
     assert table.splitlines()[0].startswith("WARNING")
     assert "4 questions, 0 without an answer; 8 grades, 0 unscored" in " ".join(table.split())
     assert "2.750 (2.000," in table
@@ -85,7 +85,7 @@ def test_turns_lead_conversations_of_so_many_turns_at_most(project, tmp_path):
     figures = json.loads(evaluate(project, "--turns", "2", "--out", str(out), "--json")[0])
     talks = read_rows(out / "conversations.parquet", Conversation)
     # With a memory the second answer names what the reference names.
-    assert sorted(each.scores for each in talks) == [(2, 5), (2, 5), (2, 5), (5,)]
+    assert sorted(conversation.scores for conversation in talks) == [(2, 5), (2, 5), (2, 5), (5,)]
     # n = 2: [2, 5] gives (2 * 2 + 1 * 5) / 3 = 3, [5] gives (2 * 5 + 1 * 5) / 3 = 5.
     assert figures["continuity"]["all"]["wscore"]["value"] == (3 + 3 + 3 + 5) / 4
     assert figures["continuity"]["all"]["lscore"]["value"] == (2 + 2 + 2 + 1) / 4
@@ -169,7 +169,7 @@ def test_a_squad_file_and_a_folder_of_mtrag_are_told_apart(project, tmp_path):
         1,
     )
     assert "3 questions begin no conversation" in said
-    assert any("Hm?" in each for each in project.asked), "the turns before are handed to the system"
+    assert any("Hm?" in body for body in project.asked), "the turns before are handed to the system"
 
 
 def test_a_budget_stops_it_and_more_of_it_goes_on(project):

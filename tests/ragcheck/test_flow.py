@@ -48,7 +48,7 @@ def test_both_parts_run_are_fresh_then_and_replay_to_the_same_bytes(project):
     assert lines["E3", "judge"].pairs == 3
     assert lines["E3", "judge"].pearson.value > 0.9
     dropped = read_rows(folder / "ratings.dropped.parquet", Dropped)
-    assert [each.reason for each in dropped] == ["unknown_item"] * 2
+    assert [row.reason for row in dropped] == ["unknown_item"] * 2
     page = (project.root / "data/reports/ragcheck/trial-correctness/index.html").read_text()
     # People and judge are one step apart on the answer that was right, and less on the others.
     assert f"<strong>{lines['E3', 'judge'].alpha.value:.3f}</strong>" in page

@@ -66,7 +66,7 @@ def test_the_shared_part_of_the_prompt_stands_before_the_response():
         QUESTION.reference,
         "a response",
     ]
-    places = [asked.text.index(each) for each in order]
+    places = [asked.text.index(part) for part in order]
     assert places == sorted(places)
 
 

@@ -28,14 +28,14 @@ def test_contexts_are_retrieved_by_the_question_and_by_question_and_reference():
     _, contexts, _, _ = assess(system, lambda asked: "fine\nScore: 4")
     first = QUESTIONS[0]
     assert system.queries[:2] == [first.question, f"{first.question} {first.reference}"]
-    assert sorted(each.rule for each in contexts.rows) == ["E2", "E2", "E3", "E3"]
+    assert sorted(row.rule for row in contexts.rows) == ["E2", "E2", "E3", "E3"]
 
 
 def test_every_judge_grades_every_answer_by_both_contexts():
     _, _, rows, ask = assess(ScriptedSystem(["x"]), lambda asked: "fine\nScore: 4", ("one", "two"))
     assert len(rows) == 2 * 2 * 2
     assert {(row.rule, row.judge) for row in rows} == {(r, j) for r in ("E2", "E3") for j in ("one", "two")}
-    assert {each.role for each in ask.asked} == {"one", "two"}
+    assert {request.role for request in ask.asked} == {"one", "two"}
     assert all({origin.kind for origin in row.origin} == {"row", "call"} for row in rows)
 
 
@@ -47,14 +47,14 @@ def test_the_conversation_before_a_question_is_handed_to_the_system():
 
 def test_a_system_that_gives_no_answer_is_a_row_and_no_judge_is_asked():
     answers, _, rows, ask = assess(ScriptedSystem([None]), lambda asked: "fine\nScore: 4")
-    assert [(each.text, each.problem) for each in answers] == [(None, "it is down")] * 2
+    assert [(answer.text, answer.problem) for answer in answers] == [(None, "it is down")] * 2
     assert not rows
     assert not ask.asked
 
 
 def test_a_system_that_cannot_retrieve_has_dropped_contexts_and_no_scores():
     _, contexts, rows, _ = assess(ScriptedSystem(["x"], retrieves=False), lambda asked: "fine\nScore: 4")
-    assert [each.reason for each in contexts.dropped] == ["no_retrieval"] * 4
+    assert [row.reason for row in contexts.dropped] == ["no_retrieval"] * 4
     assert not rows
 
 
@@ -74,5 +74,5 @@ def test_every_judge_is_tried_on_all_canaries():
     assert len(rows) == 2 * len(known)
     one = measure_health(row for row in rows if row.id.startswith("one/"))
     two = measure_health(row for row in rows if row.id.startswith("two/"))
-    assert len(one.wrong) == sum("5" not in each.accepted for each in known)
+    assert len(one.wrong) == sum("5" not in canary.accepted for canary in known)
     assert (two.n_scored, two.n_failed) == (0, len(known))

@@ -15,7 +15,7 @@ from tests.sources.test_mtrag import write as write_tasks
 
 
 def write_lines(path, name, *records):
-    (path / name).write_text("\n".join(json.dumps(each) for each in records))
+    (path / name).write_text("\n".join(json.dumps(record) for record in records))
 
 
 def test_as_many_questions_are_taken_of_each_dataset_by_the_seed():
@@ -40,17 +40,17 @@ def test_mtrag_is_narrowed_and_what_is_left_out_is_counted(tmp_path):
     assert [(row.key, len(row.history), row.dataset) for row in sorted(drafts.rows, key=lambda r: r.key)] == [
         ("c<::>1", 0, "govt"), ("c<::>2", 1, "govt"),
     ]  # fmt: skip
-    assert sorted(each.reason for each in drafts.dropped) == ["no_reference", "other_answerability"]
+    assert sorted(row.reason for row in drafts.dropped) == ["no_reference", "other_answerability"]
     only = questions(QuestionSet(kind="mtrag", path=path, first_turn=True, take=1))
     assert [row.key for row in only.rows] == ["c<::>1"]
-    assert [each.id for each in corpus(QuestionSet(kind="mtrag", path=path)).rows] == ["d1", "d2"]
+    assert [document.id for document in corpus(QuestionSet(kind="mtrag", path=path)).rows] == ["d1", "d2"]
 
 
 def test_jsquad_is_read_with_its_paragraphs(tmp_path):
     entry = QuestionSet(kind="jsquad", path=write_squad(tmp_path / "v.json", ask()), language="ja")
     (row,) = questions(entry).rows
     assert (row.key, row.language, row.reference) == ("q0", "ja", "雨季")
-    assert [each.title for each in corpus(entry).rows] == ["梅雨"]
+    assert [document.title for document in corpus(entry).rows] == ["梅雨"]
 
 
 def test_a_folder_of_lines_is_a_set_of_ones_own(tmp_path):
@@ -63,7 +63,7 @@ def test_a_folder_of_lines_is_a_set_of_ones_own(tmp_path):
         ("all", "en", "A"),
         ("other", "ja", "答"),
     ]
-    assert [(each.id, each.title) for each in corpus(entry).rows] == [("d", "")]
+    assert [(document.id, document.title) for document in corpus(entry).rows] == [("d", "")]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ SHARED = Path(os.environ.get("BENCHLOOM_JSQUAD", "no such folder"))
 
 
 def ask(name="q0", *texts, impossible=False):
-    answers = [{"text": each, "answer_start": 0} for each in texts or ("雨季",)]
+    answers = [{"text": text, "answer_start": 0} for text in texts or ("雨季",)]
     return {"id": name, "question": "梅雨とは何か。 ", "answers": answers, "is_impossible": impossible}
 
 
@@ -27,9 +27,9 @@ def write(path, *qas, context="梅雨 [SEP] 梅雨は雨季の一種。", title=
 def test_the_reference_is_what_most_people_answered(tmp_path):
     qas = [ask("q0", "雨", "雨季", "雨季"), ask("q1", "雨", "雨季"), ask("q2", "雨", impossible=True)]
     items, paragraphs = read_squad(write(tmp_path / "valid.json", *qas))
-    assert [each.reference for each in items] == ["雨季", "雨", ""]
+    assert [item.reference for item in items] == ["雨季", "雨", ""]
     assert (items[0].question, items[0].paragraph) == ("梅雨とは何か。", "0000.000")
-    assert [(each.id, each.title, each.text) for each in paragraphs] == [
+    assert [(paragraph.id, paragraph.title, paragraph.text) for paragraph in paragraphs] == [
         ("0000.000", "梅雨", "梅雨は雨季の一種。")
     ]
 
@@ -63,4 +63,4 @@ def test_a_folder_holds_one_file(tmp_path):
 def test_the_published_file_is_read_whole():
     items, paragraphs = read_squad(SHARED)
     assert (len(items), len(paragraphs)) == (4442, 1145)
-    assert all(each.reference and each.question for each in items)
+    assert all(item.reference and item.question for item in items)

@@ -28,7 +28,7 @@ def make_task(**more):
 
 
 def write(path, *records):
-    path.write_text("\n".join(json.dumps(each) for each in records) + "\n\n", encoding="utf-8")
+    path.write_text("\n".join(json.dumps(record) for record in records) + "\n\n", encoding="utf-8")
     return path
 
 
@@ -39,7 +39,7 @@ def test_a_task_is_its_last_question_with_what_came_before(tmp_path):
     assert (task.id, task.collection, task.turn, task.answerability) == ("c<::>2", "govt", 2, "ANSWERABLE")
     assert (task.question, task.reference) == ("Second?", "It is so.")
     assert task.history == (("First?", "Yes."),)
-    assert [(each.id, each.title, each.text) for each in task.contexts] == [
+    assert [(context.id, context.title, context.text) for context in task.contexts] == [
         ("d1", "T", "A text."),
         ("d2", "", "B"),
     ]
@@ -47,7 +47,7 @@ def test_a_task_is_its_last_question_with_what_came_before(tmp_path):
 
 def test_passages_are_listed_once_and_two_texts_of_one_id_are_refused(tmp_path):
     path = write(tmp_path / "reference.jsonl", make_task(), make_task(task_id="c<::>3"))
-    assert [each.id for each in list_sources(read_tasks(path))] == ["d1", "d2"]
+    assert [source.id for source in list_sources(read_tasks(path))] == ["d1", "d2"]
     other = make_task(task_id="c<::>3", contexts=[{"document_id": "d1", "text": "Another"}])
     path = write(tmp_path / "reference.jsonl", make_task(), other)
     with pytest.raises(BadInput, match="d1 has two texts"):
@@ -93,4 +93,4 @@ def test_the_published_file_is_read_whole():
     tasks = read_tasks(SHARED)
     assert len(tasks) == 507
     assert len(list_sources(tasks)) == 1152
-    assert sum(not each.history for each in tasks) == 42
+    assert sum(not task.history for task in tasks) == 42

@@ -69,11 +69,11 @@ class LinesOf:
 def test_lines_looked_for_and_lines_sorted_are_the_same(packages: Path) -> None:
     days = ["2013,1,1", "2013,1,2", "2013,11,1", "2013,12,31", "2013,1,11", "2014,1,1", "2013,1"]
     sorted_one = CsvLines(packages / "flights.csv.zip", 3)
-    for each in ["a", "b", "c", "d", "e"]:
-        assert sorted_one.find(each) == []
+    for key in ["a", "b", "c", "d", "e"]:
+        assert sorted_one.find(key) == []
 
-    for each in days[:-1]:
-        assert CsvLines(packages / "flights.csv.zip", 3).find(each) == sorted_one.find(each)
+    for day in days[:-1]:
+        assert CsvLines(packages / "flights.csv.zip", 3).find(day) == sorted_one.find(day)
     assert len(sorted_one.find("2013,1,1")) == 842
 
 
@@ -105,7 +105,7 @@ def test_a_film_its_links_and_its_names_lead_to_the_snapshots_rows(packages: Pat
     ):  # fmt: skip
         for row in read(out, table)[:40]:
             named = find_film_rows([raw], out, table, row)[0]
-            assert any(str(row[column]) in str(named.cells[each]) for each in key)
+            assert any(str(row[column]) in str(named.cells[column_name]) for column_name in key)
 
 
 def test_a_packages_file_is_named_with_its_package() -> None:

@@ -29,7 +29,7 @@ def test_every_kind_of_file_is_read_and_sorted_by_id(tmp_path):
     (tmp_path / "rows.jsonl").write_text("\n".join([json.dumps(row) for row in rows] + [""]))
     write_rows(tmp_path / "more.parquet", Document, [document("From a table.", "p1", "Table")])
     corpus = read_corpus(tmp_path)
-    found = {each.id: (each.title, each.text) for each in corpus.documents}
+    found = {document.id: (document.title, document.text) for document in corpus.documents}
     assert found == {
         "3": ("", "Three."),
         "a.txt": ("a", "The mill\nin Vex."),
@@ -69,7 +69,7 @@ def test_what_is_amiss_is_left_out_with_one_line_each(tmp_path):
     (folder / ".hidden.txt").write_text("not looked at")
     os.mkfifo(folder / "pipe.txt")
     corpus = read_corpus(folder, most_bytes=4_000)
-    assert [each.text for each in corpus.documents] == ["good", "kept"]
+    assert [document.text for document in corpus.documents] == ["good", "kept"]
     assert sorted(corpus.problems) == [
         "binary.txt: is binary",
         "empty.md: holds no text",
@@ -91,7 +91,10 @@ def test_other_encodings_are_read_and_said(tmp_path):
     (tmp_path / "utf16.txt").write_text(text, encoding="utf-16")
     (tmp_path / "old.txt").write_text(text, encoding="cp932")
     corpus = read_corpus(tmp_path)
-    assert {each.id: each.text for each in corpus.documents} == {"utf16.txt": text, "old.txt": text}
+    assert {document.id: document.text for document in corpus.documents} == {
+        "utf16.txt": text,
+        "old.txt": text,
+    }
     assert len(corpus.problems) == 1
     assert corpus.problems[0].startswith("old.txt: is not UTF-8; read as ")
 
@@ -108,7 +111,7 @@ def test_deep_json_and_endless_lines_do_not_stop_the_rest(tmp_path, monkeypatch)
     (tmp_path / "deep.jsonl").write_text("[" * 100_000 + "\n" + '{"text": "after"}\n')
     (tmp_path / "long.jsonl").write_text('{"text": "before"}\n{"text": "' + "x" * 400_000 + '"}\n')
     corpus = read_corpus(tmp_path)
-    assert [each.text for each in corpus.documents] == ["after", "before"]
+    assert [document.text for document in corpus.documents] == ["after", "before"]
     assert [problem.partition(":")[0] for problem in corpus.problems] == ["deep.jsonl", "long.jsonl"]
 
 
