@@ -46,13 +46,13 @@ def main() -> None:
     told = list_told(
         Path("data/companies") / name, parse_section(load_params(Path()), f"companies.{name}", Company)
     )
-    facts = {(each.fact.subject, each.fact.attribute) for each in told}
-    read = {(each.fact.subject, each.fact.attribute) for each in told if each.outcome == "read"}
+    facts = {(check.fact.subject, check.fact.attribute) for check in told}
+    read = {(check.fact.subject, check.fact.attribute) for check in told if check.outcome == "read"}
     print(
         f"{name}: {len(read)} of {len(facts)} facts are read from a document ({len(read) / len(facts):.3f})"
     )
-    for outcome in sorted({each.outcome for each in told}):
-        print(f"  {outcome}: {sum(each.outcome == outcome for each in told)} of {len(told)} tellings")
+    for outcome in sorted({check.outcome for check in told}):
+        print(f"  {outcome}: {sum(check.outcome == outcome for check in told)} of {len(told)} tellings")
     for file in files:
         write_sample(Path(file), told)
 
@@ -65,8 +65,8 @@ def list_told(folder: Path, company: Company) -> list[Told]:
         read_rows(folder / "clients.parquet", CompanyClient),
         read_rows(folder / "projects.parquet", Project),
     )
-    documents = {each.id: each for each in read_rows(folder / "documents.parquet", Document)}
-    dropped = {each.id: each.reason for each in read_rows(folder / "documents.dropped.parquet", Dropped)}
+    documents = {row.id: row for row in read_rows(folder / "documents.parquet", Document)}
+    dropped = {row.id: row.reason for row in read_rows(folder / "documents.dropped.parquet", Dropped)}
     return [
         Told(
             make_id("told", plan.id, fact.id),
@@ -91,27 +91,38 @@ def find_outcome(plan: str, fact: Fact, documents: Mapping[str, Document], dropp
 def find_sentence(text: str, fact: Fact) -> str:
     """Find the sentence that says a fact: it holds every value, and most of the attribute's words."""
     words = fact.attribute.split()
-    sentences = [each for each in re.split(r"(?<=\.)\s+", text) if names_fact(each, fact)]
+    sentences = [sentence for sentence in re.split(r"(?<=\.)\s+", text) if names_fact(sentence, fact)]
     return max(
-        sentences, key=lambda each: (fact.subject in each, sum(word in each for word in words)), default=""
+        sentences,
+        key=lambda sentence: (fact.subject in sentence, sum(word in sentence for word in words)),
+        default="",
     )
 
 
 def write_sample(path: Path, told: Sequence[Told]) -> None:
     """Write the facts whose ids hash lowest, to be read one by one against their sentences."""
-    chosen = sorted(told, key=lambda each: make_id("reading", 0, each.id))[:READ_BY_HAND]
+    chosen = sorted(told, key=lambda check: make_id("reading", 0, check.id))[:READ_BY_HAND]
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(
             ["id", "document", "subject", "attribute", "values", "outcome", "sentence", "kept", "why"]
         )
-        for each in sorted(chosen, key=lambda each: each.id):
-            fact = each.fact
+        for check in sorted(chosen, key=lambda check: check.id):
+            fact = check.fact
             writer.writerow(
-                [each.id, each.document, fact.subject, fact.attribute, ", ".join(fact.values), each.outcome,
-                 each.sentence, "", ""]
-            )  # fmt: skip
+                [
+                    check.id,
+                    check.document,
+                    fact.subject,
+                    fact.attribute,
+                    ", ".join(fact.values),
+                    check.outcome,
+                    check.sentence,
+                    "",
+                    "",
+                ]
+            )
 
 
 if __name__ == "__main__":

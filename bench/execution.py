@@ -43,7 +43,7 @@ def main() -> None:
         endure(small, make_pairs(1_000))
     if spider := os.environ.get("BENCHLOOM_SPIDER"):
         records = json.loads(Path(spider, "dev.json").read_text())
-        gold = [(each["db_id"], each["query"]) for each in records]
+        gold = [(record["db_id"], record["query"]) for record in records]
         compare("Spider dev, gold against itself", Path(spider, "database"), [(*g, g[1]) for g in gold])
         compare("Spider dev, worded otherwise", Path(spider, "database"), [(*g, reword(g[1])) for g in gold])
 

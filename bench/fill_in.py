@@ -57,11 +57,11 @@ def main(sizes: Sequence[int] = SIZES) -> None:
             with closing(sqlite3.connect(path)) as connection:
                 connection.execute("CREATE INDEX by_day_and_guest ON stays (day, guest)")
             indexed = time_query(path)
-        each = filled.seconds / filled.rows
+        per_row = filled.seconds / filled.rows
         print(
             f"fill-in: {filled.describe()} (stage + its reader; bound 1,024 at 10^7); "
-            f"one query per combination: {plain / each:,.0f} times as long (bound 50 at 10^6), "
-            f"with an index for it {indexed / each:.1f} times, both by plain sqlite3 on a sample"
+            f"one query per combination: {plain / per_row:,.0f} times as long (bound 50 at 10^6), "
+            f"with an index for it {indexed / per_row:.1f} times, both by plain sqlite3 on a sample"
         )
         for name, stage in (("unbalanced", "pair_all"), ("balanced", "pair_equally")):
             print(f"{name}: {sets[stage].describe()} (bound 1,024 at 10^7)")

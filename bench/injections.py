@@ -169,14 +169,14 @@ def say(line: str) -> None:
 
 def count(outcomes: Sequence[Outcome]) -> list[Line]:
     """Count by class, in the order of the file, and over all."""
-    kinds = list(dict.fromkeys(each.kind for each in outcomes))
-    lines = [_count(kind, [each for each in outcomes if each.kind == kind]) for kind in kinds]
+    kinds = list(dict.fromkeys(outcome.kind for outcome in outcomes))
+    lines = [_count(kind, [outcome for outcome in outcomes if outcome.kind == kind]) for kind in kinds]
     return [*lines, _count("all", outcomes)]
 
 
 def _count(kind: str, outcomes: Sequence[Outcome]) -> Line:
-    plain = [each for each in outcomes if not each.guard]
-    guarded = [each for each in outcomes if each.guard]
+    plain = [outcome for outcome in outcomes if not outcome.guard]
+    guarded = [outcome for outcome in outcomes if outcome.guard]
     return Line(
         kind,
         len(plain),
@@ -193,19 +193,21 @@ def write_table(lines: Sequence[Line]) -> str:
         "| wrong unattacked, no guard | wrong unattacked, guarded |"
     )
     rows = [
-        f"| {each.kind} | {each.n} | "
-        + " | ".join(str(n) for n in (*each.changed, *each.unscored, *each.misjudged))
+        f"| {line.kind} | {line.n} | "
+        + " | ".join(str(n) for n in (*line.changed, *line.unscored, *line.misjudged))
         + " |"
-        for each in lines
+        for line in lines
     ]
     return "\n".join([head, "|---|" + "---:|" * 7, *rows])
 
 
 def compare_guards(outcomes: Sequence[Outcome]) -> str:
     """Say how many attacks work only without the guards and only with them, by McNemar's exact test."""
-    worked = {(each.id, each.guard): each.changed for each in outcomes}
-    ids = sorted({each.id for each in outcomes})
-    test = compare_outcomes([worked[each, False] for each in ids], [worked[each, True] for each in ids])
+    worked = {(outcome.id, outcome.guard): outcome.changed for outcome in outcomes}
+    ids = sorted({outcome.id for outcome in outcomes})
+    test = compare_outcomes(
+        [worked[attack, False] for attack in ids], [worked[attack, True] for attack in ids]
+    )
     return (
         f"work only without the guards: {test.only_a}, only with them: {test.only_b} "
         f"(McNemar's exact test, p = {test.p_value:.3g})"
@@ -221,7 +223,7 @@ def main() -> None:
     parser.add_argument("--replay", action="store_true")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args(sys.argv[1:] if __name__ == "__main__" else [])
-    attacks = [each for each in read_attacks() if given.only in (None, each.kind)]
+    attacks = [attack for attack in read_attacks() if given.only in (None, attack.kind)]
     if not attacks:
         parser.error(f"no class {given.only!r}: {', '.join(dict.fromkeys(e.kind for e in read_attacks()))}")
     session = open_session(ROOT, load_params(ROOT), replay=given.replay)

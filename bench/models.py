@@ -82,7 +82,7 @@ def compare(url: str, calls: int) -> None:
         rates["bare aiohttp"].append(run_aiohttp(url, calls, turn))
         rates["bare openai"].append(run_openai(url, calls, turn))
         rates["whole layer"].append(run_layer(url, calls, turn))
-    middle = {name: statistics.median(each) for name, each in rates.items()}
+    middle = {name: statistics.median(measured) for name, measured in rates.items()}
     shown = ", ".join(f"{name} {rate:.0f}" for name, rate in middle.items())
     print(
         f"models: {calls} calls, {IN_FLIGHT} in flight at {LATENCY_S * 1000:.0f} ms, "

@@ -21,7 +21,7 @@ def make_project(root: Path) -> None:
     stages = {}
     for number in range(STAGES):
         upstream = [f"out{number - 10}.txt"] if number >= 10 else []
-        inputs = [f"input{each}.txt" for each in range(DEPENDENCIES - len(upstream))]
+        inputs = [f"input{index}.txt" for index in range(DEPENDENCIES - len(upstream))]
         stages[f"stage{number:02d}"] = {
             "cmd": f"sleep {PAUSE_S} && echo {number} > out{number}.txt",
             "deps": [*inputs, *upstream],

@@ -45,7 +45,9 @@ def measure_rms(dice: random.Random, share: float) -> None:
     """Compare with plain Python on small tables, and time one large table at three sizes."""
     pairs = [make_pair(dice, 7, 4) for _ in range(int(1000 * share))]
     plain = time_call(lambda: [compute_plainly(gold, prediction) for gold, prediction in pairs])
-    ours = time_call(lambda: [compute_released(parse_table(gold), parse_table(each)) for gold, each in pairs])
+    ours = time_call(
+        lambda: [compute_released(parse_table(gold), parse_table(prediction)) for gold, prediction in pairs]
+    )
     print(
         f"rms: {len(pairs)} tables of 7 x 4: plain Python {plain:.2f} s, ours {ours:.3f} s, "
         f"ratio {plain / ours:.0f} (bound 20)"

@@ -70,11 +70,11 @@ def _find_file(path: Path) -> Path:
 
 
 def _read_article(number: int, article: Any) -> Iterator[tuple[Paragraph, list[Item]]]:
-    for place, each in enumerate(article["paragraphs"]):
-        head, separator, body = each["context"].partition(SEPARATOR)
+    for place, given in enumerate(article["paragraphs"]):
+        head, separator, body = given["context"].partition(SEPARATOR)
         title = article.get("title") or head.strip()
         paragraph = Paragraph(f"{number:04}.{place:03}", title, (body if separator else head).strip())
-        yield paragraph, [_read_item(asked, title, paragraph.id) for asked in each["qas"]]
+        yield paragraph, [_read_item(asked, title, paragraph.id) for asked in given["qas"]]
 
 
 def _read_item(asked: Any, title: str, paragraph: str) -> Item:

@@ -83,7 +83,7 @@ def _read_file(path: Path) -> Iterator[Task]:
 
 
 def _read_task(record: Mapping[str, Any]) -> Task:
-    said = [(each["speaker"], _text(each["text"])) for each in record["input"]]
+    said = [(turn["speaker"], _text(turn["text"])) for turn in record["input"]]
     if [speaker for speaker, _ in said] != [(USER, AGENT)[n % 2] for n in range(len(said))] or not len(
         said
     ) % 2:
@@ -99,8 +99,12 @@ def _read_task(record: Mapping[str, Any]) -> Task:
         reference=_text(record["targets"][0]["text"]).strip(),
         history=tuple(zip(turns[:-1:2], turns[1::2], strict=True)),
         contexts=tuple(
-            Source(_text(each["document_id"]), _text(each.get("title") or ""), _text(each["text"]).strip())
-            for each in record["contexts"]
+            Source(
+                _text(context["document_id"]),
+                _text(context.get("title") or ""),
+                _text(context["text"]).strip(),
+            )
+            for context in record["contexts"]
         ),
     )
 

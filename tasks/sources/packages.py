@@ -80,9 +80,9 @@ def copy_packaged(target: Path = TARGET, files: tuple[PackagedFile, ...] = FILES
 
 def describe_packaged(path: str) -> dict[str, str]:
     """Say which package's file a raw file is; nothing where it is none of the sample's."""
-    for each in FILES:
-        if path == (TARGET / Path(each.path).name).as_posix():
-            return {"package": f"{each.package} {each.version}", "sha256": each.sha256}
+    for file in FILES:
+        if path == (TARGET / Path(file.path).name).as_posix():
+            return {"package": f"{file.package} {file.version}", "sha256": file.sha256}
     return {}
 
 

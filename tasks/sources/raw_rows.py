@@ -70,7 +70,7 @@ def find_film_rows(raw: Sequence[Path], database: Path, table: str, cells: Cells
 def find_flight_rows(raw: Sequence[Path], database: Path, table: str, cells: Cells) -> list[RawRow]:
     """Find the lines of the package's CSV files behind a row of the flights database."""
     rule = CSV_TABLES[table]
-    path = next((each for each in raw if each.name == rule.file), None)
+    path = next((file for file in raw if file.name == rule.file), None)
     if path is None:
         raise BadInput(database, f"was not made from {rule.file}")
     lines = _open_lines(path, len(rule.leading), path.stat().st_mtime_ns)
@@ -84,7 +84,7 @@ def find_flight_rows(raw: Sequence[Path], database: Path, table: str, cells: Cel
     found = []
     told = [str(cells[name]).encode() for name in rule.telling]
     for number, line in lines.find(",".join(map(str, rule.begin(cells)))):
-        if all(each in line for each in told):
+        if all(cell in line for cell in told):
             record = dict(zip(names, next(csv.reader([line.decode()])), strict=True))
             if tuple(rule.convert(record)) == wanted:
                 found.append(RawRow(path, f"line={number}", record))

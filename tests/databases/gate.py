@@ -37,10 +37,10 @@ class Gate:
             door, self._door = self._door, None
         if door is not None:
             sockets.add(door)
-        for each in sockets:
+        for opened in sockets:
             with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-            each.close()
+                opened.shutdown(socket.SHUT_RDWR)
+            opened.close()
 
     def _admit(self, door: socket.socket) -> None:
         with contextlib.suppress(OSError):
@@ -63,8 +63,8 @@ class Gate:
                 target.sendall(data)
         with self._lock:
             self._open -= {source, target}
-        for each in (source, target):
-            each.close()
+        for end in (source, target):
+            end.close()
 
 
 @contextlib.contextmanager

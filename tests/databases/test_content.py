@@ -81,7 +81,7 @@ def test_columns_that_changed_are_named(place: Place, entry: DatabaseEntry) -> N
     check_columns(entry, columns)
     new = Column("books.shelf", "books", "shelf", "text", True, False, None, True)
     with pytest.raises(BadInput, match="changed since its record was made: books"):
-        check_columns(entry, sorted([*columns, new], key=lambda each: each.id))
+        check_columns(entry, sorted([*columns, new], key=lambda column: column.id))
 
 
 def test_a_run_brings_records_up_to_date_and_says_so(place: Place, tmp_path: Path) -> None:

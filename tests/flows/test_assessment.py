@@ -73,7 +73,7 @@ def project(tmp_path, monkeypatch):
     shutil.copytree(ROOT / "tasks", root / "tasks", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", root / "pyproject.toml")
     stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
-    own = {name: stages[name] for name in (f"grammar-{each}" for each in STAGES)}
+    own = {name: stages[name] for name in (f"grammar-{stage}" for stage in STAGES)}
     (root / "dvc.yaml").write_text(yaml.safe_dump({"stages": own}, sort_keys=False))
     write_dataset(root / "data" / "grammar" / "villages")
     (root / "data" / "labels").mkdir()
@@ -93,16 +93,20 @@ def write_dataset(folder: Path) -> None:
     """Write what the stages before have made of the villages."""
     world = make_world()
     pairs = [
-        (each, Question(
-            each.id, each.group, each.criterion, each.question, each.answer, "SELECT 1", each.sql_template,
-            each.text_template, f"[[{each.answer}]]", (Origin("row", f"fill_in#{each.group}"),),
+        (question, Question(
+            question.id, question.group, question.criterion, question.question, question.answer, "SELECT 1",
+            question.sql_template, question.text_template, f"[[{question.answer}]]",
+            (Origin("row", f"fill_in#{question.group}"),),
         ))
-        for each in world.questions
+        for question in world.questions
     ]  # fmt: skip
-    write_rows(folder / "balanced.parquet", Question, [row for each, row in pairs if each.in_balanced])
-    write_rows(folder / "unbalanced.parquet", Question, [row for each, row in pairs if each.in_unbalanced])
+    write_rows(folder / "balanced.parquet", Question, [row for asked, row in pairs if asked.in_balanced])
+    write_rows(folder / "unbalanced.parquet", Question, [row for asked, row in pairs if asked.in_unbalanced])
     write_rows(folder / "documents.parquet", Document, world.documents)
-    true = {each.group: TrueDocument(each.group, each.true_document_ids, ()) for each in world.questions}
+    true = {
+        question.group: TrueDocument(question.group, question.true_document_ids, ())
+        for question in world.questions
+    }
     write_rows(folder / "true_documents.parquet", TrueDocument, list(true.values()))
     for stem, row in (("sql_templates", SqlTemplate), ("back_check", TextTemplate), ("fill_in", Group)):
         write_rows(folder / f"{stem}.parquet", row, [])
@@ -152,21 +156,23 @@ def test_from_questions_to_pages_under_dvc(project):
     assert good["fault"]["module"] == "none shown"
     assert alone["rates"]["balanced"]["open"]["all"]["accuracy"] == 0
     for modes in gaps["planted"]["rules"].values():
-        for each in modes.values():
-            assert each["recall"] >= 0.9
-            assert each["precision"] >= 0.9
+        for mode in modes.values():
+            assert mode["recall"] >= 0.9
+            assert mode["precision"] >= 0.9
     for figures in (weak, good, gaps):
         four = figures["tables"]["4"]["lines"]
         assert all(cell["n"] == 40 for line in four for cell in line["cells"] if cell["value"] is not None)
 
     folder = root / "data" / "grammar" / "villages"
-    questions = {each.id: each for each in read_rows(folder / "questions.parquet", AskedQuestion)}
+    questions = {row.id: row for row in read_rows(folder / "questions.parquet", AskedQuestion)}
     answers = read_rows(folder / "v-weak" / "answers.parquet", SystemAnswer)
     judgements = read_rows(folder / "v-weak" / "judgements.parquet", Judgement)
-    assert {each.question for each in answers} == set(questions)
-    assert [each.id for each in judgements] == [each.id for each in answers]
-    assert all(isinstance(each.retrieved_document_ids, tuple) for each in answers)
-    assert all(each.passages[0].document in each.retrieved_document_ids for each in answers if each.passages)
+    assert {answer.question for answer in answers} == set(questions)
+    assert [judgement.id for judgement in judgements] == [answer.id for answer in answers]
+    assert all(isinstance(answer.retrieved_document_ids, tuple) for answer in answers)
+    assert all(
+        answer.passages[0].document in answer.retrieved_document_ids for answer in answers if answer.passages
+    )
     page = root / "data" / "reports" / "grammar" / "v-weak"
     assert "retrieval" in (page / "index.html").read_text()
     assert json.loads((page / "report.json").read_text())["name"] == "v-weak"
@@ -191,13 +197,13 @@ def test_labels_of_people_warn_and_no_model_is_asked_for_it(project):
     form = (root / "data/reports/grammar/v-alone/to_label.csv").read_text("utf-8-sig").splitlines()
     ids = [line.partition(",")[0] for line in form[1:]]
     file = root / "data/labels/alone.csv"
-    file.write_text("\n".join(["id,label", *(f"{each},Correct" for each in ids), "nobody,Correct"]))
+    file.write_text("\n".join(["id,label", *(f"{answer},Correct" for answer in ids), "nobody,Correct"]))
     few["assessments"]["v-alone"] = {**ASSESSMENTS["v-alone"], "labels": "data/labels/alone.csv"}
     (root / "params.yaml").write_text(yaml.safe_dump(few, sort_keys=False))
     run(root)
     judge = read_figures(root, "v-alone")["judge"]
     assert (judge["people"]["n"], judge["people"]["agreement"]) == (len(ids), 0)
-    assert any("agrees with people on 0.0%" in each for each in judge["warnings"])
+    assert any("agrees with people on 0.0%" in warning for warning in judge["warnings"])
     file.write_text(file.read_text().replace("Correct", "Incorrect"))
     states = run(root)
     assert states["grammar-human-labels@v-alone"] == states["grammar-assessment@v-alone"] == "ran"

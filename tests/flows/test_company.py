@@ -61,17 +61,17 @@ def test_switched_on_they_are_made_and_asked_about_and_replayed(tmp_path):
     assert len(people) == 7
     assert len(read_rows(data / "companies/trial/projects.parquet", Project)) == 3
     for folder in ("companies", "closed"):
-        assert {each.state for each in read_findings(data / folder / "trial/contracts")} == {"held"}
+        assert {finding.state for finding in read_findings(data / folder / "trial/contracts")} == {"held"}
     documents = read_rows(data / "companies/trial/documents.parquet", Document)
     dropped = read_rows(data / "companies/trial/documents.dropped.parquet", Dropped)
     assert len(documents) == 3 + 1 + 3, dropped
     for name in ("trial", "trial_closed"):
         assert read_rows(data / f"grammar/{name}/fill_in.parquet", Group)
     renamings = read_rows(data / "closed/trial/closed_names.parquet", Renaming)
-    assert {each.old for each in renamings} >= {each.name for each in people}
-    closed = " ".join(each.text for each in read_rows(data / "closed/trial/documents.parquet", Document))
-    assert not [each.old for each in renamings if each.old in closed]
-    assert [each.new for each in renamings if each.new in closed]
+    assert {renaming.old for renaming in renamings} >= {person.name for person in people}
+    closed = " ".join(row.text for row in read_rows(data / "closed/trial/documents.parquet", Document))
+    assert not [renaming.old for renaming in renamings if renaming.old in closed]
+    assert [renaming.new for renaming in renamings if renaming.new in closed]
 
     # The same from the ledger alone, with nobody there to ask.
     before = sample.artifacts()

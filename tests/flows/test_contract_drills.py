@@ -53,9 +53,9 @@ def stop(sample: Sample, stem: str) -> str:
     assert outcomes["grammar-dataset@films"] == outcomes["grammar-report@films"] == "skipped"
     assert not {name for name in outcomes if name.endswith("@flights")}
     assert (sample.root / FILMS / f"{stem}.parquet").read_bytes() == planted
-    (line,) = [each for each in said.splitlines() if each.startswith("grammar-contracts@films")]
+    (line,) = [line for line in said.splitlines() if line.startswith("grammar-contracts@films")]
 
-    status = {each["stage"]: each for each in json.loads(sample.call("flows.cli", "status", "--json").stdout)}
+    status = {row["stage"]: row for row in json.loads(sample.call("flows.cli", "status", "--json").stdout)}
     assert status["grammar-contracts@films"]["state"] == "failed"
     assert status["grammar-contracts@films"]["why"][0] in line
     assert status["grammar-dataset@films"]["state"] == "stale"

@@ -79,19 +79,19 @@ def test_the_built_in_rag_is_asked_judged_and_written_down_once(project, model, 
     assert figures["hypothesis"]["open"]["rates"]["accuracy"]["difference"] == 0.0
     assert figures["warnings"], "this judge fails canaries"
     assert str(project.root) not in (out / "figures.json").read_text()
-    assert {each.name for each in out.iterdir()} == {
+    assert {path.name for path in out.iterdir()} == {
         "questions.parquet", "answers.parquet", "judgements.parquet", "canaries.parquet", "calls.parquet",
         "figures.json",
     }  # fmt: skip
     assert count_rows(out / "answers.parquet") == 6
     assert model.asked["system"] == 6
-    bytes_before = {each.name: each.read_bytes() for each in out.iterdir()}
+    bytes_before = {path.name: path.read_bytes() for path in out.iterdir()}
     asked = dict(model.asked)
 
     again = evaluate(project, *words, "--replay")
     assert again.returncode == 0, again.stderr
     assert dict(model.asked) == asked, "the ledger answers"
-    assert {each.name: each.read_bytes() for each in out.iterdir()} == bytes_before
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == bytes_before
     lines = again.stdout.splitlines()
     assert lines[0].startswith("WARNING")
     assert "6 questions of 3 groups, 6 scored, 0 failed, 0 unscored" in " ".join(again.stdout.split())
@@ -146,7 +146,7 @@ def test_a_system_over_http_with_failures_is_judged_on_the_rest(project, model):
 def test_a_dataset_folder_brings_its_corpus_and_is_asked_what_stands_in_it(project, model):
     folder = project.root / "brought"
     (folder / "dataset").mkdir(parents=True)
-    plain = [{name: each[name] for name in each if name != "true_document_ids"} for each in ROWS]
+    plain = [{name: row[name] for name in row if name != "true_document_ids"} for row in ROWS]
     write(project, "brought/dataset/balanced.jsonl", *map(json.dumps, plain))
     texts = [Document(name, name, f"Somebody leads {name}.", ()) for name in ("mill", "forge")]
     write_rows(folder / "documents.parquet", Document, texts)

@@ -98,9 +98,9 @@ def test_a_token_limit_stops_a_run_and_a_higher_one_lets_it_go_on(asking, replay
                 done = ask(asking, *point(asking, url), "--budget-tokens", str(limit))
                 assert done.returncode == 3, done.stderr
                 line = f"the limit is {limit} tokens; raise run.budget.tokens (--budget-tokens)"
-                told = [each for each in done.stderr.splitlines() if line in each]
+                told = [printed for printed in done.stderr.splitlines() if line in printed]
                 assert told, done.stderr
-                assert all("run the same command again" in each for each in told)
+                assert all("run the same command again" in printed for printed in told)
                 spent = count_tokens(asking) - before
                 print(f"limit {limit}: spent {spent}, at most spent and reserved {server.peak}")
                 print("\n".join(told))

@@ -109,7 +109,7 @@ def test_each_outcome(tmp_path: Path) -> None:
     )
     report = score_file(DS1000(), str(file), items=out)
     lines = [json.loads(line) for line in out.read_text().splitlines()]
-    assert [(line.get("outcome"), line["accuracy"]) for line in lines] == [each[2:] for each in expected]
+    assert [(line.get("outcome"), line["accuracy"]) for line in lines] == [case[2:] for case in expected]
     assert (report["n"], report["n_scored"], report["n_failed"], report["n_unreadable"]) == (13, 11, 2, 2)
     assert report["accuracy"] == pytest.approx(3 / 11)
 

@@ -183,8 +183,10 @@ def test_spiders_gold_queries_are_correct_but_for_the_empty_ones(tmp_path: Path)
     file, out = tmp_path / "dev.jsonl", tmp_path / "out.jsonl"
     file.write_text(
         "\n".join(
-            json.dumps({"id": n, "db_id": each["db_id"], "gold": each["query"], "prediction": each["query"]})
-            for n, each in enumerate(records)
+            json.dumps(
+                {"id": n, "db_id": record["db_id"], "gold": record["query"], "prediction": record["query"]}
+            )
+            for n, record in enumerate(records)
         )
     )
     report = score_file(Execution(SPIDER / "database"), str(file), rule="all", items=out)
@@ -194,7 +196,7 @@ def test_spiders_gold_queries_are_correct_but_for_the_empty_ones(tmp_path: Path)
     assert set(outcomes) == {"correct", "empty"}
     connections = {
         name: sqlite3.connect(SPIDER / "database" / name / f"{name}.sqlite")
-        for name in {each["db_id"] for each in records}
+        for name in {record["db_id"] for record in records}
     }
-    empty = sum(not connections[each["db_id"]].execute(each["query"]).fetchall() for each in records)
+    empty = sum(not connections[record["db_id"]].execute(record["query"]).fetchall() for record in records)
     assert outcomes == {"correct": 1034 - empty, "empty": empty}

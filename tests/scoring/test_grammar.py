@@ -26,7 +26,7 @@ def row(group, judgement, retrieved, true=("d",)):
 
 
 def number(rows):
-    return [{"id": f"q{n}", **each} for n, each in enumerate(rows)]
+    return [{"id": f"q{n}", **item} for n, item in enumerate(rows)]
 
 
 ROWS = number(
@@ -87,8 +87,8 @@ def test_ids_are_compared_as_sets_of_exact_ids(score_items):
         ]
     )
     context = [line["context"] for line in score_items("grammar", rows)]
-    assert [each["gold"]["accuracy"] for each in context] == [1, 1, 0, 0, 1]
-    assert [each["siblings"]["accuracy"] for each in context] == [1, 1, 0, 0, 0]
+    assert [figures["gold"]["accuracy"] for figures in context] == [1, 1, 0, 0, 1]
+    assert [figures["siblings"]["accuracy"] for figures in context] == [1, 1, 0, 0, 0]
 
 
 def test_the_same_ids_in_another_group_are_no_siblings(score_items):

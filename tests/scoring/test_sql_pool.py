@@ -112,7 +112,8 @@ def test_every_database_of_a_suite_must_agree(pool: SqlPool, database: Path) -> 
     uris = (Snapshot(database).uri, Snapshot(other).uri)
     gold = "SELECT count(*) FROM a"
     pairs = [
-        QueryPair("test-suite", uris, gold, each) for each in (gold, "SELECT 1000", "SELECT count(n) FROM a")
+        QueryPair("test-suite", uris, gold, prediction)
+        for prediction in (gold, "SELECT 1000", "SELECT count(n) FROM a")
     ]
     assert [verdict.outcome for verdict in pool.judge(pairs)] == ["correct", "wrong", "correct"]
 

@@ -76,7 +76,7 @@ def test_each_outcome_on_a_server(server: str, tmp_path: Path) -> None:
     )
     score_file(Execution(url=URLS[server], timeout=1), str(file), items=out)
     outcomes = [json.loads(line)["outcome"] for line in out.read_text().splitlines()]
-    assert list(zip([each[1] for each in expected], outcomes, strict=True)) == [each[1:] for each in expected]
+    assert list(zip([case[1] for case in expected], outcomes, strict=True)) == [case[1:] for case in expected]
 
 
 def test_a_url_that_cannot_be_is_refused(tmp_path: Path) -> None:

@@ -69,8 +69,8 @@ class LinesOf:
 def test_lines_looked_for_and_lines_sorted_are_the_same(packages: Path) -> None:
     days = ["2013,1,1", "2013,1,2", "2013,11,1", "2013,12,31", "2013,1,11", "2014,1,1", "2013,1"]
     sorted_one = CsvLines(packages / "flights.csv.zip", 3)
-    for key in ["a", "b", "c", "d", "e"]:
-        assert sorted_one.find(key) == []
+    for value in ["a", "b", "c", "d", "e"]:
+        assert sorted_one.find(value) == []
 
     for day in days[:-1]:
         assert CsvLines(packages / "flights.csv.zip", 3).find(day) == sorted_one.find(day)

@@ -28,7 +28,9 @@ async def answers(
     Where the assessment withholds documents, the system's corpus lacks them.
     """
     built = build_system(entry.system, system, withhold(documents, questions, entry.withheld), ask)
-    responses = await asyncio.gather(*(built.answer(each.question, row=each.id) for each in questions))
+    responses = await asyncio.gather(
+        *(built.answer(question.question, row=question.id) for question in questions)
+    )
     return Drafts(
         [
             make_answer(key, question, response)
@@ -43,8 +45,8 @@ def withhold(
     """Leave out of a corpus what an assessment withholds."""
     if withheld is None:
         return list(documents)
-    plant = plant_gaps({each.group: each.true_document_ids for each in questions}, withheld)
-    return [each for each in documents if each.id not in plant.documents]
+    plant = plant_gaps({question.group: question.true_document_ids for question in questions}, withheld)
+    return [document for document in documents if document.id not in plant.documents]
 
 
 def make_answer(assessment: str, question: AskedQuestion, response: Response) -> SystemAnswer:
@@ -58,11 +60,11 @@ def make_answer(assessment: str, question: AskedQuestion, response: Response) ->
         response=response.text,
         retrieved_document_ids=None
         if passages is None
-        else tuple(dict.fromkeys(each.document for each in passages)),
+        else tuple(dict.fromkeys(passage.document for passage in passages)),
         passages=passages,
         problem=response.problem,
         origin=(
             Origin("row", f"questions#{question.id}"),
-            *(Origin("call", each) for each in dict.fromkeys(response.calls)),
+            *(Origin("call", call) for call in dict.fromkeys(response.calls)),
         ),
     )

@@ -16,7 +16,7 @@ from tasks.artifacts.parquet import count_rows
 from tasks.artifacts.rows import Counts
 from tasks.files import write_text
 from tasks.grammar.assess.assessment_entry import Entry
-from tasks.grammar.assess.judged import RULES, SETS, Judged, Mode
+from tasks.grammar.assess.judged import RULES, SETS, JudgedRow, Mode
 from tasks.grammar.assess.set_figures import (
     attribute_wrong,
     contrast_set,
@@ -84,17 +84,17 @@ def assessment(
     alone = entry.llm_only == key
     sets = {"sql_templates": sql_templates, "fill_in": fill_in, "back_check": back_check}
     tables = (
-        compare_baselines(baselines, {each.id: each.judgement for each in judgements}),
+        compare_baselines(baselines, {judgement.id: judgement.judgement for judgement in judgements}),
         count_dataset(_count_dataset(sets, balanced, unbalanced, questions, params), params.criteria),
         compare_actions(rows, params.criteria, intervals),
         compare_domains(
-            [each for each in rows if each.balanced],
+            [row for row in rows if row.balanced],
             None if alone else closed_domain,
             intervals,
             "`llm_only` names this run itself: there is none of the model alone" if alone else "",
         ),
     )
-    parts = {name: [each for each in rows if each.is_in(name)] for name in SETS}
+    parts = {name: [row for row in rows if row.is_in(name)] for name in SETS}
     hypothesis = {name: contrast_set(part, params.criteria, intervals) for name, part in parts.items()}
     figures: dict[str, Any] = {
         "assessment": key,
@@ -114,7 +114,7 @@ def assessment(
         "attribution": {name: attribute_wrong(part, params.criteria) for name, part in parts.items()},
         "gaps": {name: count_gaps(part, params.criteria) for name, part in parts.items()},
         "planted": diagnose_gaps(rows, entry.withheld),
-        "tables": {str(each.number): asdict(each) for each in tables},
+        "tables": {str(table.number): asdict(table) for table in tables},
     }
     figures["fault"] = {
         "set": "balanced",
@@ -123,26 +123,26 @@ def assessment(
         **hypothesis["balanced"][params.mode]["fault"][params.rule],
     }
     write_text(out, json.dumps(round_figures(figures), ensure_ascii=False, indent=1, allow_nan=False) + "\n")
-    return Counts(len(judgements), len(rows), {"unscored": sum(each.judgement is None for each in rows)})
+    return Counts(len(judgements), len(rows), {"unscored": sum(row.judgement is None for row in rows)})
 
 
 def join_rows(
     judgements: Iterable[Judgement], answers: Iterable[SystemAnswer], questions: Iterable[AskedQuestion]
-) -> list[Judged]:
+) -> list[JudgedRow]:
     """Put together what was asked, retrieved and judged; one row an answer."""
-    answered = {each.id: each for each in answers}
-    asked = {each.id: each for each in questions}
+    answered = {answer.id: answer for answer in answers}
+    asked = {asked_question.id: asked_question for asked_question in questions}
     rows = []
-    for each in judgements:
-        retrieved = answered[each.id].retrieved_document_ids
-        question = asked[each.question]
+    for judgement in judgements:
+        retrieved = answered[judgement.id].retrieved_document_ids
+        question = asked[judgement.question]
         true = question.true_document_ids
         rows.append(
-            Judged(
-                id=each.id,
-                group=each.group,
-                criterion=each.criterion,
-                judgement=each.judgement,
+            JudgedRow(
+                id=judgement.id,
+                group=judgement.group,
+                criterion=judgement.criterion,
+                judgement=judgement.judgement,
                 retrieved=None if retrieved is None else frozenset(retrieved),
                 true=None if true is None else frozenset(true),
                 balanced=question.in_balanced,
@@ -157,8 +157,8 @@ def compare_with_people(
 ) -> HumanAgreement:
     """Hold the judge's word on each answer against people's labels of it."""
     return measure_agreement(
-        {each.id: each.judgement for each in judgements},
-        [HumanLabel(each.answer, each.label, each.rater) for each in labels],
+        {judgement.id: judgement.judgement for judgement in judgements},
+        [HumanLabel(label.answer, label.label, label.rater) for label in labels],
         draws=intervals.draws,
         seed=intervals.seed,
     )
@@ -176,7 +176,7 @@ def _describe_judge(
         if name.startswith(THRESHOLDS)
     }
     health = measure_health(canaries)
-    unscored = sum(each.judgement is None for each in judgements)
+    unscored = sum(judgement.judgement is None for judgement in judgements)
     warnings = find_warnings(
         Thresholds(**given), n=len(judgements), n_unscored=unscored, canaries=health, human=people
     )
@@ -188,14 +188,14 @@ def _describe_judge(
     }
 
 
-def _count_rows(rows: Sequence[Judged], answers: Sequence[SystemAnswer]) -> dict[str, int]:
+def _count_rows(rows: Sequence[JudgedRow], answers: Sequence[SystemAnswer]) -> dict[str, int]:
     return {
         "rows": len(rows),
-        "groups": len({each.group for each in rows}),
-        "scored": sum(each.judgement is not None for each in rows),
-        "unscored": sum(each.judgement is None for each in rows),
-        "failed_answers": sum(each.response is None for each in answers),
-        **{name: sum(each.is_in(name) for each in rows) for name in SETS},
+        "groups": len({row.group for row in rows}),
+        "scored": sum(row.judgement is not None for row in rows),
+        "unscored": sum(row.judgement is None for row in rows),
+        "failed_answers": sum(answer.response is None for answer in answers),
+        **{name: sum(row.is_in(name) for row in rows) for name in SETS},
     }
 
 
@@ -212,9 +212,9 @@ def _count_dataset(
         "text templates": count_rows(sets["back_check"]),
     }
     asked = {
-        "SQL templates": len({each.sql_template for each in questions}),
-        "SQL queries (groups)": len({each.group for each in questions}),
-        "text templates": len({each.text_template for each in questions}),
+        "SQL templates": len({question.sql_template for question in questions}),
+        "SQL queries (groups)": len({question.group for question in questions}),
+        "text templates": len({question.text_template for question in questions}),
     }
     for name, path, flag in (
         ("text queries", unbalanced, "in_unbalanced"),
@@ -224,7 +224,7 @@ def _count_dataset(
         for criterion in params.criteria:
             whole[f"{name}, {criterion}"] = count[criterion]
             asked[f"{name}, {criterion}"] = sum(
-                each.criterion == criterion and bool(getattr(each, flag)) for each in questions
+                question.criterion == criterion and bool(getattr(question, flag)) for question in questions
             )
     return {"whole": whole, "asked": asked}
 
@@ -234,7 +234,7 @@ def round_figures(value: Any) -> Any:
     if isinstance(value, float):
         return float(f"{value:.{DIGITS}g}")
     if isinstance(value, Mapping):
-        return {name: round_figures(each) for name, each in value.items()}
+        return {name: round_figures(part) for name, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return [round_figures(each) for each in value]
+        return [round_figures(part) for part in value]
     return value

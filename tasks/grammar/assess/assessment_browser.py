@@ -10,7 +10,7 @@ from tasks.grammar.assess.ablation import plant_gaps
 from tasks.grammar.assess.assessment import join_rows
 from tasks.grammar.assess.assessment_entry import Entry
 from tasks.grammar.assess.assessment_figures import HeadlineFault
-from tasks.grammar.assess.judged import MODES, MODULES, RULES, SETS, Tagged, tag_rows
+from tasks.grammar.assess.judged import MODES, MODULES, RULES, SETS, TaggedRow, tag_rows
 from tasks.grammar.assessment_rows import AskedQuestion, Baseline, Judgement, SystemAnswer
 from tasks.systems.contract import Document
 
@@ -124,8 +124,8 @@ def make_browser(
     answer_of = {answer.question: answer for answer in answers}
     judgement_of = {judgement.question: judgement for judgement in judgements}
     rows = join_rows(judgements, answer_of.values(), questions)
-    tags: dict[str, dict[str, Tagged]] = {
-        mode: {tagged.row.id: tagged for tagged in tag_rows(rows, mode)} for mode in MODES
+    tags: dict[str, dict[str, TaggedRow]] = {
+        mode: {tagged.judged.id: tagged for tagged in tag_rows(rows, mode)} for mode in MODES
     }
     tried: defaultdict[str, list[Baseline]] = defaultdict(list)
     for baseline in baselines:
@@ -159,7 +159,7 @@ def _show_question(
     question: AskedQuestion,
     answer: SystemAnswer,
     judgement: Judgement,
-    tags: Mapping[str, Mapping[str, Tagged]],
+    tags: Mapping[str, Mapping[str, TaggedRow]],
     tried: Mapping[str, Sequence[Baseline]],
 ) -> ShownQuestion:
     baselines = tried.get(answer.id, ())
@@ -195,7 +195,7 @@ def _show_question(
     )
 
 
-def _show_tags(tagged: Tagged) -> ShownTags:
+def _show_tags(tagged: TaggedRow) -> ShownTags:
     return ShownTags(
         outcome="Correct" if tagged.correct else "Incorrect",
         tag=tagged.tag,

@@ -64,7 +64,7 @@ async def baselines(
     """Judge a seeded sample of the answers by both methods; none where the assessment leaves them out."""
     if not entry.baselines:
         return Drafts(())
-    asked = {each.id: each for each in questions}
+    asked = {question.id: question for question in questions}
     chosen = choose_answers(answers, params)
     corpus = withhold(documents, questions, entry.withheld)
     role = find_role(system)
@@ -73,16 +73,16 @@ async def baselines(
         for sample in range(params.samples if role else 0)
     ]
     rows = await asyncio.gather(
-        *(_check_claims(each, asked[each.question], ask) for each in chosen),
-        *(_check_consistency(each, asked[each.question], systems, ask) for each in chosen),
+        *(_check_claims(answer, asked[answer.question], ask) for answer in chosen),
+        *(_check_consistency(answer, asked[answer.question], systems, ask) for answer in chosen),
     )
     return Drafts(rows)
 
 
 def choose_answers(answers: Sequence[SystemAnswer], params: Baselines) -> list[SystemAnswer]:
     """Draw answers by seed among those that were given."""
-    given = (each for each in answers if each.response is not None)
-    return sorted(given, key=lambda each: make_id("baseline", params.seed, each.id))[: params.sample]
+    given = (answer for answer in answers if answer.response is not None)
+    return sorted(given, key=lambda answer: make_id("baseline", params.seed, answer.id))[: params.sample]
 
 
 def find_role(system: SystemEntry) -> str:
@@ -107,7 +107,9 @@ async def _check_claims(answer: SystemAnswer, question: AskedQuestion, ask: Ask)
     )
     if found.value is None:
         return _make(answer, FAITHFULNESS, (), (found,), found.problem)
-    sources = quote("\n\n".join(f"{each.title}\n{each.text}" for each in answer.passages) or "(nothing)")
+    sources = quote(
+        "\n\n".join(f"{passage.title}\n{passage.text}" for passage in answer.passages) or "(nothing)"
+    )
     checks = await asyncio.gather(
         *(
             _ask_label(
@@ -128,12 +130,12 @@ async def _check_consistency(
 ) -> Baseline:
     if not systems:
         return _make(answer, CONSISTENCY, (), (), "the system cannot be asked at another temperature")
-    samples = await asyncio.gather(*(each.answer(question.question, row=answer.id) for each in systems))
-    calls = [call for each in samples for call in each.calls]
-    failed = next((each.problem for each in samples if each.text is None), None)
+    samples = await asyncio.gather(*(system.answer(question.question, row=answer.id) for system in systems))
+    calls = [call for sample in samples for call in sample.calls]
+    failed = next((sample.problem for sample in samples if sample.text is None), None)
     if failed is not None:
         return _make(answer, CONSISTENCY, (), (), f"a sample failed: {failed}", calls)
-    said = [each.text or "" for each in samples]
+    said = [sample.text or "" for sample in samples]
     checks = await asyncio.gather(
         *(
             _ask_label(
@@ -178,7 +180,7 @@ def parse_claims(text: str) -> tuple[str, ...]:
     found = [CLAIM.fullmatch(line) for line in lines]
     if not lines or None in found:
         raise Unparsed("no_claims: every line must be a claim behind a dash, or the reply None")
-    return tuple(dict.fromkeys(each[1].strip() for each in found if each is not None))
+    return tuple(dict.fromkeys(match[1].strip() for match in found if match is not None))
 
 
 def _make(
@@ -190,7 +192,7 @@ def _make(
     calls: Sequence[str] = (),
 ) -> Baseline:
     share, found = weigh_parts(parts)
-    keys = dict.fromkeys([*calls, *(each.call for each in replies)])
+    keys = dict.fromkeys([*calls, *(reply.call for reply in replies)])
     return Baseline(
         id=make_id(method, answer.id),
         answer=answer.id,
@@ -201,7 +203,7 @@ def _make(
         share=None if problem else share,
         parts=parts,
         problem=problem or found,
-        origin=(Origin("row", f"answers#{answer.id}"), *(Origin("call", each) for each in keys)),
+        origin=(Origin("row", f"answers#{answer.id}"), *(Origin("call", key) for key in keys)),
     )
 
 
@@ -210,9 +212,9 @@ def weigh_parts(parts: Sequence[Part]) -> tuple[float | None, str]:
 
     A part whose check did not parse leaves the whole unscored: without it the share would be a guess.
     """
-    if any(each.holds == "unparsed" for each in parts):
+    if any(part.holds == "unparsed" for part in parts):
         return None, "the check of a claim or sample did not parse"
-    told = [each for each in parts if each.holds != NULL.lower()]
+    told = [part for part in parts if part.holds != NULL.lower()]
     if not told:
         return None, "no claim is left"
-    return sum(each.holds == YES.lower() for each in told) / len(told), ""
+    return sum(part.holds == YES.lower() for part in told) / len(told), ""

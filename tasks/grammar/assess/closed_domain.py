@@ -11,13 +11,13 @@ from tasks.grammar.assessment_rows import ClosedDomain, Judgement
 def closed_domain(judgements: list[Judgement]) -> Drafts[ClosedDomain]:
     """Tell for each group whether the system answered none of its texts; unscored rows do not count."""
     groups: defaultdict[str, list[Judgement]] = defaultdict(list)
-    for each in judgements:
-        groups[each.group].append(each)
+    for judgement in judgements:
+        groups[judgement.group].append(judgement)
     return Drafts([_tell(group, rows) for group, rows in groups.items()])
 
 
 def _tell(group: str, rows: list[Judgement]) -> ClosedDomain:
-    scored = [each.judgement for each in rows if each.judgement is not None]
+    scored = [row.judgement for row in rows if row.judgement is not None]
     correct = scored.count("Correct")
-    origin = tuple(Origin("row", f"judgements#{each.id}") for each in rows)
+    origin = tuple(Origin("row", f"judgements#{row.id}") for row in rows)
     return ClosedDomain(group, len(scored), correct, not correct if scored else None, origin)

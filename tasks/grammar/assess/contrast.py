@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tasks.grammar.assess.judged import GAP, MODULES, RULES, Tagged
+from tasks.grammar.assess.judged import GAP, MODULES, RULES, TaggedRow
 from tasks.scoring.metric import FloatArray, count_kinds, divide
 from tasks.scoring.statistics import draw_weights, find_interval
 
@@ -37,7 +37,9 @@ class Contrast:
         return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
 
 
-def compare_criteria(tagged: Sequence[Tagged], a: str, b: str, draws: int, seed: int) -> dict[str, Contrast]:
+def compare_criteria(
+    tagged: Sequence[TaggedRow], a: str, b: str, draws: int, seed: int
+) -> dict[str, Contrast]:
     """Compare rates under two criteria by a cluster bootstrap over groups.
 
     tagged: rows of one set, tagged over both criteria together, so that a gap is a mutual gap: a group
@@ -50,12 +52,12 @@ def compare_criteria(tagged: Sequence[Tagged], a: str, b: str, draws: int, seed:
 
     A rule under which some row cannot be told is left out.
     """
-    rows = [each for each in tagged if each.row.criterion in (a, b)]
+    rows = [row for row in tagged if row.judged.criterion in (a, b)]
     if not rows:
         return {}
-    numbers = {group: n for n, group in enumerate(dict.fromkeys(each.row.group for each in rows))}
-    group = np.array([numbers[each.row.group] for each in rows])
-    first = np.array([each.row.criterion == a for each in rows])
+    numbers = {group: n for n, group in enumerate(dict.fromkeys(row.judged.group for row in rows))}
+    group = np.array([numbers[row.judged.group] for row in rows])
+    first = np.array([row.judged.criterion == a for row in rows])
     rates = _name_rates(rows)
     columns = [
         np.bincount(group, weights=marks * side, minlength=len(numbers))
@@ -79,19 +81,19 @@ def name_fault(contrasts: Mapping[str, Contrast], rule: str) -> dict[str, Any]:
     to the accuracy's difference is named. Where none is shown, none is named.
     """
     shares = {module: contrasts.get(f"module.{rule}.{module}") for module in MODULES}
-    if any(each is None for each in shares.values()):
+    if any(share is None for share in shares.values()):
         return {
             "module": None,
             "shown": [],
             "why": "whether a row's context was enough is not known for every row",
         }
-    told = {module: each for module, each in shares.items() if each is not None and each.is_off_zero}
+    told = {module: share for module, share in shares.items() if share is not None and share.is_off_zero}
     accuracy = contrasts["accuracy"].difference or 0.0
     # A module that fails more often under b adds to a's lead; one that pulls the other way explains nothing.
     adding = [
-        (-(each.difference or 0.0) * (1 if accuracy >= 0 else -1), module) for module, each in told.items()
+        (-(share.difference or 0.0) * (1 if accuracy >= 0 else -1), module) for module, share in told.items()
     ]
-    best = max((each for each in adding if each[0] > 0), default=None)
+    best = max((pair for pair in adding if pair[0] > 0), default=None)
     shown = sorted(told)
     if best is None:
         return {
@@ -106,18 +108,18 @@ def name_fault(contrasts: Mapping[str, Contrast], rule: str) -> dict[str, Any]:
     }
 
 
-def _name_rates(rows: Sequence[Tagged]) -> dict[str, tuple[FloatArray, FloatArray]]:
+def _name_rates(rows: Sequence[TaggedRow]) -> dict[str, tuple[FloatArray, FloatArray]]:
     """Give each rate's numerator and denominator, one mark a row."""
     every = np.ones(len(rows))
-    correct = np.array([each.correct for each in rows], dtype=np.float64)
-    kept = np.array([each.tag != GAP for each in rows], dtype=np.float64)
+    correct = np.array([row.correct for row in rows], dtype=np.float64)
+    kept = np.array([row.tag != GAP for row in rows], dtype=np.float64)
     rates = {"accuracy": (correct, every), "robustness": (correct, kept)}
     for rule in RULES:
-        enough = [each.sufficient[rule] for each in rows]
+        enough = [row.sufficient[rule] for row in rows]
         if None in enough:
             continue
         rates[f"context.{rule}"] = (np.array(enough, dtype=np.float64) * kept, kept)
-        modules = np.array([each.find_module(rule) or "" for each in rows])
+        modules = np.array([row.find_module(rule) or "" for row in rows])
         for module in MODULES:
             rates[f"module.{rule}.{module}"] = ((modules == module).astype(np.float64), every)
     return rates
@@ -135,7 +137,7 @@ def _make_contrast(whole: FloatArray, drawn: FloatArray, sizes: FloatArray) -> C
     low, high = interval or (None, None)
     defined = drawn[~np.isnan(drawn)]
     beyond = min(np.count_nonzero(defined <= 0), np.count_nonzero(defined >= 0))
-    a, b, difference = (None if np.isnan(each) else float(each) for each in whole)
+    a, b, difference = (None if np.isnan(value) else float(value) for value in whole)
     p_value = min(1.0, 2 * (beyond + 1) / (len(defined) + 1))
     if difference is None:
         low = high = None

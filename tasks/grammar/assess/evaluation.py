@@ -13,7 +13,7 @@ from typing import Any
 from tasks.artifacts.rows import make_id
 from tasks.errors import BadInput
 from tasks.grammar.assess.assessment import AssessmentParams, join_rows, round_figures
-from tasks.grammar.assess.judged import Judged
+from tasks.grammar.assess.judged import JudgedRow
 from tasks.grammar.assess.own_questions import OwnQuestions, keep_grounded, read_questions, take_groups
 from tasks.grammar.assess.set_figures import attribute_wrong, contrast_set, count_gaps, rate_set
 from tasks.grammar.assessment_rows import AskedQuestion, Judgement, SystemAnswer
@@ -115,7 +115,7 @@ def make_figures(
     named = list_criteria(rows, preferred)
     criteria = named if len(named) <= MOST_CRITERIA else ()
     health = measure_health(evaluated.canaries)
-    unscored = sum(each.judgement is None for each in rows)
+    unscored = sum(row.judgement is None for row in rows)
     figures: dict[str, Any] = {
         "warnings": find_warnings(thresholds, n=len(rows), n_unscored=unscored, canaries=health),
         "canaries": asdict(health),
@@ -132,42 +132,42 @@ def make_figures(
         # Without true and retrieved documents closed mode would be open mode once more.
         for section in ("rates", "gaps", "attribution", "hypothesis"):
             figures[section] = figures[section] and {
-                mode: each for mode, each in figures[section].items() if mode != "closed"
+                mode: part for mode, part in figures[section].items() if mode != "closed"
             }
     rounded: dict[str, Any] = round_figures(figures)
     return rounded
 
 
-def list_criteria(rows: Sequence[Judged], preferred: Sequence[str]) -> tuple[str, ...]:
+def list_criteria(rows: Sequence[JudgedRow], preferred: Sequence[str]) -> tuple[str, ...]:
     """Name the criteria that a dataset has, none where it names none."""
-    found = sorted({each.criterion for each in rows} - {""})
+    found = sorted({row.criterion for row in rows} - {""})
     return tuple(preferred) if sorted(preferred) == found else tuple(found)
 
 
-def count_rows(evaluated: GrammarEvaluation, rows: Sequence[Judged]) -> dict[str, int]:
+def count_rows(evaluated: GrammarEvaluation, rows: Sequence[JudgedRow]) -> dict[str, int]:
     """Count what was asked, and what of it is in no rate. failed: the system gave no answer.
 
     grounded: true and retrieved documents are both known; on the other rows closed mode is open mode.
     """
-    failed = sum(each.response is None for each in evaluated.answers)
-    scored = sum(each.judgement is not None for each in rows)
+    failed = sum(answer.response is None for answer in evaluated.answers)
+    scored = sum(row.judgement is not None for row in rows)
     return {
         "rows": len(rows),
-        "groups": len({each.group for each in rows}),
+        "groups": len({row.group for row in rows}),
         "scored": scored,
         "failed": failed,
         "unscored": len(rows) - scored - failed,
-        "grounded": sum(None not in (each.true, each.retrieved) for each in rows),
+        "grounded": sum(None not in (row.true, row.retrieved) for row in rows),
     }
 
 
 def list_failures(evaluated: GrammarEvaluation) -> list[str]:
     """Say of each row without an answer or a verdict, and of each canary without one, why."""
-    failed = {each.id for each in evaluated.answers if each.response is None}
+    failed = {answer.id for answer in evaluated.answers if answer.response is None}
     lines = [
-        f"question {each.question}: {'' if each.id in failed else 'unscored: '}{each.problem}"
-        for each in evaluated.judgements
-        if each.judgement is None
+        f"question {judgement.question}: {'' if judgement.id in failed else 'unscored: '}{judgement.problem}"
+        for judgement in evaluated.judgements
+        if judgement.judgement is None
     ]
-    unread = [each for each in evaluated.canaries if each.given is None]
-    return lines + [f"canary {each.id}: unscored: {each.problem}" for each in unread]
+    unread = [canary for canary in evaluated.canaries if canary.given is None]
+    return lines + [f"canary {canary.id}: unscored: {canary.problem}" for canary in unread]

@@ -60,7 +60,7 @@ def describe_contrast(criteria: Sequence[str], contrast: Mapping[str, Any]) -> s
     """Write A minus B with its interval."""
     from rich.markup import escape
 
-    a, b = (escape(clean(each)) for each in criteria)
+    a, b = (escape(clean(criterion)) for criterion in criteria)
     if contrast["difference"] is None or contrast["low"] is None:
         return f"{a} - {b}: not told"
     spelt = [f"{100 * contrast[name]:+.1f}" for name in ("difference", "low", "high")]

@@ -23,9 +23,9 @@ def human_labels(answers: list[SystemAnswer], entry: Entry) -> Drafts[AnswerLabe
     """
     if entry.labels is None:
         return Drafts([])
-    known = {name: each for each in answers for name in (each.id, each.question)}
+    known = {name: given for given in answers for name in (given.id, given.question)}
     read = read_human_labels(entry.labels, JUDGEMENTS)
-    dropped = [_drop(each.line, each.reason, each.what) for each in read.unusable]
+    dropped = [_drop(line.line, line.reason, line.what) for line in read.unusable]
     kept: dict[str, AnswerLabel] = {}
     for line in read.labels:
         label, answer = line.label, known.get(line.label.id)
@@ -48,7 +48,7 @@ def make_form(rows: Sequence[tuple[str, str, str, str]]) -> str:
 
     In the order of the ids, which are hashes: whoever labels the first hundred has a sample.
     """
-    return write_form(FORM, [(*each, "", "") for each in sorted(rows)])
+    return write_form(FORM, [(*row, "", "") for row in sorted(rows)])
 
 
 def _drop(line: int, reason: str, what: str) -> Dropped:

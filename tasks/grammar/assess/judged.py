@@ -27,7 +27,7 @@ MODULES = (DATABASE, RETRIEVAL, MODEL)
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedRow:
     """One text query, answered and judged.
 
     judgement: Correct, Incorrect, or None where it is unscored. retrieved: None where the system does not
@@ -49,10 +49,10 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Tagged:
+class TaggedRow:
     """A scored row. sufficient: rule -> whether its context was enough, None where that cannot be told."""
 
-    row: Judged
+    judged: JudgedRow
     correct: bool
     tag: str
     sufficient: Mapping[str, bool | None]
@@ -67,7 +67,7 @@ class Tagged:
         return None if enough is None else MODEL if enough else RETRIEVAL
 
 
-def measure(rows: Sequence[Judged], mode: Mode, intervals: Bootstrap | None = None) -> dict[str, Any]:
+def measure(rows: Sequence[JudgedRow], mode: Mode, intervals: Bootstrap | None = None) -> dict[str, Any]:
     """Compute the metric's figures, and those of the two wider context rules beside its own.
 
     Context figures are None where the system shows nothing retrieved. Raises ArithmeticError where
@@ -106,7 +106,7 @@ def check_identity(figures: Mapping[str, Any]) -> float:
     return float(distance)
 
 
-def tag_rows(rows: Sequence[Judged], mode: Mode) -> list[Tagged]:
+def tag_rows(rows: Sequence[JudgedRow], mode: Mode) -> list[TaggedRow]:
     """Tag the scored rows of a set, in their order; a group is tagged by its scored rows alone."""
     strict = _tally(rows, closed=mode == "closed")
     correct = _list_correct(rows, strict)
@@ -119,7 +119,9 @@ def tag_rows(rows: Sequence[Judged], mode: Mode) -> list[Tagged]:
     }
     tags = tag_groups((row.group, right) for row, right in zip(rows, correct, strict=True))
     return [
-        Tagged(row, right, tags[row.group], {rule: sufficient[rule][n] if shown else None for rule in RULES})
+        TaggedRow(
+            row, right, tags[row.group], {rule: sufficient[rule][n] if shown else None for rule in RULES}
+        )
         for n, (row, right) in enumerate(zip(rows, correct, strict=True))
         if right is not None
     ]
@@ -137,7 +139,7 @@ def tag_groups(rows: Iterable[tuple[str, bool | None]]) -> dict[str, str]:
     }
 
 
-def shows_retrieval(rows: Iterable[Judged]) -> bool:
+def shows_retrieval(rows: Iterable[JudgedRow]) -> bool:
     """Tell whether the system retrieves at all, and showed for every scored row what.
 
     Of a model alone no context rule can speak: there is no retriever to blame or to clear.
@@ -146,7 +148,7 @@ def shows_retrieval(rows: Iterable[Judged]) -> bool:
     return None not in shown and any(shown)
 
 
-def _tally(rows: Iterable[Judged], *, closed: bool = False) -> GroupAccumulator:
+def _tally(rows: Iterable[JudgedRow], *, closed: bool = False) -> GroupAccumulator:
     metric = Grammar(closed=closed)
     tally = metric.make_accumulator("")
     for row in rows:
@@ -163,21 +165,23 @@ def _tally(rows: Iterable[Judged], *, closed: bool = False) -> GroupAccumulator:
     return tally
 
 
-def _list_correct(rows: Sequence[Judged], tally: GroupAccumulator) -> list[bool | None]:
-    return [None if each["accuracy"] is None else bool(each["accuracy"]) for each in tally.item_values()]
+def _list_correct(rows: Sequence[JudgedRow], tally: GroupAccumulator) -> list[bool | None]:
+    return [
+        None if values["accuracy"] is None else bool(values["accuracy"]) for values in tally.item_values()
+    ]
 
 
 def _list_context(tally: GroupAccumulator, rule: str) -> list[bool | None]:
-    found = [each["context"][rule] for each in tally.item_values()]
-    return [None if each is None else bool(each["accuracy"]) for each in found]
+    found = [values["context"][rule] for values in tally.item_values()]
+    return [None if context is None else bool(context["accuracy"]) for context in found]
 
 
-def _settle(row: Judged, correct: bool | None) -> Judged:
+def _settle(row: JudgedRow, correct: bool | None) -> JudgedRow:
     """Write the outcome of closed mode into the judgement, so that widened ids cannot undo it."""
     return replace(row, judgement=None if correct is None else "Correct" if correct else "Incorrect")
 
 
-def _join_siblings(rows: Sequence[Judged], correct: Sequence[bool | None]) -> list[Judged]:
+def _join_siblings(rows: Sequence[JudgedRow], correct: Sequence[bool | None]) -> list[JudgedRow]:
     """Give each wrong row the ids of the first correct sibling that shares one with it."""
     right: defaultdict[str, list[frozenset[str]]] = defaultdict(list)
     for row, outcome in zip(rows, correct, strict=True):
@@ -191,7 +195,7 @@ def _join_siblings(rows: Sequence[Judged], correct: Sequence[bool | None]) -> li
     return settled
 
 
-def _join_true(rows: Sequence[Judged], correct: Sequence[bool | None]) -> list[Judged]:
+def _join_true(rows: Sequence[JudgedRow], correct: Sequence[bool | None]) -> list[JudgedRow]:
     """Take a row that retrieved all its true documents as one that retrieved just these."""
     return [
         _settle(

@@ -30,12 +30,18 @@ async def judgements(
     answers: list[SystemAnswer], questions: list[AskedQuestion], params: Judgements, ask: Ask
 ) -> Drafts[Judgement]:
     """Judge every answer. One that failed is not shown to the judge, and is unscored."""
-    asked = {each.id: each for each in questions}
+    asked = {question.id: question for question in questions}
     majorities = await asyncio.gather(
-        *(_judge(each, asked[each.question], params, ask) for each in answers if each.response is not None)
+        *(
+            _judge(answer, asked[answer.question], params, ask)
+            for answer in answers
+            if answer.response is not None
+        )
     )
-    found = dict(zip((each.id for each in answers if each.response is not None), majorities, strict=True))
-    return Drafts([make_judgement(each, found.get(each.id)) for each in answers])
+    found = dict(
+        zip((answer.id for answer in answers if answer.response is not None), majorities, strict=True)
+    )
+    return Drafts([make_judgement(answer, found.get(answer.id)) for answer in answers])
 
 
 async def _judge(
@@ -70,7 +76,7 @@ def make_judgement(answer: SystemAnswer, found: tuple[Majority[str], tuple[str, 
     if found is not None:
         majority, verdicts = found
         label, problem = majority.value, majority.problem
-        origin += [Origin("call", each) for each in dict.fromkeys(majority.calls)]
+        origin += [Origin("call", call) for call in dict.fromkeys(majority.calls)]
     return Judgement(
         answer.id, answer.question, answer.group, answer.criterion, label, verdicts, problem, tuple(origin)
     )

@@ -77,7 +77,7 @@ def read_questions(path: Path) -> OwnQuestions:
         raise BadInput(
             path, "holds no question that can be read", hint="; ".join(problems[:3]) or "it is empty"
         )
-    questions = [kept[each][1] for each in sorted(kept)]
+    questions = [kept[name][1] for name in sorted(kept)]
     if path.is_dir():
         questions = name_documents(questions, path.parent / "true_documents.parquet")
     return OwnQuestions(tuple(questions), tuple(problems), digest, path if path.is_dir() else None)
@@ -148,32 +148,42 @@ def read_documents(record: Record) -> tuple[str, ...] | None:
         return None
     if not isinstance(value, list):
         raise BadItem(f"true_document_ids is {describe_type(value)}; a list of ids is wanted")
-    return tuple(sorted({read_text({"true_document_ids": each}, "true_document_ids") for each in value}))
+    return tuple(
+        sorted({read_text({"true_document_ids": document}, "true_document_ids") for document in value})
+    )
 
 
 def name_documents(questions: Iterable[AskedQuestion], path: Path) -> list[AskedQuestion]:
     """Give the questions of a dataset of ours their groups' true documents, where these were found."""
     if not path.is_file():
         return list(questions)
-    true = {each.id: each.documents for each in read_rows(path, TrueDocument)}
+    true = {row.id: row.documents for row in read_rows(path, TrueDocument)}
     return [
-        replace(each, true_document_ids=true.get(each.group)) if each.true_document_ids is None else each
-        for each in questions
+        replace(question, true_document_ids=true.get(question.group))
+        if question.true_document_ids is None
+        else question
+        for question in questions
     ]
 
 
 def take_groups(questions: Iterable[AskedQuestion], limit: int | None, seed: int) -> list[AskedQuestion]:
     """Take the first groups in an order that a seed and their names make, whatever the file's is."""
     every = list(questions)
-    groups = sorted({each.group for each in every}, key=lambda group: make_id("evaluated", seed, group))
+    groups = sorted(
+        {question.group for question in every}, key=lambda group: make_id("evaluated", seed, group)
+    )
     chosen = set(groups[:limit])
-    return [each for each in every if each.group in chosen]
+    return [question for question in every if question.group in chosen]
 
 
 def keep_grounded(questions: Iterable[AskedQuestion], documents: Iterable[str]) -> list[AskedQuestion]:
     """Keep questions whose true documents are known and in a corpus: it could make gaps of all others."""
     there = set(documents)
-    return [each for each in questions if each.true_document_ids and there.issuperset(each.true_document_ids)]
+    return [
+        question
+        for question in questions
+        if question.true_document_ids and there.issuperset(question.true_document_ids)
+    ]
 
 
 def _read_lines(file: Path, problems: list[str]) -> Iterator[tuple[str, Record]]:
@@ -194,7 +204,7 @@ def _read_table(file: Path, problems: list[str]) -> Iterator[tuple[str, Record]]
     number = 0
     try:
         with pq.ParquetFile(file) as table:
-            columns = [each for each in FIELDS if each in table.schema_arrow.names]
+            columns = [field for field in FIELDS if field in table.schema_arrow.names]
             for batch in table.iter_batches(BATCH, columns=columns):
                 rows: list[Mapping[str, Any]] = batch.to_pylist()
                 for row in rows:

@@ -16,8 +16,8 @@ from tasks.grammar.assess.judged import (
     NON_ROBUST,
     ROBUST,
     RULES,
-    Judged,
-    Tagged,
+    JudgedRow,
+    TaggedRow,
     check_identity,
     measure,
     tag_rows,
@@ -29,7 +29,7 @@ Criteria = tuple[str, str]
 """A against B."""
 
 
-def rate_set(rows: Sequence[Judged], criteria: Sequence[str], intervals: Bootstrap) -> dict[str, Any]:
+def rate_set(rows: Sequence[JudgedRow], criteria: Sequence[str], intervals: Bootstrap) -> dict[str, Any]:
     """Rates of one set: of all its rows, tagged together, and of each criterion by itself."""
     parts = {"all": rows, **{name: [r for r in rows if r.criterion == name] for name in criteria}}
     rates: dict[str, Any] = {}
@@ -37,32 +37,32 @@ def rate_set(rows: Sequence[Judged], criteria: Sequence[str], intervals: Bootstr
         rates[mode] = {}
         for name, part in parts.items():
             figures = measure(part, mode, intervals)
-            scored = sum(each.judgement is not None for each in part)
+            scored = sum(row.judgement is not None for row in part)
             # accuracy = R (1 - lambda), Eq. 3: measure() raises where it does not hold.
             rates[mode][name] = {"n": len(part), "n_scored": scored, **figures}
             rates[mode][name]["identity"] = check_identity(figures)
     return rates
 
 
-def contrast_set(rows: Sequence[Judged], criteria: Criteria, intervals: Bootstrap) -> dict[str, Any]:
+def contrast_set(rows: Sequence[JudgedRow], criteria: Criteria, intervals: Bootstrap) -> dict[str, Any]:
     """Test criterion A against B; tags over both together, so that gaps are mutual."""
     tests: dict[str, Any] = {}
     for mode in MODES:
         contrasts = compare_criteria(tag_rows(rows, mode), *criteria, intervals.draws, intervals.seed)
         tests[mode] = {
-            "rates": {name: asdict(each) for name, each in contrasts.items()},
+            "rates": {name: asdict(contrast) for name, contrast in contrasts.items()},
             "fault": {rule: name_fault(contrasts, rule) for rule in RULES},
         }
     return tests
 
 
-def attribute_wrong(rows: Sequence[Judged], criteria: Sequence[str]) -> dict[str, Any]:
+def attribute_wrong(rows: Sequence[JudgedRow], criteria: Sequence[str]) -> dict[str, Any]:
     """Count wrong rows by the module that they are put down to."""
     return {
         mode: {
             rule: {
                 name: _count_modules(
-                    [each for each in tagged if name == "all" or each.row.criterion == name], rule
+                    [row for row in tagged if name == "all" or row.judged.criterion == name], rule
                 )
                 for name in ("all", *criteria)
             }
@@ -73,25 +73,25 @@ def attribute_wrong(rows: Sequence[Judged], criteria: Sequence[str]) -> dict[str
     }
 
 
-def _count_modules(tagged: Sequence[Tagged], rule: str) -> dict[str, int]:
-    wrong = [each for each in tagged if not each.correct]
-    count = Counter(each.find_module(rule) or "not told" for each in wrong)
+def _count_modules(tagged: Sequence[TaggedRow], rule: str) -> dict[str, int]:
+    wrong = [row for row in tagged if not row.correct]
+    count = Counter(row.find_module(rule) or "not told" for row in wrong)
     return {"wrong": len(wrong), **{name: count[name] for name in (*MODULES, "not told")}}
 
 
-def count_gaps(rows: Sequence[Judged], criteria: Sequence[str]) -> dict[str, Any]:
+def count_gaps(rows: Sequence[JudgedRow], criteria: Sequence[str]) -> dict[str, Any]:
     """Count groups by tag: under each criterion by itself, and over both, where a gap is a mutual one."""
     counts: dict[str, Any] = {}
     for mode in MODES:
         counts[mode] = {}
         for name in (*criteria, "mutual"):
-            part = [each for each in rows if name == "mutual" or each.criterion == name]
-            tags = Counter({each.row.group: each.tag for each in tag_rows(part, mode)}.values())
+            part = [row for row in rows if name == "mutual" or row.criterion == name]
+            tags = Counter({tagged.judged.group: tagged.tag for tagged in tag_rows(part, mode)}.values())
             counts[mode][name] = {tag: tags[tag] for tag in (GAP, NON_ROBUST, ROBUST)}
     return counts
 
 
-def diagnose_gaps(rows: Sequence[Judged], withheld: Withheld | None) -> dict[str, Any] | None:
+def diagnose_gaps(rows: Sequence[JudgedRow], withheld: Withheld | None) -> dict[str, Any] | None:
     """Hold gap groups against the documents that were withheld.
 
     Rule `gap`: a group without a correct answer, as in the paper. Rule `gap_without_document`: of these, the
@@ -99,7 +99,7 @@ def diagnose_gaps(rows: Sequence[Judged], withheld: Withheld | None) -> dict[str
     """
     if withheld is None:
         return None
-    plant = plant_gaps({each.group: each.true for each in rows}, withheld)
+    plant = plant_gaps({row.group: row.true for row in rows}, withheld)
     told: dict[str, Any] = {
         "share": withheld.share,
         "documents": len(plant.documents),
@@ -109,12 +109,12 @@ def diagnose_gaps(rows: Sequence[Judged], withheld: Withheld | None) -> dict[str
     }
     for mode in MODES:
         tagged = tag_rows(rows, mode)
-        scored = {each.row.group for each in tagged}
-        gaps = {each.row.group for each in tagged if each.tag == GAP}
+        scored = {row.judged.group for row in tagged}
+        gaps = {row.judged.group for row in tagged if row.tag == GAP}
         found = {
-            each.row.group
-            for each in tagged
-            if (each.row.retrieved or frozenset()) & (each.row.true or frozenset())
+            row.judged.group
+            for row in tagged
+            if (row.judged.retrieved or frozenset()) & (row.judged.true or frozenset())
         }
         for rule, called in (("gap", gaps), ("gap_without_document", gaps - found)):
             result = diagnose(plant, scored, called)

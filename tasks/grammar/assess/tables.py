@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tasks.grammar.assess.judged import MODES, RULES, Judged, Mode, measure, shows_retrieval
+from tasks.grammar.assess.judged import MODES, RULES, JudgedRow, Mode, measure, shows_retrieval
 from tasks.grammar.assessment_rows import Baseline, ClosedDomain
 from tasks.scoring.running import Bootstrap
 from tasks.scoring.statistics import find_wilson_interval
@@ -56,12 +56,12 @@ def compare_baselines(baselines: Sequence[Baseline], judgements: Mapping[str, st
     Wilson's. An answer that either leaves unscored is left out, and counted.
     """
     lines = []
-    for method in sorted({each.method for each in baselines}):
-        own = [each for each in baselines if each.method == method]
+    for method in sorted({baseline.method for baseline in baselines}):
+        own = [baseline for baseline in baselines if baseline.method == method]
         pairs = [
-            (each.verdict == "correct", judgement == "Correct")
-            for each in own
-            if each.verdict is not None and (judgement := judgements.get(each.answer)) is not None
+            (baseline.verdict == "correct", judgement == "Correct")
+            for baseline in own
+            if baseline.verdict is not None and (judgement := judgements.get(baseline.answer)) is not None
         ]
         both = sum(said and right for said, right in pairs)
         said, right = (sum(column) for column in zip(*pairs, strict=True)) if pairs else (0, 0)
@@ -102,8 +102,8 @@ def count_dataset(counts: Mapping[str, Mapping[str, int]], criteria: Sequence[st
         "SQL templates",
         "SQL queries (groups)",
         "text templates",
-        *(f"text queries, {each}" for each in criteria),
-        *(f"balanced, {each}" for each in criteria),
+        *(f"text queries, {criterion}" for criterion in criteria),
+        *(f"balanced, {criterion}" for criterion in criteria),
     )
     names = {"whole": "the dataset", "asked": "asked in this assessment"}
     lines = tuple(
@@ -113,14 +113,14 @@ def count_dataset(counts: Mapping[str, Mapping[str, int]], criteria: Sequence[st
     return Table(2, "The dataset", ("",), columns, lines)
 
 
-def compare_actions(rows: Sequence[Judged], criteria: Sequence[str], intervals: Bootstrap) -> Table:
+def compare_actions(rows: Sequence[JudgedRow], criteria: Sequence[str], intervals: Bootstrap) -> Table:
     """Table 3: rates per criterion, with gap groups left in, removed, or balanced; each criterion by itself.
 
     The first two are on the unbalanced set, the third on the balanced one. A group is tagged by the rows of
     the column's criterion alone, as in the paper.
     """
     own = {
-        (name, criterion): [each for each in rows if each.criterion == criterion and each.is_in(name)]
+        (name, criterion): [row for row in rows if row.criterion == criterion and row.is_in(name)]
         for name in ("unbalanced", "balanced")
         for criterion in criteria
     }
@@ -151,9 +151,11 @@ def compare_actions(rows: Sequence[Judged], criteria: Sequence[str], intervals: 
     )
 
 
-def read_cell(figures: Mapping[str, Any], rows: Sequence[Judged], rule: str, mode: Mode, figure: str) -> Cell:
+def read_cell(
+    figures: Mapping[str, Any], rows: Sequence[JudgedRow], rule: str, mode: Mode, figure: str
+) -> Cell:
     """Take accuracy or robustness by a rule out of the metric's figures."""
-    n = sum(each.judgement is not None for each in rows)
+    n = sum(row.judgement is not None for row in rows)
     at = figures if rule == JUDGEMENT else figures["context"][rule]
     value = None if at is None else at[figure]
     if value is None:
@@ -164,34 +166,34 @@ def read_cell(figures: Mapping[str, Any], rows: Sequence[Judged], rule: str, mod
     return Cell(value, n, rule, mode, tuple(interval) if interval else None)
 
 
-def _explain(rows: Sequence[Judged], scored: int, rule: str) -> str:
+def _explain(rows: Sequence[JudgedRow], scored: int, rule: str) -> str:
     if not rows:
         return "no such question was asked"
     if not scored:
         return "no row is scored"
     if rule != JUDGEMENT and not shows_retrieval(rows):
         return "the system retrieves nothing, or does not show it"
-    if rule.startswith("gold") and any(each.true is None for each in rows if each.judgement is not None):
+    if rule.startswith("gold") and any(row.true is None for row in rows if row.judgement is not None):
         return "the true documents of some row are not known"
     return "every scored row is in a gap group"
 
 
 def compare_domains(
-    rows: Sequence[Judged], closed: Sequence[ClosedDomain] | None, intervals: Bootstrap, why: str = ""
+    rows: Sequence[JudgedRow], closed: Sequence[ClosedDomain] | None, intervals: Bootstrap, why: str = ""
 ) -> Table:
     """Table 4: rates over all groups, and over those of which a model alone answers nothing.
 
     closed: the groups of the run of the model alone; None, with `why`, where there is no such run.
     """
-    kept = {each.id for each in closed or () if each.closed_domain}
-    unscored = sum(each.closed_domain is None for each in closed or ())
+    kept = {group.id for group in closed or () if group.closed_domain}
+    unscored = sum(group.closed_domain is None for group in closed or ())
     columns = ("retrieval_db_accuracy", "accuracy", "robustness")
     lines = []
     for label, part, reason in (
         ("with open-domain queries", rows, ""),
         (
             "without open-domain queries",
-            [each for each in rows if each.group in kept],
+            [row for row in rows if row.group in kept],
             why or ("" if kept else "the model alone answers something of every group"),
         ),
     ):

@@ -120,7 +120,9 @@ def contracts(
 
 def read_section(settings: Mapping[str, Any], name: str, kind: type[Section]) -> Section:
     """Read another stage's parameters among those that dvc.yaml declares for this one."""
-    own = {key.removeprefix(f"{name}."): each for key, each in settings.items() if key.startswith(f"{name}.")}
+    own = {
+        key.removeprefix(f"{name}."): value for key, value in settings.items() if key.startswith(f"{name}.")
+    }
     return kind.model_validate(own)
 
 
@@ -140,7 +142,7 @@ def declare(
     reruns = Rerun(database, columns, leave_out(paths["fill_in"], params.answers, params.seed)).rule()
     known = expect_known("sql_template_exists", "sql_template", "SQL template", templates)
     own: dict[str, Sequence[Expectation | RowRule]] = {
-        "schema": [expect_references(each.id for each in columns)],
+        "schema": [expect_references(column.id for column in columns)],
         "sql_templates": [expect_hash(), expect_template(columns), origins],
         "text_templates": [expect_hash(), known, expect_placeholders(templates), origins],
         "back_check": [

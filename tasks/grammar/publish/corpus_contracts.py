@@ -52,8 +52,8 @@ def declare_corpus(
     questions: Questions,
 ) -> dict[str, Sequence[Expectation | RowRule]]:
     """Declare what must hold of each artifact beyond its keys and origins. groups: the rows of fill_in."""
-    profiles = {each.id: each for each in read_sound_rows(paths["profiles"], EntityProfile)}
-    facts = {each.id: each.facts for each in profiles.values()}
+    profiles = {profile.id: profile for profile in read_sound_rows(paths["profiles"], EntityProfile)}
+    facts = {profile.id: profile.facts for profile in profiles.values()}
     written = read_ids(paths["documents"])
     dropped = read_sound_rows(documents_dropped, Dropped)
     true = read_index(paths["true_documents"], ["documents"])
@@ -73,7 +73,7 @@ def declare_corpus(
                 paths["true_documents"],
                 "documents",
                 "Each of its documents is in the corpus, or among the dropped, which say why it is not.",
-                written | {each.id for each in dropped},
+                written | {row.id for row in dropped},
             ),
         ],
         "questions": [
@@ -98,8 +98,8 @@ def declare_corpus(
 
 def expect_one_each(path: Path, profiles: Mapping[str, EntityProfile]) -> RowRule:
     """Expect every entity, a row of a table by its key, to have one of these at most."""
-    known = (profiles[each["id"]] for each in read_records(path, ["id"]) if each["id"] in profiles)
-    counts = Counter((each.table, each.key) for each in known)
+    known = (profiles[row["id"]] for row in read_records(path, ["id"]) if row["id"] in profiles)
+    counts = Counter((profile.table, profile.key) for profile in known)
 
     def check(record: Record) -> str:
         profile = profiles.get(record["id"])
@@ -113,17 +113,17 @@ def expect_one_each(path: Path, profiles: Mapping[str, EntityProfile]) -> RowRul
 
 def list_unread(facts: FactsByDocument, dropped: Sequence[Dropped]) -> UnreadFacts:
     """Find the facts that no reader found: they are dropped under their own ids."""
-    unread = {each.id for each in dropped if each.reason == UNREAD}
-    return {(name, each.id) for name, own in facts.items() for each in own if each.id in unread}
+    unread = {row.id for row in dropped if row.reason == UNREAD}
+    return {(name, fact.id) for name, own in facts.items() for fact in own if fact.id in unread}
 
 
 def expect_written(path: Path, column: str, says: str, written: set[str]) -> RowRule:
     """Expect a list of documents that names some, all of which are there; NULL names none."""
-    named = {each["id"]: each[column] for each in read_records(path, ["id", column])}
+    named = {row["id"]: row[column] for row in read_records(path, ["id", column])}
 
     def check(record: Record) -> str:
         ids = named[record["id"]]
-        gaps = [each for each in ids or () if each not in written]
+        gaps = [document for document in ids or () if document not in written]
         return f"names the document {gaps[0]}, which is not there" if gaps else "" if ids else "names none"
 
     return RowRule("documents_exist", says, ("id",), check)

@@ -92,8 +92,8 @@ def dataset(
         "sql_templates": sql_templates,
     }
     artifacts = [
-        read_facts(each)
-        for each in (schema, sql_templates, text_templates, back_check, fill_in, unbalanced, balanced)
+        read_facts(path)
+        for path in (schema, sql_templates, text_templates, back_check, fill_in, unbalanced, balanced)
     ]
     with draft_folder(out) as folder:
         rows = {name: write_jsonl(folder / f"{name}.jsonl", _read(path)) for name, path in sets.items()}
@@ -118,7 +118,7 @@ def dataset(
             parameters={name: settings[name] for name in settings if not name.startswith("databases")},
         )
         (folder / "README.md").write_text(write_card(card), encoding="utf-8", newline="\n")
-    return Counts(sum(each.rows for each in artifacts), sum(rows.values()), {})
+    return Counts(sum(artifact.rows for artifact in artifacts), sum(rows.values()), {})
 
 
 def _read(path: Path) -> Iterator[dict[str, Any]]:
@@ -143,7 +143,7 @@ def _describe(database: DatabaseEntry) -> Source:
         database.licence or "unknown",
         database.source if database.source.startswith(("http://", "https://")) else "",
         database.attribution,
-        " ".join(each for each in (database.description, _name_source(database)) if each),
+        " ".join(text for text in (database.description, _name_source(database)) if text),
     )
 
 
@@ -155,14 +155,14 @@ def _name_source(database: DatabaseEntry) -> str:
 def _tell_yields(text_templates: Path, back_check: Path, unbalanced: Path, balanced: Path) -> Section:
     rows = [
         (
-            f"`{each.criterion}`",
-            each.written,
-            each.confirmed,
-            "-" if each.rate is None else f"{each.rate:.0%}",
-            each.unbalanced,
-            each.balanced,
+            f"`{criterion_yield.criterion}`",
+            criterion_yield.written,
+            criterion_yield.confirmed,
+            "-" if criterion_yield.rate is None else f"{criterion_yield.rate:.0%}",
+            criterion_yield.unbalanced,
+            criterion_yield.balanced,
         )
-        for each in count_yields(text_templates, back_check, unbalanced, balanced)
+        for criterion_yield in count_yields(text_templates, back_check, unbalanced, balanced)
     ]
     header = (
         "criterion",
@@ -177,9 +177,9 @@ def _tell_yields(text_templates: Path, back_check: Path, unbalanced: Path, balan
 
 def _tell_contracts(contracts: Path) -> Section:
     said: dict[str, list[str]] = {}
-    for each in read_findings(contracts):
-        if "." not in each.artifact:
-            said.setdefault(each.says, []).append(f"`{each.artifact}`")
+    for finding in read_findings(contracts):
+        if "." not in finding.artifact:
+            said.setdefault(finding.says, []).append(f"`{finding.artifact}`")
     return Section(
         "What holds of every row",
         ("contract", "artifacts"),

@@ -89,6 +89,6 @@ def leave_out(groups: Path, per_template: int | None, seed: int) -> frozenset[st
     if per_template is None:
         return frozenset()
     ranked: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
-    for each in read_records(groups, ["id", "sql_template", "sql"]):
-        ranked[each["sql_template"]].append((make_id(seed, each["id"]), each["sql"]))
-    return frozenset(sql for each in ranked.values() for _, sql in sorted(each)[per_template:])
+    for record in read_records(groups, ["id", "sql_template", "sql"]):
+        ranked[record["sql_template"]].append((make_id(seed, record["id"]), record["sql"]))
+    return frozenset(sql for queries in ranked.values() for _, sql in sorted(queries)[per_template:])

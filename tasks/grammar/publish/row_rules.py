@@ -23,7 +23,7 @@ LITERAL = r"('(?:[^']|'')*'|-?[0-9][0-9.eE+-]*)"
 def read_index(path: Path, columns: Sequence[str]) -> Index:
     """Read some columns of an artifact by its ids; rows with a NULL in them are left out."""
     records = read_records(path, ["id", *columns])
-    return {each["id"]: each for each in records if all(value is not None for value in each.values())}
+    return {record["id"]: record for record in records if all(value is not None for value in record.values())}
 
 
 def expect_known(name: str, column: str, what: str, known: Iterable[str]) -> RowRule:
@@ -89,7 +89,7 @@ def expect_placeholders(templates: Index) -> RowRule:
         if template is None:
             return ""  # named by the contract on its template
         found = PLACEHOLDER.findall(record["text"])
-        if sorted(found) != sorted(f"[{each}]" for each in template["placeholders"]):
+        if sorted(found) != sorted(f"[{placeholder}]" for placeholder in template["placeholders"]):
             return f"holds {', '.join(found) or 'no placeholder'}: {record['text']}"
         if set(PLACEHOLDER.sub(" ", record["text"])) & set("[]"):
             return f"has an open bracket: {record['text']}"
@@ -108,7 +108,7 @@ def expect_same(name: str, says: str, key: str, columns: Sequence[str], others: 
 
     def check(record: Record) -> str:
         other = others.get(record[key], record)
-        differing = [each for each in columns if record[each] != other[each]]
+        differing = [column for column in columns if record[column] != other[column]]
         return f"{differing[0]} is {record[differing[0]]}, there {other[differing[0]]}" if differing else ""
 
     return RowRule(name, says, (key, *columns), check)
@@ -116,7 +116,7 @@ def expect_same(name: str, says: str, key: str, columns: Sequence[str], others: 
 
 def expect_filled_sql(templates: Index) -> RowRule:
     """Expect a group's SQL to be its template with the values that its fillings name, and nothing else."""
-    patterns = {each["id"]: _read_pattern(each["sql"]) for each in templates.values()}
+    patterns = {template["id"]: _read_pattern(template["sql"]) for template in templates.values()}
 
     def check(record: Record) -> str:
         if record["sql_template"] not in patterns:
@@ -126,7 +126,7 @@ def expect_filled_sql(templates: Index) -> RowRule:
         if match is None:
             return f"is not its SQL template with values: {record['sql']}"
         found = sorted(zip(names, map(_read_literal, match.groups()), strict=True))
-        told = sorted((each["placeholder"], each["value"]) for each in record["fillings"])
+        told = sorted((filling["placeholder"], filling["value"]) for filling in record["fillings"])
         return "" if found == told else f"holds {found}, its fillings are {told}"
 
     return RowRule(
@@ -154,7 +154,7 @@ def expect_filled_text(texts: Index, groups: Index) -> RowRule:
         text, group = texts.get(record["text_template"]), groups.get(record["group"])
         if text is None or group is None:
             return ""
-        values = {f"[{each['placeholder']}]": each["value"] for each in group["fillings"]}
+        values = {f"[{filling['placeholder']}]": filling["value"] for filling in group["fillings"]}
         due = PLACEHOLDER.sub(lambda found: str(values.get(found[0], found[0])), text["text"])
         return "" if record["question"] == due else f"reads {record['question']!r}, its text filled {due!r}"
 
@@ -169,8 +169,8 @@ def expect_filled_text(texts: Index, groups: Index) -> RowRule:
 def expect_balance(questions: Path, criteria: Sequence[str], texts: int) -> RowRule:
     """Expect every group to have the same number of texts of each criterion."""
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for each in read_records(questions, ["group", "criterion"]):
-        counts[each["group"]][each["criterion"]] += 1
+    for question in read_records(questions, ["group", "criterion"]):
+        counts[question["group"]][question["criterion"]] += 1
     due = dict.fromkeys(criteria, texts)
 
     def check(record: Record) -> str:

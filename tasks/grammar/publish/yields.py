@@ -52,7 +52,7 @@ def describe_drops(artifacts: Iterable[Path]) -> list[dict[str, Any]]:
     for artifact in artifacts:
         path = name_beside(artifact, "dropped")
         if path.is_file():
-            drops += [{"artifact": artifact.stem, **each} for each in pq.read_table(path).to_pylist()]
+            drops += [{"artifact": artifact.stem, **row} for row in pq.read_table(path).to_pylist()]
     return drops
 
 

@@ -110,7 +110,7 @@ def test_what_is_not_committed_has_no_commit(project):
 
     archive = open_archive(project, *facts)
 
-    assert [(archive.check(each), archive.find_commit(each)) for each in facts] == [("same", None)] * 2
+    assert [(archive.check(fact), archive.find_commit(fact)) for fact in facts] == [("same", None)] * 2
     assert Git(project).list_changed() == ("tasks/a",)
 
 

@@ -36,9 +36,9 @@ def project(tmp_path, monkeypatch):
     stages = {}
     for stem in STEMS:
         kinds = [
-            each
-            for each in ("", ".dropped", ".calls")
-            if (tmp_path / f"{FOLDER}/{stem}{each}.parquet").is_file()
+            kind
+            for kind in ("", ".dropped", ".calls")
+            if (tmp_path / f"{FOLDER}/{stem}{kind}.parquet").is_file()
         ]
         deps = [record(tmp_path, "data/films.sqlite")] if stem == "schema" else []
         if ".calls" in kinds:
@@ -50,9 +50,9 @@ def project(tmp_path, monkeypatch):
             "params": {
                 "params.yaml": {"roles.generator": {"model": "small"}, "roles.judge": {"model": "small"}}
             },
-            "outs": [record(tmp_path, f"{FOLDER}/{stem}{each}.parquet") for each in kinds],
+            "outs": [record(tmp_path, f"{FOLDER}/{stem}{kind}.parquet") for kind in kinds],
         }
-    deps = [out for each in stages.values() for out in each["outs"]]
+    deps = [out for stage in stages.values() for out in stage["outs"]]
     stages["grammar-report@films"] = {"cmd": "run report", "deps": deps, "outs": [{"path": OUT}]}
     (tmp_path / "dvc.lock").write_text(yaml.safe_dump({"schema": "2.0", "stages": stages}))
     (tmp_path / "dvc.yaml").write_text("stages: {}\n")
@@ -79,7 +79,7 @@ def test_a_row_walks_back_to_the_database(project, capsys):
     code, said = run(capsys, f"{FOLDER}/balanced.parquet", "--row", question.id[:9], "--json")
 
     whole = json.loads(said.out)
-    files = {each["reference"]: each["summary"] for each in whole["nodes"] if each["kind"] == "file"}
+    files = {node["reference"]: node["summary"] for node in whole["nodes"] if node["kind"] == "file"}
     assert (code, whole["gaps"], said.err) == (0, [], "")
     assert whole["target"] == f"{FOLDER}/balanced.parquet#{question.id}"
     assert files["data/films.sqlite"]["md5"] == hashlib.md5(b"database").hexdigest()
@@ -94,11 +94,11 @@ def test_a_figure_walks_back_to_all_of_its_rows(project, capsys):
     assert code == 0
     assert whole["nodes"][0]["summary"]["value"] == len(project.questions)
     walked = {
-        each["reference"]
-        for each in whole["nodes"]
-        if each["reference"].startswith(f"{FOLDER}/balanced.parquet#")
+        node["reference"]
+        for node in whole["nodes"]
+        if node["reference"].startswith(f"{FOLDER}/balanced.parquet#")
     }
-    assert walked == {f"{FOLDER}/balanced.parquet#{each.id}" for each in project.questions}
+    assert walked == {f"{FOLDER}/balanced.parquet#{question.id}" for question in project.questions}
 
 
 def test_an_artifact_walks_back_by_its_stages(project, capsys):

@@ -27,7 +27,9 @@ def is_replayed(root):
     """Whether a project holds the very artifacts that its dvc.lock records, reports and code included."""
     try:
         stages = yaml.safe_load((root / "dvc.lock").read_text())["stages"].values()
-        files = {each["path"]: each["md5"] for stage in stages for each in (*stage["outs"], *stage["deps"])}
+        files = {
+            record["path"]: record["md5"] for stage in stages for record in (*stage["outs"], *stage["deps"])
+        }
         return all(
             hashlib.md5((root / path).read_bytes()).hexdigest() == md5
             for path, md5 in files.items()
@@ -69,7 +71,7 @@ def drawn(root, lineage):
         for stem in (*SETS, *BEFORE)
     }
     questions = draw.sample(rows["balanced"] + rows["unbalanced"], 120)
-    others = draw.sample([each for stem in BEFORE for each in rows[stem]], ROWS - 120)
+    others = draw.sample([row for stem in BEFORE for row in rows[stem]], ROWS - 120)
     assert {name for name, _, _ in questions} == set(DATABASES)
     return [
         (name, stem, lineage.trace_row(f"data/grammar/{name}/{stem}.parquet", row))
@@ -86,12 +88,12 @@ def test_two_hundred_rows_have_no_gap(drawn, lineage):
     assert lineage.gaps == []
     for name, stem, node in drawn:
         kinds = {}
-        for each in walk_nodes(node):
-            kinds.setdefault(each.kind, []).append(each)
+        for found in walk_nodes(node):
+            kinds.setdefault(found.kind, []).append(found)
         assert "gap" not in kinds
-        assert f"data/raw/{name}/{name}.sqlite" in {each.reference for each in kinds["file"]}
-        assert all(each.summary["md5"] and each.summary["now"] == "same" for each in kinds["file"])
-        assert any(each.reference.startswith("data/raw/packages/") for each in kinds["file"])
+        assert f"data/raw/{name}/{name}.sqlite" in {file.reference for file in kinds["file"]}
+        assert all(file.summary["md5"] and file.summary["now"] == "same" for file in kinds["file"])
+        assert any(file.reference.startswith("data/raw/packages/") for file in kinds["file"])
         for stage in kinds["stage"]:
             assert stage.summary["command"].startswith("benchloom stage ")
             assert stage.summary["params"]
@@ -100,13 +102,13 @@ def test_two_hundred_rows_have_no_gap(drawn, lineage):
             assert kinds["source"]
             assert kinds["raw"]
         if stem in (*SETS, "back_check", "text_templates"):
-            prompts = {each.summary["prompt"] for each in kinds["call"]}
+            prompts = {call.summary["prompt"] for call in kinds["call"]}
             assert prompts & {"short", "long"}
             assert "sql_template" in prompts
             assert all(
-                {"temperature", "max_tokens"} <= set(each.summary["decoding"]) for each in kinds["call"]
+                {"temperature", "max_tokens"} <= set(call.summary["decoding"]) for call in kinds["call"]
             )
-            assert all(each.summary["params"] for each in kinds["call"])
+            assert all(call.summary["params"] for call in kinds["call"])
 
 
 def test_every_stage_and_prompt_has_its_commit(drawn, lineage, root):
@@ -114,12 +116,12 @@ def test_every_stage_and_prompt_has_its_commit(drawn, lineage, root):
     status = subprocess.run(
         ["git", "-C", str(root), "status", "-z"], capture_output=True, text=True, check=True
     )
-    nodes = [each for _, _, node in drawn for each in walk_nodes(node)]
+    nodes = [found for _, _, node in drawn for found in walk_nodes(node)]
     code = {
         (file["path"], file["md5"], file["commit"])
-        for each in nodes
-        if each.kind == "stage"
-        for file in each.summary["code"]
+        for node in nodes
+        if node.kind == "stage"
+        for file in node.summary["code"]
     }
     assert len(code) > 20
     assert sum(commit is not None for _, _, commit in code) > 20
@@ -130,7 +132,7 @@ def test_every_stage_and_prompt_has_its_commit(drawn, lineage, root):
             words = ["git", "-C", str(root), "show", f"{commit}:./{path}"]
             shown = subprocess.run(words, capture_output=True, check=True)
             assert hashlib.md5(shown.stdout).hexdigest() == md5
-    assert all(each.summary["commit"] for each in nodes if each.kind == "prompt")
+    assert all(node.summary["commit"] for node in nodes if node.kind == "prompt")
 
 
 def test_the_rows_named_are_those_that_decide_the_answer(drawn, root, tmp_path):
@@ -152,9 +154,9 @@ def test_the_rows_named_are_those_that_decide_the_answer(drawn, root, tmp_path):
 
         assert ask() == answer
         tables = {}
-        for each in walk_nodes(node):
-            if each.kind == "source":
-                tables.setdefault(each.summary["table"], []).append(each.summary["key"])
+        for found in walk_nodes(node):
+            if found.kind == "source":
+                tables.setdefault(found.summary["table"], []).append(found.summary["key"])
         for table, keys in tables.items():
             single += len(tables) == len(keys) == 1
             named = " OR ".join("(" + " AND ".join(f'"{column}" = ?' for column in key) + ")" for key in keys)
@@ -170,14 +172,14 @@ def test_the_rows_named_are_those_that_decide_the_answer(drawn, root, tmp_path):
 def test_raw_rows_hold_what_the_source_rows_hold(drawn):
     seen = set()
     for _, _, node in drawn:
-        for each in walk_nodes(node):
-            if each.kind != "source" or each.reference in seen:
+        for found in walk_nodes(node):
+            if found.kind != "source" or found.reference in seen:
                 continue
-            seen.add(each.reference)
-            table, row = each.summary["table"], each.summary["row"]
+            seen.add(found.reference)
+            table, row = found.summary["table"], found.summary["row"]
             raw = {
                 up.reference.partition("#")[2].partition("?")[0]: up.summary["row"]
-                for up in each.parents
+                for up in found.parents
                 if up.kind == "raw"
             }
             if table == "films":
@@ -200,9 +202,9 @@ def test_every_figure_of_the_reports_resolves_to_its_rows(root, lineage):
         path = f"data/reports/grammar/{name}/report.json"
         figures = list(list_figures(json.loads((root / path).read_text())))
         assert len(figures) > 40
-        for each in figures:
-            node = lineage.trace_figure(path, each.pointer)
-            assert node.summary["again"] == each.value
+        for figure in figures:
+            node = lineage.trace_figure(path, figure.pointer)
+            assert node.summary["again"] == figure.value
             assert node.summary["rows"]
             assert {up.kind for up in node.parents if up.kind != "file"} <= {"row", "call"}
             assert f"grammar-report@{name}" in {up.reference for up in walk_nodes(node) if up.kind == "stage"}
@@ -214,22 +216,22 @@ def test_what_a_system_said_and_what_was_found_of_it_walk_back_too(root, lineage
     for stem in ("answers", "judgements", "baselines", "canaries"):
         path = f"data/grammar/films/films-weak/{stem}.parquet"
         for row in draw.sample(sorted(lineage.lookup.index(root / path)), 5):
-            calls = [each for each in walk_nodes(lineage.trace_row(path, row)) if each.kind == "call"]
+            calls = [found for found in walk_nodes(lineage.trace_row(path, row)) if found.kind == "call"]
             assert calls
-            assert all(each.summary["params"] for each in calls)
+            assert all(call.summary["params"] for call in calls)
     path = "data/reports/grammar/films-weak/report.json"
-    for each in list(list_figures(json.loads((root / path).read_text())))[:5]:
-        lineage.trace_figure(path, each.pointer)
+    for figure in list(list_figures(json.loads((root / path).read_text())))[:5]:
+        lineage.trace_figure(path, figure.pointer)
     assert lineage.gaps == []
 
 
 def test_folders_are_hashed_as_dvc_hashes_them(lineage):
     folders = [
-        each
+        record
         for stage in lineage.graph.stages
-        for each in (*stage.deps, *stage.outs)
-        if str(each.md5).endswith(".dir")
+        for record in (*stage.deps, *stage.outs)
+        if str(record.md5).endswith(".dir")
     ]
 
-    assert {lineage.history.check(each) for each in folders} == {"same"}
+    assert {lineage.history.check(folder) for folder in folders} == {"same"}
     assert lineage.history.check(FileRecord(folders[0].path, "00.dir")) == "changed"

@@ -46,7 +46,10 @@ def test_each_stage_is_an_event_with_its_files_hashes_and_commit(lineage, tmp_pa
     assert (made["eventType"], made["job"]["namespace"]) == ("COMPLETE", "benchloom")
     assert made["outputs"][0]["name"] == used["inputs"][0]["name"] == "data/made.parquet"
     assert used["inputs"][0]["facets"]["version"]["datasetVersion"] == "md5:bb"
-    told = {each["key"]: each["value"] for each in made["run"]["facets"]["executionParameters"]["parameters"]}
+    told = {
+        parameter["key"]: parameter["value"]
+        for parameter in made["run"]["facets"]["executionParameters"]["parameters"]
+    }
     assert told["params.make.seed"] == "7"
     assert told["code.tasks/make.py"] == "md5:cc"
     assert (told["git.commit"], told["git.uncommitted_changes"]) == ("f00d", "true")
@@ -67,14 +70,14 @@ def test_the_same_record_gives_the_same_run_and_the_file_is_written_anew(lineage
     runs = []
     for _ in range(2):
         emit_events(lineage, tmp_path, tmp_path / "events.jsonl")
-        runs.append([each["run"]["runId"] for each in read(tmp_path / "events.jsonl")])
+        runs.append([event["run"]["runId"] for event in read(tmp_path / "events.jsonl")])
 
     assert runs[0] == runs[1]
     assert len(set(runs[0])) == 2
 
 
 def test_stages_are_told_behind_those_they_stand_on():
-    assert [each.name for each in order_stages([USE, MAKE])] == ["make", "use"]
+    assert [stage.name for stage in order_stages([USE, MAKE])] == ["make", "use"]
 
 
 class Server(BaseHTTPRequestHandler):

@@ -39,7 +39,7 @@ def test_a_night_takes_the_stages_of_its_section_alone():
         node("ragcheck.conversations", "ragcheck-questions@mtrag", params=("evaluation",)),
         node("ragcheck.comparison", "ragcheck-conversations@mtrag"),
     ]
-    graph = {each.name: each for each in nodes}
+    graph = {node.name: node for node in nodes}
     chosen = select_night(graph, find_evaluation(PARAMS, "ragcheck.correctness.mtrag"))
     assert [graph[name].stage for name in chosen] == [
         "ragcheck.answers", "ragcheck.scores", "ragcheck.correlations",

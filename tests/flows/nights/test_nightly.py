@@ -87,7 +87,7 @@ def test_a_night_asks_anew_passes_unchanged_and_alarms_on_a_planted_regression(b
     later = run_night(built, "--as-of", "two", "--json")
     assert json.loads(later.stdout)[0]["against"] == "one", "what came after is no past of it"
     history = json.loads((built.root / "data/nightly/nights.json").read_text())
-    assert [each["label"] for each in history] == ["one", "two", "three", "four"]
+    assert [night["label"] for night in history] == ["one", "two", "three", "four"]
 
     page = (built.root / "data/nightly/index.html").read_text()
     assert "films-weak" in page
@@ -127,7 +127,7 @@ def test_what_is_wrong_with_a_night_is_one_line(built, model, assignment, words,
     done = run_night(built, *words)
     assert done.returncode == 2, done.stderr
     assert line in done.stderr
-    assert len([each for each in done.stderr.splitlines() if each.startswith("benchloom:")]) == 1
+    assert len([line for line in done.stderr.splitlines() if line.startswith("benchloom:")]) == 1
     assert not model.asked
 
 

@@ -23,7 +23,7 @@ from tasks.grammar.assess.judged import (
     MODES,
     RETRIEVAL,
     RULES,
-    Judged,
+    JudgedRow,
     check_identity,
     measure,
     shows_retrieval,
@@ -36,7 +36,7 @@ LABELS = {"+": "Correct", "-": "Incorrect", "?": None}
 
 
 def make(group, label, retrieved, true="d", criterion="short", number=0):
-    return Judged(
+    return JudgedRow(
         id=f"{group}{number}",
         group=group,
         criterion=criterion,
@@ -171,7 +171,7 @@ def test_accuracy_is_always_r_times_one_less_lambda_and_modules_share_out_the_wr
     assert check_identity(figures) < 1e-9
     tagged = tag_rows(rows, mode)
     assert len(tagged) == sum(row.judgement is not None for row in rows)
-    tags = {row.row.group: row.tag for row in tagged}
+    tags = {row.judged.group: row.tag for row in tagged}
     names = {"gap": "gap_groups", "robust": "robust_groups", "non-robust": "non_robust_groups"}
     for tag, name in names.items():
         assert sum(found == tag for found in tags.values()) == figures[name]
@@ -198,6 +198,8 @@ def test_renaming_ids_and_turning_rows_changes_nothing(rows, mode, seed):
     ]
     random.Random(seed).shuffle(renamed)
     assert measure(renamed, mode) == measure(rows, mode)
-    before = {row.row.id: {rule: row.find_module(rule) for rule in RULES} for row in tag_rows(rows, mode)}
-    after = {row.row.id: {rule: row.find_module(rule) for rule in RULES} for row in tag_rows(renamed, mode)}
+    before = {row.judged.id: {rule: row.find_module(rule) for rule in RULES} for row in tag_rows(rows, mode)}
+    after = {
+        row.judged.id: {rule: row.find_module(rule) for rule in RULES} for row in tag_rows(renamed, mode)
+    }
     assert before == after

@@ -423,7 +423,7 @@ from tests.grammar.world import World
 from pathlib import Path
 found = World(Path(sys.argv[1]), Path(sys.argv[2])).check()
 assert "great_expectations" in sys.modules and len(found) > 50
-reached = [each for each in heard if each[0].startswith("socket.")]
+reached = [event for event in heard if event[0].startswith("socket.")]
 assert not reached, reached
 made = [str(about[0]) for name, about in heard if name in ("os.mkdir", "os.rename")]
 made += [about[0] for name, about in heard if name == "open" and str(about[1])[:1] in ("w", "a", "x")]
