@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from tasks.artifacts.markdown import draw_list, draw_table, escape
-from tasks.artifacts.statistics import ArtifactFacts, group_by_prompt, list_models, tally_calls
+from tasks.artifacts.statistics import ArtifactStatistics, group_by_prompt, list_models, sum_calls
 
 HUB_LICENCES = frozenset(
     {
@@ -35,7 +35,7 @@ SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 
 
 @dataclass(frozen=True)
-class Source:
+class DatasetSource:
     """What a dataset was made from."""
 
     title: str
@@ -46,7 +46,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class DataSet:
+class DatasetConfig:
     """One set (a hub's `config`) of a dataset: its file in the folder, rows and what it holds."""
 
     name: str
@@ -56,7 +56,7 @@ class DataSet:
 
 
 @dataclass(frozen=True)
-class Section:
+class CardSection:
     """A table under its own heading."""
 
     title: str
@@ -66,7 +66,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Card:
+class DatasetCard:
     """All that a card tells. sets: the default first.
 
     dollars: what the calls cost at the prices of whoever publishes; None where no price is known.
@@ -77,19 +77,19 @@ class Card:
     language: str
     tasks: Sequence[str]
     tags: Sequence[str]
-    sources: Sequence[Source]
-    sets: Sequence[DataSet]
-    artifacts: Sequence[ArtifactFacts]
+    sources: Sequence[DatasetSource]
+    sets: Sequence[DatasetConfig]
+    artifacts: Sequence[ArtifactStatistics]
     columns: Mapping[str, str]
     made: Sequence[str]
     rebuild: Sequence[str]
     limits: Sequence[str]
-    sections: Sequence[Section] = ()
+    sections: Sequence[CardSection] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
     dollars: float | None = None
 
 
-def write_card(card: Card) -> str:
+def write_card(card: DatasetCard) -> str:
     """Write the card. The same facts give the same text: there is no clock in it."""
     parts = [
         "---\n" + yaml.safe_dump(_head(card), sort_keys=False, allow_unicode=True, width=1_000) + "---",
@@ -111,7 +111,7 @@ def write_card(card: Card) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _head(card: Card) -> dict[str, Any]:
+def _head(card: DatasetCard) -> dict[str, Any]:
     names = list(dict.fromkeys(source.licence for source in card.sources))
     known = len(names) == 1 and names[0].lower() in HUB_LICENCES
     head: dict[str, Any] = {"license": names[0].lower() if known else "other"}
@@ -134,7 +134,7 @@ def _head(card: Card) -> dict[str, Any]:
     }
 
 
-def _write_sets(card: Card) -> Iterable[str]:
+def _write_sets(card: DatasetCard) -> Iterable[str]:
     yield "## What is in it"
     yield draw_table(
         ("set", "rows", "file", "holds"),
@@ -144,7 +144,7 @@ def _write_sets(card: Card) -> Iterable[str]:
     yield draw_list(f"`{name}`: {meaning}" for name, meaning in card.columns.items())
 
 
-def _write_sources(card: Card) -> Iterable[str]:
+def _write_sources(card: DatasetCard) -> Iterable[str]:
     yield "## Sources and licence"
     for source in card.sources:
         title = f"[{escape(source.title)}]({source.url})" if source.url else f"**{escape(source.title)}**"
@@ -156,11 +156,11 @@ def _write_sources(card: Card) -> Iterable[str]:
         yield " ".join(part for part in told if part)
 
 
-def _write_stages(card: Card) -> Iterable[str]:
+def _write_stages(card: DatasetCard) -> Iterable[str]:
     yield "## Rows, drops and calls by stage"
     rows = []
     for artifact in card.artifacts:
-        tally = tally_calls(artifact.calls)
+        tally = sum_calls(artifact.calls)
         came = ", ".join(f"{name} {count}" for name, count in artifact.sources.items())
         drops = sum(artifact.dropped.values())
         rows.append(
@@ -187,7 +187,7 @@ def _write_stages(card: Card) -> Iterable[str]:
         yield draw_table(("artifact", "reason", "rows"), drops_by_reason)
 
 
-def _write_models(card: Card) -> Iterable[str]:
+def _write_models(card: DatasetCard) -> Iterable[str]:
     groups = group_by_prompt(card.artifacts)
     if not groups:
         return
@@ -210,7 +210,7 @@ def _write_models(card: Card) -> Iterable[str]:
             for stage, call, tally in groups
         ],
     )
-    tally = tally_calls(call for artifact in card.artifacts for call in artifact.calls)
+    tally = sum_calls(call for artifact in card.artifacts for call in artifact.calls)
     marked = f" ({tally.estimated} calls by estimate)" if tally.estimated else ""
     price = f", {card.dollars:.2f} US dollars" if card.dollars is not None else ""
     yield (
@@ -219,14 +219,14 @@ def _write_models(card: Card) -> Iterable[str]:
     )
 
 
-def _write_parameters(card: Card) -> Iterable[str]:
+def _write_parameters(card: DatasetCard) -> Iterable[str]:
     if card.parameters:
         yield "## Parameters"
         text = yaml.safe_dump(dict(card.parameters), sort_keys=True, allow_unicode=True, width=100)
         yield f"```yaml\n{text}```"
 
 
-def _write_section(section: Section) -> Iterable[str]:
+def _write_section(section: CardSection) -> Iterable[str]:
     yield f"## {section.title}"
     yield section.note
     yield draw_table(section.header, section.rows)

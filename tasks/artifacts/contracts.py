@@ -71,7 +71,7 @@ class Contract:
 
 
 @dataclass(frozen=True)
-class Finding:
+class ContractFinding:
     """One contract of one artifact, checked.
 
     checked, broken: rows (of the contract `columns`: columns). ids, details: of the first broken ones.
@@ -174,17 +174,17 @@ def read_records(path: Path, columns: Sequence[str]) -> Iterator[Record]:
         yield from batch.to_pylist()
 
 
-def read_findings(folder: Path) -> list[Finding]:
+def read_findings(folder: Path) -> list[ContractFinding]:
     """Read what a validation stage found, by its folder."""
-    return read_rows(folder / RESULTS, Finding)
+    return read_rows(folder / RESULTS, ContractFinding)
 
 
-def is_whole(findings: Iterable[Finding]) -> bool:
+def is_whole(findings: Iterable[ContractFinding]) -> bool:
     """Tell whether every contract was checked and held."""
     return all(finding.state == "held" for finding in findings)
 
 
-def raise_broken(findings: Iterable[Finding], folder: Path) -> None:
+def raise_broken(findings: Iterable[ContractFinding], folder: Path) -> None:
     """Raise ContractBroken with one line that names artifact, contract, count and the first ids.
 
     folder: the validation stage's, beside the artifacts, where all of it can be read.
@@ -199,7 +199,7 @@ def raise_broken(findings: Iterable[Finding], folder: Path) -> None:
     )
 
 
-def describe_broken(finding: Finding) -> str:
+def describe_broken(finding: ContractFinding) -> str:
     """Describe a broken contract in one line that no text of a row can stretch or drive a terminal by."""
     unit = "columns" if finding.contract == "columns" else "rows"
     ids = ", ".join(map(_shorten, finding.ids[:NAMED])) + (", ..." if finding.broken > NAMED else "")

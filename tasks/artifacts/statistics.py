@@ -14,7 +14,7 @@ from tasks.artifacts.parquet import count_rows
 
 
 @dataclass(frozen=True)
-class CallFacts:
+class CallStatistics:
     """One call of a model, without its texts. estimated: its tokens were counted by ourselves."""
 
     id: str
@@ -31,7 +31,7 @@ class CallFacts:
 
 
 @dataclass(frozen=True)
-class ArtifactFacts:
+class ArtifactStatistics:
     """One artifact. name: its file's stem; rows: kept; dropped: reason -> rows.
 
     sources: earlier artifact -> how many of its rows the rows here, kept or dropped, come from.
@@ -41,11 +41,11 @@ class ArtifactFacts:
     rows: int
     dropped: Mapping[str, int] = field(default_factory=dict)
     sources: Mapping[str, int] = field(default_factory=dict)
-    calls: tuple[CallFacts, ...] = ()
+    calls: tuple[CallStatistics, ...] = ()
 
 
 @dataclass(frozen=True)
-class Tally:
+class CallTotals:
     """Calls summed up. unparsed: answers that no parser took."""
 
     calls: int
@@ -55,22 +55,22 @@ class Tally:
     estimated: int
 
 
-def read_facts(artifact: Path) -> ArtifactFacts:
+def read_statistics(artifact: Path) -> ArtifactStatistics:
     """Read an artifact's facts from its Parquet file and from the dropped rows and calls beside it."""
     drops = name_beside(artifact, "dropped")
     calls = name_beside(artifact, "calls")
     dropped: Counter[str] = Counter()
     if drops.is_file():
         dropped.update(pq.read_table(drops, columns=["reason"])["reason"].to_pylist())
-    return ArtifactFacts(
+    return ArtifactStatistics(
         artifact.stem,
         count_rows(artifact),
         dict(sorted(dropped.items())),
         _count_sources([artifact, drops]),
         tuple(
-            CallFacts(**call)
+            CallStatistics(**call)
             for call in pq.read_table(
-                calls, columns=[column.name for column in fields(CallFacts)]
+                calls, columns=[column.name for column in fields(CallStatistics)]
             ).to_pylist()
         )
         if calls.is_file()
@@ -83,10 +83,10 @@ def name_beside(artifact: Path, kind: str) -> Path:
     return artifact.with_name(f"{artifact.stem}.{kind}.parquet")
 
 
-def tally_calls(calls: Iterable[CallFacts]) -> Tally:
+def sum_calls(calls: Iterable[CallStatistics]) -> CallTotals:
     """Sum calls up; a call that several stages use was paid once and counts once."""
     each_once = {call.id: call for call in calls}.values()
-    return Tally(
+    return CallTotals(
         len(each_once),
         sum(not call.parsed for call in each_once),
         sum(call.prompt_tokens for call in each_once),
@@ -95,17 +95,17 @@ def tally_calls(calls: Iterable[CallFacts]) -> Tally:
     )
 
 
-def group_by_prompt(facts: Iterable[ArtifactFacts]) -> list[tuple[str, CallFacts, Tally]]:
+def group_by_prompt(facts: Iterable[ArtifactStatistics]) -> list[tuple[str, CallStatistics, CallTotals]]:
     """Group calls by artifact, prompt and model: (artifact, one call of the group, their tally)."""
-    groups: dict[tuple[str, ...], list[CallFacts]] = {}
+    groups: dict[tuple[str, ...], list[CallStatistics]] = {}
     for artifact in facts:
         for call in artifact.calls:
             key = (artifact.name, call.prompt, call.prompt_digest, call.role, call.model)
             groups.setdefault(key, []).append(call)
-    return [(key[0], calls[0], tally_calls(calls)) for key, calls in groups.items()]
+    return [(key[0], calls[0], sum_calls(calls)) for key, calls in groups.items()]
 
 
-def list_models(facts: Sequence[ArtifactFacts]) -> list[tuple[str, str, tuple[str, ...]]]:
+def list_models(facts: Sequence[ArtifactStatistics]) -> list[tuple[str, str, tuple[str, ...]]]:
     """List the models that were asked by name: (model, checksum or nothing, its roles)."""
     roles: dict[tuple[str, str], set[str]] = {}
     for artifact in facts:

@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from tasks.artifacts.checks import PLACE, PROBLEMS, SHAPE, Check, check_columns, check_rows
-from tasks.artifacts.contracts import RESULTS, Contract, Expectation, Finding, is_whole, name_artifact
+from tasks.artifacts.contracts import RESULTS, Contract, ContractFinding, Expectation, is_whole, name_artifact
 from tasks.artifacts.data_docs import DataDocs
 from tasks.artifacts.parquet import write_rows
 from tasks.errors import StageFailed
@@ -32,7 +32,7 @@ UNCHECKED = "What must hold of its rows; they are read when all columns are righ
 
 def validate(
     artifacts: Mapping[Path, type], declare: Callable[[], Sequence[Contract]], folder: Path
-) -> list[Finding]:
+) -> list[ContractFinding]:
     """Check artifacts, and write the findings and Great Expectations' Data Docs into `folder`.
 
     artifacts: file -> its row type, which every artifact's columns are held to. declare: gives the
@@ -44,13 +44,14 @@ def validate(
     else:
         names = map(name_artifact, artifacts)
         findings += [
-            Finding(f"{name}.rows", name, "rows", UNCHECKED, "unchecked", 0, 0, (), ()) for name in names
+            ContractFinding(f"{name}.rows", name, "rows", UNCHECKED, "unchecked", 0, 0, (), ())
+            for name in names
         ]
-    write_rows(folder / RESULTS, Finding, findings)
+    write_rows(folder / RESULTS, ContractFinding, findings)
     return findings
 
 
-def run_checks(checks: Sequence[Check], docs: Path) -> list[Finding]:
+def run_checks(checks: Sequence[Check], docs: Path) -> list[ContractFinding]:
     """Have Great Expectations check each frame, and write its page."""
     with ONE_AT_A_TIME:
         # Releases before 1.24 count their users unless they are told not to.
@@ -60,7 +61,7 @@ def run_checks(checks: Sequence[Check], docs: Path) -> list[Finding]:
         context = gx.get_context(mode="ephemeral")
         context.variables.progress_bars = {"globally": False}
         source, pages = context.data_sources.add_pandas("artifacts"), DataDocs(docs)
-        findings: list[Finding] = []
+        findings: list[ContractFinding] = []
         for check in checks:
             asset = source.add_dataframe_asset(check.suite)
             batch = asset.add_batch_definition_whole_dataframe("all").get_batch({"dataframe": check.frame})
@@ -88,7 +89,7 @@ def make_suite(check: Check) -> Any:
     return gx.ExpectationSuite(name=check.suite, expectations=own)
 
 
-def read_findings(check: Check, results: Sequence[Mapping[str, Any]]) -> list[Finding]:
+def read_findings(check: Check, results: Sequence[Mapping[str, Any]]) -> list[ContractFinding]:
     """Turn results into findings: those of one name into one, for each artifact of the check."""
     broken: defaultdict[tuple[str, str], dict[int, tuple[str, str]]] = defaultdict(dict)
     for expectation, result in zip(check.expectations, results, strict=True):
@@ -103,7 +104,7 @@ def read_findings(check: Check, results: Sequence[Mapping[str, Any]]) -> list[Fi
             places = broken[artifact, name]
             named = [places[place] for place in sorted(places)[:KEPT]]
             findings.append(
-                Finding(
+                ContractFinding(
                     id=f"{artifact}.{name}",
                     artifact=artifact,
                     contract=name,

@@ -22,7 +22,7 @@ GUARD = "'"
 
 
 @dataclass(frozen=True)
-class Line:
+class FormLine:
     """One line of a file, from 1. record: None where it cannot be read; then `problem` says why."""
 
     number: int
@@ -30,7 +30,7 @@ class Line:
     problem: str = ""
 
 
-def read_lines(path: Path, columns: Sequence[str], hint: str) -> list[Line]:
+def read_lines(path: Path, columns: Sequence[str], hint: str) -> list[FormLine]:
     """Read a file's lines that are not blank; the file's name tells CSV from JSON Lines.
 
     columns: what a CSV's header must have. Raises BadInput, one line, where the file is no such file, or
@@ -99,7 +99,7 @@ def _read_text(path: Path, hint: str) -> str:
     return text
 
 
-def _read_csv(path: Path, text: str, columns: Sequence[str], hint: str) -> Iterator[Line]:
+def _read_csv(path: Path, text: str, columns: Sequence[str], hint: str) -> Iterator[FormLine]:
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         header = [name.strip() for name in next(reader, [])]
@@ -112,19 +112,19 @@ def _read_csv(path: Path, text: str, columns: Sequence[str], hint: str) -> Itera
             if not any(cell.strip() for cell in row):
                 continue
             if len(row) == len(header):
-                yield Line(reader.line_num, dict(zip(header, row, strict=True)))
+                yield FormLine(reader.line_num, dict(zip(header, row, strict=True)))
             else:
                 what = f"has {len(row)} fields where the header has {len(header)}"
-                yield Line(reader.line_num, None, what)
+                yield FormLine(reader.line_num, None, what)
     except csv.Error as error:
         raise BadInput(path, f"is no CSV: {error}", line=reader.line_num) from error
 
 
-def _read_json(text: str) -> Iterator[Line]:
+def _read_json(text: str) -> Iterator[FormLine]:
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:
-            yield Line(number, parse_record(line.encode()))
+            yield FormLine(number, parse_record(line.encode()))
         except BadItem as error:
-            yield Line(number, None, str(error))
+            yield FormLine(number, None, str(error))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.errors import BadInput
-from tasks.judging.human_files import Line, read_field, read_lines
+from tasks.judging.human_files import FormLine, read_field, read_lines
 from tasks.scoring.items import BadItem
 
 HINT = "columns id, label and, where several people rated, rater; see docs/judging.md"
@@ -77,7 +77,7 @@ def read_human_labels(path: Path, labels: Collection[str]) -> HumanLabels:
     return HumanLabels(tuple(kept.values()), tuple(unusable))
 
 
-def _read_line(line: Line, labels: Collection[str]) -> LabelLine | Unusable | None:
+def _read_line(line: FormLine, labels: Collection[str]) -> LabelLine | Unusable | None:
     if line.record is None:
         return Unusable(line.number, UNREADABLE, line.problem)
     try:

@@ -18,7 +18,7 @@ Thing = TypeVar("Thing")
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PairwiseVerdict:
     """A judge's word on a against b, asked both ways round."""
 
     outcome: Outcome | None
@@ -50,16 +50,18 @@ class PositionBias:
 
 async def compare_both_ways(
     a: Thing, b: Thing, ask_once: Callable[[Thing, Thing], Awaitable[Answer[Place]]]
-) -> Comparison:
+) -> PairwiseVerdict:
     """Have two things compared in both orders: there is a verdict only if both agree.
 
     ask_once: shows its first argument first and gives `first`, `second` or `tie`; see `PLACES`.
     """
     there, back = await asyncio.gather(ask_once(a, b), ask_once(b, a))
-    return Comparison(settle(there.value, back.value), there.value, back.value, (there.call, back.call))
+    return PairwiseVerdict(
+        combine_orders(there.value, back.value), there.value, back.value, (there.call, back.call)
+    )
 
 
-def settle(a_first: Place | None, b_first: Place | None) -> Outcome | None:
+def combine_orders(a_first: Place | None, b_first: Place | None) -> Outcome | None:
     """Put the two words together."""
     if a_first is None or b_first is None:
         return None
@@ -71,7 +73,7 @@ def settle(a_first: Place | None, b_first: Place | None) -> Outcome | None:
     return outcomes.get((a_first, b_first), "inconsistent")
 
 
-def count_bias(comparisons: Iterable[Comparison]) -> PositionBias:
+def count_bias(comparisons: Iterable[PairwiseVerdict]) -> PositionBias:
     """Count how often a judge went by the place."""
     every = list(comparisons)
     scored = [verdict for verdict in every if verdict.outcome is not None]

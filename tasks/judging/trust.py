@@ -18,7 +18,7 @@ NAMED = 5
 """How many canaries a warning names."""
 
 
-class Thresholds(BaseModel):
+class TrustThresholds(BaseModel):
     """`judging.thresholds` in params.yaml: on the wrong side of one, a report carries a warning."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -66,7 +66,7 @@ class HumanAlpha:
     """Whose answers, where there are several."""
 
 
-def settle_labels(labels: Iterable[HumanLabel]) -> dict[str, str | None]:
+def find_majority_labels(labels: Iterable[HumanLabel]) -> dict[str, str | None]:
     """Give each item the label that most of its raters gave; None on a tie."""
     votes: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for label in labels:
@@ -87,7 +87,7 @@ def measure_agreement(
     seed: int = 0,
 ) -> HumanAgreement:
     """Hold a judge's verdicts (item -> label, None unscored) against people's labels of the same items."""
-    settled = settle_labels(labels)
+    settled = find_majority_labels(labels)
     known = {item: label for item, label in settled.items() if label is not None}
     pairs = [(label, verdict) for item, label in known.items() if (verdict := verdicts.get(item)) is not None]
     sample = _sample(pairs)
@@ -107,7 +107,7 @@ def measure_agreement(
 
 
 def find_warnings(
-    thresholds: Thresholds,
+    thresholds: TrustThresholds,
     *,
     n: int,
     n_unscored: int,
@@ -156,7 +156,7 @@ def _warn_human(least: float, human: HumanAgreement) -> str:
     )
 
 
-def warn_scores(thresholds: Thresholds, human: HumanAlpha) -> str:
+def warn_human_alpha(thresholds: TrustThresholds, human: HumanAlpha) -> str:
     """Write the sentence on a judge whose scores are not people's; empty where they are.
 
     Where chance leaves nothing to agree on, as where all scores are alike, nothing is known of the judge, and

@@ -69,14 +69,14 @@ def find_value(text: str, values: str, field: str, end: str, shown: Sequence[str
     found = _match(named, last) or (_match(bare, last) if alone else None)
     if found is None:
         raise Unparsed(f"no_verdict: the last line is no `{field}: ...` with one allowed value")
-    if opened := find_open(without("\n".join(before), shown).split("\n")):
+    if opened := find_open(remove_shown("\n".join(before), shown).split("\n")):
         raise Unparsed(f"quoted_verdict: the last line stands in {opened} that is not closed")
     if not alone and is_echo(before, last, shown, named):
         raise Unparsed("quoted_verdict: the last line is the quoted text's own")
     return found
 
 
-def without(text: str, shown: Sequence[str]) -> str:
+def remove_shown(text: str, shown: Sequence[str]) -> str:
     """Take out of a reply the texts that it repeats whole, as they are or as JSON writes them."""
     for quoted in sorted(shown, key=len, reverse=True):
         for form in (quoted, json.dumps(quoted)[1:-1], json.dumps(quoted, ensure_ascii=False)[1:-1]):

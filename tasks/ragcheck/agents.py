@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.judging.quoting import quote
 from tasks.models.ask import Answer, Ask, Unparsed
-from tasks.ragcheck.rows import Grade, Question
+from tasks.ragcheck.rows import Grade, ReferenceQuestion
 from tasks.systems.contract import Turn
 
 COMPOSER, QUESTIONER = "composer", "questioner"
@@ -20,7 +20,7 @@ CHARACTERS_PER_WORD = 8
 """A grammar counts characters: Japanese has no blanks to count words by."""
 
 
-class Conversing(BaseModel):
+class ConversationOptions(BaseModel):
     """`ragcheck.conversations` in params.yaml."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -44,7 +44,7 @@ class Conversing(BaseModel):
 class Agents:
     """The two agents that speak in one conversation."""
 
-    def __init__(self, question: Question, params: Conversing, row: str, ask: Ask) -> None:
+    def __init__(self, question: ReferenceQuestion, params: ConversationOptions, row: str, ask: Ask) -> None:
         """row: the conversation's id."""
         self._question, self._params, self._row, self._ask = question, params, row, ask
 

@@ -6,8 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tasks.ragcheck.page_parts import ShownPassage, ShownQuestion, list_calls, show_history, show_passages
-from tasks.ragcheck.rows import MEASURES, RULES, Answer, Baseline, Context, Question, Rating, Score
+from tasks.ragcheck.page_parts import BrowsedRow, ShownContext, list_calls, show_history, show_passages
+from tasks.ragcheck.rows import (
+    MEASURES,
+    RULES,
+    BaselineSimilarity,
+    Context,
+    JudgeScore,
+    Rating,
+    ReferenceQuestion,
+    SystemAnswer,
+)
 
 
 class ShownScore(NamedTuple):
@@ -20,7 +29,7 @@ class ShownScore(NamedTuple):
     problem: str
 
 
-class ShownBaseline(NamedTuple):
+class ShownSimilarity(NamedTuple):
     """A similarity of answer and reference."""
 
     measure: str
@@ -36,15 +45,15 @@ class ShownRating(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ShownAnswer(ShownQuestion):
+class ShownAnswer(BrowsedRow):
     """An answer with its question. contexts: by rule; calls: ledger keys."""
 
     system: str
     response: str | None
     problem: str
     grades: list[ShownScore]
-    contexts: dict[str, list[ShownPassage]]
-    baselines: list[ShownBaseline]
+    contexts: dict[str, list[ShownContext]]
+    baselines: list[ShownSimilarity]
     ratings: list[ShownRating]
     calls: list[str]
 
@@ -60,11 +69,11 @@ class AnswerBrowser:
 
 
 def show_answers(
-    questions: Sequence[Question],
-    answers: Sequence[Answer],
+    questions: Sequence[ReferenceQuestion],
+    answers: Sequence[SystemAnswer],
     contexts: Sequence[Context],
-    scores: Sequence[Score],
-    baselines: Sequence[Baseline],
+    scores: Sequence[JudgeScore],
+    baselines: Sequence[BaselineSimilarity],
     ratings: Sequence[Rating],
 ) -> list[ShownAnswer]:
     """Lay every answer out that has a question, by dataset, question and system."""
@@ -90,11 +99,11 @@ def show_answers(
 
 
 def _show_answer(
-    question: Question,
-    answer: Answer,
-    contexts: dict[str, list[ShownPassage]],
-    scores: Sequence[Score],
-    baselines: Sequence[Baseline],
+    question: ReferenceQuestion,
+    answer: SystemAnswer,
+    contexts: dict[str, list[ShownContext]],
+    scores: Sequence[JudgeScore],
+    baselines: Sequence[BaselineSimilarity],
     ratings: Sequence[Rating],
 ) -> ShownAnswer:
     return ShownAnswer(
@@ -114,7 +123,7 @@ def _show_answer(
         ],
         contexts=contexts,
         baselines=[
-            ShownBaseline(baseline.measure, baseline.value, baseline.problem)
+            ShownSimilarity(baseline.measure, baseline.value, baseline.problem)
             for baseline in sorted(baselines, key=lambda baseline: MEASURES.index(baseline.measure))
         ],
         ratings=[ShownRating(rating.rater, rating.rating) for rating in ratings],

@@ -10,34 +10,34 @@ from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.models.ask import Ask
 from tasks.ragcheck.entries import Assessment
-from tasks.ragcheck.rows import Answer, Question
-from tasks.ragcheck.under_test import build_systems
+from tasks.ragcheck.rows import ReferenceQuestion, SystemAnswer
+from tasks.ragcheck.systems import build_systems
 from tasks.systems.build import SystemEntry
 from tasks.systems.contract import Document, System, Turn
 
 
 async def answers(
-    questions: list[Question],
+    questions: list[ReferenceQuestion],
     corpus: Path,
     entry: Assessment,
     systems: dict[str, SystemEntry],
     ask: Ask,
-) -> Drafts[Answer]:
+) -> Drafts[SystemAnswer]:
     """Ask all systems all questions. A system that gave no answer has a row that says why."""
     return Drafts(
         await answer_all(build_systems(entry.systems, systems, read_rows(corpus, Document), ask), questions)
     )
 
 
-async def answer_all(systems: Sequence[System], questions: Sequence[Question]) -> list[Answer]:
+async def answer_all(systems: Sequence[System], questions: Sequence[ReferenceQuestion]) -> list[SystemAnswer]:
     """Ask systems that are already made."""
     return await asyncio.gather(*(_answer(system, question) for system in systems for question in questions))
 
 
-async def _answer(system: System, question: Question) -> Answer:
+async def _answer(system: System, question: ReferenceQuestion) -> SystemAnswer:
     history = [Turn(turn.question, turn.answer) for turn in question.history]
     response = await system.answer(question.question, row=question.id, history=history)
-    return Answer(
+    return SystemAnswer(
         id=make_id(question.id, system.name, system.version, response.text),
         question=question.id,
         system=system.name,

@@ -11,17 +11,25 @@ from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.models.ask import Ask
 from tasks.ragcheck.entries import Assessment
 from tasks.ragcheck.overlap import compute_rouge_l, compute_word_recall
-from tasks.ragcheck.rows import BERTSCORE, EMBEDDING, ROUGE_L, WORD_RECALL, Answer, Baseline, Question
+from tasks.ragcheck.rows import (
+    BERTSCORE,
+    EMBEDDING,
+    ROUGE_L,
+    WORD_RECALL,
+    BaselineSimilarity,
+    ReferenceQuestion,
+    SystemAnswer,
+)
 
 DIGITS = 6
 
-Pair = tuple[Question, Answer]
+Pair = tuple[ReferenceQuestion, SystemAnswer]
 Values = Sequence[float | None]
 
 
 async def baselines(
-    questions: list[Question], answers: list[Answer], entry: Assessment, ask: Ask
-) -> Drafts[Baseline]:
+    questions: list[ReferenceQuestion], answers: list[SystemAnswer], entry: Assessment, ask: Ask
+) -> Drafts[BaselineSimilarity]:
     """Compare every answer there is with its reference, by every measure; what is left out says why."""
     asked = {question.id: question for question in questions}
     pairs = [
@@ -74,19 +82,19 @@ def _each(compare: Callable[[str, str, str], float], pairs: Sequence[Pair]) -> l
     return [compare(question.reference, answer.text or "", question.language) for question, answer in pairs]
 
 
-def _measure(measure: str, pairs: Sequence[Pair], values: Values) -> list[Baseline]:
+def _measure(measure: str, pairs: Sequence[Pair], values: Values) -> list[BaselineSimilarity]:
     return [
         _make_row(measure, answer, value, "" if value is not None else "nothing to compare")
         for (_, answer), value in zip(pairs, values, strict=True)
     ]
 
 
-def _skip(measure: str, pairs: Sequence[Pair], why: str) -> list[Baseline]:
+def _skip(measure: str, pairs: Sequence[Pair], why: str) -> list[BaselineSimilarity]:
     return [_make_row(measure, answer, None, why) for _, answer in pairs]
 
 
-def _make_row(measure: str, answer: Answer, value: float | None, problem: str) -> Baseline:
-    return Baseline(
+def _make_row(measure: str, answer: SystemAnswer, value: float | None, problem: str) -> BaselineSimilarity:
+    return BaselineSimilarity(
         id=make_id(answer.id, measure),
         answer=answer.id,
         question=answer.question,

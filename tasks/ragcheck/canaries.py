@@ -10,8 +10,8 @@ from tasks.artifacts.rows import Drafts
 from tasks.judging.canaries import Canary, CanaryRow, judge_canaries, read_canaries
 from tasks.models.ask import Answer, Ask
 from tasks.ragcheck.entries import Assessment
-from tasks.ragcheck.grading import Judging, grade_response
-from tasks.ragcheck.rows import Grade, Question
+from tasks.ragcheck.grading import JudgingOptions, grade_response
+from tasks.ragcheck.rows import Grade, ReferenceQuestion
 from tasks.systems.contract import Passage
 
 
@@ -22,7 +22,7 @@ async def canaries(entry: Assessment, settings: Mapping[str, Any], ask: Ask) -> 
 
 async def try_judges(judges: Sequence[str], settings: Mapping[str, Any], ask: Ask) -> Drafts[CanaryRow]:
     """Have every judge grade every canary. Rows are named `<judge>/<canary>`."""
-    judging = Judging.find(settings)
+    judging = JudgingOptions.find(settings)
     rows = []
     for name in judges:
 
@@ -36,8 +36,8 @@ async def try_judges(judges: Sequence[str], settings: Mapping[str, Any], ask: As
     return Drafts(rows)
 
 
-async def _grade(canary: Canary, role: str, judging: Judging, ask: Ask) -> Answer[Grade]:
-    question = Question(canary.id, canary.id, "", "en", canary.query, canary.answer, (), ())
+async def _grade(canary: Canary, role: str, judging: JudgingOptions, ask: Ask) -> Answer[Grade]:
+    question = ReferenceQuestion(canary.id, canary.id, "", "en", canary.query, canary.answer, (), ())
     passages = [Passage("", "", text, 0.0) for text in canary.contexts]
     return await grade_response(
         question, passages, canary.response, role=role, row=canary.id, judging=judging, ask=ask

@@ -9,7 +9,15 @@ from itertools import combinations
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.ragcheck.entries import Continuity
 from tasks.ragcheck.figures import NOTHING, Resampling, estimate_mean, round_figure
-from tasks.ragcheck.rows import ANSWERS, ASKED, Comparison, Conversation, Estimate, Guard, Question
+from tasks.ragcheck.rows import (
+    ANSWERS,
+    ASKED,
+    Conversation,
+    ConversationFigure,
+    Estimate,
+    Guard,
+    ReferenceQuestion,
+)
 from tasks.scoring.statistics import compare_paired, correct_holm
 
 MEASURES = ("wscore", "lscore", "mscore")
@@ -18,12 +26,12 @@ LEAK, PROBING, FLAGGED = "leak", "probing", "flagged"
 
 
 def comparison(
-    questions: list[Question],
+    questions: list[ReferenceQuestion],
     conversations: list[Conversation],
     guards: list[Guard],
     entry: Continuity,
     params: Resampling,
-) -> Drafts[Comparison]:
+) -> Drafts[ConversationFigure]:
     """Compute every figure for all questions (dataset empty), and per dataset where there are several."""
     dataset_of = {question.id: question.dataset for question in questions}
     conversations = [conversation for conversation in conversations if conversation.question in dataset_of]
@@ -34,7 +42,7 @@ def comparison(
             groups[name] = [
                 conversation for conversation in conversations if dataset_of[conversation.question] == name
             ]
-    rows: list[Comparison] = []
+    rows: list[ConversationFigure] = []
     for dataset, group in groups.items():
         for system in entry.systems:
             rows += _list_means(
@@ -52,10 +60,10 @@ def comparison(
 
 def _list_means(
     dataset: str, system: str, group: Sequence[Conversation], how: Resampling
-) -> Iterator[Comparison]:
+) -> Iterator[ConversationFigure]:
     for measure in MEASURES:
         values = [value for conversation in group if (value := getattr(conversation, measure)) is not None]
-        yield Comparison(
+        yield ConversationFigure(
             id=make_id(MEAN, dataset, system, measure),
             kind=MEAN,
             dataset=dataset,
@@ -73,7 +81,7 @@ def _list_means(
 
 def _compare_pair(
     pair: tuple[str, str], groups: dict[str, list[Conversation]], how: Resampling
-) -> list[Comparison]:
+) -> list[ConversationFigure]:
     """Compare two systems on the questions where both conversations have scores."""
     whole = [_compare(pair, "", groups[""], measure, how) for measure in MEASURES]
     parts = [
@@ -87,7 +95,7 @@ def _compare_pair(
 
 def _compare(
     pair: tuple[str, str], dataset: str, group: Sequence[Conversation], measure: str, how: Resampling
-) -> Comparison:
+) -> ConversationFigure:
     one, other = (
         {conversation.question: conversation for conversation in group if conversation.system == name}
         for name in pair
@@ -103,7 +111,7 @@ def _compare(
         found = compare_paired([a for a, _ in scored], [b for _, b in scored], draws=how.draws, seed=how.seed)
         figures = (round_figure(figure) for figure in (found.difference, found.low, found.high))
         estimate, p_value = Estimate(*figures), round_figure(found.p_value)
-    return Comparison(
+    return ConversationFigure(
         id=make_id(DIFFERENCE, dataset, *pair, measure),
         kind=DIFFERENCE,
         dataset=dataset,
@@ -121,19 +129,19 @@ def _compare(
     )
 
 
-def _adjust(rows: Sequence[Comparison]) -> list[Comparison]:
+def _adjust(rows: Sequence[ConversationFigure]) -> list[ConversationFigure]:
     tested = [row for row in rows if row.p_value is not None]
     adjusted = correct_holm([row.p_value for row in tested if row.p_value is not None])
     by_id = {row.id: round_figure(p) for row, p in zip(tested, adjusted, strict=True)}
     return [replace(row, adjusted=by_id.get(row.id)) for row in rows]
 
 
-def _count_signs(whole: Comparison, parts: Sequence[Comparison]) -> Comparison:
+def _count_signs(whole: ConversationFigure, parts: Sequence[ConversationFigure]) -> ConversationFigure:
     """Count the datasets whose difference has the sign of the difference over all."""
     own = [part for part in parts if part.measure == whole.measure and part.estimate.value is not None]
     value = whole.estimate.value
     agreeing = sum((part.estimate.value or 0.0) * (value or 0.0) > 0 for part in own)
-    return Comparison(
+    return ConversationFigure(
         id=make_id(SIGN, whole.system, whole.other, whole.measure),
         kind=SIGN,
         dataset="",
@@ -149,7 +157,7 @@ def _count_signs(whole: Comparison, parts: Sequence[Comparison]) -> Comparison:
     )
 
 
-def _list_rates(system: str, guards: Sequence[Guard], how: Resampling) -> Iterator[Comparison]:
+def _list_rates(system: str, guards: Sequence[Guard], how: Resampling) -> Iterator[ConversationFigure]:
     """List the share of answers that leak, in all and by task, and of questions that probe or are flagged."""
     answers = [guard for guard in guards if guard.task in ANSWERS]
     questions = [guard for guard in guards if guard.task == ASKED]
@@ -164,7 +172,7 @@ def _list_rates(system: str, guards: Sequence[Guard], how: Resampling) -> Iterat
         (FLAGGED, questions, [bool(guard.flagged) for guard in questions]),
     ]
     for measure, rows, hits in kinds:
-        yield Comparison(
+        yield ConversationFigure(
             id=make_id(RATE, system, measure),
             kind=RATE,
             dataset="",

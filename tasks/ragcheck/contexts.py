@@ -14,14 +14,14 @@ from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.models.ask import Ask
 from tasks.ragcheck.entries import Assessment
-from tasks.ragcheck.rows import BY_QUESTION, RULES, Context, Question
-from tasks.ragcheck.under_test import build_systems
+from tasks.ragcheck.rows import BY_QUESTION, RULES, Context, ReferenceQuestion
+from tasks.ragcheck.systems import build_systems
 from tasks.systems.build import SystemEntry
 from tasks.systems.contract import Document, Passage, System
 
 
 async def contexts(
-    questions: list[Question],
+    questions: list[ReferenceQuestion],
     corpus: Path,
     entry: Assessment,
     systems: dict[str, SystemEntry],
@@ -33,7 +33,7 @@ async def contexts(
     )
 
 
-async def retrieve_all(systems: Sequence[System], questions: Sequence[Question]) -> Drafts[Context]:
+async def retrieve_all(systems: Sequence[System], questions: Sequence[ReferenceQuestion]) -> Drafts[Context]:
     """Retrieve by systems that are already made."""
     found = await asyncio.gather(
         *(_retrieve(system, question, rule) for system in systems for question in questions for rule in RULES)
@@ -44,13 +44,15 @@ async def retrieve_all(systems: Sequence[System], questions: Sequence[Question])
     )
 
 
-async def retrieve_by_rule(system: System, question: Question, rule: str) -> tuple[Passage, ...] | None:
+async def retrieve_by_rule(
+    system: System, question: ReferenceQuestion, rule: str
+) -> tuple[Passage, ...] | None:
     """Retrieve for a question by a rule; None where the system cannot."""
     query = question.question if rule == BY_QUESTION else f"{question.question} {question.reference}"
     return await system.retrieve(query, row=question.id)
 
 
-async def _retrieve(system: System, question: Question, rule: str) -> Context | Dropped:
+async def _retrieve(system: System, question: ReferenceQuestion, rule: str) -> Context | Dropped:
     row_id = make_id(question.id, system.name, system.version, rule)
     origin = (Origin("row", f"questions#{question.id}"),)
     passages = await retrieve_by_rule(system, question, rule)

@@ -11,7 +11,7 @@ from tasks.ragcheck.comparison import DIFFERENCE, MEAN, MEASURES, RATE, SIGN
 from tasks.ragcheck.judge_report import JudgeReport
 from tasks.ragcheck.page_parts import DropCount
 from tasks.ragcheck.plots import Plot, plot_datasets
-from tasks.ragcheck.rows import ENDS, TOP_SCORE, Comparison, Conversation
+from tasks.ragcheck.rows import ENDS, TOP_SCORE, Conversation, ConversationFigure
 
 Key = tuple[str, str, str, str, str]
 """Kind, dataset, system, other system, measure."""
@@ -22,8 +22,8 @@ class PairLine:
     """A measure's difference over all questions. sign: None with a single dataset."""
 
     measure: str
-    row: Comparison
-    sign: Comparison | None
+    row: ConversationFigure
+    sign: ConversationFigure | None
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class SystemPair:
     one: str
     other: str
     lines: Sequence[PairLine]
-    parts: Sequence[Comparison]
+    parts: Sequence[ConversationFigure]
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ class ContinuityContent:
     systems: Sequence[str]
     judges: Sequence[JudgeReport]
     tops: Mapping[str, int]
-    means: Mapping[str, Sequence[Comparison]]
+    means: Mapping[str, Sequence[ConversationFigure]]
     pairs: Sequence[SystemPair]
     reach: Mapping[str, int]
     plots: Sequence[Plot]
-    rates: Sequence[tuple[str, Mapping[str, Comparison]]]
+    rates: Sequence[tuple[str, Mapping[str, ConversationFigure]]]
     ends: Sequence[tuple[str, Sequence[tuple[str, int]]]]
     drops: Sequence[DropCount]
 
@@ -59,7 +59,7 @@ class ContinuityContent:
 def make_content(
     systems: Sequence[str],
     turns: int,
-    comparison: Sequence[Comparison],
+    comparison: Sequence[ConversationFigure],
     conversations: Sequence[Conversation],
     judge: JudgeReport,
     drops: Sequence[DropCount],
@@ -82,7 +82,7 @@ def make_content(
 
 
 def _plot_measures(
-    systems: Sequence[str], tops: Mapping[str, int], found: Mapping[Key, Comparison]
+    systems: Sequence[str], tops: Mapping[str, int], found: Mapping[Key, ConversationFigure]
 ) -> list[Plot]:
     datasets = sorted({dataset for _, dataset, *_ in found if dataset})
     if not datasets:
@@ -99,7 +99,7 @@ def _plot_measures(
     return plots
 
 
-def _lay_out_pair(pair: tuple[str, str], found: Mapping[Key, Comparison]) -> SystemPair:
+def _lay_out_pair(pair: tuple[str, str], found: Mapping[Key, ConversationFigure]) -> SystemPair:
     parts = [
         row
         for (kind, dataset, one, other, _), row in found.items()
@@ -115,7 +115,7 @@ def _lay_out_pair(pair: tuple[str, str], found: Mapping[Key, Comparison]) -> Sys
     )
 
 
-def _list_rates(system: str, comparison: Sequence[Comparison]) -> dict[str, Comparison]:
+def _list_rates(system: str, comparison: Sequence[ConversationFigure]) -> dict[str, ConversationFigure]:
     return {row.measure: row for row in comparison if (row.kind, row.system) == (RATE, system)}
 
 

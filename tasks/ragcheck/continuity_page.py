@@ -7,13 +7,13 @@ from pathlib import Path
 
 from tasks.artifacts.rows import Counts
 from tasks.judging.canaries import CanaryRow
-from tasks.ragcheck.agents import Conversing
+from tasks.ragcheck.agents import ConversationOptions
 from tasks.ragcheck.continuity_content import make_content
 from tasks.ragcheck.conversation_browser import ConversationBrowser, show_conversations
 from tasks.ragcheck.entries import Continuity
 from tasks.ragcheck.judge_report import find_thresholds, report_judge
 from tasks.ragcheck.page_parts import count_drops, make_page, write_ragcheck_page
-from tasks.ragcheck.rows import ENDS, FAILED, Comparison, Conversation, Guard, Question
+from tasks.ragcheck.rows import ENDS, FAILED, Conversation, ConversationFigure, Guard, ReferenceQuestion
 from tasks.ragcheck.settings import read_section
 from tasks.reports.calls import read_calls
 from tasks.reports.page import Headline
@@ -25,10 +25,10 @@ SUBTITLE = (
 
 
 def continuity_page(
-    questions: list[Question],
+    questions: list[ReferenceQuestion],
     conversations: list[Conversation],
     guards: list[Guard],
-    comparison: list[Comparison],
+    comparison: list[ConversationFigure],
     conversation_canaries: list[CanaryRow],
     conversations_dropped: Path,
     conversations_calls: Path,
@@ -39,7 +39,7 @@ def continuity_page(
     out: Path,
 ) -> Counts:
     """Write the page's folder."""
-    turns = read_section(settings, "ragcheck.conversations", Conversing).turns
+    turns = read_section(settings, "ragcheck.conversations", ConversationOptions).turns
     calls = read_calls([conversations_calls, conversation_canaries_calls])
     grades = [
         grade

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tasks.ragcheck.page_parts import ShownPassage, ShownQuestion, list_calls, show_history, show_passages
+from tasks.ragcheck.page_parts import BrowsedRow, ShownContext, list_calls, show_history, show_passages
 from tasks.ragcheck.rows import (
     ASKED,
     COMPOSED,
@@ -15,7 +15,7 @@ from tasks.ragcheck.rows import (
     ConversationTurn,
     Grade,
     Guard,
-    Question,
+    ReferenceQuestion,
 )
 
 GUARDED = (COMPOSED, ASKED, FINISHED)
@@ -50,7 +50,7 @@ class ShownTurn:
 
 
 @dataclass(frozen=True)
-class ShownConversation(ShownQuestion):
+class ShownConversation(BrowsedRow):
     """A conversation with its target question. measures: wscore, lscore, mscore; calls: ledger keys."""
 
     system: str
@@ -59,7 +59,7 @@ class ShownConversation(ShownQuestion):
     scores: list[int]
     measures: list[float | None]
     turns: list[ShownTurn]
-    passages: list[ShownPassage]
+    passages: list[ShownContext]
     calls: list[str]
 
 
@@ -74,7 +74,7 @@ class ConversationBrowser:
 
 
 def show_conversations(
-    questions: Sequence[Question], conversations: Sequence[Conversation], guards: Sequence[Guard]
+    questions: Sequence[ReferenceQuestion], conversations: Sequence[Conversation], guards: Sequence[Guard]
 ) -> list[ShownConversation]:
     """Lay every conversation out that has a question, by dataset, question and system."""
     asked = {question.id: question for question in questions}
@@ -88,7 +88,7 @@ def show_conversations(
 
 
 def _show_conversation(
-    question: Question, conversation: Conversation, guard_of: Mapping[tuple[str, int, str], Guard]
+    question: ReferenceQuestion, conversation: Conversation, guard_of: Mapping[tuple[str, int, str], Guard]
 ) -> ShownConversation:
     def show_turn(number: int, turn: ConversationTurn) -> ShownTurn:
         guards = {task: _show_guard(guard_of.get((conversation.id, number, task))) for task in GUARDED}

@@ -11,24 +11,24 @@ from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Drafts, Dropped, Origin
 from tasks.judging.scored import Scored
 from tasks.models.ask import Ask
-from tasks.ragcheck.agents import Conversing
+from tasks.ragcheck.agents import ConversationOptions
 from tasks.ragcheck.contexts import retrieve_by_rule
 from tasks.ragcheck.conversing import converse
 from tasks.ragcheck.entries import Continuity
-from tasks.ragcheck.grading import Judging
-from tasks.ragcheck.rows import BY_REFERENCE, Conversation, Question
-from tasks.ragcheck.sampling import take_alike
-from tasks.ragcheck.under_test import build_systems
+from tasks.ragcheck.grading import JudgingOptions
+from tasks.ragcheck.rows import BY_REFERENCE, Conversation, ReferenceQuestion
+from tasks.ragcheck.sampling import sample_evenly
+from tasks.ragcheck.systems import build_systems
 from tasks.systems.build import SystemEntry
 from tasks.systems.contract import Document, System
 
 
 async def conversations(
-    questions: list[Question],
+    questions: list[ReferenceQuestion],
     corpus: Path,
     entry: Continuity,
     systems: dict[str, SystemEntry],
-    params: Conversing,
+    params: ConversationOptions,
     settings: Mapping[str, Any],
     ask: Ask,
 ) -> Drafts[Conversation]:
@@ -38,8 +38,8 @@ async def conversations(
     """
     targets = [question for question in questions if not question.history]
     built = build_systems(entry.systems, systems, read_rows(corpus, Document), ask)
-    judging = Judging.find(settings)
-    chosen = take_alike(targets, entry.take, 0)
+    judging = JudgingOptions.find(settings)
+    chosen = sample_evenly(targets, entry.take, 0)
     rows = await converse_all(built, chosen, params, judging, entry.judge, ask)
     names = {question.id for question in chosen}
     return Drafts(
@@ -59,15 +59,15 @@ async def conversations(
 
 async def converse_all(
     systems: Sequence[System],
-    questions: Sequence[Question],
-    params: Conversing,
-    judging: Judging,
+    questions: Sequence[ReferenceQuestion],
+    params: ConversationOptions,
+    judging: JudgingOptions,
     judge: str,
     ask: Ask,
 ) -> list[Conversation]:
     """Lead conversations with systems that are already made."""
 
-    async def lead(question: Question, system: System) -> Conversation:
+    async def lead(question: ReferenceQuestion, system: System) -> Conversation:
         # Without contexts of its own a system is judged by the reference alone.
         passages = await retrieve_by_rule(system, question, BY_REFERENCE) or ()
         return await converse(question, system, passages, params, judging, judge, ask)

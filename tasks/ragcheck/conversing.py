@@ -7,8 +7,8 @@ from dataclasses import replace
 from tasks.artifacts.rows import Origin, make_id
 from tasks.models.ask import Answer, Ask
 from tasks.ragcheck import agents
-from tasks.ragcheck.agents import Agents, Conversing
-from tasks.ragcheck.grading import Judging, grade_response, read_grade
+from tasks.ragcheck.agents import Agents, ConversationOptions
+from tasks.ragcheck.grading import JudgingOptions, grade_response, read_grade
 from tasks.ragcheck.rows import (
     FAILED,
     LIMIT,
@@ -19,7 +19,7 @@ from tasks.ragcheck.rows import (
     Conversation,
     ConversationTurn,
     Grade,
-    Question,
+    ReferenceQuestion,
 )
 from tasks.scoring.multiturn import compute_wscore
 from tasks.systems.contract import Passage, System, Turn
@@ -30,11 +30,11 @@ class _Broken(Exception):
 
 
 async def converse(
-    question: Question,
+    question: ReferenceQuestion,
     system: System,
     passages: tuple[Passage, ...],
-    params: Conversing,
-    judging: Judging,
+    params: ConversationOptions,
+    judging: JudgingOptions,
     judge: str,
     ask: Ask,
 ) -> Conversation:
@@ -77,11 +77,11 @@ class _Talk:
 
     def __init__(
         self,
-        question: Question,
+        question: ReferenceQuestion,
         system: System,
         passages: tuple[Passage, ...],
-        params: Conversing,
-        judging: Judging,
+        params: ConversationOptions,
+        judging: JudgingOptions,
         judge: str,
         ask: Ask,
     ) -> None:

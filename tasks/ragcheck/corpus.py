@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tasks.artifacts.rows import Drafts
 from tasks.errors import BadInput
-from tasks.ragcheck.sets import DOCUMENTS, QuestionSet, read_lines, read_text
+from tasks.ragcheck.question_sets import DOCUMENTS, QuestionSet, read_lines, read_text
 from tasks.sources.jsquad import read_squad
 from tasks.sources.mtrag import list_sources, read_tasks
 from tasks.systems.contract import Document

@@ -21,13 +21,13 @@ from tasks.ragcheck.rows import (
     MEASURES,
     RULES,
     TOP_SCORE,
-    Answer,
-    Baseline,
+    BaselineSimilarity,
     Context,
-    Correlation,
-    Question,
+    JudgeScore,
+    MeasureCorrelation,
     Rating,
-    Score,
+    ReferenceQuestion,
+    SystemAnswer,
 )
 from tasks.reports.calls import read_calls
 from tasks.reports.folder import Form
@@ -46,7 +46,7 @@ class MeasureLine:
 
     label: str
     top: int
-    row: Correlation
+    row: MeasureCorrelation
 
 
 @dataclass(frozen=True)
@@ -70,14 +70,14 @@ class CorrectnessContent:
 
 
 def correctness_page(
-    questions: list[Question],
-    answers: list[Answer],
+    questions: list[ReferenceQuestion],
+    answers: list[SystemAnswer],
     contexts: list[Context],
-    scores: list[Score],
+    scores: list[JudgeScore],
     canaries: list[CanaryRow],
-    baselines: list[Baseline],
+    baselines: list[BaselineSimilarity],
     ratings: list[Rating],
-    correlations: list[Correlation],
+    correlations: list[MeasureCorrelation],
     questions_dropped: Path,
     contexts_dropped: Path,
     ratings_dropped: Path,
@@ -142,7 +142,9 @@ def _find_line_number(dropped: Dropped) -> int:
     return int(number) if number.isdigit() else 0
 
 
-def _find_alphas(correlations: Sequence[Correlation], entry: Assessment) -> dict[str, list[HumanAlpha]]:
+def _find_alphas(
+    correlations: Sequence[MeasureCorrelation], entry: Assessment
+) -> dict[str, list[HumanAlpha]]:
     """Find each judge's agreement with people by the paper's contexts (E3), on all answers of each system."""
     found: dict[str, list[HumanAlpha]] = {}
     for row in correlations:
@@ -153,14 +155,14 @@ def _find_alphas(correlations: Sequence[Correlation], entry: Assessment) -> dict
     return found
 
 
-def _make_tables(correlations: Sequence[Correlation], entry: Assessment) -> list[MeasureTable]:
+def _make_tables(correlations: Sequence[MeasureCorrelation], entry: Assessment) -> list[MeasureTable]:
     """Make figure 2's table for every system, and for each of its datasets."""
     order = [PEOPLE, *MEASURES, *RULES]
 
-    def rank(row: Correlation) -> tuple[int, int]:
+    def rank(row: MeasureCorrelation) -> tuple[int, int]:
         return order.index(row.measure), entry.judges.index(row.judge) if row.judge else 0
 
-    groups: defaultdict[tuple[str, str], list[Correlation]] = defaultdict(list)
+    groups: defaultdict[tuple[str, str], list[MeasureCorrelation]] = defaultdict(list)
     for row in correlations:
         groups[row.dataset, row.system].append(row)
     return [
@@ -169,7 +171,7 @@ def _make_tables(correlations: Sequence[Correlation], entry: Assessment) -> list
     ]
 
 
-def _make_line(row: Correlation) -> MeasureLine:
+def _make_line(row: MeasureCorrelation) -> MeasureLine:
     label = "E1: people" if row.measure == PEOPLE else row.measure.replace("_", " ")
     if row.judge:
         label = f"{row.measure}: {row.judge}"

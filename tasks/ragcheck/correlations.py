@@ -19,12 +19,12 @@ from tasks.ragcheck.rows import (
     MEASURES,
     NOT_SURE,
     RULES,
-    Answer,
-    Baseline,
-    Correlation,
-    Question,
+    BaselineSimilarity,
+    JudgeScore,
+    MeasureCorrelation,
     Rating,
-    Score,
+    ReferenceQuestion,
+    SystemAnswer,
 )
 
 PEOPLE = "E1"
@@ -44,14 +44,14 @@ class Measured:
 
 
 def correlations(
-    questions: list[Question],
-    answers: list[Answer],
-    scores: list[Score],
-    baselines: list[Baseline],
+    questions: list[ReferenceQuestion],
+    answers: list[SystemAnswer],
+    scores: list[JudgeScore],
+    baselines: list[BaselineSimilarity],
     ratings: list[Rating],
     entry: Assessment,
     params: Resampling,
-) -> Drafts[Correlation]:
+) -> Drafts[MeasureCorrelation]:
     """Make a line per system, dataset (empty: all of them) and measure.
 
     An answer that a system did not give, or a judge did not score, is failed; one that no context was found
@@ -67,7 +67,7 @@ def correlations(
             (answer for answer in answers if answer.system == system and answer.question in dataset_of),
             key=lambda answer: answer.id,
         )
-        groups: dict[str, list[Answer]] = {"": own}
+        groups: dict[str, list[SystemAnswer]] = {"": own}
         for answer in own:
             groups.setdefault(dataset_of[answer.question], []).append(answer)
         for dataset, group in groups.items() if len(groups) > 2 else [("", own)]:
@@ -92,9 +92,9 @@ def average_ratings(ratings: Sequence[Rating]) -> dict[str, float]:
 
 def _list_measures(
     system: str,
-    answers: Sequence[Answer],
-    scores: Sequence[Score],
-    baselines: Sequence[Baseline],
+    answers: Sequence[SystemAnswer],
+    scores: Sequence[JudgeScore],
+    baselines: Sequence[BaselineSimilarity],
     ratings: Sequence[Rating],
     entry: Assessment,
 ) -> Mapping[tuple[str, str], Measured]:
@@ -136,12 +136,12 @@ def _make_line(
     dataset: str,
     measure: str,
     judge: str,
-    group: Sequence[Answer],
+    group: Sequence[SystemAnswer],
     measured: Measured,
     people: Measured | None,
     ratings: Sequence[Rating],
     how: Resampling,
-) -> Correlation:
+) -> MeasureCorrelation:
     names = {answer.id for answer in group}
     values = {name: value for name, value in measured.by_answer.items() if name in names}
     sure = {
@@ -161,7 +161,7 @@ def _make_line(
         alpha = measure_agreement(list(_list_items(ratings, names)), how)
     else:  # a baseline is on another scale: it can correlate with people, not agree with them
         alpha = measure_agreement(pairs, how) if judge else NOTHING
-    return Correlation(
+    return MeasureCorrelation(
         id=make_id(system, dataset, measure, judge),
         system=system,
         dataset=dataset,

@@ -14,33 +14,33 @@ from typing import Any
 from tasks.artifacts.rows import Dropped, make_id
 from tasks.errors import BadInput
 from tasks.judging.canaries import CanaryRow
-from tasks.judging.trust import Thresholds
+from tasks.judging.trust import TrustThresholds
 from tasks.ragcheck.comparison import comparison
 from tasks.ragcheck.corpus import corpus
 from tasks.ragcheck.correlations import correlations
 from tasks.ragcheck.entries import Assessment, Continuity
 from tasks.ragcheck.figures import Resampling
 from tasks.ragcheck.judge_report import report_judge
+from tasks.ragcheck.question_sets import DOCUMENTS, QuestionSet, recognise_set
 from tasks.ragcheck.questions import questions
 from tasks.ragcheck.rows import (
     FAILED,
-    Answer,
-    Baseline,
-    Comparison,
+    BaselineSimilarity,
     Context,
     Conversation,
-    Correlation,
+    ConversationFigure,
     Estimate,
     Guard,
-    Question,
-    Score,
+    JudgeScore,
+    MeasureCorrelation,
+    ReferenceQuestion,
+    SystemAnswer,
 )
-from tasks.ragcheck.sets import DOCUMENTS, QuestionSet, recognise_set
+from tasks.systems.capabilities import can_search, check_documents, needs_documents
 from tasks.systems.contract import Document
 from tasks.systems.corpus import read_corpus
 from tasks.systems.entries import SystemEntry
 from tasks.systems.evaluation import Evaluated, EvaluationOptions, OwnDataset, ReadSection
-from tasks.systems.needs import can_search, check_documents, needs_documents
 
 JUDGE = "judge"
 ALL = "all"
@@ -61,13 +61,13 @@ PART_TWO = ("ragcheck.conversations", "ragcheck.guards")
 class RagEvaluation:
     """What a system said, and what the judge said of it. conversations: None without Part II."""
 
-    questions: Sequence[Question]
-    answers: Sequence[Answer]
+    questions: Sequence[ReferenceQuestion]
+    answers: Sequence[SystemAnswer]
     contexts: Sequence[Context]
     unretrieved: Sequence[Dropped]
-    scores: Sequence[Score]
+    scores: Sequence[JudgeScore]
     canaries: Sequence[CanaryRow]
-    baselines: Sequence[Baseline]
+    baselines: Sequence[BaselineSimilarity]
     conversations: Sequence[Conversation] | None
     guards: Sequence[Guard]
 
@@ -110,7 +110,7 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
             "ragcheck.correctness": make_entry(options.system).model_dump(mode="json"),
             "ragcheck.continuity": Continuity(systems=(options.system,), judge=JUDGE).model_dump(mode="json"),
         },
-        {"questions": (Question, asked.rows), "corpus": (Document, documents)},
+        {"questions": (ReferenceQuestion, asked.rows), "corpus": (Document, documents)},
         (*PART_ONE, *(PART_TWO if options.turns else ())),
         problems,
         notes,
@@ -148,7 +148,7 @@ def evaluate(rows: Mapping[str, Sequence[Any]], options: EvaluationOptions, read
         rows["conversations"] if options.turns else None,
         rows["guards"] if options.turns else (),
     )
-    thresholds, draws = read("judging.thresholds", Thresholds), read("ragcheck.correlations", Resampling)
+    thresholds, draws = read("judging.thresholds", TrustThresholds), read("ragcheck.correlations", Resampling)
     return Evaluated(make_figures(judged, options.system, thresholds, draws), list_failures(judged))
 
 
@@ -158,7 +158,7 @@ def make_entry(system: str) -> Assessment:
 
 
 def make_figures(
-    evaluated: RagEvaluation, system: str, thresholds: Thresholds, how: Resampling
+    evaluated: RagEvaluation, system: str, thresholds: TrustThresholds, how: Resampling
 ) -> dict[str, Any]:
     """Compute what an evaluation came to, over all questions and per dataset where there are several."""
     judge = report_judge(
@@ -242,12 +242,12 @@ def _nest(rows: Any) -> dict[str, dict[str, Any]]:
     return nested
 
 
-def _tell_measure(line: Correlation) -> Mapping[str, Any]:
+def _tell_measure(line: MeasureCorrelation) -> Mapping[str, Any]:
     counts = ("n", "scored", "unsure", "failed", "skipped")
     return {**_tell(line.mean), **{name: getattr(line, name) for name in counts}, "note": line.note}
 
 
-def _tell_comparison(line: Comparison) -> Mapping[str, Any]:
+def _tell_comparison(line: ConversationFigure) -> Mapping[str, Any]:
     return {**_tell(line.estimate), "n": line.n, "failed": line.failed}
 
 

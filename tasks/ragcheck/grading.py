@@ -11,8 +11,8 @@ from tasks.judging.grammars import judge_grammar
 from tasks.judging.quoting import quote
 from tasks.judging.verdicts import parse_score
 from tasks.models.ask import Answer, Ask, Unparsed
-from tasks.ragcheck.rows import NOT_SURE, TOP_SCORE, Grade, Question
-from tasks.ragcheck.truncation import fit_passages
+from tasks.ragcheck.rows import NOT_SURE, TOP_SCORE, Grade, ReferenceQuestion
+from tasks.ragcheck.truncation import truncate_contexts
 from tasks.systems.contract import Passage
 
 FIELD = "Score"
@@ -20,7 +20,7 @@ SECTION = "ragcheck.judging."
 GRAMMAR = judge_grammar([str(score) for score in range(NOT_SURE, TOP_SCORE + 1)], field=FIELD, feedback=True)
 
 
-class Judging(BaseModel):
+class JudgingOptions(BaseModel):
     """`ragcheck.judging` in params.yaml: what a judge is shown, in both parts."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -40,18 +40,18 @@ class Judging(BaseModel):
 
 
 async def grade_response(
-    question: Question,
+    question: ReferenceQuestion,
     passages: Sequence[Passage],
     response: str,
     *,
     role: str,
     row: str,
-    judging: Judging,
+    judging: JudgingOptions,
     ask: Ask,
 ) -> Answer[Grade]:
     """Have a role grade a response. A reply that is no feedback with a score has no value."""
     quoted = quote(response, guard=judging.guard, limit=judging.response_characters)
-    contexts = fit_passages(passages, judging.context_tokens)
+    contexts = truncate_contexts(passages, judging.context_tokens)
     return await ask(
         "grade",
         {

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
-from tasks.ragcheck.rows import ASKED, COMPOSED, FINISHED, Conversation, Guard, Question
-from tasks.ragcheck.words import find_content_words
+from tasks.ragcheck.content_words import find_content_words
+from tasks.ragcheck.rows import ASKED, COMPOSED, FINISHED, Conversation, Guard, ReferenceQuestion
 
 
-def guards(questions: list[Question], conversations: list[Conversation]) -> Drafts[Guard]:
+def guards(questions: list[ReferenceQuestion], conversations: list[Conversation]) -> Drafts[Guard]:
     """Make a row for every composed answer and further question, with the words that it has no right to.
 
     A content word of the reference that stands in neither the target question nor anything the system had
@@ -27,7 +27,7 @@ def guards(questions: list[Question], conversations: list[Conversation]) -> Draf
     )
 
 
-def check_conversation(conversation: Conversation, question: Question) -> Iterator[Guard]:
+def check_conversation(conversation: Conversation, question: ReferenceQuestion) -> Iterator[Guard]:
     """Check what the agents wrote, turn by turn."""
     language = question.language
     secret = {*find_content_words(question.reference, language)} - {

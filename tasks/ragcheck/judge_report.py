@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tasks.judging.canaries import CanaryHealth, CanaryRow, measure_health
-from tasks.judging.trust import HumanAlpha, Thresholds, find_warnings, warn_scores
+from tasks.judging.trust import HumanAlpha, TrustThresholds, find_warnings, warn_human_alpha
 from tasks.ragcheck.settings import read_section
 
 
@@ -22,9 +22,9 @@ class JudgeReport:
     warnings: Sequence[str]
 
 
-def find_thresholds(settings: Mapping[str, object]) -> Thresholds:
+def find_thresholds(settings: Mapping[str, object]) -> TrustThresholds:
     """Read `judging.thresholds` from a stage's further parameters."""
-    return read_section(settings, "judging.thresholds", Thresholds)
+    return read_section(settings, "judging.thresholds", TrustThresholds)
 
 
 def report_judge(
@@ -32,7 +32,7 @@ def report_judge(
     scores: Sequence[int | None],
     canaries: Sequence[CanaryRow],
     people: Sequence[HumanAlpha],
-    thresholds: Thresholds,
+    thresholds: TrustThresholds,
 ) -> JudgeReport:
     """Report a judge's canaries, its replies without a grade, and its agreement with people.
 
@@ -46,6 +46,6 @@ def report_judge(
     )
     warnings = [
         *find_warnings(thresholds, n=len(scores), n_unscored=unscored, canaries=health),
-        *filter(None, (warn_scores(thresholds, alpha) for alpha in people)),
+        *filter(None, (warn_human_alpha(thresholds, alpha) for alpha in people)),
     ]
     return JudgeReport(judge, len(scores), unscored, health, people, warnings)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from rouge_score import tokenizers
 from rouge_score.rouge_scorer import RougeScorer
 
-from tasks.ragcheck.words import list_content_words, list_words
+from tasks.ragcheck.content_words import list_content_words, list_words
 
 
 def compute_word_recall(reference: str, answer: str, language: str) -> float:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Dropped, Origin
 from tasks.ragcheck.judge_report import JudgeReport
-from tasks.ragcheck.rows import Question
+from tasks.ragcheck.rows import ReferenceQuestion
 from tasks.reports.calls import ShownCall
 from tasks.reports.folder import BrowsedRows, Form, write_page
 from tasks.reports.frame import open_templates
@@ -24,7 +24,7 @@ FORM = "to_rate.csv"
 """What people rate answers in; the page links to it."""
 
 
-class ShownPassage(NamedTuple):
+class ShownContext(NamedTuple):
     """A passage in the browser."""
 
     title: str
@@ -48,7 +48,7 @@ class DropCount(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ShownQuestion:
+class BrowsedRow:
     """A question in the browser. id: of the row that is about it, an answer or a conversation."""
 
     id: str
@@ -104,13 +104,13 @@ def list_calls(*origins: Sequence[Origin]) -> list[str]:
     return list(dict.fromkeys(origin.reference for own in origins for origin in own if origin.kind == "call"))
 
 
-def show_passages(passages: Sequence[Passage]) -> list[ShownPassage]:
+def show_passages(passages: Sequence[Passage]) -> list[ShownContext]:
     """Lay passages out for the browser."""
     return [
-        ShownPassage(passage.title or passage.document, passage.text, passage.score) for passage in passages
+        ShownContext(passage.title or passage.document, passage.text, passage.score) for passage in passages
     ]
 
 
-def show_history(question: Question) -> list[ShownExchange]:
+def show_history(question: ReferenceQuestion) -> list[ShownExchange]:
     """Lay out for the browser what was said before a question."""
     return [ShownExchange(exchange.question, exchange.answer) for exchange in question.history]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from tasks.artifacts.rows import Drafts, Dropped, make_id
 from tasks.errors import BadInput
-from tasks.ragcheck.rows import Exchange, Question
-from tasks.ragcheck.sampling import take_alike
-from tasks.ragcheck.sets import QUESTIONS, QuestionSet, read_lines, read_text
+from tasks.ragcheck.question_sets import QUESTIONS, QuestionSet, read_lines, read_text
+from tasks.ragcheck.rows import Exchange, ReferenceQuestion
+from tasks.ragcheck.sampling import sample_evenly
 from tasks.sources.jsquad import read_squad
 from tasks.sources.mtrag import read_tasks
 
 
-def questions(entry: QuestionSet) -> Drafts[Question]:
+def questions(entry: QuestionSet) -> Drafts[ReferenceQuestion]:
     """Import a set's questions. What has no reference answer, or is not asked for, is dropped and counted.
 
     Rows name no origin of their own: they come from the set's file, which dvc.lock knows.
@@ -22,7 +22,7 @@ def questions(entry: QuestionSet) -> Drafts[Question]:
     names = [question.id for question in drafts.rows]
     if len(set(names)) < len(names):
         raise BadInput(entry.path, "holds two questions of one name")
-    kept = take_alike(drafts.rows, entry.take, entry.seed)
+    kept = sample_evenly(drafts.rows, entry.take, entry.seed)
     taken = {question.id for question in kept}
     rest = [
         Dropped(question.id, "not_taken", question.key)
@@ -32,7 +32,7 @@ def questions(entry: QuestionSet) -> Drafts[Question]:
     return Drafts(kept, [*drafts.dropped, *rest])
 
 
-def _read_mtrag(entry: QuestionSet) -> Drafts[Question]:
+def _read_mtrag(entry: QuestionSet) -> Drafts[ReferenceQuestion]:
     kept, dropped = [], []
     for task in read_tasks(entry.path):
         row_id = make_id("mtrag", task.id)
@@ -45,7 +45,7 @@ def _read_mtrag(entry: QuestionSet) -> Drafts[Question]:
         else:
             history = tuple(Exchange(*pair) for pair in task.history)
             kept.append(
-                Question(
+                ReferenceQuestion(
                     row_id,
                     task.id,
                     task.collection,
@@ -59,28 +59,30 @@ def _read_mtrag(entry: QuestionSet) -> Drafts[Question]:
     return Drafts(kept, dropped)
 
 
-def _read_jsquad(entry: QuestionSet) -> Drafts[Question]:
+def _read_jsquad(entry: QuestionSet) -> Drafts[ReferenceQuestion]:
     kept, dropped = [], []
     for item in read_squad(entry.path)[0]:
         row_id = make_id("jsquad", item.id)
         if item.reference and item.question:
             kept.append(
-                Question(row_id, item.id, "jsquad", entry.language, item.question, item.reference, (), ())
+                ReferenceQuestion(
+                    row_id, item.id, "jsquad", entry.language, item.question, item.reference, (), ()
+                )
             )
         else:
             dropped.append(Dropped(row_id, "no_reference", item.id))
     return Drafts(kept, dropped)
 
 
-def _read_lines(entry: QuestionSet) -> Drafts[Question]:
+def _read_lines(entry: QuestionSet) -> Drafts[ReferenceQuestion]:
     path = entry.path / QUESTIONS
-    kept: dict[str, Question] = {}
+    kept: dict[str, ReferenceQuestion] = {}
     for line, record in read_lines(entry.path, QUESTIONS):
         key = read_text(record, "id", path, line)
         row_id = make_id("lines", key)
         if row_id in kept:
             raise BadInput(path, f"the id {key!r} stands twice", line=line)
-        kept[row_id] = Question(
+        kept[row_id] = ReferenceQuestion(
             row_id,
             key,
             read_text(record, "dataset", path, line, "all"),

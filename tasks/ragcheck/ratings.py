@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
-from tasks.judging.human_files import Line, read_lines, write_form
+from tasks.judging.human_files import FormLine, read_lines, write_form
 from tasks.ragcheck.entries import Assessment
-from tasks.ragcheck.rows import Answer, Question, Rating
+from tasks.ragcheck.rows import Rating, ReferenceQuestion, SystemAnswer
 
 COLUMNS = ("item", "rater", "rating")
 WHOLE = re.compile(r"[0-5](\.0+)?", re.ASCII)
@@ -18,7 +18,9 @@ HINT = "columns item, rater and rating; see docs/ragcheck.md"
 FORM = ("item", "system", "question", "reference", "response", "rating", "rater")
 
 
-def ratings(questions: list[Question], answers: list[Answer], entry: Assessment) -> Drafts[Rating]:
+def ratings(
+    questions: list[ReferenceQuestion], answers: list[SystemAnswer], entry: Assessment
+) -> Drafts[Rating]:
     """Match ratings with answers. What cannot be used is dropped with its line and the reason.
 
     item: an answer's id; or, where a single system answered, the id or own name of a question.
@@ -54,7 +56,7 @@ def ratings(questions: list[Question], answers: list[Answer], entry: Assessment)
     return Drafts(list(kept.values()), dropped)
 
 
-def name_items(questions: Sequence[Question], answers: Sequence[Answer]) -> dict[str, str]:
+def name_items(questions: Sequence[ReferenceQuestion], answers: Sequence[SystemAnswer]) -> dict[str, str]:
     """Say which names stand for which answer; a name that several answers share stands for none."""
     keys = {question.id: question.key for question in questions}
     owners: dict[str, set[str]] = {}
@@ -64,7 +66,7 @@ def name_items(questions: Sequence[Question], answers: Sequence[Answer]) -> dict
     return {name: next(iter(ids)) for name, ids in owners.items() if len(ids) == 1}
 
 
-def make_form(questions: Sequence[Question], answers: Sequence[Answer]) -> str:
+def make_form(questions: Sequence[ReferenceQuestion], answers: Sequence[SystemAnswer]) -> str:
     """Write the CSV to fill in: every answer that there is, and no grade of a judge.
 
     In the order of the ids, which are hashes: whoever rates the first hundred has a sample.
@@ -80,7 +82,7 @@ def make_form(questions: Sequence[Question], answers: Sequence[Answer]) -> str:
     )
 
 
-def _drop(line: Line, reason: str, what: str) -> Dropped:
+def _drop(line: FormLine, reason: str, what: str) -> Dropped:
     return Dropped(make_id("rating", line.number), reason, f"line {line.number}: {what}")
 
 

@@ -29,7 +29,7 @@ class Exchange:
 
 
 @dataclass(frozen=True)
-class Question:
+class ReferenceQuestion:
     """A question with the answer that is worth 5."""
 
     id: str
@@ -45,7 +45,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Answer:
+class SystemAnswer:
     """What a system said to a question; `text` is None where it gave no answer."""
 
     id: str
@@ -71,7 +71,7 @@ class Context:
 
 
 @dataclass(frozen=True)
-class Score:
+class JudgeScore:
     """A judge's word on an answer: 1 to 5, 0 for "not sure", None where it gave no score."""
 
     id: str
@@ -87,7 +87,7 @@ class Score:
 
 
 @dataclass(frozen=True)
-class Baseline:
+class BaselineSimilarity:
     """A similarity of answer and reference that sees no context, 0..1 (an embedding's -1..1)."""
 
     id: str
@@ -127,7 +127,7 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Correlation:
+class MeasureCorrelation:
     """One line of figure 2: a measure's mean, and its correlation with people.
 
     dataset: empty for all of them. n = scored + unsure + failed + skipped; the mean is over `scored`.
@@ -233,7 +233,7 @@ class Guard:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ConversationFigure:
     """One figure of the conversations. kind: `mean` of a system, `difference` system - other, `sign`.
 
     dataset: empty for all. value of a `sign`: in how many datasets the difference has the sign that it has

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from itertools import islice
 
 from tasks.artifacts.rows import make_id
-from tasks.ragcheck.rows import Question
+from tasks.ragcheck.rows import ReferenceQuestion
 
 
-def take_alike(rows: Sequence[Question], count: int | None, seed: int) -> list[Question]:
+def sample_evenly(rows: Sequence[ReferenceQuestion], count: int | None, seed: int) -> list[ReferenceQuestion]:
     """Take so many questions, one of each dataset after another, in an order that the seed gives."""
-    queues: defaultdict[str, list[Question]] = defaultdict(list)
+    queues: defaultdict[str, list[ReferenceQuestion]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: make_id(seed, row.id)):
         queues[row.dataset].append(row)
     rounds = (

@@ -10,20 +10,20 @@ from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.judging.scored import Scored
 from tasks.models.ask import Ask
 from tasks.ragcheck.entries import Assessment
-from tasks.ragcheck.grading import Judging, grade_response, read_grade
-from tasks.ragcheck.rows import Answer, Context, Question, Score
+from tasks.ragcheck.grading import JudgingOptions, grade_response, read_grade
+from tasks.ragcheck.rows import Context, JudgeScore, ReferenceQuestion, SystemAnswer
 
 
 async def scores(
-    questions: list[Question],
-    answers: list[Answer],
+    questions: list[ReferenceQuestion],
+    answers: list[SystemAnswer],
     contexts: list[Context],
     entry: Assessment,
     settings: Mapping[str, Any],
     ask: Ask,
-) -> Drafts[Score]:
+) -> Drafts[JudgeScore]:
     """Grade all answers that there are. A reply that is no grade is a row whose score is None."""
-    judging = Judging.find(settings)
+    judging = JudgingOptions.find(settings)
     asked = {question.id: question for question in questions}
     beside: dict[tuple[str, str], list[Context]] = {}
     for context in contexts:
@@ -49,13 +49,18 @@ async def scores(
 
 
 async def _score(
-    question: Question, answer: Answer, context: Context, judge: str, judging: Judging, ask: Ask
-) -> Score:
+    question: ReferenceQuestion,
+    answer: SystemAnswer,
+    context: Context,
+    judge: str,
+    judging: JudgingOptions,
+    ask: Ask,
+) -> JudgeScore:
     answered = await grade_response(
         question, context.passages, answer.text or "", role=judge, row=answer.id, judging=judging, ask=ask
     )
     grade = read_grade(answered)
-    return Score(
+    return JudgeScore(
         id=make_id(answer.id, context.rule, judge),
         answer=answer.id,
         question=question.id,
@@ -73,6 +78,6 @@ async def _score(
     )
 
 
-def list_scored(scores: Iterable[Score]) -> list[Scored]:
+def list_scored(scores: Iterable[JudgeScore]) -> list[Scored]:
     """Say how good each answer was, for nights: 1 to 5 by each judge and rule; "not sure" is no score."""
     return [Scored(score.id, score.question, float(score.score) if score.score else None) for score in scores]

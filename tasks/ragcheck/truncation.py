@@ -11,13 +11,13 @@ ASCII_PER_TOKEN = 4
 GAP = " ..."
 
 
-def measure_tokens(text: str) -> float:
+def estimate_tokens(text: str) -> float:
     """Estimate a text's tokens: a quarter of its ASCII characters, and one for each other."""
     plain = sum(character.isascii() for character in text)
     return plain / ASCII_PER_TOKEN + len(text) - plain
 
 
-def cut_text(text: str, tokens: float) -> str:
+def truncate_text(text: str, tokens: float) -> str:
     """Cut a text to so many tokens, at a blank where there is one near."""
     left = tokens
     for place, character in enumerate(text):
@@ -28,7 +28,7 @@ def cut_text(text: str, tokens: float) -> str:
     return text
 
 
-def fit_passages(passages: Sequence[Passage], tokens: int) -> list[str]:
+def truncate_contexts(passages: Sequence[Passage], tokens: int) -> list[str]:
     """Show passages, best first, each on a harmless line, until the budget is spent; the last one is cut."""
     return list(_fit(passages, tokens))
 
@@ -36,10 +36,10 @@ def fit_passages(passages: Sequence[Passage], tokens: int) -> list[str]:
 def _fit(passages: Sequence[Passage], tokens: float) -> Iterator[str]:
     for passage in passages:
         text = clean(f"{passage.title}: {passage.text}" if passage.title else passage.text)
-        size = measure_tokens(text)
+        size = estimate_tokens(text)
         if size > tokens:
-            if tokens > measure_tokens(GAP):
-                yield cut_text(text, tokens)
+            if tokens > estimate_tokens(GAP):
+                yield truncate_text(text, tokens)
             return
         yield text
         tokens -= size

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from tasks.artifacts.contracts import (
     Contract,
+    ContractFinding,
     Expectation,
-    Finding,
     Origins,
     RowRule,
     expect_keyed,
@@ -39,7 +39,7 @@ def check_artifacts(
     folder: Path,
     *,
     sources: Iterable[Path] = (),
-) -> list[Finding]:
+) -> list[ContractFinding]:
     """Check artifacts, and what was dropped and called beside them; write findings, pages and Data Docs.
 
     artifacts: file -> its row type. declare: gives the rules of each beyond its keys, from the rule on
@@ -66,7 +66,7 @@ def check_artifacts(
     return findings
 
 
-def require_contracts(findings: Sequence[Finding], out: Path) -> Counts:
+def require_contracts(findings: Sequence[ContractFinding], out: Path) -> Counts:
     """Count what was checked. Raises ContractBroken, with one line that names it, where something broke."""
     raise_broken(findings, out)
     return Counts(sum(finding.checked for finding in findings), len(findings), {})

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tasks.artifacts.contracts import Finding, read_findings
+from tasks.artifacts.contracts import ContractFinding, read_findings
 
 
 @dataclass(frozen=True)
 class ContractResults:
     """A validation stage's findings. docs: the way from the page to Great Expectations' own pages."""
 
-    findings: Sequence[Finding]
+    findings: Sequence[ContractFinding]
     docs: str
 
     def count(self, state: str) -> int:

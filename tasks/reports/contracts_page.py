@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tasks.artifacts.contracts import Finding
+from tasks.artifacts.contracts import ContractFinding
 from tasks.reports.contracts import ContractResults
 from tasks.reports.frame import PAGES, PAGES_FOLDER
 
@@ -21,7 +21,7 @@ class ContractsPage:
     contracts: ContractResults
 
 
-def write_contracts(title: str, findings: Sequence[Finding], folder: Path) -> None:
+def write_contracts(title: str, findings: Sequence[ContractFinding], folder: Path) -> None:
     """Write index.html and its style into the folder; it asks nothing outside."""
     ranked = sorted(findings, key=lambda finding: (finding.state != "broken", finding.artifact))
     content = ContractsPage(title, ContractResults(ranked, ""))

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tasks.systems.chunks import DIGITS, Chunk, Hit
 from tasks.systems.extras import load_library
-from tasks.systems.pieces import DIGITS, Hit, Piece
-from tasks.systems.words import load_splitter
+from tasks.systems.tokenization import load_tokenizer
 
 
-class Bm25:
+class Bm25Retriever:
     """Lucene's variant with its usual k1 = 1.5 and b = 0.75. Pieces that share no word are no hits."""
 
-    def __init__(self, pieces: Sequence[Piece], language: str) -> None:
+    def __init__(self, pieces: Sequence[Chunk], language: str) -> None:
         library = load_library("bm25s", "the retriever bm25")
-        self._split = load_splitter(language)
+        self._split = load_tokenizer(language)
         corpus = [self._fold(piece.searched) for piece in pieces]
         # A number of our own for each word: the library numbers them by a set, whose order is not fixed.
         self._numbers = {

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from tasks.models.ask import Ask
 from tasks.systems.contract import Passage, Response, Turn
 from tasks.systems.entries import CallableEntry
-from tasks.systems.replies import Paths, Reply, make_response, read_reply
+from tasks.systems.replies import Reply, ReplyPaths, make_response, read_reply
 
-PATHS = Paths(text="answer", contexts="contexts", ids="ids", titles="titles", scores="scores")
+PATHS = ReplyPaths(text="answer", contexts="contexts", ids="ids", titles="titles", scores="scores")
 """What a function's result is read by; a bare string is the answer."""
 
 

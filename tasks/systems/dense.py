@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from tasks.errors import ModelFailed
 from tasks.models.ask import Ask
+from tasks.systems.chunks import DIGITS, Chunk, Hit
 from tasks.systems.extras import load_library
-from tasks.systems.pieces import DIGITS, Hit, Piece
 
 Matrix = NDArray[np.float64]
 PROPOSED = 4
@@ -22,10 +22,10 @@ CORPUS = "corpus"
 """The row that the calls embedding a corpus are named by."""
 
 
-class Dense:
+class DenseRetriever:
     """Embeds the corpus when it is first searched; every text is a call of the ledger's."""
 
-    def __init__(self, pieces: Sequence[Piece], ask: Ask, role: str, exact_up_to: int) -> None:
+    def __init__(self, pieces: Sequence[Chunk], ask: Ask, role: str, exact_up_to: int) -> None:
         self._pieces, self._ask, self._role = pieces, ask, role
         self._exact_up_to = exact_up_to
         self._matrix: Matrix | None = None

@@ -13,11 +13,11 @@ import jmespath
 from jmespath.exceptions import JMESPathError
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
-Retriever = Literal["keyword", "bm25", "dense", "hybrid", "none"]
+RetrieverKind = Literal["keyword", "bm25", "dense", "hybrid", "none"]
 FUNCTION = r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"
 
 
-class Strict(BaseModel):
+class StrictModel(BaseModel):
     """Refuses a key that it does not know: a typing slip must not be read as a default."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -35,7 +35,7 @@ def check_path(text: str) -> str:
 JsonPath = Annotated[str, AfterValidator(check_path)]
 
 
-class CallableEntry(Strict):
+class CallableEntry(StrictModel):
     """A Python function of the user's own; docs/systems.md says what it is given and may give."""
 
     kind: Literal["callable"]
@@ -47,7 +47,7 @@ class CallableEntry(Strict):
     """The function that retrieves without answering, where there is one."""
 
 
-class PlugEntry(Strict):
+class PlugEntry(StrictModel):
     """Functions of the user's own by name: a file of the project, or a module of an installed package."""
 
     kind: Literal["plug"]
@@ -61,7 +61,7 @@ class PlugEntry(Strict):
     """Whether it has a function `search`, which retrieves without answering."""
 
 
-class OpenAiEntry(Strict):
+class OpenAiEntry(StrictModel):
     """An endpoint that speaks the OpenAI protocol and is asked the bare question."""
 
     kind: Literal["openai"]
@@ -74,7 +74,7 @@ class OpenAiEntry(Strict):
     """Whether earlier turns are sent, as messages of their own."""
 
 
-class HttpCall(Strict):
+class HttpCall(StrictModel):
     """One POST to a system, and where its JSON reply holds what was retrieved (JMESPath).
 
     With `passages`, the paths below it are read in each member of that list. Without, each of them
@@ -120,7 +120,7 @@ class HttpAnswer(HttpCall):
     """The answer."""
 
 
-class HttpEntry(Strict):
+class HttpEntry(StrictModel):
     """A system behind HTTP."""
 
     kind: Literal["http"]
@@ -131,7 +131,7 @@ class HttpEntry(Strict):
     """The call that retrieves without answering, where there is one; `{question}` is the query."""
 
 
-class Chunking(Strict):
+class Chunking(StrictModel):
     """How documents are cut: at the best of sentences, lines and words within so many tokens."""
 
     tokens: int = Field(gt=0)
@@ -144,12 +144,12 @@ class Chunking(Strict):
         return self
 
 
-class RagEntry(Strict):
+class RagEntry(StrictModel):
     """The reference RAG that is built in. Its defaults are GRAMMAR's reproduction setting."""
 
     kind: Literal["rag"]
     version: str = "1"
-    retriever: Retriever = "keyword"
+    retriever: RetrieverKind = "keyword"
     fused: tuple[Literal["keyword", "bm25", "dense"], ...] = Field(default=("bm25", "dense"), min_length=2)
     """Whose rankings `hybrid` fuses."""
     candidates: int = Field(default=50, gt=0)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tasks.systems.pieces import DIGITS, Hit
+from tasks.systems.chunks import DIGITS, Hit
 from tasks.systems.retriever import Retriever
 
 K = 60
 
 
-class Hybrid:
+class HybridRetriever:
     """Fuses the first hits of several retrievers."""
 
     def __init__(self, retrievers: Sequence[Retriever], candidates: int) -> None:

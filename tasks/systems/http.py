@@ -8,7 +8,7 @@ from typing import Any
 from tasks.models.ask import Answer, Ask
 from tasks.systems.contract import Passage, Response, Turn
 from tasks.systems.entries import HttpCall, HttpEntry
-from tasks.systems.replies import Paths, Reply, make_response, read_reply
+from tasks.systems.replies import Reply, ReplyPaths, make_response, read_reply
 
 
 class HttpSystem:
@@ -34,7 +34,7 @@ class HttpSystem:
         return None if reply is None else reply.passages
 
     async def _put(
-        self, call: HttpCall, paths: Paths, question: str, history: Sequence[Turn], row: str
+        self, call: HttpCall, paths: ReplyPaths, question: str, history: Sequence[Turn], row: str
     ) -> Answer[Reply]:
         body = fill_body(call.body, question, history)
         return await self._ask.system(
@@ -47,9 +47,9 @@ class HttpSystem:
         )
 
 
-def find_paths(call: HttpCall, text: str | None) -> Paths:
+def find_paths(call: HttpCall, text: str | None) -> ReplyPaths:
     """Gather where a call's reply holds what."""
-    return Paths(text, call.passages, call.contexts, call.ids, call.titles, call.scores)
+    return ReplyPaths(text, call.passages, call.contexts, call.ids, call.titles, call.scores)
 
 
 def fill_body(template: Any, question: str, history: Sequence[Turn]) -> Any:

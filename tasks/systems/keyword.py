@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tasks.systems.pieces import Hit, Piece
-from tasks.systems.words import load_splitter
+from tasks.systems.chunks import Chunk, Hit
+from tasks.systems.tokenization import load_tokenizer
 
 
-class Keyword:
+class KeywordRetriever:
     """Case, punctuation and stop words count; ties stand in corpus order; no word shared, no hit."""
 
-    def __init__(self, pieces: Sequence[Piece], language: str) -> None:
-        self._split = load_splitter(language)
+    def __init__(self, pieces: Sequence[Chunk], language: str) -> None:
+        self._split = load_tokenizer(language)
         self._places: dict[str, list[int]] = {}
         for piece in pieces:
             for word in set(self._split(piece.searched)):

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from tasks.models.ask import Ask, Unparsed
 from tasks.systems.answers import PROMPTS, make_turns, read_answer
-from tasks.systems.bm25 import Bm25
+from tasks.systems.bm25 import Bm25Retriever
+from tasks.systems.chunks import Chunk, fit_chunks, make_chunks
 from tasks.systems.contract import Document, Passage, Response, Turn
-from tasks.systems.dense import Dense
+from tasks.systems.dense import DenseRetriever
 from tasks.systems.entries import RagEntry
-from tasks.systems.fusion import Hybrid
-from tasks.systems.keyword import Keyword
-from tasks.systems.pieces import Piece, fit, make_pieces
+from tasks.systems.fusion import HybridRetriever
+from tasks.systems.keyword import KeywordRetriever
 from tasks.systems.retriever import Retriever
 
 ANSWER, ANSWER_ALONE, REWRITE = (PROMPTS / f"{name}.md" for name in ("answer", "answer_alone", "rewrite"))
@@ -20,29 +20,31 @@ LONGEST_QUERY = 500
 """Characters of a rewritten query that are searched for: a model may not know when to stop."""
 
 
-def build_rag(name: str, entry: RagEntry, corpus: Sequence[Document], ask: Ask) -> Rag:
+def build_rag(name: str, entry: RagEntry, corpus: Sequence[Document], ask: Ask) -> ReferenceRag:
     """Index a corpus and make the system. Raises BadInput where a library or an id is amiss."""
     if entry.retriever == "none":
-        return Rag(name, entry, ask, [], None)
-    pieces = make_pieces(corpus, entry.chunk, entry.encoding)
+        return ReferenceRag(name, entry, ask, [], None)
+    pieces = make_chunks(corpus, entry.chunk, entry.encoding)
     if entry.retriever == "hybrid":
         parts = [make_retriever(kind, entry, pieces, ask) for kind in entry.fused]
-        return Rag(name, entry, ask, pieces, Hybrid(parts, entry.candidates))
-    return Rag(name, entry, ask, pieces, make_retriever(entry.retriever, entry, pieces, ask))
+        return ReferenceRag(name, entry, ask, pieces, HybridRetriever(parts, entry.candidates))
+    return ReferenceRag(name, entry, ask, pieces, make_retriever(entry.retriever, entry, pieces, ask))
 
 
-def make_retriever(kind: str, entry: RagEntry, pieces: Sequence[Piece], ask: Ask) -> Retriever:
+def make_retriever(kind: str, entry: RagEntry, pieces: Sequence[Chunk], ask: Ask) -> Retriever:
     """Make one retriever over pieces."""
     if kind == "dense":
-        return Dense(pieces, ask, entry.embedder, entry.exact_up_to)
-    return Bm25(pieces, entry.language) if kind == "bm25" else Keyword(pieces, entry.language)
+        return DenseRetriever(pieces, ask, entry.embedder, entry.exact_up_to)
+    return (
+        Bm25Retriever(pieces, entry.language) if kind == "bm25" else KeywordRetriever(pieces, entry.language)
+    )
 
 
-class Rag:
+class ReferenceRag:
     """A system under test that is built in; without a retriever it is the model alone."""
 
     def __init__(
-        self, name: str, entry: RagEntry, ask: Ask, pieces: Sequence[Piece], retriever: Retriever | None
+        self, name: str, entry: RagEntry, ask: Ask, pieces: Sequence[Chunk], retriever: Retriever | None
     ) -> None:
         self.name, self.version = name, entry.version
         self._entry, self._ask = entry, ask
@@ -75,7 +77,7 @@ class Rag:
         hits = await self._retriever.search(query, self._entry.top_k, row=row)
         scores = {hit.place: hit.score for hit in hits}
         best = [self._pieces[hit.place] for hit in hits]
-        kept = fit(best, self._entry.encoding, self._entry.context_tokens)
+        kept = fit_chunks(best, self._entry.encoding, self._entry.context_tokens)
         return tuple(piece.to_passage(scores[piece.place]) for piece in kept)
 
     async def _rewrite(self, question: str, turns: Sequence[Turn], row: str, calls: list[str]) -> str:

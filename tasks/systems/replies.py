@@ -18,7 +18,7 @@ DIGITS = 6
 
 
 @dataclass(frozen=True)
-class Paths:
+class ReplyPaths:
     """Where a reply holds what (JMESPath); see `entries.HttpCall`."""
 
     text: str | None
@@ -42,7 +42,7 @@ class Reply:
     passages: tuple[Passage, ...] | None
 
 
-def read_reply(raw: str, paths: Paths, *, needs_text: bool) -> Reply:
+def read_reply(raw: str, paths: ReplyPaths, *, needs_text: bool) -> Reply:
     """Read a reply. Raises Unparsed that says what is wrong with it."""
     try:
         body = json.loads(raw)
@@ -71,7 +71,7 @@ def clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode().strip()
 
 
-def _read_passages(body: Any, paths: Paths) -> tuple[Passage, ...] | None:
+def _read_passages(body: Any, paths: ReplyPaths) -> tuple[Passage, ...] | None:
     columns = paths.columns()
     if paths.passages is not None:
         members = _find_list(body, paths.passages, "passages")

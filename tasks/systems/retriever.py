@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from tasks.systems.pieces import Hit
+from tasks.systems.chunks import Hit
 
 
 class Retriever(Protocol):

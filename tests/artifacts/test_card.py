@@ -3,29 +3,34 @@ import dataclasses
 import pytest
 import yaml
 
-from tasks.artifacts.card import Card, DataSet, Section, Source, write_card
-from tasks.artifacts.statistics import ArtifactFacts, CallFacts
+from tasks.artifacts.card import CardSection, DatasetCard, DatasetConfig, DatasetSource, write_card
+from tasks.artifacts.statistics import ArtifactStatistics, CallStatistics
 
-CALL = CallFacts("k", "judge", "small", "ab", "check", "cd" * 32, 1_000, 20, estimated=True, parsed=False)
-CARD = Card(
+CALL = CallStatistics(
+    "k", "judge", "small", "ab", "check", "cd" * 32, 1_000, 20, estimated=True, parsed=False
+)
+CARD = DatasetCard(
     title="Films",
     summary="About films.",
     language="en",
     tasks=("question-answering",),
     tags=("x",),
-    sources=(Source("Films", "CC0-1.0", "https://example.org", "By many."),),
-    sets=(DataSet("balanced", "balanced.jsonl", 1_234, "all"), DataSet("rest", "rest.jsonl", 2, "rest")),
-    artifacts=(ArtifactFacts("back_check", 5, {"misread": 7}, {"texts": 12}, (CALL,)),),
+    sources=(DatasetSource("Films", "CC0-1.0", "https://example.org", "By many."),),
+    sets=(
+        DatasetConfig("balanced", "balanced.jsonl", 1_234, "all"),
+        DatasetConfig("rest", "rest.jsonl", 2, "rest"),
+    ),
+    artifacts=(ArtifactStatistics("back_check", 5, {"misread": 7}, {"texts": 12}, (CALL,)),),
     columns={"id": "a hash"},
     made=("It is made.",),
     rebuild=("make reproduce",),
     limits=("It ends.",),
-    sections=(Section("Yield", ("a", "n"), (("x|y", 1),)),),
+    sections=(CardSection("Yield", ("a", "n"), (("x|y", 1),)),),
     parameters={"grammar": {"seed": 7}},
 )
 
 
-def read_head(card: Card) -> dict:
+def read_head(card: DatasetCard) -> dict:
     return yaml.safe_load(write_card(card).split("---\n")[1])
 
 
@@ -53,13 +58,13 @@ def test_the_head_says_what_hubs_read():
     ],
 )
 def test_sizes_are_the_hubs(rows, size):
-    sets = (DataSet("balanced", "b.jsonl", rows, ""),)
+    sets = (DatasetConfig("balanced", "b.jsonl", rows, ""),)
 
     assert read_head(dataclasses.replace(CARD, sets=sets))["size_categories"] == [size]
 
 
 def test_a_licence_that_hubs_do_not_know_is_named():
-    sources = (Source("Own", "House rules"), CARD.sources[0])
+    sources = (DatasetSource("Own", "House rules"), CARD.sources[0])
 
     head = read_head(dataclasses.replace(CARD, sources=sources))
 
@@ -82,7 +87,7 @@ def test_dollars_are_said_where_a_price_is_known():
 
 
 def test_data_is_never_markup():
-    sources = (Source("[x](http://evil) <b>", "CC0-1.0", attribution="a\n# b"),)
+    sources = (DatasetSource("[x](http://evil) <b>", "CC0-1.0", attribution="a\n# b"),)
 
     text = write_card(dataclasses.replace(CARD, sources=sources))
 

@@ -1,11 +1,11 @@
-from tasks.artifacts.statistics import group_by_prompt, list_models, read_facts, tally_calls
+from tasks.artifacts.statistics import group_by_prompt, list_models, read_statistics, sum_calls
 from tests.grammar.sample import write_sample
 
 
 def test_facts_count_rows_drops_sources_and_calls(tmp_path):
     sample = write_sample(tmp_path)
 
-    facts = read_facts(sample.paths()["back_check"])
+    facts = read_statistics(sample.paths()["back_check"])
 
     assert (facts.name, facts.rows, facts.dropped) == ("back_check", 4, {"misread": 1})
     assert facts.sources == {"text_templates": 5}  # the four that were kept and the one that was dropped
@@ -13,22 +13,22 @@ def test_facts_count_rows_drops_sources_and_calls(tmp_path):
 
 
 def test_an_artifact_without_calls_and_drops_has_none(tmp_path):
-    facts = read_facts(write_sample(tmp_path).paths()["schema"])
+    facts = read_statistics(write_sample(tmp_path).paths()["schema"])
 
     assert (facts.calls, facts.dropped, facts.sources) == ((), {}, {})
 
 
 def test_a_call_that_two_stages_use_is_paid_once(tmp_path):
-    calls = read_facts(write_sample(tmp_path).paths()["sql_templates"]).calls
+    calls = read_statistics(write_sample(tmp_path).paths()["sql_templates"]).calls
 
-    tally = tally_calls([*calls, *calls])
+    tally = sum_calls([*calls, *calls])
 
     assert (tally.calls, tally.unparsed) == (3, 1)
     assert (tally.prompt_tokens, tally.completion_tokens) == (300, 30)
 
 
 def test_prompts_and_models_are_grouped(tmp_path):
-    facts = [read_facts(path) for path in write_sample(tmp_path).paths().values()]
+    facts = [read_statistics(path) for path in write_sample(tmp_path).paths().values()]
 
     assert [(name, tally.calls) for name, _, tally in group_by_prompt(facts)] == [
         ("sql_templates", 3),

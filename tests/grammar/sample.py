@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from tasks.artifacts.contracts import RESULTS, Finding
+from tasks.artifacts.contracts import RESULTS, ContractFinding
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Dropped, Origin, make_id
 from tasks.databases.columns import Column
@@ -116,12 +116,12 @@ def write_sample(root: Path, name: str = "films", groups: int = 4, hostile: bool
     for stem, made in calls.items():
         write_rows(folder / f"{stem}.calls.parquet", Call, made)
     found = [
-        Finding(
+        ContractFinding(
             f"{stem}.unique_ids", stem, "unique_ids", "No two rows have the same id.", "held", 9, 0, (), ()
         )
         for stem in STEMS
     ]
-    write_rows(folder / "contracts" / RESULTS, Finding, found)
+    write_rows(folder / "contracts" / RESULTS, ContractFinding, found)
     return Sample(folder, entry, kept)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tasks.artifacts.contracts import Finding, read_findings
+from tasks.artifacts.contracts import ContractFinding, read_findings
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id, schema_of
 from tasks.databases.columns import Column
@@ -78,7 +78,7 @@ class World:
         loose = pa.schema([field.with_nullable(True) for field in due])
         pq.write_table(pa.Table.from_pylist(rows, schema=loose), self.path(stem))
 
-    def check(self, out: str = "contracts", **params: Any) -> list[Finding]:
+    def check(self, out: str = "contracts", **params: Any) -> list[ContractFinding]:
         """Run the stage; raises what it raises."""
         contracts(
             **{stem: self.path(stem) for stem in ROWS},

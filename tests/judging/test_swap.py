@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from tasks.judging.swap import PLACES, Comparison, compare_both_ways, count_bias, settle
+from tasks.judging.swap import PLACES, PairwiseVerdict, combine_orders, compare_both_ways, count_bias
 from tests.judging.scripted import answer
 
 
@@ -22,7 +22,7 @@ def test_a_judge_that_goes_by_what_it_sees_gives_a_verdict():
 @pytest.mark.parametrize("place", ["first", "second"])
 def test_a_judge_that_goes_by_the_place_gives_none(place):
     found = compare(lambda first, second: place)
-    assert found == Comparison("inconsistent", place, place, ("ab", "ba"))
+    assert found == PairwiseVerdict("inconsistent", place, place, ("ab", "ba"))
 
 
 def test_what_does_not_parse_is_unscored():
@@ -30,14 +30,16 @@ def test_what_does_not_parse_is_unscored():
 
 
 def test_every_pair_of_words_is_settled():
-    settled = {(one, other): settle(one, other) for one in PLACES for other in PLACES}
+    settled = {(one, other): combine_orders(one, other) for one in PLACES for other in PLACES}
     agreed = {("first", "second"): "a", ("second", "first"): "b", ("tie", "tie"): "tie"}
     assert settled == dict.fromkeys(settled, "inconsistent") | agreed
 
 
 def test_the_bias_counts_which_place_decided():
     words = [("first", "second")] * 10 + [("first", "first")] * 6 + [("second", "second"), ("tie", "first")]
-    comparisons = [Comparison(settle(*places), *places, ()) for places in [*words, ("first", None)]]
+    comparisons = [
+        PairwiseVerdict(combine_orders(*places), *places, ()) for places in [*words, ("first", None)]
+    ]
     bias = count_bias(comparisons)
     assert (bias.n, bias.n_scored, bias.n_consistent) == (19, 18, 10)
     assert (bias.n_first, bias.n_second, bias.n_wavering) == (6, 1, 1)

@@ -3,7 +3,7 @@ import pytest
 from flows.settings import load_params, parse_section
 from tasks.judging.canaries import CanaryHealth
 from tasks.judging.human_labels import HumanLabel
-from tasks.judging.trust import Thresholds, find_warnings, measure_agreement, settle_labels
+from tasks.judging.trust import TrustThresholds, find_majority_labels, find_warnings, measure_agreement
 from tests.judging.scripted import ROOT
 
 HEALTHY = CanaryHealth(24, 24, 0, 1.0)
@@ -20,11 +20,15 @@ def people(**by_item):
 
 
 def test_thresholds_stand_in_the_parameters():
-    assert parse_section(load_params(ROOT), "judging.thresholds", Thresholds) == Thresholds()
+    assert parse_section(load_params(ROOT), "judging.thresholds", TrustThresholds) == TrustThresholds()
 
 
 def test_people_are_settled_by_most_of_them():
-    assert settle_labels(people(a="CCI", b="CI", c="I")) == {"a": "Correct", "b": None, "c": "Incorrect"}
+    assert find_majority_labels(people(a="CCI", b="CI", c="I")) == {
+        "a": "Correct",
+        "b": None,
+        "c": "Incorrect",
+    }
 
 
 def test_a_judge_is_held_against_people():
@@ -53,7 +57,7 @@ def test_without_a_pair_there_is_no_figure():
 
 
 def warn(canaries=HEALTHY, human=None, n=100, n_unscored=0):
-    return find_warnings(Thresholds(), n=n, n_unscored=n_unscored, canaries=canaries, human=human)
+    return find_warnings(TrustThresholds(), n=n, n_unscored=n_unscored, canaries=canaries, human=human)
 
 
 def test_a_judge_that_can_be_believed_brings_no_warning():

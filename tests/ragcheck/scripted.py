@@ -8,7 +8,7 @@ from typing import Any
 import tasks.ragcheck
 from tasks.artifacts.rows import make_id
 from tasks.models.ask import Answer, Unparsed, render_prompt
-from tasks.ragcheck.rows import Question
+from tasks.ragcheck.rows import ReferenceQuestion
 from tasks.systems.contract import Passage, Response, Turn
 
 PROMPTS = Path(tasks.ragcheck.__file__).parent / "prompts"
@@ -82,11 +82,11 @@ class ScriptedSystem:
         return (Passage("d1", "Set operators", f"found by: {query}", 1.0),) if self.retrieves else None
 
 
-def make_question(number: int = 1, **more: Any) -> Question:
+def make_question(number: int = 1, **more: Any) -> ReferenceQuestion:
     values = {
         "id": f"q{number}", "key": f"key-{number}", "dataset": "db", "language": "en",
         "question": "What do UNION and UNION ALL do, and what is the difference between them?",
         "reference": "Both combine the results of SELECT statements. UNION drops duplicates, the other not.",
         "history": (), "origin": (),
     }  # fmt: skip
-    return Question(**{**values, **more})
+    return ReferenceQuestion(**{**values, **more})

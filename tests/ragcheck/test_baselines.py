@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tasks.ragcheck.baselines import baselines, compute_cosine
 from tasks.ragcheck.entries import Assessment
 from tasks.ragcheck.overlap import compute_rouge_l, compute_word_recall
-from tasks.ragcheck.rows import Answer
+from tasks.ragcheck.rows import SystemAnswer
 from tests.ragcheck.scripted import ScriptedAsk, make_question
 
 
@@ -46,8 +46,8 @@ def test_overlap_lies_between_nothing_and_all(reference, answer, language):
 
 def measure(**options):
     answers = [
-        Answer("a1", "q1", "s", "1", "aab", "", (), ()),
-        Answer("a2", "q1", "s", "1", None, "it is down", (), ()),
+        SystemAnswer("a1", "q1", "s", "1", "aab", "", (), ()),
+        SystemAnswer("a2", "q1", "s", "1", None, "it is down", (), ()),
     ]
     entry = Assessment(systems=("s",), ratings="x.csv", **options)
     questions = [make_question(1, reference="abb")]

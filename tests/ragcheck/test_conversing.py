@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.ragcheck.agents import Conversing
+from tasks.ragcheck.agents import ConversationOptions
 from tasks.ragcheck.conversations import converse_all
 from tasks.ragcheck.conversing import converse
-from tasks.ragcheck.grading import Judging
+from tasks.ragcheck.grading import JudgingOptions
 from tasks.ragcheck.rows import Conversation
 from tasks.systems.contract import Turn
 from tests.ragcheck.scripted import ScriptedAsk, ScriptedSystem, make_question
@@ -24,7 +24,7 @@ def talk(
     """Lead one conversation by a script of the agents' replies; give it, the ask and the system."""
     ask = replies if isinstance(replies, ScriptedAsk) else ScriptedAsk(replies, attempts)
     system = ScriptedSystem(said)
-    led = converse(question, system, (), Conversing(**params), Judging(), "judge", ask)
+    led = converse(question, system, (), ConversationOptions(**params), JudgingOptions(), "judge", ask)
     return asyncio.run(led), ask, system
 
 
@@ -160,7 +160,7 @@ def test_what_a_system_says_is_fenced_for_agents_and_judge():
 def test_the_judge_sees_the_contexts_of_question_and_reference_alike_in_every_turn():
     ask = ScriptedAsk(["Answer: a", "x\nScore: 1", "Query: Next?", "Answer: b", "x\nScore: 5"])
     system = ScriptedSystem([WRONG, RIGHT])
-    led = converse_all([system], [QUESTION], Conversing(), Judging(), "judge", ask)
+    led = converse_all([system], [QUESTION], ConversationOptions(), JudgingOptions(), "judge", ask)
     (talked,) = asyncio.run(led)
     assert system.queries == [f"{QUESTION.question} {QUESTION.reference}"]
     grades = [request.text for request in ask.asked if request.prompt == "grade"]

@@ -3,7 +3,7 @@ import pytest
 from tasks.ragcheck.correlations import correlations
 from tasks.ragcheck.entries import Assessment
 from tasks.ragcheck.figures import Resampling
-from tasks.ragcheck.rows import Answer, Baseline, Rating, Score
+from tasks.ragcheck.rows import BaselineSimilarity, JudgeScore, Rating, SystemAnswer
 from tests.ragcheck.scripted import make_question
 
 HOW = Resampling(draws=300)
@@ -11,11 +11,13 @@ ENTRY = Assessment(systems=("s",), judges=("one", "two"), ratings="x.csv")
 
 
 def make_answer(number, text="t"):
-    return Answer(f"a{number}", f"q{number}", "s", "1", text, "", (), ())
+    return SystemAnswer(f"a{number}", f"q{number}", "s", "1", text, "", (), ())
 
 
 def make_score(number, score, rule="E3", judge="one"):
-    return Score(f"a{number}{rule}{judge}", f"a{number}", f"q{number}", "s", rule, judge, score, "", "", ())
+    return JudgeScore(
+        f"a{number}{rule}{judge}", f"a{number}", f"q{number}", "s", rule, judge, score, "", "", ()
+    )
 
 
 def rate(number, rating, rater="ann"):
@@ -23,7 +25,7 @@ def rate(number, rating, rater="ann"):
 
 
 def recall(number, value):
-    return Baseline(f"b{number}", f"a{number}", f"q{number}", "s", "word_recall", value, "", ())
+    return BaselineSimilarity(f"b{number}", f"a{number}", f"q{number}", "s", "word_recall", value, "", ())
 
 
 def run(n, scores=(), ratings=(), baselines=(), datasets=None, silent=()):

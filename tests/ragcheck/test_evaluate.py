@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tasks.artifacts.parquet import count_rows, read_rows
-from tasks.ragcheck.rows import Conversation, Score
+from tasks.ragcheck.rows import Conversation, JudgeScore
 from tasks.sources.mtrag import read_tasks
 from tests.flows.sample import interrupt, wait_for
 from tests.ragcheck.scenes import QUESTIONS, ROOT, RagProject, make_project, reply
@@ -65,7 +65,7 @@ def test_part_one_by_the_flows_own_rules_written_once_and_replayed(project, tmp_
     assert figures["failures"] == figures["left_out"] == []
     assert figures["warnings"], "this judge fails canaries"
     assert str(project.root) not in text
-    assert {score.judge for score in read_rows(out / "scores.parquet", Score)} == {"judge"}
+    assert {score.judge for score in read_rows(out / "scores.parquet", JudgeScore)} == {"judge"}
     before, asked = {path.name: path.read_bytes() for path in out.iterdir()}, len(project.asked)
 
     table, _ = evaluate(project, "--out", str(out), "--replay")

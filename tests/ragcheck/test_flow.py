@@ -13,7 +13,7 @@ from tasks.artifacts.rows import Dropped
 from tasks.judging.canaries import CanaryRow, read_canaries
 from tasks.lineage.nodes import walk_nodes
 from tasks.lineage.walk import Lineage
-from tasks.ragcheck.rows import Comparison, Conversation, Correlation, Guard
+from tasks.ragcheck.rows import Conversation, ConversationFigure, Guard, MeasureCorrelation
 from tasks.reports.record import RECORD
 from tests.ragcheck.scenes import make_project
 
@@ -37,7 +37,7 @@ def test_both_parts_run_are_fresh_then_and_replay_to_the_same_bytes(project):
     folder = project.root / "data/ragcheck/trial"
     lines = {
         (row.measure, row.judge): row
-        for row in read_rows(folder / "correlations.parquet", Correlation)
+        for row in read_rows(folder / "correlations.parquet", MeasureCorrelation)
         if not row.dataset
     }
     # Only the question about the project's leader is answered, so the grades are 5 2 2 2.
@@ -63,7 +63,7 @@ def test_both_parts_run_are_fresh_then_and_replay_to_the_same_bytes(project):
     assert by_system["single"] == [(2, 2, 2), (2, 2, 2), (2, 2, 2), (5,)]
     figures = {
         (row.kind, row.dataset, row.system, row.measure): row
-        for row in read_rows(folder / "comparison.parquet", Comparison)
+        for row in read_rows(folder / "comparison.parquet", ConversationFigure)
     }
     assert figures["sign", "", "good", "wscore"].n == 2
     assert figures["difference", "", "good", "lscore"].estimate.value == -0.75
@@ -84,7 +84,9 @@ def test_a_figure_is_traced_to_its_conversation_and_its_calls(project):
     assert not project.errors
     folder = project.root / "data/ragcheck/trial"
     figure = next(
-        row for row in read_rows(folder / "comparison.parquet", Comparison) if row.kind == "difference"
+        row
+        for row in read_rows(folder / "comparison.parquet", ConversationFigure)
+        if row.kind == "difference"
     )
     lineage = Lineage(project.root)
     nodes = list(walk_nodes(lineage.trace_row("data/ragcheck/trial/comparison.parquet", figure.id)))

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.models.ask import Unparsed
-from tasks.ragcheck.grading import Judging, grade_response, parse_grade, read_grade
+from tasks.ragcheck.grading import JudgingOptions, grade_response, parse_grade, read_grade
 from tasks.ragcheck.rows import Exchange, Grade
-from tasks.ragcheck.truncation import GAP, cut_text, fit_passages, measure_tokens
+from tasks.ragcheck.truncation import GAP, estimate_tokens, truncate_contexts, truncate_text
 from tasks.systems.contract import Passage
 from tests.ragcheck.scripted import ScriptedAsk, make_question
 
@@ -18,7 +18,7 @@ QUESTION = make_question()
 def grade(reply, response="a response", passages=(), question=QUESTION, **judging):
     ask = ScriptedAsk([reply])
     asked = grade_response(
-        question, passages, response, role="judge", row="r", judging=Judging(**judging), ask=ask
+        question, passages, response, role="judge", row="r", judging=JudgingOptions(**judging), ask=ask
     )
     return asyncio.run(asked), ask.asked[0]
 
@@ -72,12 +72,12 @@ def test_the_shared_part_of_the_prompt_stands_before_the_response():
 
 def test_passages_are_shown_best_first_within_the_budget():
     passages = [Passage("d", "", "a" * 40, 2.0), Passage("d", "", "b " * 40, 1.0), Passage("d", "", "c", 0.0)]
-    shown = fit_passages(passages, 20)  # 10 tokens, then 10 of 20 are left
+    shown = truncate_contexts(passages, 20)  # 10 tokens, then 10 of 20 are left
     assert shown[0] == "a" * 40
     assert shown[1].startswith("b b")
     assert shown[1].endswith(GAP)
     assert len(shown) == 2
-    assert fit_passages(passages, 0) == []
+    assert truncate_contexts(passages, 0) == []
 
 
 def test_a_context_is_a_line_that_ends_and_starts_nothing():
@@ -90,17 +90,17 @@ def test_a_context_is_a_line_that_ends_and_starts_nothing():
 
 
 def test_a_letter_of_japanese_counts_as_a_token():
-    assert measure_tokens("abcd") == 1
-    assert measure_tokens("梅雨abcd") == 3
-    assert cut_text("梅雨は雨季の一種", 3) == "梅雨は" + GAP
+    assert estimate_tokens("abcd") == 1
+    assert estimate_tokens("梅雨abcd") == 3
+    assert truncate_text("梅雨は雨季の一種", 3) == "梅雨は" + GAP
 
 
 @given(st.text(max_size=200), st.integers(1, 60))
 def test_a_cut_text_keeps_to_its_budget_and_begins_alike(text, tokens):
-    cut = cut_text(text, tokens)
+    cut = truncate_text(text, tokens)
     if cut != text:
         body = cut.removesuffix(GAP)
-        assert measure_tokens(body) <= tokens
+        assert estimate_tokens(body) <= tokens
         assert text.startswith(body)
     else:
-        assert measure_tokens(text) <= tokens
+        assert estimate_tokens(text) <= tokens

@@ -4,9 +4,9 @@ import pytest
 
 from tasks.errors import BadInput
 from tasks.ragcheck.corpus import corpus
+from tasks.ragcheck.question_sets import QuestionSet
 from tasks.ragcheck.questions import questions
-from tasks.ragcheck.sampling import take_alike
-from tasks.ragcheck.sets import QuestionSet
+from tasks.ragcheck.sampling import sample_evenly
 from tests.ragcheck.scripted import make_question
 from tests.sources.test_jsquad import ask
 from tests.sources.test_jsquad import write as write_squad
@@ -20,13 +20,13 @@ def write_lines(path, name, *records):
 
 def test_as_many_questions_are_taken_of_each_dataset_by_the_seed():
     rows = [make_question(i, dataset="ab"[i > 6]) for i in range(1, 10)]
-    taken = take_alike(rows, 5, 0)
+    taken = sample_evenly(rows, 5, 0)
     assert [row.dataset for row in taken] == ["a", "b", "a", "b", "a"]
-    assert take_alike(rows[::-1], 5, 0) == taken
-    assert take_alike(rows, 5, 1) != taken
+    assert sample_evenly(rows[::-1], 5, 0) == taken
+    assert sample_evenly(rows, 5, 1) != taken
     # b has three only: the rest is a's
-    assert sum(row.dataset == "b" for row in take_alike(rows, 8, 0)) == 3
-    assert len(take_alike(rows, None, 0)) == 9
+    assert sum(row.dataset == "b" for row in sample_evenly(rows, 8, 0)) == 3
+    assert len(sample_evenly(rows, None, 0)) == 9
 
 
 def test_mtrag_is_narrowed_and_what_is_left_out_is_counted(tmp_path):

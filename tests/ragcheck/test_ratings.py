@@ -3,14 +3,14 @@ import pytest
 from tasks.errors import BadInput
 from tasks.ragcheck.entries import Assessment
 from tasks.ragcheck.ratings import make_form, ratings
-from tasks.ragcheck.rows import Answer
+from tasks.ragcheck.rows import SystemAnswer
 from tests.ragcheck.scripted import make_question
 
 QUESTIONS = [make_question(1), make_question(2)]
 
 
 def make_answer(name, question="q1", system="s", text="an answer"):
-    return Answer(name, question, system, "1", text, "", (), ())
+    return SystemAnswer(name, question, system, "1", text, "", (), ())
 
 
 ANSWERS = [make_answer("a1"), make_answer("a2", "q2")]

@@ -9,19 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.errors import BadInput
-from tasks.systems.bm25 import Bm25
+from tasks.systems.bm25 import Bm25Retriever
+from tasks.systems.chunks import Chunk, Hit, fit_chunks, make_chunks
 from tasks.systems.contract import Document
-from tasks.systems.dense import Dense
+from tasks.systems.dense import DenseRetriever
 from tasks.systems.entries import Chunking
 from tasks.systems.fusion import fuse
-from tasks.systems.keyword import Keyword
-from tasks.systems.pieces import Hit, Piece, fit, make_pieces
-from tasks.systems.words import load_splitter
+from tasks.systems.keyword import KeywordRetriever
+from tasks.systems.tokenization import load_tokenizer
 from tests.systems.scripted import ScriptedAsk, build, document
 
 
 def pieces(*texts):
-    return make_pieces([document(text, f"d{number}") for number, text in enumerate(texts)], None, "gpt-4")
+    return make_chunks([document(text, f"d{number}") for number, text in enumerate(texts)], None, "gpt-4")
 
 
 def search(retriever, query, count=10):
@@ -30,7 +30,7 @@ def search(retriever, query, count=10):
 
 def test_keywords_are_distinct_words_with_case_punctuation_and_stop_words_kept():
     # query: {Who, is, the, Boss, ?}; "boss" is another word than "Boss"
-    retriever = Keyword(
+    retriever = KeywordRetriever(
         pieces(
             "the the the boss",  # the                   1
             "Boss of the firm",  # Boss, the             2
@@ -46,14 +46,14 @@ def test_keywords_are_distinct_words_with_case_punctuation_and_stop_words_kept()
 
 
 def test_english_words_are_spacys():
-    split = load_splitter("en")
+    split = load_tokenizer("en")
     assert split("Who's the U.S. director,  isn't it?\n\nYes") == [
         "Who", "'s", "the", "U.S.", "director", ",", "is", "n't", "it", "?", "Yes",
     ]  # fmt: skip
 
 
 def test_japanese_is_split_without_spaces():
-    split = load_splitter("ja")
+    split = load_tokenizer("ja")
     assert split("東京都の人口は約1,400万人です。") == [
         "東京", "都", "の", "人口", "は", "約", "1,400万", "人", "です", "。",
     ]  # fmt: skip
@@ -62,26 +62,26 @@ def test_japanese_is_split_without_spaces():
 def test_a_japanese_question_finds_its_document():
     texts = pieces("大阪は西日本の中心です。", "東京都の人口は多い。", "京都には寺が多い。")
     # 東京 / の / 人口 / は / ? shares all but ? with 東京 / 都 / の / 人口 / は / 多い / 。
-    assert search(Keyword(texts, "ja"), "東京の人口は?")[0] == (1, 4.0)
-    assert search(Bm25(texts, "ja"), "東京の人口は?")[0][0] == 1
+    assert search(KeywordRetriever(texts, "ja"), "東京の人口は?")[0] == (1, 4.0)
+    assert search(Bm25Retriever(texts, "ja"), "東京の人口は?")[0][0] == 1
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_a_text_longer_than_a_tokenizer_takes_is_split_whole(language):
-    words = load_splitter(language)("word 語 " * 20_000)
+    words = load_tokenizer(language)("word 語 " * 20_000)
     assert words.count("word") == words.count("語") == 20_000
 
 
 def test_a_language_without_a_tokenizer_is_told():
     with pytest.raises(BadInput, match="'xq' has no tokenizer here"):
-        load_splitter("xq")
+        load_tokenizer("xq")
 
 
 def test_bm25_is_lucenes():
     # N = 3, average length 3; df(cat) = 2, df(fish) = 1.
     # idf = ln(1 + (N - df + 0.5) / (df + 0.5)): cat ln 1.6, fish ln(8/3)
     # weight = idf * tf / (tf + 1.5 * (0.25 + 0.75 * length / 3))
-    retriever = Bm25(pieces("cat sat down", "Cat ate fish today", "dog ran"), "en")
+    retriever = Bm25Retriever(pieces("cat sat down", "Cat ate fish today", "dog ran"), "en")
     first = math.log(1.6) / (1 + 1.5 * 1.0)
     second = (math.log(1.6) + math.log(8 / 3)) / (1 + 1.5 * (0.25 + 0.75 * 4 / 3))
     assert search(retriever, "CAT fish fish unheard") == [(1, round(second, 6)), (0, round(first, 6))]
@@ -89,7 +89,7 @@ def test_bm25_is_lucenes():
 
 
 def test_equal_bm25_scores_stand_in_corpus_order():
-    retriever = Bm25(pieces("x y", "q w", "x z", "x y"), "en")
+    retriever = Bm25Retriever(pieces("x y", "q w", "x z", "x y"), "en")
     assert [place for place, _ in search(retriever, "x")] == [0, 2, 3]
 
 
@@ -107,7 +107,7 @@ def test_reciprocal_rank_fusion_by_hand():
 def test_similarities_are_rounded_and_ties_stand_in_corpus_order():
     vectors = {"east": [1.0, 0.0], "nearly": [1.0, 1e-8], "north": [0.0, 2.0], "diagonal": [3.0, 3.0]}
     ask = ScriptedAsk(vector=lambda text: vectors[text])
-    dense = Dense(pieces("nearly", "north", "diagonal", "east"), ask, "embedder", 100)
+    dense = DenseRetriever(pieces("nearly", "north", "diagonal", "east"), ask, "embedder", 100)
     assert search(dense, "east") == [(0, 1.0), (3, 1.0), (2, 0.707107), (1, 0.0)]
     assert search(dense, "north", 1) == [(1, 1.0)]
     assert ask.embedded == [["nearly", "north", "diagonal", "east"], ["east"], ["north"]]
@@ -119,8 +119,8 @@ def test_a_vector_index_finds_what_the_exact_search_finds():
     queries = [f"q{number}" for number in range(20)]
     vectors = {text: [dice.gauss(0, 1) for _ in range(24)] for text in [*texts, *queries]}
     ask = ScriptedAsk(vector=vectors.__getitem__)
-    exact, indexed = (Dense(pieces(*texts), ask, "embedder", limit) for limit in (10_000, 100))
-    again = Dense(pieces(*texts), ask, "embedder", 100)
+    exact, indexed = (DenseRetriever(pieces(*texts), ask, "embedder", limit) for limit in (10_000, 100))
+    again = DenseRetriever(pieces(*texts), ask, "embedder", 100)
     found = wanted = 0
     for query in queries:
         truth, got = search(exact, query, 5), search(indexed, query, 5)
@@ -132,23 +132,23 @@ def test_a_vector_index_finds_what_the_exact_search_finds():
 
 def test_a_plan_without_vectors_retrieves_nothing():
     ask = ScriptedAsk(vector=lambda text: [])
-    assert search(Dense(pieces("a", "b"), ask, "embedder", 10), "q") == []
+    assert search(DenseRetriever(pieces("a", "b"), ask, "embedder", 10), "q") == []
     half = ScriptedAsk(vector=lambda text: [] if text == "q" else [1.0])
-    assert search(Dense(pieces("a", "b"), half, "embedder", 10), "q") == []
+    assert search(DenseRetriever(pieces("a", "b"), half, "embedder", 10), "q") == []
 
 
 @given(st.lists(st.text(alphabet="ab ?", max_size=12), max_size=6), st.text(alphabet="ab ?", max_size=8))
 def test_keyword_scores_count_shared_words(texts, query):
-    split = load_splitter("en")
+    split = load_tokenizer("en")
     wanted = {place: len(set(split(query)) & set(split(text))) for place, text in enumerate(texts)}
-    hits = search(Keyword(pieces(*texts), "en"), query)
+    hits = search(KeywordRetriever(pieces(*texts), "en"), query)
     assert dict(hits) == {place: float(score) for place, score in wanted.items() if score}
     assert hits == sorted(hits, key=lambda hit: (-hit[1], hit[0]))
 
 
 def test_chunks_are_within_their_tokens_and_keep_their_document():
     text = "\n\n".join(f"Paragraph {number} has a few words in it." for number in range(30))
-    made = make_pieces([Document("x", "Title", text, ())], Chunking(tokens=40), "gpt-4")
+    made = make_chunks([Document("x", "Title", text, ())], Chunking(tokens=40), "gpt-4")
     assert len(made) > 5
     assert {piece.document for piece in made} == {"x"}
     assert [piece.place for piece in made] == list(range(len(made)))
@@ -157,19 +157,19 @@ def test_chunks_are_within_their_tokens_and_keep_their_document():
 
 def test_a_document_that_stands_twice_is_bad_input():
     with pytest.raises(BadInput, match="document x: stands twice"):
-        make_pieces([document("a", "x"), document("b", "x")], None, "gpt-4")
+        make_chunks([document("a", "x"), document("b", "x")], None, "gpt-4")
 
 
 def test_passages_that_fit_the_budget_are_kept_whole_and_the_first_alone_is_cut():
     # ten tokens each: "one two ... ten" is one token a word
     ten = "one two three four five six seven eight nine ten"
-    three = [Piece(place, f"d{place}", "", ten) for place in range(3)]
-    assert fit(three, "gpt-4", 1_000) == three
-    assert fit(three, "gpt-4", 22) == three[:2]
-    assert fit(three, "gpt-4", 12) == three[:1]
-    (cut,) = fit(three, "gpt-4", 4)
+    three = [Chunk(place, f"d{place}", "", ten) for place in range(3)]
+    assert fit_chunks(three, "gpt-4", 1_000) == three
+    assert fit_chunks(three, "gpt-4", 22) == three[:2]
+    assert fit_chunks(three, "gpt-4", 12) == three[:1]
+    (cut,) = fit_chunks(three, "gpt-4", 4)
     assert cut.text == "one two three four"
-    assert fit([], "gpt-4", 4) == []
+    assert fit_chunks([], "gpt-4", 4) == []
 
 
 def test_an_unknown_encoding_is_told():

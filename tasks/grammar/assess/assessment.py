@@ -35,7 +35,7 @@ from tasks.grammar.assessment_rows import (
 )
 from tasks.judging.canaries import CanaryRow, measure_health
 from tasks.judging.human_labels import HumanLabel
-from tasks.judging.trust import HumanAgreement, Thresholds, find_warnings, measure_agreement
+from tasks.judging.trust import HumanAgreement, TrustThresholds, find_warnings, measure_agreement
 from tasks.scoring.running import Bootstrap
 
 DIGITS = 10
@@ -178,7 +178,7 @@ def _describe_judge(
     health = measure_health(canaries)
     unscored = sum(judgement.judgement is None for judgement in judgements)
     warnings = find_warnings(
-        Thresholds(**given), n=len(judgements), n_unscored=unscored, canaries=health, human=people
+        TrustThresholds(**given), n=len(judgements), n_unscored=unscored, canaries=health, human=people
     )
     return {
         "warnings": list(warnings),

@@ -18,13 +18,13 @@ from tasks.grammar.assess.own_questions import OwnQuestions, keep_grounded, read
 from tasks.grammar.assess.set_figures import attribute_wrong, contrast_set, count_gaps, rate_set
 from tasks.grammar.assessment_rows import AskedQuestion, Judgement, SystemAnswer
 from tasks.judging.canaries import CanaryRow, measure_health
-from tasks.judging.trust import Thresholds, find_warnings
+from tasks.judging.trust import TrustThresholds, find_warnings
 from tasks.scoring.running import Bootstrap
+from tasks.systems.capabilities import check_documents, needs_documents
 from tasks.systems.contract import Document
 from tasks.systems.corpus import read_corpus
 from tasks.systems.entries import SystemEntry
 from tasks.systems.evaluation import Evaluated, EvaluationOptions, OwnDataset, ReadSection
-from tasks.systems.needs import check_documents, needs_documents
 
 MOST_CRITERIA = 12
 """Above it they are no kinds of wording: figures are made of all rows alone."""
@@ -97,14 +97,14 @@ def evaluate(rows: Mapping[str, Sequence[Any]], options: EvaluationOptions, read
     judged = GrammarEvaluation(rows["questions"], rows["answers"], rows["judgements"], rows["canaries"])
     given = read("grammar.assessment", AssessmentParams)
     intervals = Bootstrap(given.draws, given.seed)
-    figures = make_figures(judged, given.criteria, read("judging.thresholds", Thresholds), intervals)
+    figures = make_figures(judged, given.criteria, read("judging.thresholds", TrustThresholds), intervals)
     return Evaluated(figures, list_failures(judged))
 
 
 def make_figures(
     evaluated: GrammarEvaluation,
     preferred: Sequence[str],
-    thresholds: Thresholds,
+    thresholds: TrustThresholds,
     intervals: Bootstrap,
 ) -> dict[str, Any]:
     """Compute what an evaluation came to; rates with 95% intervals by a bootstrap over groups.

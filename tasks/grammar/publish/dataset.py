@@ -9,11 +9,11 @@ from typing import Any
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict
 
-from tasks.artifacts.card import Card, DataSet, Section, Source, write_card
+from tasks.artifacts.card import CardSection, DatasetCard, DatasetConfig, DatasetSource, write_card
 from tasks.artifacts.contracts import read_findings
 from tasks.artifacts.export import draft_folder, write_jsonl
 from tasks.artifacts.rows import Counts
-from tasks.artifacts.statistics import read_facts
+from tasks.artifacts.statistics import read_statistics
 from tasks.databases.entry import DatabaseEntry
 from tasks.grammar.publish.yields import count_templates, count_yields
 
@@ -92,19 +92,19 @@ def dataset(
         "sql_templates": sql_templates,
     }
     artifacts = [
-        read_facts(path)
+        read_statistics(path)
         for path in (schema, sql_templates, text_templates, back_check, fill_in, unbalanced, balanced)
     ]
     with draft_folder(out) as folder:
         rows = {name: write_jsonl(folder / f"{name}.jsonl", _read(path)) for name, path in sets.items()}
-        card = Card(
+        card = DatasetCard(
             title=f"Questions over {database.title or database.name}",
             summary=_summarise(rows["balanced"], balanced, database),
             language=params.language,
             tasks=("question-answering",),
             tags=params.tags,
             sources=(_describe(database),),
-            sets=[DataSet(name, f"{name}.jsonl", rows[name], text) for name, text in SETS.items()],
+            sets=[DatasetConfig(name, f"{name}.jsonl", rows[name], text) for name, text in SETS.items()],
             artifacts=artifacts,
             columns=COLUMNS,
             made=MADE,
@@ -137,8 +137,8 @@ def _summarise(rows: int, balanced: Path, database: DatabaseEntry) -> str:
     )
 
 
-def _describe(database: DatabaseEntry) -> Source:
-    return Source(
+def _describe(database: DatabaseEntry) -> DatasetSource:
+    return DatasetSource(
         database.title or database.name,
         database.licence or "unknown",
         database.source if database.source.startswith(("http://", "https://")) else "",
@@ -152,7 +152,7 @@ def _name_source(database: DatabaseEntry) -> str:
     return f"From: {database.source}." if told else ""
 
 
-def _tell_yields(text_templates: Path, back_check: Path, unbalanced: Path, balanced: Path) -> Section:
+def _tell_yields(text_templates: Path, back_check: Path, unbalanced: Path, balanced: Path) -> CardSection:
     rows = [
         (
             f"`{criterion_yield.criterion}`",
@@ -172,15 +172,15 @@ def _tell_yields(text_templates: Path, back_check: Path, unbalanced: Path, balan
         "questions, unbalanced",
         "questions, balanced",
     )
-    return Section("Yield per criterion", header, rows)
+    return CardSection("Yield per criterion", header, rows)
 
 
-def _tell_contracts(contracts: Path) -> Section:
+def _tell_contracts(contracts: Path) -> CardSection:
     said: dict[str, list[str]] = {}
     for finding in read_findings(contracts):
         if "." not in finding.artifact:
             said.setdefault(finding.says, []).append(f"`{finding.artifact}`")
-    return Section(
+    return CardSection(
         "What holds of every row",
         ("contract", "artifacts"),
         [(says, ", ".join(artifacts)) for says, artifacts in sorted(said.items())],

@@ -6,7 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tasks.artifacts.statistics import ArtifactFacts, CallFacts, Tally, group_by_prompt, tally_calls
+from tasks.artifacts.statistics import (
+    ArtifactStatistics,
+    CallStatistics,
+    CallTotals,
+    group_by_prompt,
+    sum_calls,
+)
 from tasks.grammar.publish.graph_layout import Layout, lay_out
 from tasks.lineage.derivation import Derivation
 from tasks.reports.contracts import ContractResults
@@ -54,7 +60,7 @@ class DatasetContent:
     """
 
     about: Sequence[tuple[str, str]]
-    artifacts: Sequence[ArtifactFacts]
+    artifacts: Sequence[ArtifactStatistics]
     explanations: Mapping[str, str]
     feeds: Sequence[tuple[str, str]]
     charts: Sequence[Chart]
@@ -62,24 +68,26 @@ class DatasetContent:
     contracts: ContractResults | None = None
 
     @cached_property
-    def by_name(self) -> Mapping[str, ArtifactFacts]:
+    def by_name(self) -> Mapping[str, ArtifactStatistics]:
         """The artifacts by name."""
         return {artifact.name: artifact for artifact in self.artifacts}
 
     @cached_property
-    def tallies(self) -> Mapping[str, Tally]:
+    def tallies(self) -> Mapping[str, CallTotals]:
         """The calls of each artifact, summed up."""
-        return {artifact.name: tally_calls(artifact.calls) for artifact in self.artifacts}
+        return {artifact.name: sum_calls(artifact.calls) for artifact in self.artifacts}
 
     @cached_property
-    def total(self) -> Tally:
+    def total(self) -> CallTotals:
         """All calls summed up; one that several artifacts used counts once."""
-        return tally_calls(call for artifact in self.artifacts for call in artifact.calls)
+        return sum_calls(call for artifact in self.artifacts for call in artifact.calls)
 
     @cached_property
-    def prompts(self) -> Mapping[str, Sequence[tuple[CallFacts, Tally]]]:
+    def prompts(self) -> Mapping[str, Sequence[tuple[CallStatistics, CallTotals]]]:
         """The calls of each artifact by prompt and model: one of them, and their tally."""
-        groups: dict[str, list[tuple[CallFacts, Tally]]] = {artifact.name: [] for artifact in self.artifacts}
+        groups: dict[str, list[tuple[CallStatistics, CallTotals]]] = {
+            artifact.name: [] for artifact in self.artifacts
+        }
         for name, call, tally in group_by_prompt(self.artifacts):
             groups[name].append((call, tally))
         return groups

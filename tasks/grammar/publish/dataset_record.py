@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tasks.artifacts.statistics import ArtifactFacts, Tally, tally_calls
+from tasks.artifacts.statistics import ArtifactStatistics, CallTotals, sum_calls
 from tasks.grammar.publish.dataset_content import Bar, Chart, DatasetContent
 from tasks.lineage.derivation import Derivation, Selection
 from tasks.lineage.figures import encode_figure
@@ -36,7 +36,7 @@ def _describe_bar(chart: Chart, bar: Bar) -> dict[str, object]:
     }
 
 
-def _describe_artifact(artifact: ArtifactFacts) -> dict[str, object]:
+def _describe_artifact(artifact: ArtifactStatistics) -> dict[str, object]:
     dropped = f"{artifact.name}.dropped"
     return {
         "name": artifact.name,
@@ -48,13 +48,11 @@ def _describe_artifact(artifact: ArtifactFacts) -> dict[str, object]:
             }
             for reason, count in artifact.dropped.items()
         ],
-        **(
-            {"calls": _describe_calls(tally_calls(artifact.calls), [artifact.name])} if artifact.calls else {}
-        ),
+        **({"calls": _describe_calls(sum_calls(artifact.calls), [artifact.name])} if artifact.calls else {}),
     }
 
 
-def _describe_calls(tally: Tally, artifacts: Sequence[str]) -> dict[str, object]:
+def _describe_calls(tally: CallTotals, artifacts: Sequence[str]) -> dict[str, object]:
     """Describe calls and tokens; a call that several artifacts used was paid once and counts once."""
 
     def derive(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tasks.artifacts.rows import Counts
-from tasks.artifacts.statistics import ArtifactFacts, name_beside, read_facts, tally_calls
+from tasks.artifacts.statistics import ArtifactStatistics, name_beside, read_statistics, sum_calls
 from tasks.databases.entry import DatabaseEntry
 from tasks.grammar.publish.browser import make_browser
 from tasks.grammar.publish.dataset_content import Bar, Chart, DatasetContent, Example
@@ -54,7 +54,7 @@ def report(
 ) -> Counts:
     """Write the page's folder. What stands beside the artifacts (`*.dropped`, `*.calls`) is read too."""
     paths = (schema, sql_templates, text_templates, back_check, fill_in, unbalanced, balanced)
-    artifacts = [read_facts(path) for path in paths]
+    artifacts = [read_statistics(path) for path in paths]
     browser, call_keys = make_browser(sql_templates, back_check, fill_in, unbalanced, balanced)
     page = Page(
         section=DATASETS,
@@ -87,9 +87,9 @@ def report(
     return Counts(pairs, pairs, {})
 
 
-def _make_headlines(artifacts: Sequence[ArtifactFacts], balanced: Path) -> list[Headline]:
+def _make_headlines(artifacts: Sequence[ArtifactStatistics], balanced: Path) -> list[Headline]:
     rows = {artifact.name: artifact.rows for artifact in artifacts}
-    tally = tally_calls(call for artifact in artifacts for call in artifact.calls)
+    tally = sum_calls(call for artifact in artifacts for call in artifact.calls)
     drops = Derivation("count", tuple(Selection(f"{artifact.name}.dropped") for artifact in artifacts))
     calls = tuple(Selection(f"{artifact.name}.calls") for artifact in artifacts if artifact.calls)
     return [

@@ -16,9 +16,9 @@ from tasks.grammar.assess.evaluation import GrammarEvaluation, list_failures, ma
 from tasks.grammar.assess.own_questions import keep_grounded, read_questions, take_groups
 from tasks.grammar.assessment_rows import AskedQuestion, Judgement, SystemAnswer
 from tasks.grammar.corpus.true_documents import TrueDocument
-from tasks.judging.trust import Thresholds
+from tasks.judging.trust import TrustThresholds
 from tasks.scoring.running import Bootstrap
-from tasks.systems.needs import check_documents
+from tasks.systems.capabilities import check_documents
 from tests.systems.scripted import ENTRY
 
 
@@ -170,7 +170,7 @@ def test_figures_in_both_modes_by_hand():
         ("7", "j", "short", "failed", None, ("d4",)),
         ("8", "j", "long", None, ("d4",), ("d4",)),
     )
-    figures = make_figures(evaluated, ("short", "long"), Thresholds(), Bootstrap(200, 0))
+    figures = make_figures(evaluated, ("short", "long"), TrustThresholds(), Bootstrap(200, 0))
     counts = {"rows": 8, "groups": 4, "scored": 6, "failed": 1, "unscored": 1, "grounded": 7}
     assert figures["counts"] == counts
     rates = figures["rates"]["open"]["all"]
@@ -195,7 +195,7 @@ def test_figures_in_both_modes_by_hand():
 @pytest.mark.parametrize(("names", "contrasted"), [(["", ""], False), (["a", ""], False), (["b", "a"], True)])
 def test_two_criteria_are_held_against_each_other_and_no_other_number(names, contrasted):
     rows = [(str(n), "g", name, "Correct", ("d",), None) for n, name in enumerate(names)]
-    figures = make_figures(evaluate(*rows), ("short", "long"), Thresholds(), Bootstrap(50, 0))
+    figures = make_figures(evaluate(*rows), ("short", "long"), TrustThresholds(), Bootstrap(50, 0))
     assert (figures["hypothesis"] is not None) == contrasted
     assert list(figures["criteria"]) == sorted({*names} - {""})
     assert figures["rates"]["open"]["all"]["accuracy"] == 1.0
@@ -206,7 +206,7 @@ def test_where_documents_are_not_known_there_is_no_closed_mode():
         ("1", "g", "short", "Correct", None, ("d1",)),
         ("2", "g", "long", "Incorrect", ("d9",), None),
     )
-    figures = make_figures(evaluated, ("short", "long"), Thresholds(), Bootstrap(200, 0))
+    figures = make_figures(evaluated, ("short", "long"), TrustThresholds(), Bootstrap(200, 0))
     assert figures["counts"]["grounded"] == 0
     for section in ("rates", "gaps", "attribution", "hypothesis"):
         assert set(figures[section]) == {"open"}, section
@@ -214,7 +214,7 @@ def test_where_documents_are_not_known_there_is_no_closed_mode():
 
 def test_nothing_scored_is_no_figure():
     figures = make_figures(
-        evaluate(("1", "g", "", "failed", None, None)), ("a", "b"), Thresholds(), Bootstrap(50, 0)
+        evaluate(("1", "g", "", "failed", None, None)), ("a", "b"), TrustThresholds(), Bootstrap(50, 0)
     )
     assert figures["rates"]["open"]["all"]["accuracy"] is None
     assert json.dumps(figures, allow_nan=False)

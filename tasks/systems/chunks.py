@@ -16,7 +16,7 @@ DIGITS = 6
 
 
 @dataclass(frozen=True)
-class Piece:
+class Chunk:
     """A stretch of a document. `place` is its number in the corpus, which breaks ties."""
 
     place: int
@@ -42,22 +42,22 @@ class Hit:
     score: float
 
 
-def make_pieces(corpus: Sequence[Document], chunk: Chunking | None, encoding: str) -> list[Piece]:
+def make_chunks(corpus: Sequence[Document], chunk: Chunking | None, encoding: str) -> list[Chunk]:
     """Cut a corpus up, in its order. Raises BadInput where two documents have one id."""
     seen: set[str] = set()
-    pieces: list[Piece] = []
-    splitter = None if chunk is None else load_counter(encoding, chunk.tokens, chunk.overlap)
+    pieces: list[Chunk] = []
+    splitter = None if chunk is None else load_text_splitter(encoding, chunk.tokens, chunk.overlap)
     for document in corpus:
         if document.id in seen:
             raise BadInput(f"document {document.id}", "stands twice in the corpus")
         seen.add(document.id)
         texts = [document.text] if splitter is None else splitter.chunks(document.text)
         for text in texts:
-            pieces.append(Piece(len(pieces), document.id, document.title, text))
+            pieces.append(Chunk(len(pieces), document.id, document.title, text))
     return pieces
 
 
-def load_counter(encoding: str, tokens: int, overlap: int = 0) -> Any:
+def load_text_splitter(encoding: str, tokens: int, overlap: int = 0) -> Any:
     """Load what cuts text into chunks of at most so many tokens. Raises BadInput for an unknown encoding."""
     library = load_library("semantic_text_splitter", "counting tokens")
     try:
@@ -67,13 +67,13 @@ def load_counter(encoding: str, tokens: int, overlap: int = 0) -> Any:
         raise BadInput("params.yaml: systems: encoding", f"{encoding!r} is unknown: {said}") from None
 
 
-def fit(pieces: Sequence[Piece], encoding: str, tokens: int) -> list[Piece]:
+def fit_chunks(pieces: Sequence[Chunk], encoding: str, tokens: int) -> list[Chunk]:
     """Keep the pieces, best first, that together have at most so many tokens.
 
     They are kept whole, up to the first that does not fit; the very first is cut instead.
     """
-    counter = load_counter(encoding, tokens)
-    kept: list[Piece] = []
+    counter = load_text_splitter(encoding, tokens)
+    kept: list[Chunk] = []
     for piece in pieces:
         text = "\n\n".join(part.searched for part in [*kept, piece])
         if len(counter.chunks(text)) > 1:
@@ -81,6 +81,6 @@ def fit(pieces: Sequence[Piece], encoding: str, tokens: int) -> list[Piece]:
         kept.append(piece)
     if not kept and pieces:
         first = pieces[0]
-        room = load_counter(encoding, max(1, tokens - len(first.title.encode())))
-        kept = [Piece(first.place, first.document, first.title, room.chunks(first.text)[0])]
+        room = load_text_splitter(encoding, max(1, tokens - len(first.title.encode())))
+        kept = [Chunk(first.place, first.document, first.title, room.chunks(first.text)[0])]
     return kept

@@ -18,11 +18,11 @@ BLOCK = 10_000
 """Characters that are split at once: Sudachi refuses more than 49,149 bytes, three for a kanji."""
 MOST_WITHOUT_SPACE = 1_000
 
-Split = Callable[[str], list[str]]
+Tokenize = Callable[[str], list[str]]
 
 
 @lru_cache(maxsize=8)
-def load_splitter(language: str) -> Split:
+def load_tokenizer(language: str) -> Tokenize:
     """Load the splitter of a language (a code of spaCy's: en, ja, de, ...). Raises BadInput."""
     spacy = load_library("spacy", f"splitting text of language {language!r}")
     try:

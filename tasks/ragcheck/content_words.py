@@ -9,7 +9,7 @@ from functools import lru_cache
 from nltk.stem.snowball import SnowballStemmer
 
 from tasks.systems.extras import load_library
-from tasks.systems.words import load_splitter
+from tasks.systems.tokenization import load_tokenizer
 
 STEMMED = {
     "ar": "arabic", "da": "danish", "de": "german", "en": "english", "es": "spanish", "fi": "finnish",
@@ -30,7 +30,7 @@ JAPANESE_AUXILIARIES = frozenset(
 
 def list_words(text: str, language: str) -> list[str]:
     """List the words of a text in order, lower case and in one Unicode form; punctuation is none."""
-    split = load_splitter(language)
+    split = load_tokenizer(language)
     words = split(unicodedata.normalize("NFKC", text))
     return [word.casefold() for word in words if any(character.isalnum() for character in word)]
 
