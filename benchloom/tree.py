@@ -15,6 +15,7 @@ FILES = (
     ".gitignore",
     "data/labels/README.md",
     "dvc.yaml",
+    "params.schema.json",
     "params.yaml",
     "pyproject.toml",
     "requirements.lock",

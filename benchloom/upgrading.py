@@ -18,8 +18,8 @@ from tasks.errors import BadInput
 
 OWN = ("README.md", ".dvc")
 """What the template leaves alone once a project is made."""
-PARAMS, GRAPH = "params.yaml", "dvc.yaml"
-GUARDED = ("flows", "tasks", PARAMS, GRAPH, "pyproject.toml")
+PARAMS, GRAPH, SCHEMA = "params.yaml", "dvc.yaml", "params.schema.json"
+GUARDED = ("flows", "tasks", PARAMS, GRAPH, SCHEMA, "pyproject.toml")
 """What must be committed before: the merge writes there."""
 
 
@@ -71,7 +71,7 @@ def merge_version(history: History, base: str | None, commit: str) -> list[str]:
     """Merge a commit of the template; list the files in conflict.
 
     The parameters are merged by their keys: beside a value that the user set, a new line is no conflict.
-    The graph is written from the merged code.
+    The graph and the parameters' schema are written from the merged code.
     """
     conflicts = history.merge(commit)
     with tempfile.TemporaryDirectory() as place:
@@ -79,18 +79,22 @@ def merge_version(history: History, base: str | None, commit: str) -> list[str]:
         history.restore(base or "HEAD", PARAMS, before)
         history.restore(commit, PARAMS, after)
         history.git("checkout", "HEAD", "--", PARAMS, GRAPH)
+        history.git("checkout", commit, "--", SCHEMA)
         add_new_params(history.root / PARAMS, load_yaml(before / PARAMS), load_yaml(after / PARAMS))
     history.git("add", PARAMS)
-    return [path for path in conflicts if path not in (PARAMS, GRAPH)]
+    return [path for path in conflicts if path not in (PARAMS, GRAPH, SCHEMA)]
 
 
 def write_graph(history: History) -> None:
-    """Write dvc.yaml by the merged code, in a process of its own: this one has imported the template's."""
+    """Write dvc.yaml and the parameters' schema by the merged code.
+
+    In a process of its own: this one has imported the template's.
+    """
     command = [sys.executable, "-m", "benchloom", "graph"]
     done = subprocess.run(command, cwd=history.root, capture_output=True, text=True, check=False)  # noqa: S603 - our own words
     if done.returncode:
-        tell(f"dvc.yaml is as before; once this is mended, call `benchloom graph`: {done.stderr.strip()}")
-    history.git("add", GRAPH)
+        tell(f"once this is mended, call `benchloom graph`: {done.stderr.strip()}")
+    history.git("add", GRAPH, SCHEMA)
 
 
 def add_new_params(path: Path, before: Any, new: Any) -> None:

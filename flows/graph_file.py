@@ -70,10 +70,10 @@ def _fingerprint(root: Path, params: Mapping[str, Any]) -> str:
     return hashlib.sha256(repr((sorted(params), told)).encode()).hexdigest()
 
 
-def describe_difference(before: str, after: str) -> str:
-    """Write the whole difference as a unified diff."""
+def describe_difference(before: str, after: str, name: str = DVC_YAML) -> str:
+    """Write the whole difference of a file as a unified diff."""
     lines = difflib.unified_diff(
-        before.splitlines(keepends=True), after.splitlines(keepends=True), DVC_YAML, f"{DVC_YAML} as declared"
+        before.splitlines(keepends=True), after.splitlines(keepends=True), name, f"{name} as declared"
     )
     return "".join(lines)
 

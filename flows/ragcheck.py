@@ -56,4 +56,5 @@ RAGCHECK = Flow(
             out="data/reports/ragcheck/${key}-continuity",
         ),
     ),
+    sections={"ragcheck.judging": "tasks.ragcheck.grading:JudgingOptions"},
 )

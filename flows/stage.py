@@ -7,7 +7,8 @@ and `entry`; flows/graph.py makes dvc.yaml of it all.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 KEY = "${key}"
@@ -104,6 +105,9 @@ class Flow:
     name: str
     title: str
     stages: tuple[Stage, ...]
+    sections: Mapping[str, str] = field(default_factory=dict)
+    """Sections of params.yaml that are no stage's own, and that stages read by `settings`: dotted name ->
+    what validates one, as `tasks.trial.wording:Wording`."""
 
     def find(self, stage: str) -> Stage | None:
         """Find a stage by its name; None where it is not of this flow."""

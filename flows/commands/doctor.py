@@ -13,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
+import tasks
 from flows.extras import PACKAGE, PROJECT, is_installed, list_extras, list_requirements, list_unmet
 from flows.run.model_settings import read_models
 from flows.settings import find_project, get_section, load_params, parse_database
@@ -60,6 +61,7 @@ def examine(root: Path) -> Iterator[Finding]:
     try:
         params = load_params(root)
         run, models = read_models(params)
+        check_sections(params)
     except BadInput as error:
         yield Finding("params.yaml", "missing", str(error), "edit params.yaml")
         return
@@ -145,6 +147,15 @@ def check_room(root: Path) -> Finding:
     if free < ROOM:
         return Finding("disk", "missing", f"{free / 1e6:.0f} MB free, 1 GB is wanted", "dvc gc --workspace")
     return Finding("disk", "ok", f"{free / 1e9:.0f} GB free")
+
+
+def check_sections(params: Mapping[str, Any]) -> None:
+    """Validate every section of params.yaml but the databases, each of which is a finding by itself."""
+    from flows.graph import DeclaredGraph
+    from flows.sections import check_params, find_sections
+
+    sections = find_sections(DeclaredGraph(Path(tasks.__file__ or "").parents[1]))
+    check_params(params, {name: hint for name, hint in sections.items() if name != "databases"})
 
 
 def check_databases(root: Path, params: Mapping[str, Any]) -> Iterator[Finding]:

@@ -1,25 +1,36 @@
-"""`benchloom graph`: write dvc.yaml from the flows' declarations, or say what it lacks."""
+"""`benchloom graph`: write dvc.yaml and params.schema.json from the declarations, or say what they lack."""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from flows.graph_file import DVC_YAML, compare_graph, describe_difference
+from flows.schema import SCHEMA, compare_schema
 from flows.settings import find_project, load_params
 from tasks.files import write_text
 
 
 def graph_command(*, check: bool) -> int:
-    """Carry out `benchloom graph`; returns the exit code: 1 where `check` finds dvc.yaml out of date."""
+    """Carry out `benchloom graph`; returns the exit code: 1 where `check` finds a file out of date.
+
+    The schema comes second: it needs the stages' modules imported, and the graph only read.
+    """
     root = find_project()
-    before, after = compare_graph(root, load_params(root))
+    stale = bring_up(root, DVC_YAML, compare_graph(root, load_params(root)), check=check)
+    stale |= bring_up(root, SCHEMA, compare_schema(root), check=check)
+    return int(stale and check)
+
+
+def bring_up(root: Path, name: str, texts: tuple[str, str], *, check: bool) -> bool:
+    """Write a file that should have another text, or print the difference; tell whether it should."""
+    before, after = texts
     if before == after:
-        print(f"{DVC_YAML} is what the flows declare", file=sys.stderr)
-        return 0
-    if check:
-        sys.stdout.write(describe_difference(before, after))
-        print(f"{DVC_YAML} is not what the flows declare; `benchloom graph` writes it", file=sys.stderr)
-        return 1
-    write_text(root / DVC_YAML, after)
-    print(f"{DVC_YAML} is written", file=sys.stderr)
-    return 0
+        print(f"{name} is what the flows declare", file=sys.stderr)
+    elif check:
+        sys.stdout.write(describe_difference(before, after, name))
+        print(f"{name} is not what the flows declare; `benchloom graph` writes it", file=sys.stderr)
+    else:
+        write_text(root / name, after)
+        print(f"{name} is written", file=sys.stderr)
+    return before != after

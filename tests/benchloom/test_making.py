@@ -23,7 +23,10 @@ def own(tmp_path_factory):
 def test_the_graph_is_empty_until_there_is_a_database(own):
     params = yaml.safe_load((own / "params.yaml").read_text())
     assert params["databases"] == {}
-    assert "# my_shop: {file:" in (own / "params.yaml").read_text()
+    text = (own / "params.yaml").read_text()
+    assert text.startswith("# yaml-language-server: $schema=params.schema.json\n")
+    assert (own / "params.schema.json").read_bytes() == (ROOT / "params.schema.json").read_bytes()
+    assert "# my_shop: {file:" in text
     assert not [
         name for name in yaml.safe_load((own / "dvc.yaml").read_text())["stages"] if "sources" in name
     ]

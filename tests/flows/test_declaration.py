@@ -141,6 +141,34 @@ def test_a_check_changes_nothing_and_prints_the_whole_difference(house):
     assert (house / "dvc.yaml").read_text() == before
 
 
+def test_a_new_parameter_makes_the_schema_stale_until_it_is_written(house):
+    read_stages(house)
+    done = graph(house, "--check")
+    assert (done.returncode, done.stdout) == (0, "")
+    before = (house / "params.schema.json").read_text()
+    edit(
+        house,
+        "tasks/trial/make/answers.py",
+        "class Answers(BaseModel): ...",
+        'class Answers(BaseModel):\n    words: int = 3\n    """How many at most."""',
+    )
+    done = graph(house, "--check")
+    assert done.returncode == 1
+    assert "How many at most." in done.stdout
+    assert "params.schema.json is not what the flows declare" in done.stderr
+    assert (house / "params.schema.json").read_text() == before
+    read_stages(house)
+    assert graph(house, "--check").returncode == 0
+
+
+def test_a_stage_that_cannot_be_imported_is_named_and_the_graph_is_written(house):
+    edit(house, "tasks/trial/make/answers.py", "from pydantic", "import no_such_package\nfrom pydantic")
+    done = graph(house)
+    assert done.returncode == 2
+    assert "tasks/trial/make/answers.py: cannot be imported: No module named 'no_such_package'" in done.stderr
+    assert "trial-answers" in (house / "dvc.yaml").read_text()
+
+
 def test_blocks_of_a_users_own_stay_word_for_word(house):
     mine = "  mine:\n    # why it is so\n    cmd:   make  mine\n    outs: [mine.txt]\n"
     write(house, "dvc.yaml", f"stages:\n{mine}  trial-gone:\n    cmd: benchloom stage trial.gone\n")

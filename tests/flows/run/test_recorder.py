@@ -57,6 +57,14 @@ def test_a_change_makes_stale_what_depends_on_it_and_the_run_cache_brings_it_bac
     assert UP_TO_DATE in project.dvc("status")
 
 
+def test_a_comment_in_the_parameters_makes_nothing_stale(project):
+    project.states()
+    line = "# yaml-language-server: $schema=params.schema.json"
+    project.write("params.yaml", f"{line}\n{project.read('params.yaml')}")
+    assert set(project.states().values()) == {"fresh"}
+    assert UP_TO_DATE in project.dvc("status")
+
+
 def test_a_restored_stage_has_its_own_bytes_not_the_last_ones(project):
     """`save_deps` before `restore` would hand back the outputs that lie there."""
     outputs = {}

@@ -1,0 +1,149 @@
+"""The sections of params.yaml, each with what validates it: of the house, of flows, and of every stage."""
+
+from __future__ import annotations
+
+import datetime as dt
+import importlib
+from collections.abc import Iterator, Mapping
+from types import GenericAlias
+from typing import Any, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from flows.code import to_path
+from flows.graph import Declared, DeclaredGraph
+from flows.lineage.openlineage import Destination
+from flows.nights.night import Nightly
+from flows.parameters import refuse, suggest, validate
+from tasks.databases.entry import DatabaseEntry
+from tasks.errors import BadInput
+from tasks.judging.trust import TrustThresholds
+from tasks.models.ask import Role
+from tasks.models.settings import EmbeddedModel, ModelRun
+from tasks.systems.entries import SystemEntry
+
+
+class Evaluation(BaseModel):
+    """The night that an evaluation belongs to: systems, judges and canaries are asked anew under each."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    as_of: str | int | dt.date | None = ""
+    """The night's label, part of the key of every call of an evaluation. Empty: of no night."""
+
+
+class Run(ModelRun):
+    """How things are reached and what they may cost: no stage depends on any of it."""
+
+    workers: int = Field(default=4, gt=0)
+    """Stages at once."""
+    openlineage: Destination = Destination()
+
+
+HOUSE: Mapping[str, Any] = {
+    "databases": dict[str, DatabaseEntry],
+    "evaluation": Evaluation,
+    "judging.thresholds": TrustThresholds,
+    "models": dict[str, EmbeddedModel],
+    "nightly": Nightly,
+    "roles": dict[str, Role],
+    "run": Run,
+    "systems": dict[str, SystemEntry],
+}
+"""Sections that are no stage's and no flow's own: dotted name -> what validates them."""
+
+
+def find_sections(graph: DeclaredGraph) -> dict[str, Any]:
+    """Find what validates each section, by its dotted name: annotations, read from the stages' signatures.
+
+    Raises BadInput where a stage cannot be imported, or reads a section of which no model is known.
+    """
+    sections = dict(HOUSE)
+    for flow in graph.flows:
+        sections |= {name: _load_model(place) for name, place in flow.sections.items()}
+    for own in graph.declared.values():
+        over = own.stage.scope.over
+        hints = _read_hints(own) if {"params", "entry"} & set(own.arguments) else {}
+        if "params" in hints:
+            sections[own.stage.name] = hints["params"]
+        if "entry" in hints:
+            entries = GenericAlias(dict, (str, hints["entry"]))
+            if sections.setdefault(over, entries) != entries:
+                raise own.refuse(f"takes another type of `entry` than other stages over {over}")
+    for own in graph.declared.values():
+        if own.stage.scope.over:
+            sections.setdefault(own.stage.scope.over, dict[str, Any])
+        for name in own.stage.settings:
+            if not _is_known(name.partition(".${")[0], sections):
+                raise own.refuse(
+                    f"reads the settings {name!r}, which no model validates: name it in its flow's `sections`"
+                )
+    return dict(sorted(sections.items()))
+
+
+def list_required(graph: DeclaredGraph) -> list[str]:
+    """List the sections that must be there, be they empty: those that stages fan out over."""
+    scopes = [own.stage.scope for own in graph.declared.values()]
+    return sorted({scope.over for scope in scopes if scope.over and not scope.when})
+
+
+def check_params(params: Mapping[str, Any], sections: Mapping[str, Any]) -> None:
+    """Validate every section that is there, and hold that a flow's section has no other keys.
+
+    Raises BadInput that names the first parameter that is wrong, and its line.
+    """
+    for name, hint in sections.items():
+        value = _find(params, name.split("."))
+        if value is not None:
+            validate(hint, value, name.split("."), params)
+    for keys, known in _list_unknown(params, sections, ()):
+        raise refuse(params, keys, "no such key", hint=suggest(keys[-1], known))
+
+
+def _list_unknown(
+    part: Mapping[str, Any], sections: Mapping[str, Any], above: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], list[str]]]:
+    """List keys beside known sections, with what is known there; at the top, anybody may have sections."""
+    prefix = "".join(f"{key}." for key in above)
+    known = {name.removeprefix(prefix).partition(".")[0] for name in sections if name.startswith(prefix)}
+    for key in part:
+        name = f"{prefix}{key}"
+        if key in known and name not in sections and isinstance(part[key], Mapping):
+            yield from _list_unknown(part[key], sections, (*above, key))
+        elif key not in known and above:
+            yield (*above, str(key)), sorted(known)
+
+
+def _find(params: Mapping[str, Any], keys: list[str]) -> Any:
+    """Find a section; None where it, or one above it, is missing or empty."""
+    part: Any = params
+    for depth, key in enumerate(keys):
+        if not isinstance(part, Mapping):
+            raise refuse(params, keys[:depth], "must be a mapping (key: value)")
+        part = part.get(key)
+        if part is None:
+            return None
+    return part
+
+
+def _is_known(name: str, sections: Mapping[str, Any]) -> bool:
+    return any(name == own or own.startswith(f"{name}.") or name.startswith(f"{own}.") for own in sections)
+
+
+def _read_hints(own: Declared) -> dict[str, Any]:
+    return get_type_hints(getattr(_import(own.module), own.stage.function), include_extras=True)
+
+
+def _load_model(place: str) -> Any:
+    module, _, name = place.partition(":")
+    model = getattr(_import(module), name, None)
+    if model is None:
+        raise BadInput(to_path(module), f"has no model {name!r}, which a flow's page names")
+    return model
+
+
+def _import(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise BadInput(to_path(module), f"cannot be imported: {error}") from error

@@ -1,0 +1,188 @@
+"""params.schema.json marks in an editor what the validation refuses, and nothing that it takes."""
+
+import ast
+import copy
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from jsonschema import Draft7Validator
+
+from flows.graph import DeclaredGraph
+from flows.parameters import Parameters
+from flows.run.model_settings import RUNNER_KEYS
+from flows.schema import SCHEMA, compare_schema
+from flows.sections import HOUSE, Run, check_params, find_sections
+from flows.stage import Flow, Scope
+from tasks.errors import BadInput
+from tasks.models.settings import ModelRun
+from tests.flows.test_graph import SWITCHED_ON
+
+ROOT = Path(__file__).parents[2]
+HEAD = "# yaml-language-server: $schema=params.schema.json"
+GONE = object()
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return DeclaredGraph(ROOT)
+
+
+@pytest.fixture(scope="module")
+def sections(graph):
+    return find_sections(graph)
+
+
+@pytest.fixture(scope="module")
+def validator():
+    schema = json.loads((ROOT / SCHEMA).read_text())
+    Draft7Validator.check_schema(schema)
+    return Draft7Validator(schema)
+
+
+@pytest.fixture
+def params():
+    loaded = yaml.safe_load((ROOT / "params.yaml").read_text())
+    for name, entries in copy.deepcopy(SWITCHED_ON).items():
+        loaded[name] |= entries
+    loaded["closed"]["films"]["columns"] = {"films.title": "film"}
+    loaded["systems"]["service"] = {
+        "kind": "http", "version": "1", "answer": {"text": "answer", "body": {"q": "{question}"}},
+    }  # fmt: skip
+    return loaded
+
+
+def put(params, name, value):
+    """Write a parameter; GONE takes it away."""
+    *above, last = name.split(".")
+    for key in above:
+        params = params.setdefault(key, {})
+    if value is GONE:
+        del params[last]
+    else:
+        params[last] = value
+
+
+def test_the_committed_schema_is_what_the_models_say():
+    before, after = compare_schema(ROOT)
+    assert before == after
+
+
+def test_the_parameters_name_their_schema_and_keep_to_it(validator, sections, params):
+    lines = (ROOT / "params.yaml").read_text().splitlines()
+    assert lines[0] == HEAD
+    assert list(validator.iter_errors(yaml.safe_load("\n".join(lines)))) == []
+    assert list(validator.iter_errors(params)) == []
+    check_params(params, sections)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        # a misspelt key: of a stage, below one, of an entry, of a system of one kind, of the house, a stage
+        ("grammar.fill_in.capp", 3, "grammar.fill_in.capp: no such key (did you mean 'cap'?"),
+        ("grammar.fill_in.limits.timeout", 3, "grammar.fill_in.limits.timeout: no such key"),
+        ("assessments.films-weak.sytem", "good", "assessments.films-weak.sytem: no such key"),
+        ("systems.good.retreiver", "bm25", "systems.good.retreiver: no such key"),
+        ("run.workrs", 4, "run.workrs: no such key (did you mean 'workers'?"),
+        ("evaluation.as_off", "x", "evaluation.as_off: no such key"),
+        ("ragcheck.judging.gaurd", True, "ragcheck.judging.gaurd: no such key"),
+        ("grammar.fil_in", {}, "grammar.fil_in: no such key (did you mean 'fill_in'?"),
+        ("ragcheck.set", {}, "ragcheck.set: no such key (did you mean 'sets'?"),
+        # a key that is missing
+        ("assessments.films-weak.system", GONE, "assessments.films-weak.system: is missing"),
+        ("systems.service.answer.text", GONE, "systems.service.answer.text: is missing"),
+        # of another type
+        ("grammar.back_check.seed", "many", "grammar.back_check.seed: must be a whole number, and is text"),
+        ("models.minilm.licence", 3, "models.minilm.licence: must be text, and is a number"),
+        ("run.workers", 1.5, "run.workers: must be a whole number"),
+        ("companies.halden.reports.staff_pages", "often", "staff_pages: must be true or false, and is text"),
+        # a list for a mapping, and a mapping for a list
+        ("grammar.fill_in", [], "grammar.fill_in: must be a mapping, and is a list"),
+        ("nightly.assessments", {}, "nightly.assessments: must be a list, and is a mapping"),
+        # nothing, where there must be something
+        ("roles.judge.model", None, "roles.judge.model: must be text, and is nothing"),
+        # out of bounds: above, below, and of a list's length
+        ("grammar.back_check.choices", 9, "grammar.back_check.choices: must be at most 4"),
+        ("judging.thresholds.human_alpha", -1, "judging.thresholds.human_alpha: must be at least 0"),
+        ("nightly.alarm.alpha", 1, "nightly.alarm.alpha: must be less than 1"),
+        ("grammar.documents.words", [1, 2, 3], "grammar.documents.words: must have at most 2 entries"),
+        ("ragcheck.continuity.trial.systems", [], "systems: must have at least 1 entries"),
+        # none of the words that it may be
+        ("roles.judge.constrain", "gbnf", "roles.judge.constrain: is none of what it may be"),
+        ("systems.good.kind", "ragg", "systems.good: its 'kind' is missing or unknown (did you mean 'rag'?"),
+        # text of another form
+        ("models.minilm.sha256", "abc", "models.minilm.sha256: must be written as ^[0-9a-f]{64}$"),
+        ("grammar.assessment.rule", "sibling", "grammar.assessment.rule: must be written as"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_marked_by_the_schema_and_refused_by_the_validation(
+    validator, sections, params, name, value, said
+):
+    put(params, name, value)
+    assert list(validator.iter_errors(params))
+    with pytest.raises(BadInput) as caught:
+        check_params(Parameters(params, None), sections)
+    assert said in str(caught.value)
+
+
+def test_a_section_that_stages_fan_out_over_must_be_there(validator, graph, params):
+    del params["companies"]
+    (error,) = validator.iter_errors(params)
+    assert error.message == "'companies' is a required property"
+    with pytest.raises(BadInput, match="has no section companies"):
+        graph.make_blocks(params)
+
+
+def test_sections_of_a_users_own_are_nobodys_business(validator, sections, params):
+    params["mine"] = {"words": {"letters": "any"}}
+    assert list(validator.iter_errors(params)) == []
+    check_params(params, sections)
+
+
+def test_a_field_says_what_its_docstring_says_with_its_default_and_bounds():
+    schema = json.loads((ROOT / SCHEMA).read_text())["$defs"]
+    assert schema["Judgements"]["properties"]["repeats"] == {
+        "default": 1,
+        "description": "How often each answer is judged; the majority counts, a tie is unscored.",
+        "minimum": 1,
+        "type": "integer",
+    }
+    assert schema["FillIn"]["properties"]["cap"]["type"] == ["integer", "null"]
+    assert "name" not in schema["DatabaseEntry"]["properties"]  # it is the entry's key
+    assert schema["Endpoint"]["properties"]["key_env"]["description"].startswith("The NAME of the env")
+
+
+def test_what_run_holds_beside_the_models_is_the_runners():
+    assert set(Run.model_fields) - set(ModelRun.model_fields) == RUNNER_KEYS
+
+
+def test_every_section_that_is_read_by_name_has_its_model(sections):
+    """A section that flows/ begins to read must be named in flows/sections.py."""
+    read = {name for file in (ROOT / "flows").rglob("*.py") for name in find_names(file.read_text())}
+    assert {"nightly", "run.openlineage"} <= read
+    for name in read:
+        assert any(f"{name}.".startswith(f"{own}.") or own.startswith(f"{name}.") for own in sections), name
+
+
+def find_names(code):
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) > 1:
+            reads = node.func.id in ("get_section", "parse_section", "parse_value", "read_mapping")
+            if reads and isinstance(node.args[1], ast.Constant):
+                yield node.args[1].value
+
+
+def test_settings_that_no_model_validates_are_refused():
+    scope = Scope(over="ragcheck.sets", folder="data/ragcheck/${key}")
+    stage = scope.stage("ragcheck.questions", reads=("${item.path}",), settings=("ragcheck.wording",))
+    with pytest.raises(BadInput, match=r"reads the settings 'ragcheck.wording', which no model validates"):
+        find_sections(DeclaredGraph(ROOT, [Flow("ragcheck", "Trial", (stage,))]))
+    flow = Flow("ragcheck", "Trial", (stage,), {"ragcheck.wording": "tasks.ragcheck.grading:Wording"})
+    with pytest.raises(BadInput, match=r"tasks/ragcheck/grading.py: has no model 'Wording'"):
+        find_sections(DeclaredGraph(ROOT, [flow]))
+
+
+def test_the_house_has_no_section_that_a_flow_has(graph):
+    assert not {flow.name for flow in graph.flows} & {name.partition(".")[0] for name in HOUSE}
