@@ -89,6 +89,12 @@ def test_stages_that_ask_systems_declare_them_their_prompts_and_the_night(nodes)
             assert "evaluation" in node.params, node.name
 
 
+def test_no_stage_depends_on_what_cannot_change_its_bytes(nodes):
+    read = {name.split(".")[0] for node in nodes.values() for name in node.params}
+    assert "roles" in read
+    assert not {"run", "nightly"} & read
+
+
 def test_construction_belongs_to_no_night(nodes):
     makes = ("schema", "templates", "check", "fill_in", "balanced", "dataset")
     building = [node for node in nodes.values() if node.stage.endswith(makes)]

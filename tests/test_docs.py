@@ -1,0 +1,28 @@
+"""The pages that name code name what is there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = ("glossary.md",)
+PLACE = re.compile(r"`((?:flows|tasks|tests|benchloom|data|docs)/[\w./-]*)`")
+TEST = re.compile(r"`(test_\w+)`")
+
+
+def read(page):
+    return (ROOT / "docs" / page).read_text()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_place_and_test_that_a_page_names_is_there(page):
+    names = re.findall(r"def (test_\w+)", "".join(file.read_text() for file in ROOT.glob("tests/**/*.py")))
+    assert set(TEST.findall(read(page))) <= set(names)
+    assert [place for place in PLACE.findall(read(page)) if not (ROOT / place).exists()] == []
+
+
+def test_the_words_stand_in_order_and_once():
+    words = re.findall(r"^\| ([^|]+) \|", read("glossary.md").partition("## Invariants")[0], re.MULTILINE)[2:]
+    assert len(words) > 40
+    assert words == sorted(set(words))
