@@ -1,4 +1,4 @@
-"""The data of Part I's browser: every answer with its grades, contexts, baselines and ratings."""
+"""Rows of the answer browser on Part I's page: every answer with grades, contexts, baselines and ratings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ShownScore(NamedTuple):
 
 
 class ShownSimilarity(NamedTuple):
-    """A similarity of answer and reference."""
+    """A baseline's value for an answer; None with the reason in `problem`."""
 
     measure: str
     value: float | None
@@ -38,7 +38,7 @@ class ShownSimilarity(NamedTuple):
 
 
 class ShownRating(NamedTuple):
-    """A person's rating."""
+    """A person's rating of an answer, 0 to 5."""
 
     rater: str
     rating: int
@@ -46,7 +46,7 @@ class ShownRating(NamedTuple):
 
 @dataclass(frozen=True)
 class ShownAnswer(BrowsedRow):
-    """An answer with its question. contexts: by rule; calls: ledger keys."""
+    """An answer with its question. contexts: retrieval rule -> passages; calls: ledger keys."""
 
     system: str
     response: str | None
@@ -76,12 +76,12 @@ def show_answers(
     baselines: Sequence[BaselineSimilarity],
     ratings: Sequence[Rating],
 ) -> list[ShownAnswer]:
-    """Lay every answer out that has a question, by dataset, question and system."""
-    asked = {question.id: question for question in questions}
+    """Make a browser row for every answer whose question is known, sorted by dataset, question and system."""
+    question_of = {question.id: question for question in questions}
     context_of = {(context.question, context.system, context.rule): context for context in contexts}
     rows = [
         _show_answer(
-            asked[answer.question],
+            question_of[answer.question],
             answer,
             {
                 rule: show_passages(context_of[answer.question, answer.system, rule].passages)
@@ -93,7 +93,7 @@ def show_answers(
             [rating for rating in ratings if rating.answer == answer.id],
         )
         for answer in answers
-        if answer.question in asked
+        if answer.question in question_of
     ]
     return sorted(rows, key=lambda row: (row.dataset, row.key, row.system))
 

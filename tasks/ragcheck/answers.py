@@ -1,4 +1,4 @@
-"""Stage: every system answers every question (Part I)."""
+"""Stage: the answers of every system to every question (Part I)."""
 
 from __future__ import annotations
 
@@ -23,14 +23,18 @@ async def answers(
     systems: dict[str, SystemEntry],
     ask: Ask,
 ) -> Drafts[SystemAnswer]:
-    """Ask all systems all questions. A system that gave no answer has a row that says why."""
+    """Ask every system every question; a failed answer is a row with `text` None and the reason.
+
+    corpus: Parquet file of documents for the systems that retrieve from one. Raises BadInput if params.yaml
+    lacks a system.
+    """
     return Drafts(
         await answer_all(build_systems(entry.systems, systems, read_rows(corpus, Document), ask), questions)
     )
 
 
 async def answer_all(systems: Sequence[System], questions: Sequence[ReferenceQuestion]) -> list[SystemAnswer]:
-    """Ask systems that are already made."""
+    """Ask built systems all questions; the answers are ordered by system, then question."""
     return await asyncio.gather(*(_answer(system, question) for system in systems for question in questions))
 
 

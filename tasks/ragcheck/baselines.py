@@ -1,4 +1,7 @@
-"""Stage: similarities of answer and reference that see no context: word recall, ROUGE-L ... (section 2)."""
+"""Stage: context-free similarities of answer and reference (section 2).
+
+Word recall, ROUGE-L, cosine of embeddings, BERTScore.
+"""
 
 from __future__ import annotations
 
@@ -30,19 +33,19 @@ Values = Sequence[float | None]
 async def baselines(
     questions: list[ReferenceQuestion], answers: list[SystemAnswer], entry: Assessment, ask: Ask
 ) -> Drafts[BaselineSimilarity]:
-    """Compare every answer there is with its reference, by every measure; what is left out says why."""
-    asked = {question.id: question for question in questions}
+    """Compare every given answer with its reference by every measure; a missing value has a reason."""
+    question_of = {question.id: question for question in questions}
     pairs = [
-        (asked[answer.question], answer)
+        (question_of[answer.question], answer)
         for answer in answers
-        if answer.text is not None and answer.question in asked
+        if answer.text is not None and answer.question in question_of
     ]
-    rows = _measure(WORD_RECALL, pairs, _each(compute_word_recall, pairs))
-    rows += _measure(ROUGE_L, pairs, _each(compute_rouge_l, pairs))
+    rows = _measure(WORD_RECALL, pairs, _compare_texts(compute_word_recall, pairs))
+    rows += _measure(ROUGE_L, pairs, _compare_texts(compute_rouge_l, pairs))
     if entry.embedder is None:
         rows += _skip(EMBEDDING, pairs, "no embedder is named")
     else:
-        rows += _measure(EMBEDDING, pairs, await compare_meanings(pairs, entry.embedder, ask))
+        rows += _measure(EMBEDDING, pairs, await compare_embeddings(pairs, entry.embedder, ask))
     if entry.bertscore is None:
         rows += _skip(BERTSCORE, pairs, "no model is named")
     elif importlib.util.find_spec("bert_score") is None:
@@ -52,8 +55,11 @@ async def baselines(
     return Drafts(rows)
 
 
-async def compare_meanings(pairs: Sequence[Pair], role: str, ask: Ask) -> list[float | None]:
-    """Compare by the cosine of embeddings, -1..1; None where a vector is no direction."""
+async def compare_embeddings(pairs: Sequence[Pair], role: str, ask: Ask) -> list[float | None]:
+    """Compute the cosine of each pair's embeddings, -1 to 1; None where a vector is zero.
+
+    role: the embedding model's. Raises ModelFailed, BudgetSpent, CallMissing.
+    """
     vectors = await asyncio.gather(
         *(
             ask.embed([answer.text or "", question.reference], role=role, row=answer.id)
@@ -64,13 +70,13 @@ async def compare_meanings(pairs: Sequence[Pair], role: str, ask: Ask) -> list[f
 
 
 def compute_cosine(one: Sequence[float], other: Sequence[float]) -> float | None:
-    """Give the cosine of two vectors of the same length; None where one has no length."""
+    """Compute the cosine of two vectors of equal dimension; None if one of them is zero."""
     norms = math.hypot(*one) * math.hypot(*other)
     return sum(a * b for a, b in zip(one, other, strict=True)) / norms if norms else None
 
 
 def compute_bertscore(pairs: Sequence[Pair], model: str) -> list[float | None]:
-    """Give BERTScore's F1 by the package bert-score, which fetches the model where it is not there."""
+    """Compute BERTScore's F1 per pair by the package bert-score, which downloads the model if needed."""
     import bert_score  # type: ignore[import-not-found] # no package of ours: see Assessment.bertscore
 
     texts = [answer.text or "" for _, answer in pairs]
@@ -78,7 +84,7 @@ def compute_bertscore(pairs: Sequence[Pair], model: str) -> list[float | None]:
     return [float(value) for value in f1]
 
 
-def _each(compare: Callable[[str, str, str], float], pairs: Sequence[Pair]) -> list[float | None]:
+def _compare_texts(compare: Callable[[str, str, str], float], pairs: Sequence[Pair]) -> list[float | None]:
     return [compare(question.reference, answer.text or "", question.language) for question, answer in pairs]
 
 
@@ -89,8 +95,8 @@ def _measure(measure: str, pairs: Sequence[Pair], values: Values) -> list[Baseli
     ]
 
 
-def _skip(measure: str, pairs: Sequence[Pair], why: str) -> list[BaselineSimilarity]:
-    return [_make_row(measure, answer, None, why) for _, answer in pairs]
+def _skip(measure: str, pairs: Sequence[Pair], reason: str) -> list[BaselineSimilarity]:
+    return [_make_row(measure, answer, None, reason) for _, answer in pairs]
 
 
 def _make_row(measure: str, answer: SystemAnswer, value: float | None, problem: str) -> BaselineSimilarity:

@@ -1,28 +1,33 @@
-"""Stage: each judge tried on answers whose grade is known, by the prompt and settings of this run."""
+"""Stage: grades of every judge for canaries, answers whose right grade is known (Part I)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from tasks.artifacts.rows import Drafts
 from tasks.judging.canaries import Canary, CanaryRow, judge_canaries, read_canaries
 from tasks.models.ask import Answer, Ask
 from tasks.ragcheck.entries import Assessment
-from tasks.ragcheck.grading import JudgingOptions, grade_response
+from tasks.ragcheck.grading import JUDGING, JudgingOptions, grade_response
 from tasks.ragcheck.rows import Grade, ReferenceQuestion
+from tasks.ragcheck.settings import read_section
 from tasks.systems.contract import Passage
 
 
-async def canaries(entry: Assessment, settings: Mapping[str, Any], ask: Ask) -> Drafts[CanaryRow]:
-    """Have every judge of Part I grade every canary."""
-    return await try_judges(entry.judges, settings, ask)
+async def canaries(entry: Assessment, settings: Mapping[str, object], ask: Ask) -> Drafts[CanaryRow]:
+    """Have every judge of Part I grade every canary, with the prompt and parameters of the real grades."""
+    return await grade_canaries(entry.judges, settings, ask)
 
 
-async def try_judges(judges: Sequence[str], settings: Mapping[str, Any], ask: Ask) -> Drafts[CanaryRow]:
-    """Have every judge grade every canary. Rows are named `<judge>/<canary>`."""
-    judging = JudgingOptions.find(settings)
+async def grade_canaries(
+    judges: Sequence[str], settings: Mapping[str, object], ask: Ask
+) -> Drafts[CanaryRow]:
+    """Have every judge grade every canary; a row's id is `<judge>/<canary>`.
+
+    judges: role names. Raises BadInput for an unreadable canary file.
+    """
+    judging = read_section(settings, JUDGING, JudgingOptions)
     rows = []
     for name in judges:
 
@@ -31,8 +36,8 @@ async def try_judges(judges: Sequence[str], settings: Mapping[str, Any], ask: As
             score = answer.value.score if answer.value else None
             return Answer(score, answer.text, answer.call, answer.attempts, answer.problem)
 
-        known = await judge_canaries(read_canaries("score"), judge)
-        rows += [replace(row, id=f"{name}/{row.id}") for row in known]
+        judged = await judge_canaries(read_canaries("score"), judge)
+        rows += [replace(row, id=f"{name}/{row.id}") for row in judged]
     return Drafts(rows)
 
 

@@ -1,4 +1,4 @@
-"""Stage: the conversations' figures: means per dataset, systems in pairs, leak rates (figures 4 and 9)."""
+"""Stage: Part II's figures: means per dataset, paired differences of systems, leak rates (figures 4, 9)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,11 @@ def comparison(
     entry: Continuity,
     params: Resampling,
 ) -> Drafts[ConversationFigure]:
-    """Compute every figure for all questions (dataset empty), and per dataset where there are several."""
+    """Compute every figure over all questions (dataset empty), and per dataset if there is more than one.
+
+    Failed conversations are counted and have no scores; a pair of systems is compared on the questions
+    where neither failed.
+    """
     dataset_of = {question.id: question.dataset for question in questions}
     conversations = [conversation for conversation in conversations if conversation.question in dataset_of]
     datasets = sorted({dataset_of[conversation.question] for conversation in conversations})
@@ -59,7 +63,7 @@ def comparison(
 
 
 def _list_means(
-    dataset: str, system: str, group: Sequence[Conversation], how: Resampling
+    dataset: str, system: str, group: Sequence[Conversation], resampling: Resampling
 ) -> Iterator[ConversationFigure]:
     for measure in MEASURES:
         values = [value for conversation in group if (value := getattr(conversation, measure)) is not None]
@@ -72,7 +76,7 @@ def _list_means(
             measure=measure,
             n=len(values),
             failed=len(group) - len(values),
-            estimate=estimate_mean(values, how),
+            estimate=estimate_mean(values, resampling),
             p_value=None,
             adjusted=None,
             origin=tuple(Origin("row", f"conversations#{conversation.id}") for conversation in group),
@@ -80,12 +84,12 @@ def _list_means(
 
 
 def _compare_pair(
-    pair: tuple[str, str], groups: dict[str, list[Conversation]], how: Resampling
+    pair: tuple[str, str], groups: dict[str, list[Conversation]], resampling: Resampling
 ) -> list[ConversationFigure]:
     """Compare two systems on the questions where both conversations have scores."""
-    whole = [_compare(pair, "", groups[""], measure, how) for measure in MEASURES]
+    whole = [_compare(pair, "", groups[""], measure, resampling) for measure in MEASURES]
     parts = [
-        _compare(pair, dataset, group, measure, how)
+        _compare(pair, dataset, group, measure, resampling)
         for dataset, group in groups.items()
         if dataset
         for measure in MEASURES
@@ -94,7 +98,7 @@ def _compare_pair(
 
 
 def _compare(
-    pair: tuple[str, str], dataset: str, group: Sequence[Conversation], measure: str, how: Resampling
+    pair: tuple[str, str], dataset: str, group: Sequence[Conversation], measure: str, resampling: Resampling
 ) -> ConversationFigure:
     one, other = (
         {conversation.question: conversation for conversation in group if conversation.system == name}
@@ -108,7 +112,9 @@ def _compare(
     ]
     estimate, p_value = NOTHING, None
     if scored:
-        found = compare_paired([a for a, _ in scored], [b for _, b in scored], draws=how.draws, seed=how.seed)
+        found = compare_paired(
+            [a for a, _ in scored], [b for _, b in scored], draws=resampling.draws, seed=resampling.seed
+        )
         figures = (round_figure(figure) for figure in (found.difference, found.low, found.high))
         estimate, p_value = Estimate(*figures), round_figure(found.p_value)
     return ConversationFigure(
@@ -137,10 +143,10 @@ def _adjust(rows: Sequence[ConversationFigure]) -> list[ConversationFigure]:
 
 
 def _count_signs(whole: ConversationFigure, parts: Sequence[ConversationFigure]) -> ConversationFigure:
-    """Count the datasets whose difference has the sign of the difference over all."""
-    own = [part for part in parts if part.measure == whole.measure and part.estimate.value is not None]
+    """Count the datasets whose difference has the same sign as the difference over all questions."""
+    datasets = [part for part in parts if part.measure == whole.measure and part.estimate.value is not None]
     value = whole.estimate.value
-    agreeing = sum((part.estimate.value or 0.0) * (value or 0.0) > 0 for part in own)
+    agreeing = sum((part.estimate.value or 0.0) * (value or 0.0) > 0 for part in datasets)
     return ConversationFigure(
         id=make_id(SIGN, whole.system, whole.other, whole.measure),
         kind=SIGN,
@@ -148,25 +154,25 @@ def _count_signs(whole: ConversationFigure, parts: Sequence[ConversationFigure])
         system=whole.system,
         other=whole.other,
         measure=whole.measure,
-        n=len(own),
+        n=len(datasets),
         failed=0,
         estimate=Estimate(float(agreeing) if value is not None else None, None, None),
         p_value=None,
         adjusted=None,
-        origin=tuple(Origin("row", f"comparison#{part.id}") for part in own),
+        origin=tuple(Origin("row", f"comparison#{part.id}") for part in datasets),
     )
 
 
-def _list_rates(system: str, guards: Sequence[Guard], how: Resampling) -> Iterator[ConversationFigure]:
-    """List the share of answers that leak, in all and by task, and of questions that probe or are flagged."""
+def _list_rates(system: str, guards: Sequence[Guard], resampling: Resampling) -> Iterator[ConversationFigure]:
+    """Compute the shares of leaking answers (overall and per task) and of probing and flagged questions."""
     answers = [guard for guard in guards if guard.task in ANSWERS]
     questions = [guard for guard in guards if guard.task == ASKED]
     kinds = [
         (LEAK, answers, [bool(guard.words) for guard in answers]),
         *(
-            (f"{LEAK}_{task}", own, [bool(guard.words) for guard in own])
+            (f"{LEAK}_{task}", of_task, [bool(guard.words) for guard in of_task])
             for task in ANSWERS
-            for own in ([guard for guard in answers if guard.task == task],)
+            for of_task in ([guard for guard in answers if guard.task == task],)
         ),
         (PROBING, questions, [bool(guard.words) for guard in questions]),
         (FLAGGED, questions, [bool(guard.flagged) for guard in questions]),
@@ -181,7 +187,7 @@ def _list_rates(system: str, guards: Sequence[Guard], how: Resampling) -> Iterat
             measure=measure,
             n=len(rows),
             failed=0,
-            estimate=estimate_mean([float(hit) for hit in hits], how),
+            estimate=estimate_mean([float(hit) for hit in hits], resampling),
             p_value=None,
             adjusted=None,
             origin=tuple(Origin("row", f"guards#{guard.id}") for guard in rows),

@@ -1,4 +1,4 @@
-"""Words of a text in any language that spaCy splits: all of them, or those that carry content."""
+"""Words and content words (no stop words, stemmed) of a text in any language that spaCy tokenizes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STEMMED = {
     "fr": "french", "hu": "hungarian", "it": "italian", "nl": "dutch", "nb": "norwegian", "pt": "portuguese",
     "ro": "romanian", "ru": "russian", "sv": "swedish",
 }  # fmt: skip
-"""Languages with a Snowball stemmer; words of others are compared as they are."""
+"""Languages with a Snowball stemmer; in other languages words are compared unstemmed."""
 
 JAPANESE_AUXILIARIES = frozenset(
     [
@@ -25,23 +25,26 @@ JAPANESE_AUXILIARIES = frozenset(
         "しまう", "しまっ", "おり", "ござい", "そう", "よう",
     ]
 )  # fmt: skip
-"""Forms of auxiliaries that Sudachi splits off and that spaCy's list lacks."""
+"""Japanese auxiliary forms that Sudachi splits off and that spaCy's stop words lack."""
 
 
 def list_words(text: str, language: str) -> list[str]:
-    """List the words of a text in order, lower case and in one Unicode form; punctuation is none."""
-    split = load_tokenizer(language)
-    words = split(unicodedata.normalize("NFKC", text))
+    """List the words of a text in order, NFKC-normalised and case-folded, without punctuation.
+
+    Raises BadInput for a language that spaCy has no tokenizer for.
+    """
+    tokenize = load_tokenizer(language)
+    words = tokenize(unicodedata.normalize("NFKC", text))
     return [word.casefold() for word in words if any(character.isalnum() for character in word)]
 
 
 def list_content_words(text: str, language: str) -> list[str]:
-    """List the stems of a text's content words, each once, in the order of their first use."""
+    """List the distinct stems of a text's content words, in order of first occurrence."""
     return list(find_content_words(text, language))
 
 
 def find_content_words(text: str, language: str) -> dict[str, str]:
-    """Find a text's content words: stem -> the word as it first stands there, in lower case."""
+    """Map the stem of each content word of a text to its first occurrence, case-folded."""
     stop, stem = _load_stop_words(language), _load_stemmer(language)
     found: dict[str, str] = {}
     for word in list_words(text, language):

@@ -1,7 +1,7 @@
-"""Stage: the contexts that a judge is shown, by each system's own retrieval, called twice (section 2.1).
+"""Stage: the contexts that judges are shown, retrieved by each system itself under two rules (section 2.1).
 
-With the question alone (E2) they are those that the answer was made from, and may lack the truth; with the
-question and the reference answer joined (E3, the paper's method) they are those that speak of the truth.
+Rule E2 retrieves by the question alone: the contexts the answer was made from, which may lack the truth. Rule
+E3, the paper's method, retrieves by question and reference joined: contexts that cover the truth.
 """
 
 from __future__ import annotations
@@ -27,14 +27,18 @@ async def contexts(
     systems: dict[str, SystemEntry],
     ask: Ask,
 ) -> Drafts[Context]:
-    """Retrieve by both rules. A system that cannot retrieve without answering has dropped rows."""
+    """Retrieve for every system and question by both rules.
+
+    A system that cannot retrieve without answering has dropped rows (`no_retrieval`). Raises BadInput if
+    params.yaml lacks a system.
+    """
     return await retrieve_all(
         build_systems(entry.systems, systems, read_rows(corpus, Document), ask), questions
     )
 
 
 async def retrieve_all(systems: Sequence[System], questions: Sequence[ReferenceQuestion]) -> Drafts[Context]:
-    """Retrieve by systems that are already made."""
+    """Retrieve with built systems, for all questions by both rules."""
     found = await asyncio.gather(
         *(_retrieve(system, question, rule) for system in systems for question in questions for rule in RULES)
     )
@@ -47,7 +51,7 @@ async def retrieve_all(systems: Sequence[System], questions: Sequence[ReferenceQ
 async def retrieve_by_rule(
     system: System, question: ReferenceQuestion, rule: str
 ) -> tuple[Passage, ...] | None:
-    """Retrieve for a question by a rule; None where the system cannot."""
+    """Retrieve passages for a question by rule E2 or E3, best first; None if the system cannot retrieve."""
     query = question.question if rule == BY_QUESTION else f"{question.question} {question.reference}"
     return await system.retrieve(query, row=question.id)
 

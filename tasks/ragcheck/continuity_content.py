@@ -1,4 +1,4 @@
-"""Part II's figures laid out as its page shows them: means, systems in pairs, plots, rates, ends."""
+"""Content of Part II's page: means, pairwise comparisons, plots, leak rates, ends of conversations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Key = tuple[str, str, str, str, str]
 
 @dataclass(frozen=True)
 class PairLine:
-    """A measure's difference over all questions. sign: None with a single dataset."""
+    """A measure's difference over all questions. sign: over datasets; None if there is only one."""
 
     measure: str
     row: ConversationFigure
@@ -28,7 +28,7 @@ class PairLine:
 
 @dataclass(frozen=True)
 class SystemPair:
-    """Two systems compared: over all questions by measure, and (parts) by measure and dataset."""
+    """Two systems compared. lines: per measure over all questions; parts: per measure and dataset."""
 
     one: str
     other: str
@@ -40,8 +40,9 @@ class SystemPair:
 class ContinuityContent:
     """What the page shows below its head.
 
-    tops: of the measures' scales. means: of each system, by measure. reach: where the line of a measure's
-    difference ends. rates: system -> leaks, probing and flagged questions. ends: system -> count by end.
+    tops: measure -> top of its scale. means: measure -> row per system. reach: measure -> largest difference
+    that its axis shows. rates: per system, the leak, probing and flag rates. ends: per system, the number of
+    conversations by end.
     """
 
     systems: Sequence[str]
@@ -64,17 +65,19 @@ def make_content(
     judge: JudgeReport,
     drops: Sequence[DropCount],
 ) -> ContinuityContent:
-    """Lay the figures out. turns: the most that a conversation may have."""
-    found = {(row.kind, row.dataset, row.system, row.other, row.measure): row for row in comparison}
+    """Arrange the figures for the page. turns: the turn limit of a conversation."""
+    figures = {(row.kind, row.dataset, row.system, row.other, row.measure): row for row in comparison}
     tops = {"wscore": TOP_SCORE, "lscore": turns, "mscore": TOP_SCORE}
     return ContinuityContent(
         systems=systems,
         judges=[judge],
         tops=tops,
-        means={measure: [found[MEAN, "", system, "", measure] for system in systems] for measure in MEASURES},
-        pairs=[_lay_out_pair(pair, found) for pair in combinations(systems, 2)],
+        means={
+            measure: [figures[MEAN, "", system, "", measure] for system in systems] for measure in MEASURES
+        },
+        pairs=[_arrange_pair(pair, figures) for pair in combinations(systems, 2)],
         reach={"wscore": TOP_SCORE, "lscore": max(1, turns - 1), "mscore": TOP_SCORE},
-        plots=_plot_measures(systems, tops, found),
+        plots=_plot_measures(systems, tops, figures),
         rates=[(system, _list_rates(system, comparison)) for system in systems],
         ends=_count_ends(conversations, systems),
         drops=drops,
@@ -82,9 +85,9 @@ def make_content(
 
 
 def _plot_measures(
-    systems: Sequence[str], tops: Mapping[str, int], found: Mapping[Key, ConversationFigure]
+    systems: Sequence[str], tops: Mapping[str, int], figures: Mapping[Key, ConversationFigure]
 ) -> list[Plot]:
-    datasets = sorted({dataset for _, dataset, *_ in found if dataset})
+    datasets = sorted({dataset for _, dataset, *_ in figures if dataset})
     if not datasets:
         return []
     plots = []
@@ -93,22 +96,24 @@ def _plot_measures(
             (dataset, system): row.estimate
             for dataset in datasets
             for system in systems
-            if (row := found.get((MEAN, dataset, system, "", measure)))
+            if (row := figures.get((MEAN, dataset, system, "", measure)))
         }
         plots.append(plot_datasets(measure, tops[measure], datasets, systems, means))
     return plots
 
 
-def _lay_out_pair(pair: tuple[str, str], found: Mapping[Key, ConversationFigure]) -> SystemPair:
+def _arrange_pair(pair: tuple[str, str], figures: Mapping[Key, ConversationFigure]) -> SystemPair:
     parts = [
         row
-        for (kind, dataset, one, other, _), row in found.items()
+        for (kind, dataset, one, other, _), row in figures.items()
         if kind == DIFFERENCE and dataset and (one, other) == pair
     ]
     return SystemPair(
         *pair,
         lines=[
-            PairLine(measure, found[DIFFERENCE, "", *pair, measure], found.get((SIGN, "", *pair, measure)))
+            PairLine(
+                measure, figures[DIFFERENCE, "", *pair, measure], figures.get((SIGN, "", *pair, measure))
+            )
             for measure in MEASURES
         ],
         parts=sorted(parts, key=lambda row: (MEASURES.index(row.measure), row.dataset)),

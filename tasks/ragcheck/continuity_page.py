@@ -1,4 +1,4 @@
-"""Stage: Part II as a page: figures 4 and 9, the guards, and every conversation with its scores."""
+"""Stage: the report page of Part II: figures 4 and 9, leak rates, and a browser of all conversations."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def continuity_page(
     settings: Mapping[str, object],
     out: Path,
 ) -> Counts:
-    """Write the page's folder."""
+    """Write the page into the folder `out`; the counts are of conversations."""
     turns = read_section(settings, "ragcheck.conversations", ConversationOptions).turns
     calls = read_calls([conversations_calls, conversation_canaries_calls])
     grades = [

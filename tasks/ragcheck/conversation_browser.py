@@ -1,4 +1,4 @@
-"""The data of Part II's browser: every conversation, turn by turn, with its scores and guards."""
+"""Rows of the conversation browser on Part II's page: conversations with their turns, scores and guards."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ShownGrade(NamedTuple):
 
 
 class ShownGuard(NamedTuple):
-    """The words of the reference alone that an agent used; flagged: those of a question."""
+    """Words that an agent took from the reference; flagged: those in a question that no feedback named."""
 
     words: list[str]
     flagged: list[str]
@@ -38,7 +38,7 @@ class ShownGuard(NamedTuple):
 
 @dataclass(frozen=True)
 class ShownTurn:
-    """One turn. guards: by task."""
+    """One turn. guards: task -> words taken from the reference, None if the task did not run."""
 
     query: str
     said: str
@@ -76,13 +76,13 @@ class ConversationBrowser:
 def show_conversations(
     questions: Sequence[ReferenceQuestion], conversations: Sequence[Conversation], guards: Sequence[Guard]
 ) -> list[ShownConversation]:
-    """Lay every conversation out that has a question, by dataset, question and system."""
-    asked = {question.id: question for question in questions}
+    """Make a row for every conversation whose question is known, sorted by dataset, question and system."""
+    question_of = {question.id: question for question in questions}
     guard_of = {(guard.conversation, guard.turn, guard.task): guard for guard in guards}
     rows = [
-        _show_conversation(asked[conversation.question], conversation, guard_of)
+        _show_conversation(question_of[conversation.question], conversation, guard_of)
         for conversation in conversations
-        if conversation.question in asked
+        if conversation.question in question_of
     ]
     return sorted(rows, key=lambda row: (row.dataset, row.key, row.system))
 

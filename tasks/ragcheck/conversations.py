@@ -1,11 +1,10 @@
-"""Stage: conversations that seek each reference answer from each system (Part II)."""
+"""Stage: multi-turn conversations that try to get each reference answer out of each system (Part II)."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Drafts, Dropped, Origin
@@ -13,11 +12,12 @@ from tasks.judging.scored import Scored
 from tasks.models.ask import Ask
 from tasks.ragcheck.agents import ConversationOptions
 from tasks.ragcheck.contexts import retrieve_by_rule
-from tasks.ragcheck.conversing import converse
+from tasks.ragcheck.conversing import run_conversation
 from tasks.ragcheck.entries import Continuity
-from tasks.ragcheck.grading import JudgingOptions
+from tasks.ragcheck.grading import JUDGING, JudgingOptions
 from tasks.ragcheck.rows import BY_REFERENCE, Conversation, ReferenceQuestion
 from tasks.ragcheck.sampling import sample_evenly
+from tasks.ragcheck.settings import read_section
 from tasks.ragcheck.systems import build_systems
 from tasks.systems.build import SystemEntry
 from tasks.systems.contract import Document, System
@@ -29,19 +29,20 @@ async def conversations(
     entry: Continuity,
     systems: dict[str, SystemEntry],
     params: ConversationOptions,
-    settings: Mapping[str, Any],
+    settings: Mapping[str, object],
     ask: Ask,
 ) -> Drafts[Conversation]:
-    """Lead a conversation for every question and system. Failed ones are rows without scores.
+    """Run a conversation for every question and system; failed ones are rows without scores.
 
-    A question that stands in the middle of somebody else's conversation is no target: it is dropped.
+    Questions with a history, from the middle of a conversation, are dropped (`later_turn`), as are those
+    beyond `entry.take` (`not_taken`). Raises BadInput if params.yaml lacks a system.
     """
     targets = [question for question in questions if not question.history]
     built = build_systems(entry.systems, systems, read_rows(corpus, Document), ask)
-    judging = JudgingOptions.find(settings)
+    judging = read_section(settings, JUDGING, JudgingOptions)
     chosen = sample_evenly(targets, entry.take, 0)
-    rows = await converse_all(built, chosen, params, judging, entry.judge, ask)
-    names = {question.id for question in chosen}
+    rows = await run_all(built, chosen, params, judging, entry.judge, ask)
+    chosen_ids = {question.id for question in chosen}
     return Drafts(
         rows,
         [
@@ -52,12 +53,12 @@ async def conversations(
                 (Origin("row", f"questions#{question.id}"),),
             )
             for question in questions
-            if question.id not in names
+            if question.id not in chosen_ids
         ],
     )
 
 
-async def converse_all(
+async def run_all(
     systems: Sequence[System],
     questions: Sequence[ReferenceQuestion],
     params: ConversationOptions,
@@ -65,16 +66,18 @@ async def converse_all(
     judge: str,
     ask: Ask,
 ) -> list[Conversation]:
-    """Lead conversations with systems that are already made."""
+    """Run conversations with built systems, ordered by question, then system. judge: its role."""
 
-    async def lead(question: ReferenceQuestion, system: System) -> Conversation:
+    async def run(question: ReferenceQuestion, system: System) -> Conversation:
         # Without contexts of its own a system is judged by the reference alone.
         passages = await retrieve_by_rule(system, question, BY_REFERENCE) or ()
-        return await converse(question, system, passages, params, judging, judge, ask)
+        return await run_conversation(question, system, passages, params, judging, judge, ask)
 
-    return await asyncio.gather(*(lead(question, system) for question in questions for system in systems))
+    return await asyncio.gather(*(run(question, system) for question in questions for system in systems))
 
 
 def list_scored(conversations: Iterable[Conversation]) -> list[Scored]:
-    """Say how good each conversation was, for nights: its weighted score (wscore)."""
-    return [Scored(talk.id, talk.question, talk.wscore) for talk in conversations]
+    """List each conversation's score for the comparison of nights: wscore; None if it failed."""
+    return [
+        Scored(conversation.id, conversation.question, conversation.wscore) for conversation in conversations
+    ]

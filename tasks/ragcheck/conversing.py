@@ -1,4 +1,4 @@
-"""One conversation: T1 to T7 for a question, its reference and a system (section 3.1, figure 3)."""
+"""Run one conversation: tasks T1 to T7 for a question, its reference and a system (section 3.1, figure 3)."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from tasks.scoring.multiturn import compute_wscore
 from tasks.systems.contract import Passage, System, Turn
 
 
-class _Broken(Exception):
-    """A task gave nothing to go on with; its message names the task."""
+class _TaskFailed(Exception):
+    """A task gave no usable result; the message names the task."""
 
 
-async def converse(
+async def run_conversation(
     question: ReferenceQuestion,
     system: System,
     passages: tuple[Passage, ...],
@@ -38,42 +38,41 @@ async def converse(
     judge: str,
     ask: Ask,
 ) -> Conversation:
-    """Lead one conversation to its end. passages: the question's E3 contexts, for the judge.
+    """Run one conversation to its end.
 
-    Where a task fails (the system gives no answer, a judge no score, an agent no text), the conversation has
-    failed: it has no scores, and is counted beside the means.
+    passages: the question's E3 contexts, shown to the judge. judge: its role. If a task fails (no answer of
+    the system, no score of the judge, no text of an agent), the row's `ended` is `failed` without scores.
     """
-    talk = _Talk(question, system, passages, params, judging, judge, ask)
+    dialogue = _Dialogue(question, system, passages, params, judging, judge, ask)
     try:
-        ended, problem = await talk.lead(), ""
-    except _Broken as broken:
-        ended, problem = FAILED, str(broken)
-    scores = [turn.score for turn in talk.turns]
-    whole = [score for score in scores if score is not None]
+        ended, problem = await dialogue.run(), ""
+    except _TaskFailed as error:
+        ended, problem = FAILED, str(error)
+    scores = [turn.score for turn in dialogue.turns if turn.score is not None]
     if ended == FAILED:
-        whole = []
+        scores = []
     return Conversation(
-        id=talk.row,
+        id=dialogue.row,
         question=question.id,
         system=system.name,
         version=system.version,
-        turns=tuple(talk.turns),
+        turns=tuple(dialogue.turns),
         ended=ended,
         problem=problem,
-        scores=tuple(whole),
-        wscore=compute_wscore(whole, params.turns) if whole else None,
-        lscore=float(len(whole)) if whole else None,
-        mscore=float(max(whole)) if whole else None,
+        scores=tuple(scores),
+        wscore=compute_wscore(scores, params.turns) if scores else None,
+        lscore=float(len(scores)) if scores else None,
+        mscore=float(max(scores)) if scores else None,
         passages=passages,
         origin=(
             Origin("row", f"questions#{question.id}"),
-            *(Origin("call", call) for call in dict.fromkeys(talk.calls)),
+            *(Origin("call", call) for call in dict.fromkeys(dialogue.calls)),
         ),
     )
 
 
-class _Talk:
-    """A conversation under way: its turns, its history, and the calls it took."""
+class _Dialogue:
+    """A conversation in progress. row: its id; turns: so far; calls: ledger keys."""
 
     def __init__(
         self,
@@ -93,8 +92,8 @@ class _Talk:
         self._question, self._system, self._passages = question, system, passages
         self._params, self._judging, self._judge, self._ask = params, judging, judge, ask
 
-    async def lead(self) -> str:
-        """Go from turn to turn; return how it ended."""
+    async def run(self) -> str:
+        """Run turns until one of the ends is reached; return which. Raises _TaskFailed."""
         query = self._question.question
         while True:
             grade = await self._take_turn(query)
@@ -115,30 +114,30 @@ class _Talk:
         turn = ConversationTurn(query, response.text or "", "", None, None, None)
         self.turns.append(turn)
         if response.text is None:
-            raise _Broken(f"T1: the system gave no answer: {response.problem}")
+            raise _TaskFailed(f"T1: the system gave no answer: {response.problem}")
         self._history.append(Turn(query, response.text))
-        tentative = self._read("T2", await self._agents.compose(self._history))
+        tentative = self._unwrap("T2", await self._agents.compose(self._history))
         self.turns[-1] = turn = replace(turn, tentative=tentative)
         grade = await self._grade(tentative)
         self.turns[-1] = replace(turn, grade=grade)
-        return self._check("T3", grade)
+        return self._require_score("T3", grade)
 
     async def _ask_further(self, review: Grade) -> tuple[str, str]:
         answer = await self._agents.ask_further(self._history, self.turns[-1].tentative, review)
         if answer.value is None and answer.problem.startswith(agents.REPEATED):
-            # A question must differ from earlier ones: this one cannot be put, so there is none.
+            # A question must differ from earlier ones, so this one is not asked and the conversation ends.
             self.calls.append(answer.call)
             return "", REPEATED
-        query = self._read("T5", answer)
+        query = self._unwrap("T5", answer)
         return query, "" if query else STOPPED
 
     async def _finish(self) -> None:
         turn = self.turns[-1]
-        final = self._read("T6", await self._agents.finish(self._history, turn.tentative))
+        final = self._unwrap("T6", await self._agents.finish(self._history, turn.tentative))
         self.turns[-1] = turn = replace(turn, final=final)
         grade = await self._grade(final)
         self.turns[-1] = replace(turn, final_grade=grade)
-        self._check("T7", grade)
+        self._require_score("T7", grade)
 
     async def _grade(self, text: str) -> Grade:
         answer = await grade_response(
@@ -148,13 +147,13 @@ class _Talk:
         self.calls.append(answer.call)
         return read_grade(answer)
 
-    def _read(self, task: str, answer: Answer[str]) -> str:
+    def _unwrap(self, task: str, answer: Answer[str]) -> str:
         self.calls.append(answer.call)
         if answer.value is None:
-            raise _Broken(f"{task}: {answer.problem}")
+            raise _TaskFailed(f"{task}: {answer.problem}")
         return answer.value
 
-    def _check(self, task: str, grade: Grade) -> Grade:
+    def _require_score(self, task: str, grade: Grade) -> Grade:
         if grade.score is None:
-            raise _Broken(f"{task}: the judge gave no score: {grade.problem}")
+            raise _TaskFailed(f"{task}: the judge gave no score: {grade.problem}")
         return grade

@@ -1,4 +1,4 @@
-"""Stage: the documents of a set, which the systems that search a corpus are given."""
+"""Stage: the documents of a question set, from which systems under test retrieve."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tasks.systems.contract import Document
 
 
 def corpus(entry: QuestionSet) -> Drafts[Document]:
-    """Import a set's documents: all of them, whatever questions are taken."""
+    """Import all documents of a question set, whichever questions are sampled. Raises BadInput."""
     if entry.kind == "mtrag":
         sources = list_sources(read_tasks(entry.path))
         return Drafts([Document(source.id, source.title, source.text, ()) for source in sources])
@@ -21,11 +21,11 @@ def corpus(entry: QuestionSet) -> Drafts[Document]:
             [Document(paragraph.id, paragraph.title, paragraph.text, ()) for paragraph in paragraphs]
         )
     path = entry.path / DOCUMENTS
-    found: dict[str, Document] = {}
+    documents: dict[str, Document] = {}
     for line, record in read_lines(entry.path, DOCUMENTS):
         name = read_text(record, "id", path, line)
-        if name in found:
+        if name in documents:
             raise BadInput(path, f"the id {name!r} stands twice", line=line)
         title = read_text(record, "title", path, line, "")
-        found[name] = Document(name, title, read_text(record, "text", path, line), ())
-    return Drafts(list(found.values()))
+        documents[name] = Document(name, title, read_text(record, "text", path, line), ())
+    return Drafts(list(documents.values()))

@@ -1,4 +1,4 @@
-"""Stage: Part I as a page: figure 2, the judges on their canaries, and every answer with its grades."""
+"""Stage: the report page of Part I: figure 2, the judges' canaries, and a browser of all answers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SUBTITLE = (
 
 @dataclass(frozen=True)
 class MeasureLine:
-    """A measure's line in figure 2's table. top: of its scale."""
+    """A measure's line in figure 2's table. top: the top of its scale."""
 
     label: str
     top: int
@@ -51,7 +51,7 @@ class MeasureLine:
 
 @dataclass(frozen=True)
 class MeasureTable:
-    """Figure 2's table of one system; dataset: empty for all questions."""
+    """Figure 2's table for one system and dataset; an empty dataset means all questions."""
 
     dataset: str
     system: str
@@ -60,7 +60,10 @@ class MeasureTable:
 
 @dataclass(frozen=True)
 class CorrectnessContent:
-    """What the page shows below its head. unusable: lines of people's ratings: reason and detail."""
+    """What the page shows below its head.
+
+    rated: whether people's ratings were given; unusable: reason and detail of each rating dropped.
+    """
 
     tables: Sequence[MeasureTable]
     judges: Sequence[JudgeReport]
@@ -91,7 +94,7 @@ def correctness_page(
     settings: Mapping[str, object],
     out: Path,
 ) -> Counts:
-    """Write the page's folder."""
+    """Write the page and the form for raters into the folder `out`; the counts are of answers."""
     calls = read_calls([answers_calls, contexts_calls, scores_calls, canaries_calls, baselines_calls])
     thresholds = find_thresholds(settings)
     people = _find_alphas(correlations, entry) if ratings else {}
@@ -145,14 +148,14 @@ def _find_line_number(dropped: Dropped) -> int:
 def _find_alphas(
     correlations: Sequence[MeasureCorrelation], entry: Assessment
 ) -> dict[str, list[HumanAlpha]]:
-    """Find each judge's agreement with people by the paper's contexts (E3), on all answers of each system."""
-    found: dict[str, list[HumanAlpha]] = {}
+    """Map each judge to its agreement with people under rule E3, per system over all datasets."""
+    alphas: dict[str, list[HumanAlpha]] = {}
     for row in correlations:
         if row.measure == BY_REFERENCE and not row.dataset and not row.note:
             of = row.system if len(entry.systems) > 1 else ""
             alpha = HumanAlpha(row.pairs, row.alpha.value, row.alpha.low, row.alpha.high, of)
-            found.setdefault(row.judge, []).append(alpha)
-    return found
+            alphas.setdefault(row.judge, []).append(alpha)
+    return alphas
 
 
 def _make_tables(correlations: Sequence[MeasureCorrelation], entry: Assessment) -> list[MeasureTable]:

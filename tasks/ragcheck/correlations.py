@@ -1,4 +1,4 @@
-"""Stage: how good each system is by every measure, and how far each measure agrees with people (figure 2)."""
+"""Stage: each system's mean by every measure, and each measure's correlation with people (figure 2)."""
 
 from __future__ import annotations
 
@@ -31,16 +31,19 @@ PEOPLE = "E1"
 
 
 @dataclass
-class Measured:
-    """What one measure says of some answers. by_answer: its value; None failed, absent skipped."""
+class MeasureValues:
+    """One measure's values of one system's answers."""
 
     by_answer: dict[str, float | None]
-    reference: str
-    """The artifact whose rows these are."""
+    """Answer id -> value; None if it failed. Answers that were skipped are absent."""
+    artifact: str
+    """Stem of the artifact that the values come from."""
     rows: list[str] = field(default_factory=list)
-    has_zero: bool = False
-    """Whether 0 means "not sure"."""
+    """Ids of its rows."""
+    zero_is_unsure: bool = False
+    """Whether 0 means "not sure" instead of a value."""
     note: str = ""
+    """Why there are no values, if so."""
 
 
 def correlations(
@@ -52,14 +55,15 @@ def correlations(
     entry: Assessment,
     params: Resampling,
 ) -> Drafts[MeasureCorrelation]:
-    """Make a line per system, dataset (empty: all of them) and measure.
+    """Compute a row per system, dataset (empty: all of them) and measure.
 
-    An answer that a system did not give, or a judge did not score, is failed; one that no context was found
-    for is skipped; a 0 ("not sure") is left out of means and correlations. None of them is a score.
+    An answer that the system did not give or the judge did not score counts as failed, one without contexts
+    as skipped, a 0 ("not sure") as unsure; all three are left out of means and correlations.
     """
     dataset_of = {question.id: question.dataset for question in questions}
     measures = {
-        system: _list_measures(system, answers, scores, baselines, ratings, entry) for system in entry.systems
+        system: _collect_values(system, answers, scores, baselines, ratings, entry)
+        for system in entry.systems
     }
     rows = []
     for system in entry.systems:
@@ -72,15 +76,15 @@ def correlations(
             groups.setdefault(dataset_of[answer.question], []).append(answer)
         for dataset, group in groups.items() if len(groups) > 2 else [("", own)]:
             people = measures[system].get((PEOPLE, ""))
-            for (measure, judge), measured in measures[system].items():
+            for (measure, judge), values in measures[system].items():
                 rows.append(
-                    _make_line(system, dataset, measure, judge, group, measured, people, ratings, params)
+                    _make_row(system, dataset, measure, judge, group, values, people, ratings, params)
                 )
     return Drafts(rows)
 
 
 def average_ratings(ratings: Sequence[Rating]) -> dict[str, float]:
-    """Average what people gave an answer; 0 where one of them was not sure."""
+    """Average people's ratings per answer, 1 to 5; 0 if any of them was "not sure"."""
     given: defaultdict[str, list[int]] = defaultdict(list)
     for rating in ratings:
         given[rating.answer].append(rating.rating)
@@ -90,34 +94,34 @@ def average_ratings(ratings: Sequence[Rating]) -> dict[str, float]:
     }
 
 
-def _list_measures(
+def _collect_values(
     system: str,
     answers: Sequence[SystemAnswer],
     scores: Sequence[JudgeScore],
     baselines: Sequence[BaselineSimilarity],
     ratings: Sequence[Rating],
     entry: Assessment,
-) -> Mapping[tuple[str, str], Measured]:
-    """List the measures of a system's answers in the order of figure 2: people, baselines, judges."""
-    silent: dict[str, float | None] = {
+) -> Mapping[tuple[str, str], MeasureValues]:
+    """Collect a system's values by (measure, judge) in the order of figure 2: people, baselines, judges."""
+    unanswered: dict[str, float | None] = {
         answer.id: None for answer in answers if answer.system == system and answer.text is None
     }
-    found: dict[tuple[str, str], Measured] = {}
+    collected: dict[tuple[str, str], MeasureValues] = {}
     if ratings:
         own = {answer.id for answer in answers if answer.system == system}
         people: dict[str, float | None] = {
             answer: value for answer, value in average_ratings(ratings).items() if answer in own
         }
-        names = [rating.id for rating in ratings if rating.answer in own]
-        found[PEOPLE, ""] = Measured(people, "ratings", names, has_zero=True)
+        ids = [rating.id for rating in ratings if rating.answer in own]
+        collected[PEOPLE, ""] = MeasureValues(people, "ratings", ids, zero_is_unsure=True)
     for measure in MEASURES:
-        lines = [
+        rows = [
             baseline for baseline in baselines if baseline.system == system and baseline.measure == measure
         ]
-        values = {baseline.answer: baseline.value for baseline in lines if baseline.value is not None}
-        note = next((baseline.problem for baseline in lines if baseline.problem), "") if not values else ""
-        names = [baseline.id for baseline in lines if baseline.value is not None]
-        found[measure, ""] = Measured({**silent, **values}, "baselines", names, note=note)
+        values = {baseline.answer: baseline.value for baseline in rows if baseline.value is not None}
+        note = next((baseline.problem for baseline in rows if baseline.problem), "") if not values else ""
+        ids = [baseline.id for baseline in rows if baseline.value is not None]
+        collected[measure, ""] = MeasureValues({**unanswered, **values}, "baselines", ids, note=note)
     for rule in RULES:
         for judge in entry.judges:
             given = [
@@ -125,29 +129,33 @@ def _list_measures(
             ]
             graded: dict[str, float | None] = {score.answer: score.score for score in given}
             note = "" if given else "no contexts: the system does not retrieve without answering"
-            found[rule, judge] = Measured(
-                {**silent, **graded}, "scores", [score.id for score in given], has_zero=True, note=note
+            collected[rule, judge] = MeasureValues(
+                {**unanswered, **graded},
+                "scores",
+                [score.id for score in given],
+                zero_is_unsure=True,
+                note=note,
             )
-    return found
+    return collected
 
 
-def _make_line(
+def _make_row(
     system: str,
     dataset: str,
     measure: str,
     judge: str,
     group: Sequence[SystemAnswer],
-    measured: Measured,
-    people: Measured | None,
+    measured: MeasureValues,
+    people: MeasureValues | None,
     ratings: Sequence[Rating],
-    how: Resampling,
+    resampling: Resampling,
 ) -> MeasureCorrelation:
     names = {answer.id for answer in group}
     values = {name: value for name, value in measured.by_answer.items() if name in names}
     sure = {
         name: value
         for name, value in sorted(values.items())
-        if value is not None and not (measured.has_zero and value == NOT_SURE)
+        if value is not None and not (measured.zero_is_unsure and value == NOT_SURE)
     }
     failed = sum(value is None for value in values.values())
     rated = people.by_answer if people else {}
@@ -156,11 +164,11 @@ def _make_line(
         for name, value in sure.items()
         if (person := rated.get(name)) is not None and person != NOT_SURE
     ]
-    against = correlate_with_people(pairs, how)
+    correlation = correlate_with_people(pairs, resampling)
     if measure == PEOPLE:
-        alpha = measure_agreement(list(_list_items(ratings, names)), how)
-    else:  # a baseline is on another scale: it can correlate with people, not agree with them
-        alpha = measure_agreement(pairs, how) if judge else NOTHING
+        alpha = measure_agreement(list(_list_items(ratings, names)), resampling)
+    else:  # a baseline has another scale: it can correlate with people, not agree with them
+        alpha = measure_agreement(pairs, resampling) if judge else NOTHING
     return MeasureCorrelation(
         id=make_id(system, dataset, measure, judge),
         system=system,
@@ -172,20 +180,20 @@ def _make_line(
         unsure=len(values) - failed - len(sure),
         failed=failed,
         skipped=len(group) - len(values),
-        mean=estimate_mean(list(sure.values()), how),
+        mean=estimate_mean(list(sure.values()), resampling),
         pairs=len(pairs),
-        pearson=against["pearson"],
-        spearman=against["spearman"],
+        pearson=correlation["pearson"],
+        spearman=correlation["spearman"],
         alpha=alpha,
         note=measured.note,
-        origin=tuple(Origin("row", f"{measured.reference}#{name}") for name in sorted(measured.rows))
+        origin=tuple(Origin("row", f"{measured.artifact}#{name}") for name in sorted(measured.rows))
         if not dataset
         else (Origin("row", f"correlations#{make_id(system, '', measure, judge)}"),),
     )
 
 
 def _list_items(ratings: Sequence[Rating], names: set[str]) -> Iterator[list[float | None]]:
-    """List the ratings of each answer by rater; "not sure" is no place on the scale, so it is missing."""
+    """List each answer's ratings by rater; "not sure" has no place on the scale, so it is missing (None)."""
     raters = sorted({rating.rater for rating in ratings})
     given = {(rating.answer, rating.rater): rating.rating for rating in ratings if rating.rating != NOT_SURE}
     for name in sorted(names):

@@ -1,15 +1,15 @@
-"""`benchloom evaluate ragcheck`: questions that somebody brings, judged by Part I and, with --turns, Part II.
+"""`benchloom evaluate ragcheck`: evaluate a system on a user's own questions by Part I and, with --turns, II.
 
-The flow's own stages ask and judge, for one system and one judge; people's ratings are missing.
+The flow's own stages run for one system and one judge, without people's ratings.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tasks.artifacts.rows import Dropped, make_id
 from tasks.errors import BadInput
@@ -19,6 +19,7 @@ from tasks.ragcheck.comparison import comparison
 from tasks.ragcheck.corpus import corpus
 from tasks.ragcheck.correlations import correlations
 from tasks.ragcheck.entries import Assessment, Continuity
+from tasks.ragcheck.evaluation_figures import ContinuityFigure, IntervalFigure, MeasureFigure, RagFigures
 from tasks.ragcheck.figures import Resampling
 from tasks.ragcheck.judge_report import report_judge
 from tasks.ragcheck.question_sets import DOCUMENTS, QuestionSet, recognise_set
@@ -42,11 +43,10 @@ from tasks.systems.corpus import read_corpus
 from tasks.systems.entries import SystemEntry
 from tasks.systems.evaluation import Evaluated, EvaluationOptions, OwnDataset, ReadSection
 
+Figure = TypeVar("Figure")
 JUDGE = "judge"
 ALL = "all"
-"""The name of all datasets together in the figures."""
-
-
+"""The key of all datasets together in the figures."""
 PART_ONE = (
     "ragcheck.answers",
     "ragcheck.contexts",
@@ -59,7 +59,7 @@ PART_TWO = ("ragcheck.conversations", "ragcheck.guards")
 
 @dataclass(frozen=True)
 class RagEvaluation:
-    """What a system said, and what the judge said of it. conversations: None without Part II."""
+    """The rows that an evaluation's stages wrote. conversations: None without Part II."""
 
     questions: Sequence[ReferenceQuestion]
     answers: Sequence[SystemAnswer]
@@ -73,33 +73,38 @@ class RagEvaluation:
 
 
 def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
-    """Read the questions and the documents. Raises BadInput, one line."""
-    found = recognise_set(options.dataset, options.language, options.limit)
-    asked = questions(found)
-    targets = [question for question in asked.rows if not question.history]
+    """Read the questions and documents of an evaluation, and name the stages to run.
+
+    Raises BadInput if they cannot be read, or the system and the options do not fit them.
+    """
+    question_set = recognise_set(options.dataset, options.language, options.limit)
+    drafts = questions(question_set)
+    targets = [question for question in drafts.rows if not question.history]
     if options.turns and not targets:
         raise BadInput(
             options.dataset, "holds no question that begins a conversation, which --turns asks for"
         )
-    documents, problems = read_documents(options, entry, found)
+    documents, problems = read_documents(options, entry, question_set)
     notes = [
         f"{count} questions are left out: {reason.replace('_', ' ')}"
-        for reason, count in sorted(Counter(dropped.reason for dropped in asked.dropped).items())
+        for reason, count in sorted(Counter(dropped.reason for dropped in drafts.dropped).items())
     ]
-    if options.turns and len(targets) < len(asked.rows):
-        notes.append(f"{len(asked.rows) - len(targets)} questions begin no conversation: --turns leaves them")
+    if options.turns and len(targets) < len(drafts.rows):
+        notes.append(
+            f"{len(drafts.rows) - len(targets)} questions begin no conversation: --turns leaves them"
+        )
     if not can_search(entry):
         notes.append(
             f"systems.{options.system} has no `search`, so there are no contexts to judge by and no grades, "
             "only measures without contexts; give it one (docs/systems.md)"
         )
-    about = {"kind": found.kind, "language": found.language, "turns": options.turns}
+    about = {"kind": question_set.kind, "language": question_set.language, "turns": options.turns}
     key = make_id(
         "evaluation",
         "ragcheck",
         options.system,
         entry.model_dump(mode="json"),
-        [asdict(question) for question in asked.rows],
+        [asdict(question) for question in drafts.rows],
         make_id(*((document.id, document.title, document.text) for document in documents)),
         about,
         options.as_of,
@@ -110,7 +115,7 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
             "ragcheck.correctness": make_entry(options.system).model_dump(mode="json"),
             "ragcheck.continuity": Continuity(systems=(options.system,), judge=JUDGE).model_dump(mode="json"),
         },
-        {"questions": (ReferenceQuestion, asked.rows), "corpus": (Document, documents)},
+        {"questions": (ReferenceQuestion, drafts.rows), "corpus": (Document, documents)},
         (*PART_ONE, *(PART_TWO if options.turns else ())),
         problems,
         notes,
@@ -120,24 +125,29 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
 
 
 def read_documents(
-    options: EvaluationOptions, entry: SystemEntry, found: QuestionSet
+    options: EvaluationOptions, entry: SystemEntry, question_set: QuestionSet
 ) -> tuple[Sequence[Document], Sequence[str]]:
-    """Read what the system retrieves from, and a line for each file or row that cannot be read.
+    """Read the documents that the system retrieves from: (documents, a line per unreadable file or row).
 
-    The dataset's own documents, unless others are given; none for a system that brings its own.
+    They are the dataset's own unless `options.documents` is given; none for a system with its own corpus.
+    Raises BadInput if the system needs documents and there are none, or is given some it cannot use.
     """
     given = options.documents is not None
-    own = found.kind != "lines" or (found.path / DOCUMENTS).is_file()
+    own = question_set.kind != "lines" or (question_set.path / DOCUMENTS).is_file()
     check_documents(options.system, entry, given=given, found=own or given)
     if options.documents is not None:
         read = read_corpus(options.documents)
         return read.documents, read.problems
-    return (corpus(found).rows if needs_documents(entry) else ()), ()
+    return (corpus(question_set).rows if needs_documents(entry) else ()), ()
 
 
 def evaluate(rows: Mapping[str, Sequence[Any]], options: EvaluationOptions, read: ReadSection) -> Evaluated:
-    """Make the figures of what the stages wrote, by what params.yaml says of intervals and trust."""
-    judged = RagEvaluation(
+    """Compute the figures from the rows that the stages wrote.
+
+    rows: artifact (or `<artifact>_dropped`) -> its rows. read: reads the parameters for intervals and judge
+    thresholds.
+    """
+    evaluation = RagEvaluation(
         rows["questions"],
         rows["answers"],
         rows["contexts"],
@@ -148,108 +158,117 @@ def evaluate(rows: Mapping[str, Sequence[Any]], options: EvaluationOptions, read
         rows["conversations"] if options.turns else None,
         rows["guards"] if options.turns else (),
     )
-    thresholds, draws = read("judging.thresholds", TrustThresholds), read("ragcheck.correlations", Resampling)
-    return Evaluated(make_figures(judged, options.system, thresholds, draws), list_failures(judged))
+    thresholds = read("judging.thresholds", TrustThresholds)
+    resampling = read("ragcheck.correlations", Resampling)
+    figures = make_figures(evaluation, options.system, thresholds, resampling)
+    return Evaluated(figures, list_failures(evaluation))
 
 
 def make_entry(system: str) -> Assessment:
-    """Make the entry that `ragcheck.correctness` would have: one system, one judge, and no ratings."""
+    """Make an entry of `ragcheck.correctness` with one system, one judge and no ratings."""
     return Assessment(systems=(system,), judges=(JUDGE,), ratings=Path(__file__).with_name("unrated.csv"))
 
 
 def make_figures(
-    evaluated: RagEvaluation, system: str, thresholds: TrustThresholds, how: Resampling
-) -> dict[str, Any]:
-    """Compute what an evaluation came to, over all questions and per dataset where there are several."""
+    evaluation: RagEvaluation, system: str, thresholds: TrustThresholds, resampling: Resampling
+) -> RagFigures:
+    """Compute an evaluation's figures, over all questions and per dataset if there is more than one."""
     judge = report_judge(
-        JUDGE, [score.score for score in evaluated.scores], evaluated.canaries, (), thresholds
+        JUDGE, [score.score for score in evaluation.scores], evaluation.canaries, (), thresholds
     )
-    lines = correlations(
-        list(evaluated.questions),
-        list(evaluated.answers),
-        list(evaluated.scores),
-        list(evaluated.baselines),
+    measures = correlations(
+        list(evaluation.questions),
+        list(evaluation.answers),
+        list(evaluation.scores),
+        list(evaluation.baselines),
         [],
         make_entry(system),
-        how,
+        resampling,
     ).rows
-    talks = evaluated.conversations
+    conversations = evaluation.conversations
     return {
         "warnings": judge.warnings,
         "canaries": asdict(judge.canaries),
-        "counts": count_rows(evaluated),
-        "correctness": _nest((line.dataset, line.measure, _tell_measure(line)) for line in lines),
+        "counts": count_rows(evaluation),
+        "correctness": _nest((row.dataset, row.measure, _write_measure(row)) for row in measures),
         "continuity": None
-        if talks is None
+        if conversations is None
         else _nest(
-            (row.dataset, row.measure, _tell_comparison(row))
+            (row.dataset, row.measure, _write_continuity(row))
             for row in comparison(
-                list(evaluated.questions),
-                list(talks),
-                list(evaluated.guards),
+                list(evaluation.questions),
+                list(conversations),
+                list(evaluation.guards),
                 Continuity(systems=(system,), judge=JUDGE),
-                how,
+                resampling,
             ).rows
         ),
     }
 
 
-def count_rows(evaluated: RagEvaluation) -> dict[str, int]:
-    """Count what was asked, and what of it is in no mean. failed: the system gave no answer."""
-    talks = evaluated.conversations or ()
+def count_rows(evaluation: RagEvaluation) -> dict[str, int]:
+    """Count rows and failures. failed: questions without an answer; unscored: grades without a score."""
+    conversations = evaluation.conversations or ()
     return {
-        "questions": len(evaluated.questions),
-        "failed": sum(answer.text is None for answer in evaluated.answers),
-        "grades": len(evaluated.scores),
-        "unscored": sum(score.score is None for score in evaluated.scores),
-        "conversations": len(talks),
-        "failed_conversations": sum(conversation.ended == FAILED for conversation in talks),
+        "questions": len(evaluation.questions),
+        "failed": sum(answer.text is None for answer in evaluation.answers),
+        "grades": len(evaluation.scores),
+        "unscored": sum(score.score is None for score in evaluation.scores),
+        "conversations": len(conversations),
+        "failed_conversations": sum(conversation.ended == FAILED for conversation in conversations),
     }
 
 
-def list_failures(evaluated: RagEvaluation) -> list[str]:
-    """Say of each row without an answer, a context or a grade, and of each failed conversation, why."""
-    keys = {question.id: question.key for question in evaluated.questions}
+def list_failures(evaluation: RagEvaluation) -> list[str]:
+    """List one line with the reason per missing answer, grade or verdict and per failed conversation."""
+    keys = {question.id: question.key for question in evaluation.questions}
     lines = [
         f"question {keys[answer.question]}: no answer: {answer.problem}"
-        for answer in evaluated.answers
+        for answer in evaluation.answers
         if answer.text is None
     ]
-    if evaluated.unretrieved:
-        why = evaluated.unretrieved[0].detail
-        lines.append(f"{len(evaluated.unretrieved)} contexts are missing, and their grades: {why}")
+    if evaluation.unretrieved:
+        reason = evaluation.unretrieved[0].detail
+        lines.append(f"{len(evaluation.unretrieved)} contexts are missing, and their grades: {reason}")
     lines += [
         f"question {keys[score.question]}: {score.rule}: unscored: {score.problem}"
-        for score in evaluated.scores
+        for score in evaluation.scores
         if score.score is None
     ]
     lines += [
         f"canary {canary.id}: unscored: {canary.problem}"
-        for canary in evaluated.canaries
+        for canary in evaluation.canaries
         if canary.given is None
     ]
     return lines + [
         f"question {keys[conversation.question]}: conversation failed: {conversation.problem}"
-        for conversation in evaluated.conversations or ()
+        for conversation in evaluation.conversations or ()
         if conversation.ended == FAILED
     ]
 
 
-def _nest(rows: Any) -> dict[str, dict[str, Any]]:
-    nested: dict[str, dict[str, Any]] = {}
-    for dataset, measure, told in rows:
-        nested.setdefault(dataset or ALL, {})[measure] = told
+def _nest(figures: Iterable[tuple[str, str, Figure]]) -> dict[str, dict[str, Figure]]:
+    nested: dict[str, dict[str, Figure]] = {}
+    for dataset, measure, figure in figures:
+        nested.setdefault(dataset or ALL, {})[measure] = figure
     return nested
 
 
-def _tell_measure(line: MeasureCorrelation) -> Mapping[str, Any]:
-    counts = ("n", "scored", "unsure", "failed", "skipped")
-    return {**_tell(line.mean), **{name: getattr(line, name) for name in counts}, "note": line.note}
+def _write_measure(row: MeasureCorrelation) -> MeasureFigure:
+    return {
+        **_write_estimate(row.mean),
+        "n": row.n,
+        "scored": row.scored,
+        "unsure": row.unsure,
+        "failed": row.failed,
+        "skipped": row.skipped,
+        "note": row.note,
+    }
 
 
-def _tell_comparison(line: ConversationFigure) -> Mapping[str, Any]:
-    return {**_tell(line.estimate), "n": line.n, "failed": line.failed}
+def _write_continuity(row: ConversationFigure) -> ContinuityFigure:
+    return {**_write_estimate(row.estimate), "n": row.n, "failed": row.failed}
 
 
-def _tell(estimate: Estimate) -> dict[str, float | None]:
+def _write_estimate(estimate: Estimate) -> IntervalFigure:
     return {"value": estimate.value, "low": estimate.low, "high": estimate.high}

@@ -1,11 +1,11 @@
-"""The figures of `benchloom evaluate ragcheck` for people: warnings, counts, and a table a part."""
+"""Print the figures of `benchloom evaluate ragcheck`: warnings, counts, and one table per part."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from tasks.ragcheck.evaluation import ALL
+from tasks.ragcheck.evaluation_figures import IntervalFigure, MeasureFigure, WrittenRagFigures
 from tasks.ragcheck.rows import MEASURES, RULES
 from tasks.systems.evaluation import clean
 
@@ -17,8 +17,8 @@ LABELS = {
 }
 
 
-def print_figures(figures: Mapping[str, Any]) -> None:
-    """Print warnings, counts, and a table a part: means with their 95% intervals."""
+def print_figures(figures: WrittenRagFigures) -> None:
+    """Print warnings, counts, and one table per part: means with their 95% intervals."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -35,9 +35,9 @@ def print_figures(figures: Mapping[str, Any]) -> None:
         highlight=False,
     )
     table = Table("dataset", "measure", "scored", "not sure", "failed", "mean")
-    for dataset, measure, told in list_measures(figures["correctness"]):
-        counted = [str(told[name]) for name in ("scored", "unsure", "failed")]
-        table.add_row(escape(clean(dataset)), LABELS.get(measure, measure), *counted, spell(told))
+    for dataset, measure, mean in list_measures(figures["correctness"]):
+        counted = [str(mean["scored"]), str(mean["unsure"]), str(mean["failed"])]
+        table.add_row(escape(clean(dataset)), LABELS.get(measure, measure), *counted, format_interval(mean))
     console.print(table)
     if figures["continuity"] is None:
         return
@@ -47,24 +47,27 @@ def print_figures(figures: Mapping[str, Any]) -> None:
         highlight=False,
     )
     table = Table("dataset", "figure", "n", "mean or share")
-    for dataset, own in figures["continuity"].items():
-        for measure, told in own.items():
-            table.add_row(escape(clean(dataset)), measure.replace("_", " "), str(told["n"]), spell(told))
+    for dataset, measures in figures["continuity"].items():
+        for measure, figure in measures.items():
+            label = measure.replace("_", " ")
+            table.add_row(escape(clean(dataset)), label, str(figure["n"]), format_interval(figure))
     console.print(table)
 
 
-def list_measures(correctness: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """List what has a value to show, all datasets first."""
+def list_measures(
+    correctness: Mapping[str, Mapping[str, MeasureFigure]],
+) -> Iterator[tuple[str, str, MeasureFigure]]:
+    """Yield (dataset, measure, figure) for measures that were not skipped throughout; `all` comes first."""
     for dataset in sorted(correctness, key=lambda name: (name != ALL, name)):
         for measure in (*MEASURES, *RULES):
-            told = correctness[dataset].get(measure)
-            if told and (told["n"] > told["skipped"]):
-                yield dataset, measure, told
+            figure = correctness[dataset].get(measure)
+            if figure and figure["n"] > figure["skipped"]:
+                yield dataset, measure, figure
 
 
-def spell(told: Mapping[str, Any]) -> str:
-    """Write a figure with its interval."""
-    if told["value"] is None:
+def format_interval(figure: IntervalFigure) -> str:
+    """Format a figure as `0.123 (0.100, 0.146)`; `-` if it is not defined."""
+    if figure["value"] is None:
         return "-"
-    beside = "" if told["low"] is None else f" ({told['low']:.3f}, {told['high']:.3f})"
-    return f"{told['value']:.3f}{beside}"
+    interval = "" if figure["low"] is None else f" ({figure['low']:.3f}, {figure['high']:.3f})"
+    return f"{figure['value']:.3f}{interval}"

@@ -1,4 +1,4 @@
-"""Means, correlations and agreement with their bootstrap intervals, as rows hold them."""
+"""Means, correlations and agreement with 95% bootstrap intervals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DIGITS = 10
 
 
 class Resampling(BaseModel):
-    """How intervals are drawn."""
+    """Parameters of the bootstrap."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -29,42 +29,46 @@ class Resampling(BaseModel):
 
 
 def round_figure(value: float | None) -> float | None:
-    """Write a figure to 10 significant digits; NaN is None."""
+    """Round a figure to 10 significant digits; NaN becomes None."""
     return None if value is None or math.isnan(value) else float(f"{value:.{DIGITS}g}")
 
 
-def estimate_mean(values: Sequence[float], how: Resampling) -> Estimate:
-    """Give a mean with its interval; nothing of nothing."""
-    tally = MeanAccumulator(("mean",))
+def estimate_mean(values: Sequence[float], resampling: Resampling) -> Estimate:
+    """Estimate a mean with its interval; NOTHING if there are no values."""
+    accumulator = MeanAccumulator(("mean",))
     for value in values:
-        tally.add(None, Score({"mean": value}))
-    return _estimate(tally.sample(), how)["mean"] if values else NOTHING
+        accumulator.add(None, Score({"mean": value}))
+    return _estimate(accumulator.sample(), resampling)["mean"] if values else NOTHING
 
 
-def correlate_with_people(pairs: Sequence[tuple[float, float]], how: Resampling) -> dict[str, Estimate]:
-    """Give Pearson's and Spearman's coefficient of (person, measure) pairs."""
-    tally = PairAccumulator()
+def correlate_with_people(
+    pairs: Sequence[tuple[float, float]], resampling: Resampling
+) -> dict[str, Estimate]:
+    """Estimate the correlation of (person, measure) pairs, keyed `pearson` and `spearman`, -1 to 1."""
+    accumulator = PairAccumulator()
     for person, measured in pairs:
-        tally.add(ScorePair((person,), measured), SCORED)
-    found = _estimate(tally.sample(), how) if pairs else {}
-    return {name: found.get(name, NOTHING) for name in ("pearson", "spearman")}
+        accumulator.add(ScorePair((person,), measured), SCORED)
+    estimates = _estimate(accumulator.sample(), resampling) if pairs else {}
+    return {name: estimates.get(name, NOTHING) for name in ("pearson", "spearman")}
 
 
-def measure_agreement(items: Sequence[Sequence[float | None]], how: Resampling) -> Estimate:
-    """Give Krippendorff's alpha (ordinal) of items by raters; None is a rating that is missing."""
-    tally = RatingAccumulator("ordinal")
+def measure_agreement(items: Sequence[Sequence[float | None]], resampling: Resampling) -> Estimate:
+    """Estimate Krippendorff's alpha (ordinal). items: per item, each rater's rating or None if missing."""
+    accumulator = RatingAccumulator("ordinal")
     for item in items:
         if sum(rating is not None for rating in item) > 1:
-            tally.add(tuple(item), SCORED)
-    return _estimate(tally.sample(), how)["krippendorff"] if tally.items else NOTHING
+            accumulator.add(tuple(item), SCORED)
+    return _estimate(accumulator.sample(), resampling)["krippendorff"] if accumulator.items else NOTHING
 
 
-def _estimate(sample: Sample, how: Resampling) -> Mapping[str, Estimate]:
+def _estimate(sample: Sample, resampling: Resampling) -> Mapping[str, Estimate]:
     values = sample.figures(sample.counts[np.newaxis, :].astype(np.float64))
-    ranges = bootstrap(sample, how.draws, how.seed)
-    found = {}
+    intervals = bootstrap(sample, resampling.draws, resampling.seed)
+    estimates = {}
     for name, (value,) in values.items():
-        low, high = ranges[name] or (None, None)
-        shown = round_figure(float(value))
-        found[name] = NOTHING if shown is None else Estimate(shown, round_figure(low), round_figure(high))
-    return found
+        low, high = intervals[name] or (None, None)
+        rounded = round_figure(float(value))
+        estimates[name] = (
+            NOTHING if rounded is None else Estimate(rounded, round_figure(low), round_figure(high))
+        )
+    return estimates

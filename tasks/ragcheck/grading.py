@@ -1,9 +1,8 @@
-"""The judge of both parts: of question, contexts, reference and response it makes feedback and 0..5."""
+"""Have a judge grade a response: feedback and a score 0 to 5, from question, contexts and reference."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -16,27 +15,23 @@ from tasks.ragcheck.truncation import truncate_contexts
 from tasks.systems.contract import Passage
 
 FIELD = "Score"
-SECTION = "ragcheck.judging."
+JUDGING = "ragcheck.judging"
+"""The section of params.yaml that JudgingOptions is read from."""
 GRAMMAR = judge_grammar([str(score) for score in range(NOT_SURE, TOP_SCORE + 1)], field=FIELD, feedback=True)
 
 
 class JudgingOptions(BaseModel):
-    """`ragcheck.judging` in params.yaml: what a judge is shown, in both parts."""
+    """The section `ragcheck.judging` of params.yaml: what judges of both parts are shown."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     context_tokens: int = Field(default=600, ge=0)
-    """How much of the contexts is shown, best first."""
+    """Token budget for the contexts, best first."""
     response_characters: int = Field(default=2000, gt=0)
-    """How much of a response is shown."""
+    """Maximum length of the response as the judge is shown it."""
     feedback_words: int = Field(default=25, gt=0)
     guard: bool = True
-    """Whether responses are fenced against instructions in them."""
-
-    @classmethod
-    def find(cls, settings: Mapping[str, Any]) -> Self:
-        """Find the section among a stage's settings."""
-        return cls(**{k.removeprefix(SECTION): v for k, v in settings.items() if k.startswith(SECTION)})
+    """Quote responses so that instructions inside them have no effect."""
 
 
 async def grade_response(
@@ -49,7 +44,11 @@ async def grade_response(
     judging: JudgingOptions,
     ask: Ask,
 ) -> Answer[Grade]:
-    """Have a role grade a response. A reply that is no feedback with a score has no value."""
+    """Have a judge grade a response; the answer's value is None if no attempt gave feedback and a score.
+
+    passages: contexts, best first; as many as fit the token budget are shown. role: the judge's. row: the
+    id named in errors. Raises ModelFailed, BudgetSpent, CallMissing.
+    """
     quoted = quote(response, guard=judging.guard, limit=judging.response_characters)
     contexts = truncate_contexts(passages, judging.context_tokens)
     return await ask(
@@ -70,12 +69,16 @@ async def grade_response(
 
 
 def read_grade(answer: Answer[Grade]) -> Grade:
-    """Give the grade; without a score, and with the text as it is, where the reply was none."""
+    """Return the parsed grade; for an unparsed reply, one without score whose feedback is the raw text."""
     return answer.value or Grade(None, answer.text, answer.problem)
 
 
 def parse_grade(text: str, *, shown: Sequence[str] = ()) -> Grade:
-    """Read feedback and then the score. Raises Unparsed for anything else, a bare number included."""
+    """Parse a reply of feedback followed by a line `Score: <0-5>`.
+
+    shown: the texts the judge was shown, so that a score quoted from them does not count. Raises Unparsed
+    for anything else, including a score without feedback.
+    """
     score = parse_score(text, NOT_SURE, TOP_SCORE, field=FIELD, shown=shown)
     feedback = text.strip().rpartition("\n")[0].strip()
     if not feedback:

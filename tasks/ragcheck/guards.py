@@ -1,4 +1,4 @@
-"""Stage: which agents used what the reference alone says (a guard on T2, T5 and T6)."""
+"""Stage: words of the reference that agents used before the system had said them (T2, T5 and T6)."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from tasks.ragcheck.rows import ASKED, COMPOSED, FINISHED, Conversation, Guard, 
 
 
 def guards(questions: list[ReferenceQuestion], conversations: list[Conversation]) -> Drafts[Guard]:
-    """Make a row for every composed answer and further question, with the words that it has no right to.
+    """Make a row for every composed answer and follow-up question, with the reference's words in it.
 
-    A content word of the reference that stands in neither the target question nor anything the system had
-    said by then: in an answer it leaks; in a question it probes, and is flagged unless the review named it.
-    Words are compared by their stems, and shown as the text has them.
+    Counted are content words of the reference that occur in neither the target question nor anything the
+    system had said by then: in an answer they leak; in a question they probe, and are flagged unless the
+    judge's feedback named them. Words are compared by stem and listed as the text spells them.
     """
-    asked = {question.id: question for question in questions}
+    question_of = {question.id: question for question in questions}
     return Drafts(
         [
             row
             for conversation in conversations
-            if conversation.question in asked
-            for row in check_conversation(conversation, asked[conversation.question])
+            if conversation.question in question_of
+            for row in check_conversation(conversation, question_of[conversation.question])
         ]
     )
 
 
 def check_conversation(conversation: Conversation, question: ReferenceQuestion) -> Iterator[Guard]:
-    """Check what the agents wrote, turn by turn."""
+    """Yield a guard row for each text that the agents wrote, turn by turn."""
     language = question.language
     secret = {*find_content_words(question.reference, language)} - {
         *find_content_words(question.question, language)
@@ -36,22 +36,24 @@ def check_conversation(conversation: Conversation, question: ReferenceQuestion) 
     review: set[str] = set()
     for number, turn in enumerate(conversation.turns, 1):
         if number > 1:
-            words = _find(turn.query, secret, language)
-            yield _make(conversation, number, ASKED, words, review)
+            words = _find_secret_words(turn.query, secret, language)
+            yield _make_row(conversation, number, ASKED, words, review)
         secret = secret - {*find_content_words(turn.said, language)}
         if turn.tentative:
-            yield _make(conversation, number, COMPOSED, _find(turn.tentative, secret, language), None)
+            words = _find_secret_words(turn.tentative, secret, language)
+            yield _make_row(conversation, number, COMPOSED, words, None)
         if turn.final is not None:
-            yield _make(conversation, number, FINISHED, _find(turn.final, secret, language), None)
+            words = _find_secret_words(turn.final, secret, language)
+            yield _make_row(conversation, number, FINISHED, words, None)
         review = {*find_content_words(turn.grade.feedback, language)} if turn.grade else set()
 
 
-def _find(text: str, secret: set[str], language: str) -> dict[str, str]:
-    found = find_content_words(text, language)
-    return {stem: shown for stem, shown in found.items() if stem in secret}
+def _find_secret_words(text: str, secret: set[str], language: str) -> dict[str, str]:
+    words = find_content_words(text, language)
+    return {stem: word for stem, word in words.items() if stem in secret}
 
 
-def _make(
+def _make_row(
     conversation: Conversation,
     turn: int,
     task: str,

@@ -1,4 +1,4 @@
-"""How far a judge can be trusted, as the pages of both parts say it."""
+"""Judge report: canary results, unscored replies, agreement with people, and the warnings they lead to."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from tasks.ragcheck.settings import read_section
 
 @dataclass(frozen=True)
 class JudgeReport:
-    """A judge's health. n: its replies; unscored: those without a grade; people: per system's answers."""
+    """One judge's reliability.
+
+    n: replies; unscored: those without a grade; people: agreement with people, per system if several.
+    """
 
     name: str
     n: int
@@ -23,7 +26,7 @@ class JudgeReport:
 
 
 def find_thresholds(settings: Mapping[str, object]) -> TrustThresholds:
-    """Read `judging.thresholds` from a stage's further parameters."""
+    """Read the section `judging.thresholds` from a stage's settings."""
     return read_section(settings, "judging.thresholds", TrustThresholds)
 
 
@@ -34,9 +37,10 @@ def report_judge(
     people: Sequence[HumanAlpha],
     thresholds: TrustThresholds,
 ) -> JudgeReport:
-    """Report a judge's canaries, its replies without a grade, and its agreement with people.
+    """Make the report of one judge.
 
-    scores: its own, None for a reply without a grade. canaries: of all judges, `<judge>/<canary>` by id.
+    scores: the judge's own, None for a reply without a grade. canaries: rows of all judges, with ids
+    `<judge>/<canary>`.
     """
     unscored = scores.count(None)
     health = measure_health(

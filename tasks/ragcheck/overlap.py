@@ -1,4 +1,4 @@
-"""Word recall and ROUGE-L of an answer against a reference, in any language that has a tokeniser."""
+"""Word recall and ROUGE-L of an answer against a reference, in any language that has a tokenizer."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from tasks.ragcheck.content_words import list_content_words, list_words
 
 
 def compute_word_recall(reference: str, answer: str, language: str) -> float:
-    """Give the share of the reference's content words that the answer has too, 0..1 (Breck et al., 2000).
+    """Compute the share of the reference's content words that the answer has, 0 to 1 (Breck et al., 2000).
 
-    Words count once, by their stem. A reference without content words ("what he is") counts by all.
+    Distinct stems are compared; for a reference without content words ("what he is"), all words.
     """
-    wanted = set(list_content_words(reference, language))
-    if wanted:
-        return len(wanted & set(list_content_words(answer, language))) / len(wanted)
-    wanted = set(list_words(reference, language))
-    return len(wanted & set(list_words(answer, language))) / len(wanted) if wanted else 0.0
+    expected = set(list_content_words(reference, language))
+    if expected:
+        return len(expected & set(list_content_words(answer, language))) / len(expected)
+    expected = set(list_words(reference, language))
+    return len(expected & set(list_words(answer, language))) / len(expected) if expected else 0.0
 
 
 def compute_rouge_l(reference: str, answer: str, language: str) -> float:
-    """Give the F measure of the longest common subsequence of words, 0..1 (Lin, 2004)."""
+    """Compute the F measure of the longest common subsequence of words, 0 to 1 (Lin, 2004)."""
     return float(_make_scorer(language).score(reference, answer)["rougeL"].fmeasure)
 
 
-class _Words(tokenizers.Tokenizer):  # type: ignore[misc] # rouge-score is untyped
+class _WordTokenizer(tokenizers.Tokenizer):  # type: ignore[misc] # rouge-score is untyped
     def __init__(self, language: str) -> None:
         self.language = language
 
@@ -37,4 +37,4 @@ class _Words(tokenizers.Tokenizer):  # type: ignore[misc] # rouge-score is untyp
 
 @lru_cache(maxsize=16)
 def _make_scorer(language: str) -> RougeScorer:
-    return RougeScorer(["rougeL"], tokenizer=_Words(language))
+    return RougeScorer(["rougeL"], tokenizer=_WordTokenizer(language))

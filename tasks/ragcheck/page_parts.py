@@ -1,4 +1,4 @@
-"""What the pages of both parts share: their templates, dropped rows, and how questions are shown."""
+"""Shared by the pages of both parts: page head and folder, counts of dropped rows, rows of the browsers."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tasks.systems.contract import Passage
 PAGES = Path(__file__).parent / "pages"
 ASSETS = ("ragcheck.css", "ragcheck.js")
 FORM = "to_rate.csv"
-"""What people rate answers in; the page links to it."""
+"""File name of the form in which people rate answers; the page links to it."""
 
 
 class ShownContext(NamedTuple):
-    """A passage in the browser."""
+    """A retrieved passage as the browser shows it."""
 
     title: str
     text: str
@@ -33,14 +33,14 @@ class ShownContext(NamedTuple):
 
 
 class ShownExchange(NamedTuple):
-    """What was asked and answered before a question."""
+    """An earlier question and answer of the conversation that a question belongs to."""
 
     question: str
     answer: str
 
 
 class DropCount(NamedTuple):
-    """How many rows were dropped beside an artifact for one reason."""
+    """Number of rows that the stage of an artifact dropped for one reason."""
 
     artifact: str
     reason: str
@@ -49,7 +49,7 @@ class DropCount(NamedTuple):
 
 @dataclass(frozen=True)
 class BrowsedRow:
-    """A question in the browser. id: of the row that is about it, an answer or a conversation."""
+    """The columns that both browsers share. id: the answer's or conversation's; key: the question's."""
 
     id: str
     question: str
@@ -63,7 +63,7 @@ class BrowsedRow:
 def make_page(
     name: str, title: str, subtitle: str, headlines: Sequence[Headline], judges: Sequence[JudgeReport]
 ) -> Page:
-    """Make a page's head; the judges' warnings stand there."""
+    """Make a page's head: title, headlines and the judges' warnings. name: the page's folder name."""
     warnings = [f"{judge.name}: {warning}" for judge in judges for warning in judge.warnings]
     return Page(ASSESSMENTS, "ragcheck", name, title, subtitle, headlines, warnings)
 
@@ -77,7 +77,11 @@ def write_ragcheck_page(
     calls: Mapping[str, ShownCall],
     form: Form | None = None,
 ) -> None:
-    """Write a page's folder. rows: what pages/ragcheck.js browses."""
+    """Write a page's folder.
+
+    template: file name in pages/; content: its values; rows: the browser's, for pages/ragcheck.js; calls: by
+    ledger key.
+    """
     write_page(
         out,
         page,
@@ -91,7 +95,7 @@ def write_ragcheck_page(
 
 
 def count_drops(paths: Iterable[Path]) -> list[DropCount]:
-    """Count dropped rows by artifact and reason."""
+    """Count the rows of `.dropped` artifacts by artifact and reason."""
     return [
         DropCount(path.name.partition(".")[0], reason, count)
         for path in paths
@@ -100,17 +104,17 @@ def count_drops(paths: Iterable[Path]) -> list[DropCount]:
 
 
 def list_calls(*origins: Sequence[Origin]) -> list[str]:
-    """List the ledger keys of the calls among several rows' origins, each once."""
+    """List the distinct ledger keys among the origins of several rows."""
     return list(dict.fromkeys(origin.reference for own in origins for origin in own if origin.kind == "call"))
 
 
 def show_passages(passages: Sequence[Passage]) -> list[ShownContext]:
-    """Lay passages out for the browser."""
+    """Make browser rows of passages."""
     return [
         ShownContext(passage.title or passage.document, passage.text, passage.score) for passage in passages
     ]
 
 
 def show_history(question: ReferenceQuestion) -> list[ShownExchange]:
-    """Lay out for the browser what was said before a question."""
+    """Make browser rows of the exchanges before a question."""
     return [ShownExchange(exchange.question, exchange.answer) for exchange in question.history]

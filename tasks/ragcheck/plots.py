@@ -1,4 +1,4 @@
-"""Place the points, intervals and lines of a plot, in SVG units; the templates draw them."""
+"""Compute the geometry of figure 9's plots in SVG units; the templates draw them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ WIDTH, HEIGHT = 460.0, 230.0
 LEFT, RIGHT, TOP, BOTTOM = 34.0, 12.0, 12.0, 44.0
 TICKS = 5
 APART = 9.0
-"""Between the points of systems over one dataset, so that intervals do not lie on each other."""
+"""Distance between the points of systems over one dataset, so that intervals do not overlap."""
 LONGEST_LABEL = 14
 
 
 @dataclass(frozen=True)
 class PlotPoint:
-    """A value with its interval; low and high are None where there is none."""
+    """A value with its interval, in SVG units; low and high are None without an interval."""
 
     x: float
     y: float
@@ -28,7 +28,7 @@ class PlotPoint:
 
 @dataclass(frozen=True)
 class PlotLine:
-    """A system's points over the datasets. place: its number, which decides its colour and stroke."""
+    """A system's points over the datasets. place: its index, which decides colour and stroke."""
 
     system: str
     place: int
@@ -38,7 +38,7 @@ class PlotLine:
 
 @dataclass(frozen=True)
 class Plot:
-    """Figure 9 of one measure."""
+    """Figure 9 for one measure."""
 
     measure: str
     width: float
@@ -58,11 +58,14 @@ def plot_datasets(
     systems: Sequence[str],
     values: Mapping[tuple[str, str], Estimate],
 ) -> Plot:
-    """Place a measure's means over datasets, a line a system. values: (dataset, system) -> mean."""
-    step = (WIDTH - LEFT - RIGHT) / max(1, len(datasets))
-    places = {name: LEFT + step * (number + 0.5) for number, name in enumerate(datasets)}
+    """Lay out one measure's means over datasets, one line per system.
 
-    def rise(value: float) -> float:
+    top: the top of the measure's scale. values: (dataset, system) -> mean with interval.
+    """
+    step = (WIDTH - LEFT - RIGHT) / max(1, len(datasets))
+    centres = {name: LEFT + step * (number + 0.5) for number, name in enumerate(datasets)}
+
+    def to_y(value: float) -> float:
         return round(HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * value / top, 2)
 
     lines = []
@@ -76,19 +79,19 @@ def plot_datasets(
             low, high = estimate.low, estimate.high
             points.append(
                 PlotPoint(
-                    round(places[name] + shift, 2),
-                    rise(estimate.value),
-                    None if low is None else rise(low),
-                    None if high is None else rise(high),
+                    round(centres[name] + shift, 2),
+                    to_y(estimate.value),
+                    None if low is None else to_y(low),
+                    None if high is None else to_y(high),
                     f"{system}, {name}: {estimate.value:.3f}",
                 )
             )
         path = " ".join(
-            f"{'L' if place else 'M'}{point.x:g} {point.y:g}" for place, point in enumerate(points)
+            f"{'L' if index else 'M'}{point.x:g} {point.y:g}" for index, point in enumerate(points)
         )
         lines.append(PlotLine(system, number, path, tuple(points)))
-    ticks = tuple((rise(top * tick / TICKS), f"{top * tick / TICKS:g}") for tick in range(TICKS + 1))
-    labels = tuple((round(x, 2), _shorten(name), name) for name, x in places.items())
+    ticks = tuple((to_y(top * tick / TICKS), f"{top * tick / TICKS:g}") for tick in range(TICKS + 1))
+    labels = tuple((round(x, 2), _shorten(name), name) for name, x in centres.items())
     return Plot(measure, WIDTH, HEIGHT, LEFT, WIDTH - RIGHT, ticks, labels, tuple(lines))
 
 

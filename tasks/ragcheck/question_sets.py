@@ -1,18 +1,18 @@
-"""`ragcheck.sets` in params.yaml: questions with reference answers, and the documents that systems search."""
+"""Entries of `ragcheck.sets` in params.yaml: files of questions with reference answers, and of documents."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tasks.errors import BadInput
 
 QUESTIONS, DOCUMENTS = "questions.jsonl", "documents.jsonl"
-"""What a folder of kind `lines` holds."""
+"""The files in a folder of kind `lines`."""
 
 
 class QuestionSet(BaseModel):
@@ -22,24 +22,24 @@ class QuestionSet(BaseModel):
 
     kind: Literal["mtrag", "jsquad", "lines"]
     path: Path
-    """A file or folder, in the project or anywhere."""
+    """A file or folder, in the project or elsewhere."""
     language: str = Field(default="en", pattern="^[a-z]{2,3}$")
     take: int | None = Field(default=None, gt=0)
-    """How many questions, alike of each dataset; None is all."""
+    """Number of questions, spread evenly over datasets; None is all."""
     seed: int = 0
-    """Which ones."""
+    """Seed of that sample."""
     first_turn: bool = False
-    """mtrag: only questions that stand at the beginning of a conversation."""
+    """mtrag: only questions that begin a conversation."""
     answerability: tuple[str, ...] = ("ANSWERABLE",)
-    """mtrag: of which kinds; an empty list is all."""
+    """mtrag: the kinds to keep; an empty list is all."""
 
 
 def recognise_set(path: Path, language: str = "", take: int | None = None) -> QuestionSet:
-    """Tell by its name what a path holds: our lines, MT-RAG's reference tasks, or a SQuAD file.
+    """Recognise a question set's format by its path's name.
 
-    A folder with questions.jsonl, or that file, is `lines`; another folder or .jsonl file is MT-RAG's; a
-    .json file, or a folder with nothing else, is JSQuAD's, whose language is Japanese unless it is said.
-    Raises BadInput.
+    A folder with questions.jsonl, or that file, is `lines`; another folder or .jsonl file is `mtrag`; a .json
+    file, or a folder with nothing else, is `jsquad`. language: Japanese for `jsquad` and English otherwise,
+    if empty. Raises BadInput for a missing path, an unknown format or a malformed language.
     """
     if not path.exists():
         raise BadInput(path, "no such file or folder")
@@ -56,17 +56,17 @@ def recognise_set(path: Path, language: str = "", take: int | None = None) -> Qu
         raise BadInput(
             path, "is no set of questions", hint=f"a folder with {QUESTIONS}, MT-RAG's tasks, or a SQuAD file"
         )
-    spoken = language or ("ja" if kind == "jsquad" else "en")
+    code = language or ("ja" if kind == "jsquad" else "en")
     try:
-        return QuestionSet(kind=kind, path=path, language=spoken, take=take)
+        return QuestionSet(kind=kind, path=path, language=code, take=take)
     except ValidationError as error:
         raise BadInput(
             f"--language {language}", "is no language: two or three letters, as in en or ja"
         ) from error
 
 
-def read_lines(folder: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Read a JSON Lines file of a folder: line number and object. Raises BadInput."""
+def read_lines(folder: Path, name: str) -> Iterator[tuple[int, dict[str, object]]]:
+    """Yield (line number, object) from a JSON Lines file, skipping blank lines. Raises BadInput."""
     path = folder / name
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
@@ -83,8 +83,11 @@ def read_lines(folder: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
             yield number, record
 
 
-def read_text(record: dict[str, Any], key: str, path: Path, line: int, default: str | None = None) -> str:
-    """Read a text of a record. Raises BadInput where it is missing, empty or none."""
+def read_text(record: dict[str, object], key: str, path: Path, line: int, default: str | None = None) -> str:
+    """Return a record's text, stripped.
+
+    Raises BadInput with path and line if it is not a string, or is empty or missing without a default.
+    """
     value = record.get(key, default)
     if not isinstance(value, str) or not (value.strip() or default is not None):
         raise BadInput(path, f"{key!r} is {value!r:.40}, not a text", line=line)

@@ -1,4 +1,4 @@
-"""Stage: the questions of a set with their reference answers, as many of each dataset."""
+"""Stage: the questions of a set with their reference answers, sampled evenly over its datasets."""
 
 from __future__ import annotations
 
@@ -12,22 +12,24 @@ from tasks.sources.mtrag import read_tasks
 
 
 def questions(entry: QuestionSet) -> Drafts[ReferenceQuestion]:
-    """Import a set's questions. What has no reference answer, or is not asked for, is dropped and counted.
+    """Import a set's questions and sample `entry.take` of them.
 
-    Rows name no origin of their own: they come from the set's file, which dvc.lock knows.
+    Questions without a reference answer, filtered out by the entry, or not sampled are dropped. Rows name no
+    origin of their own: they come from the set's file, which dvc.lock records. Raises BadInput if the set
+    cannot be read, holds no usable question, or two of one id.
     """
     drafts = {"mtrag": _read_mtrag, "jsquad": _read_jsquad, "lines": _read_lines}[entry.kind](entry)
     if not drafts.rows:
         raise BadInput(entry.path, "holds no question with a reference answer", hint="docs/ragcheck.md")
-    names = [question.id for question in drafts.rows]
-    if len(set(names)) < len(names):
+    ids = [question.id for question in drafts.rows]
+    if len(set(ids)) < len(ids):
         raise BadInput(entry.path, "holds two questions of one name")
     kept = sample_evenly(drafts.rows, entry.take, entry.seed)
-    taken = {question.id for question in kept}
+    sampled = {question.id for question in kept}
     rest = [
         Dropped(question.id, "not_taken", question.key)
         for question in drafts.rows
-        if question.id not in taken
+        if question.id not in sampled
     ]
     return Drafts(kept, [*drafts.dropped, *rest])
 

@@ -1,4 +1,4 @@
-"""Stage: people's ratings of the answers, 0..5 by the judge's rubric (E1), from a file that anybody wrote."""
+"""Stage: people's ratings of the answers by the judge's rubric, 0 to 5 (E1), read from a user's file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tasks.ragcheck.rows import Rating, ReferenceQuestion, SystemAnswer
 COLUMNS = ("item", "rater", "rating")
 WHOLE = re.compile(r"[0-5](\.0+)?", re.ASCII)
 LONGEST = 200
-"""Characters of an item's or rater's name."""
+"""Maximum length of an item's or rater's name."""
 HINT = "columns item, rater and rating; see docs/ragcheck.md"
 FORM = ("item", "system", "question", "reference", "response", "rating", "rater")
 
@@ -21,9 +21,10 @@ FORM = ("item", "system", "question", "reference", "response", "rating", "rater"
 def ratings(
     questions: list[ReferenceQuestion], answers: list[SystemAnswer], entry: Assessment
 ) -> Drafts[Rating]:
-    """Match ratings with answers. What cannot be used is dropped with its line and the reason.
+    """Match the ratings in a file with answers; unusable lines are dropped with line number and reason.
 
-    item: an answer's id; or, where a single system answered, the id or own name of a question.
+    The file's column `item` is an answer's id or, if a single system answered, a question's id or key. Raises
+    BadInput if the file cannot be read.
     """
     items = name_items(questions, answers)
     kept: dict[str, Rating] = {}
@@ -35,7 +36,7 @@ def ratings(
         item, rater, rating = (_show(line.record.get(column)) for column in COLUMNS)
         problem = ""
         if not rater and not rating:
-            continue  # a line of the form that nobody has filled in
+            continue  # a line of the form that is not filled in
         if not rater or not item or len(rater) > LONGEST or len(item) > LONGEST:
             problem = "no_name"
         elif item not in items:
@@ -51,13 +52,13 @@ def ratings(
                 origin = (Origin("row", f"answers#{answer}"),)
                 kept[row_id] = Rating(row_id, answer, rater, int(rating[0]), origin)
         if problem:
-            what = f"{item[:LONGEST]}, {rater[:LONGEST]}, {rating[:LONGEST]}"
-            dropped.append(_drop(line, problem, what))
+            cells = f"{item[:LONGEST]}, {rater[:LONGEST]}, {rating[:LONGEST]}"
+            dropped.append(_drop(line, problem, cells))
     return Drafts(list(kept.values()), dropped)
 
 
 def name_items(questions: Sequence[ReferenceQuestion], answers: Sequence[SystemAnswer]) -> dict[str, str]:
-    """Say which names stand for which answer; a name that several answers share stands for none."""
+    """Map item names (answer id, question id, question key) to answer ids; ambiguous names are left out."""
     keys = {question.id: question.key for question in questions}
     owners: dict[str, set[str]] = {}
     for answer in answers:
@@ -67,25 +68,25 @@ def name_items(questions: Sequence[ReferenceQuestion], answers: Sequence[SystemA
 
 
 def make_form(questions: Sequence[ReferenceQuestion], answers: Sequence[SystemAnswer]) -> str:
-    """Write the CSV to fill in: every answer that there is, and no grade of a judge.
+    """Write the CSV form for raters: every given answer, without the judges' grades.
 
-    In the order of the ids, which are hashes: whoever rates the first hundred has a sample.
+    Lines are in the order of ids, which are hashes, so that the first hundred lines are a random sample.
     """
-    asked = {question.id: question for question in questions}
+    question_of = {question.id: question for question in questions}
     return write_form(
         FORM,
         [
             (answer.id, answer.system, question.question, question.reference, answer.text, "", "")
             for answer in sorted(answers, key=lambda answer: answer.id)
-            if answer.text is not None and (question := asked.get(answer.question)) is not None
+            if answer.text is not None and (question := question_of.get(answer.question)) is not None
         ],
     )
 
 
-def _drop(line: FormLine, reason: str, what: str) -> Dropped:
-    return Dropped(make_id("rating", line.number), reason, f"line {line.number}: {what}")
+def _drop(line: FormLine, reason: str, detail: str) -> Dropped:
+    return Dropped(make_id("rating", line.number), reason, f"line {line.number}: {detail}")
 
 
 def _show(value: object) -> str:
-    """Give a cell as text; true and false are no numbers."""
+    """Convert a cell to text; booleans, lists and objects are no ratings and become empty."""
     return "" if value is None or isinstance(value, bool | list | dict) else str(value).strip()

@@ -1,4 +1,4 @@
-"""The rows that pass between the stages of ragcheck."""
+"""The row types of ragcheck's artifacts."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from tasks.artifacts.rows import Origin
 from tasks.systems.contract import Passage
 
 BY_QUESTION, BY_REFERENCE = "E2", "E3"
-"""How contexts were retrieved: by the question alone, or by question and reference joined (section 2)."""
+"""Retrieval rules of contexts: by the question alone, or by question and reference joined (section 2)."""
 RULES = (BY_QUESTION, BY_REFERENCE)
 WORD_RECALL, ROUGE_L, EMBEDDING, BERTSCORE = "word_recall", "rouge_l", "embedding", "bertscore"
 MEASURES = (WORD_RECALL, ROUGE_L, EMBEDDING, BERTSCORE)
-"""The baselines that see no context."""
+"""The baseline measures, which see no context."""
 COMPOSED, ASKED, FINISHED = "T2", "T5", "T6"
-"""The tasks whose texts are guarded."""
+"""The tasks whose texts are checked for words of the reference."""
 ANSWERS = (COMPOSED, FINISHED)
 TOP_SCORE = 5
 NOT_SURE = 0
@@ -22,7 +22,7 @@ NOT_SURE = 0
 
 @dataclass(frozen=True)
 class Exchange:
-    """What was asked and said before a question."""
+    """An earlier question and answer of a conversation."""
 
     question: str
     answer: str
@@ -30,13 +30,13 @@ class Exchange:
 
 @dataclass(frozen=True)
 class ReferenceQuestion:
-    """A question with the answer that is worth 5."""
+    """A question with its reference answer, which deserves the score 5."""
 
     id: str
     key: str
-    """Its name in the data that it comes from."""
+    """Its id in the source data."""
     dataset: str
-    """Figures are given for each of them."""
+    """The dataset within the set; figures are computed per dataset too."""
     language: str
     question: str
     reference: str
@@ -46,7 +46,7 @@ class ReferenceQuestion:
 
 @dataclass(frozen=True)
 class SystemAnswer:
-    """What a system said to a question; `text` is None where it gave no answer."""
+    """A system's answer to a question; `text` is None and `problem` the reason if there is none."""
 
     id: str
     question: str
@@ -60,7 +60,7 @@ class SystemAnswer:
 
 @dataclass(frozen=True)
 class Context:
-    """What a system retrieves for a question, by one of `RULES`."""
+    """The passages that a system retrieves for a question by one of `RULES`, best first."""
 
     id: str
     question: str
@@ -72,7 +72,7 @@ class Context:
 
 @dataclass(frozen=True)
 class JudgeScore:
-    """A judge's word on an answer: 1 to 5, 0 for "not sure", None where it gave no score."""
+    """A judge's score of an answer: 1 to 5, 0 for "not sure", None for a reply without a score."""
 
     id: str
     answer: str
@@ -88,7 +88,7 @@ class JudgeScore:
 
 @dataclass(frozen=True)
 class BaselineSimilarity:
-    """A similarity of answer and reference that sees no context, 0..1 (an embedding's -1..1)."""
+    """A context-free similarity of answer and reference, 0 to 1 (of embeddings -1 to 1)."""
 
     id: str
     answer: str
@@ -97,13 +97,13 @@ class BaselineSimilarity:
     measure: str
     value: float | None
     problem: str
-    """Why there is no value."""
+    """Why `value` is None."""
     origin: tuple[Origin, ...]
 
 
 @dataclass(frozen=True)
 class Rating:
-    """A person's word on an answer, by the judge's rubric (E1)."""
+    """A person's rating of an answer by the judge's rubric, 0 ("not sure") to 5 (E1)."""
 
     id: str
     answer: str
@@ -114,7 +114,7 @@ class Rating:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure with its 95% interval; None where it is not defined."""
+    """A figure with its 95% bootstrap interval; None where it is not defined."""
 
     value: float | None
     low: float | None
@@ -122,16 +122,17 @@ class Estimate:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Low and high; None where there is no interval."""
+        """(low, high), or None without an interval."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
 
 @dataclass(frozen=True)
 class MeasureCorrelation:
-    """One line of figure 2: a measure's mean, and its correlation with people.
+    """One line of figure 2: a measure's mean and its correlation with people's ratings.
 
-    dataset: empty for all of them. n = scored + unsure + failed + skipped; the mean is over `scored`.
-    pairs: the answers whose correlation it is, rated by people and scored here, neither of them 0.
+    dataset: empty for all of them. judge: empty for measures without one. n = scored + unsure + failed +
+    skipped; the mean is over `scored`. pairs: the number of answers correlated: rated by people and scored
+    here, neither of them 0.
     """
 
     id: str
@@ -149,14 +150,14 @@ class MeasureCorrelation:
     pearson: Estimate
     spearman: Estimate
     alpha: Estimate
-    """Krippendorff's alpha, ordinal: of the raters on E1's own line, on a judge's of judge and people."""
+    """Krippendorff's alpha (ordinal): among the raters on the line of E1, else between judge and people."""
     note: str
     origin: tuple[Origin, ...]
 
 
 @dataclass(frozen=True)
 class Grade:
-    """A judge's score of a composed answer; None where it gave none."""
+    """A judge's feedback and score, 0 to 5; None with a problem if the reply had no score."""
 
     score: int | None
     feedback: str
@@ -165,7 +166,11 @@ class Grade:
 
 @dataclass(frozen=True)
 class ConversationTurn:
-    """One turn: T1 asked and said, T2 tentative, T3 its grade, T6 final, T7 its grade."""
+    """One turn of a conversation.
+
+    query, said: question and system's answer (T1); tentative: composed answer (T2); grade: its grade (T3);
+    final: rewritten answer (T6); final_grade: its grade (T7). None for a task that did not run.
+    """
 
     query: str
     said: str
@@ -176,14 +181,17 @@ class ConversationTurn:
 
     @property
     def score(self) -> int | None:
-        """The turn's one score: T7's where there is one, else T3's."""
+        """The turn's score: that of T7 if it ran, else of T3."""
         grade = self.final_grade or self.grade
         return grade.score if grade else None
 
 
 @dataclass(frozen=True)
 class Conversation:
-    """A conversation with one system about one question. Scores are None where it failed."""
+    """A conversation with one system about one question.
+
+    scores: one per turn, empty if it failed; then wscore, lscore and mscore are None.
+    """
 
     id: str
     question: str
@@ -198,7 +206,7 @@ class Conversation:
     lscore: float | None
     mscore: float | None
     passages: tuple[Passage, ...]
-    """The contexts that the judge saw: E3's."""
+    """The contexts (E3) that the judge was shown."""
     origin: tuple[Origin, ...]
 
 
@@ -214,11 +222,11 @@ ENDS = (TOP, STOPPED, REPEATED, LIMIT, FAILED)
 
 @dataclass(frozen=True)
 class Guard:
-    """Words of the reference alone in what an agent wrote.
+    """Words that an agent can only have from the reference.
 
-    task: T2 or T6 (an answer: they leak) or T5 (a question: they probe). words: content words of the
-    reference in neither the target question nor anything said so far. flagged: of a question's, those
-    that stand not in the review either.
+    task: T2 or T6 (in an answer they leak) or T5 (in a question they probe). words: content words of the
+    reference that occur in neither the target question nor anything the system had said. flagged: those in a
+    question that the judge's feedback did not name either.
     """
 
     id: str
@@ -234,10 +242,10 @@ class Guard:
 
 @dataclass(frozen=True)
 class ConversationFigure:
-    """One figure of the conversations. kind: `mean` of a system, `difference` system - other, `sign`.
+    """One figure of Part II. kind: `mean`, `difference` (system - other), `sign` or `rate`.
 
-    dataset: empty for all. value of a `sign`: in how many datasets the difference has the sign that it has
-    over all; `n` is then the number of datasets, else of conversations (pairs of them).
+    dataset: empty for all of them. A `sign` counts the datasets whose difference has the same sign as over
+    all, and n is the number of datasets; otherwise n counts conversations, pairs of them, or guards.
     """
 
     id: str
@@ -251,5 +259,5 @@ class ConversationFigure:
     estimate: Estimate
     p_value: float | None
     adjusted: float | None
-    """By Holm, over the datasets and measures of a pair of systems."""
+    """The p value adjusted by Holm over the datasets and measures of a pair of systems."""
     origin: tuple[Origin, ...]

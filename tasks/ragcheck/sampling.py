@@ -1,4 +1,4 @@
-"""Takes some of many questions, alike of every dataset."""
+"""Sample questions evenly over datasets."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from tasks.artifacts.rows import make_id
 from tasks.ragcheck.rows import ReferenceQuestion
 
 
-def sample_evenly(rows: Sequence[ReferenceQuestion], count: int | None, seed: int) -> list[ReferenceQuestion]:
-    """Take so many questions, one of each dataset after another, in an order that the seed gives."""
+def sample_evenly(
+    questions: Sequence[ReferenceQuestion], count: int | None, seed: int
+) -> list[ReferenceQuestion]:
+    """Sample `count` questions (None: all) round-robin over datasets, in a seeded order."""
     queues: defaultdict[str, list[ReferenceQuestion]] = defaultdict(list)
-    for row in sorted(rows, key=lambda row: make_id(seed, row.id)):
-        queues[row.dataset].append(row)
+    for question in sorted(questions, key=lambda question: make_id(seed, question.id)):
+        queues[question.dataset].append(question)
     rounds = (
         queue[turn]
         for turn in range(max(map(len, queues.values()), default=0))

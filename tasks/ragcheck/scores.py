@@ -1,17 +1,17 @@
-"""Stage: every judge grades every answer, by both contexts (Part I)."""
+"""Stage: every judge's grade of every answer, with contexts by both rules (Part I)."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.judging.scored import Scored
 from tasks.models.ask import Ask
 from tasks.ragcheck.entries import Assessment
-from tasks.ragcheck.grading import JudgingOptions, grade_response, read_grade
+from tasks.ragcheck.grading import JUDGING, JudgingOptions, grade_response, read_grade
 from tasks.ragcheck.rows import Context, JudgeScore, ReferenceQuestion, SystemAnswer
+from tasks.ragcheck.settings import read_section
 
 
 async def scores(
@@ -19,30 +19,30 @@ async def scores(
     answers: list[SystemAnswer],
     contexts: list[Context],
     entry: Assessment,
-    settings: Mapping[str, Any],
+    settings: Mapping[str, object],
     ask: Ask,
 ) -> Drafts[JudgeScore]:
-    """Grade all answers that there are. A reply that is no grade is a row whose score is None."""
-    judging = JudgingOptions.find(settings)
-    asked = {question.id: question for question in questions}
-    beside: dict[tuple[str, str], list[Context]] = {}
+    """Have every judge grade every given answer; a reply without a grade is a row with score None."""
+    judging = read_section(settings, JUDGING, JudgingOptions)
+    question_of = {question.id: question for question in questions}
+    contexts_of: dict[tuple[str, str], list[Context]] = {}
     for context in contexts:
-        beside.setdefault((context.question, context.system), []).append(context)
-    # Requests that begin alike follow each other: judge, contexts and question come before the response.
-    wanted = [
+        contexts_of.setdefault((context.question, context.system), []).append(context)
+    # Ordered so that requests with a common prefix (judge, contexts, question) follow each other.
+    requests = [
         (judge, context, answer)
         for judge in entry.judges
         for answer in sorted(answers, key=lambda answer: (answer.question, answer.system, answer.id))
         for context in sorted(
-            beside.get((answer.question, answer.system), []), key=lambda context: context.rule
+            contexts_of.get((answer.question, answer.system), []), key=lambda context: context.rule
         )
-        if answer.text is not None and answer.question in asked
+        if answer.text is not None and answer.question in question_of
     ]
     return Drafts(
         await asyncio.gather(
             *(
-                _score(asked[answer.question], answer, context, judge, judging, ask)
-                for judge, context, answer in wanted
+                _score(question_of[answer.question], answer, context, judge, judging, ask)
+                for judge, context, answer in requests
             )
         )
     )
@@ -79,5 +79,5 @@ async def _score(
 
 
 def list_scored(scores: Iterable[JudgeScore]) -> list[Scored]:
-    """Say how good each answer was, for nights: 1 to 5 by each judge and rule; "not sure" is no score."""
+    """List each score, 1 to 5, for the comparison of nights; None if it is missing or "not sure"."""
     return [Scored(score.id, score.question, float(score.score) if score.score else None) for score in scores]

@@ -1,4 +1,4 @@
-"""Read a section of params.yaml out of a stage's further parameters, which are named in full."""
+"""Read a section of params.yaml from a stage's settings, whose keys are full dotted names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ Section = TypeVar("Section", bound=BaseModel)
 
 
 def read_section(settings: Mapping[str, object], name: str, model: type[Section]) -> Section:
-    """Read the section of a dotted name; what `settings` does not hold of it has its default."""
+    """Read the section `name` as a model; keys that `settings` lacks have their defaults.
+
+    settings: dotted name -> value. Raises pydantic.ValidationError.
+    """
     prefix = f"{name}."
-    own = {key.removeprefix(prefix): value for key, value in settings.items() if key.startswith(prefix)}
-    return model.model_validate(own)
+    values = {key.removeprefix(prefix): value for key, value in settings.items() if key.startswith(prefix)}
+    return model.model_validate(values)

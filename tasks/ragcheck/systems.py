@@ -1,4 +1,4 @@
-"""Makes the systems that an entry names."""
+"""Build the systems under test that an entry names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tasks.systems.contract import Document, System
 def build_systems(
     names: Sequence[str], entries: Mapping[str, SystemEntry], corpus: Sequence[Document], ask: Ask
 ) -> list[System]:
-    """Make the systems of these names. Raises BadInput where params.yaml has none of a name."""
+    """Build systems by name. entries: `systems:` of params.yaml. Raises BadInput if one is missing there."""
     for name in names:
         if name not in entries:
             known = ", ".join(sorted(entries)) or "none"

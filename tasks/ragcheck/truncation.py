@@ -1,4 +1,4 @@
-"""What a small context has room for: texts cut to a budget of tokens, told by a mark that they are cut."""
+"""Truncate texts and contexts to a token budget; an ellipsis marks where a text was truncated."""
 
 from __future__ import annotations
 
@@ -8,37 +8,41 @@ from tasks.judging.quoting import clean
 from tasks.systems.contract import Passage
 
 ASCII_PER_TOKEN = 4
-GAP = " ..."
+ELLIPSIS = " ..."
 
 
 def estimate_tokens(text: str) -> float:
-    """Estimate a text's tokens: a quarter of its ASCII characters, and one for each other."""
-    plain = sum(character.isascii() for character in text)
-    return plain / ASCII_PER_TOKEN + len(text) - plain
+    """Estimate a text's tokens: one per four ASCII characters, and one per other character."""
+    ascii_characters = sum(character.isascii() for character in text)
+    return ascii_characters / ASCII_PER_TOKEN + len(text) - ascii_characters
 
 
 def truncate_text(text: str, tokens: float) -> str:
-    """Cut a text to so many tokens, at a blank where there is one near."""
+    """Truncate a text to a number of tokens, at the last space if that keeps more than half of it."""
     left = tokens
     for place, character in enumerate(text):
         left -= 1 / ASCII_PER_TOKEN if character.isascii() else 1
         if left < 0:
-            whole = text[:place].rpartition(" ")[0]
-            return (whole if len(whole) > place / 2 else text[:place]).rstrip() + GAP
+            whole_words = text[:place].rpartition(" ")[0]
+            return (whole_words if len(whole_words) > place / 2 else text[:place]).rstrip() + ELLIPSIS
     return text
 
 
 def truncate_contexts(passages: Sequence[Passage], tokens: int) -> list[str]:
-    """Show passages, best first, each on a harmless line, until the budget is spent; the last one is cut."""
-    return list(_fit(passages, tokens))
+    """Truncate contexts to a token budget, best first.
+
+    Every passage becomes one line without line ends, hidden characters or role markers; the last one that
+    fits in part is truncated.
+    """
+    return list(_truncate(passages, tokens))
 
 
-def _fit(passages: Sequence[Passage], tokens: float) -> Iterator[str]:
+def _truncate(passages: Sequence[Passage], tokens: float) -> Iterator[str]:
     for passage in passages:
         text = clean(f"{passage.title}: {passage.text}" if passage.title else passage.text)
         size = estimate_tokens(text)
         if size > tokens:
-            if tokens > estimate_tokens(GAP):
+            if tokens > estimate_tokens(ELLIPSIS):
                 yield truncate_text(text, tokens)
             return
         yield text

@@ -6,7 +6,7 @@ from tasks.ragcheck.figures import Resampling
 from tasks.ragcheck.rows import Conversation, Guard
 from tests.ragcheck.scripted import make_question
 
-HOW = Resampling(draws=500)
+RESAMPLING = Resampling(draws=500)
 ENTRY = Continuity(systems=("mqa", "qa"))
 
 
@@ -22,8 +22,8 @@ def make_guard(number, system, task, words=(), flagged=()):
     return Guard(f"g{number}", "c", "q1", system, 1, task, words, flagged, ())
 
 
-def compare(questions, talks, guards=()):
-    drafts = comparison(questions, talks, list(guards), ENTRY, HOW)
+def compare(questions, conversations, guards=()):
+    drafts = comparison(questions, conversations, list(guards), ENTRY, RESAMPLING)
     assert len({row.id for row in drafts.rows}) == len(drafts.rows)
     return {(row.kind, row.dataset, row.system, row.measure): row for row in drafts.rows}
 
@@ -35,10 +35,10 @@ def test_means_differences_and_signs_by_hand():
         make_question(3, dataset="b"), make_question(4, dataset="c"),
     ]  # fmt: skip
     scores = {"q1": (4, 3), "q2": (5, 4), "q3": (2, 3), "q4": (5, 3)}
-    talks = [
+    conversations = [
         make_talk(q, s, v) for q, pair in scores.items() for s, v in zip(("mqa", "qa"), pair, strict=True)
     ]
-    rows = compare(questions, talks)
+    rows = compare(questions, conversations)
     assert rows["mean", "", "mqa", "wscore"].estimate.value == 4
     assert rows["mean", "a", "qa", "wscore"].estimate.value == 3.5
     overall = rows["difference", "", "mqa", "wscore"]
@@ -54,11 +54,11 @@ def test_means_differences_and_signs_by_hand():
 
 def test_a_failed_conversation_is_in_no_mean_and_in_no_pair():
     questions = [make_question(1), make_question(2)]
-    talks = [
+    conversations = [
         make_talk("q1", "mqa", 4), make_talk("q1", "qa", 3),
         make_talk("q2", "mqa", None), make_talk("q2", "qa", 1),
     ]  # fmt: skip
-    rows = compare(questions, talks)
+    rows = compare(questions, conversations)
     mean = rows["mean", "", "mqa", "wscore"]
     assert (mean.estimate.value, mean.n, mean.failed) == (4, 1, 1)
     pair = rows["difference", "", "mqa", "wscore"]

@@ -6,7 +6,7 @@ from tasks.ragcheck.figures import Resampling
 from tasks.ragcheck.rows import BaselineSimilarity, JudgeScore, Rating, SystemAnswer
 from tests.ragcheck.scripted import make_question
 
-HOW = Resampling(draws=300)
+RESAMPLING = Resampling(draws=300)
 ENTRY = Assessment(systems=("s",), judges=("one", "two"), ratings="x.csv")
 
 
@@ -31,7 +31,7 @@ def recall(number, value):
 def run(n, scores=(), ratings=(), baselines=(), datasets=None, silent=()):
     questions = [make_question(i, dataset=(datasets or {}).get(i, "db")) for i in range(1, n + 1)]
     answers = [make_answer(i, None if i in silent else "t") for i in range(1, n + 1)]
-    drafts = correlations(questions, answers, list(scores), list(baselines), list(ratings), ENTRY, HOW)
+    drafts = correlations(questions, answers, list(scores), list(baselines), list(ratings), ENTRY, RESAMPLING)
     return {(row.dataset, row.measure, row.judge): row for row in drafts.rows}
 
 

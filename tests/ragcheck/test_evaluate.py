@@ -83,9 +83,9 @@ def test_part_one_by_the_flows_own_rules_written_once_and_replayed(project, tmp_
 def test_turns_lead_conversations_of_so_many_turns_at_most(project, tmp_path):
     out = tmp_path / "mine"
     figures = json.loads(evaluate(project, "--turns", "2", "--out", str(out), "--json")[0])
-    talks = read_rows(out / "conversations.parquet", Conversation)
+    conversations = read_rows(out / "conversations.parquet", Conversation)
     # With a memory the second answer names what the reference names.
-    assert sorted(conversation.scores for conversation in talks) == [(2, 5), (2, 5), (2, 5), (5,)]
+    assert sorted(conversation.scores for conversation in conversations) == [(2, 5), (2, 5), (2, 5), (5,)]
     # n = 2: [2, 5] gives (2 * 2 + 1 * 5) / 3 = 3, [5] gives (2 * 5 + 1 * 5) / 3 = 5.
     assert figures["continuity"]["all"]["wscore"]["value"] == (3 + 3 + 3 + 5) / 4
     assert figures["continuity"]["all"]["lscore"]["value"] == (2 + 2 + 2 + 1) / 4
@@ -111,8 +111,8 @@ def test_what_no_judge_scores_is_named_and_in_no_mean(project):
     out, said = evaluate(project, "--json", code=1)
     figures = json.loads(out)
     assert figures["counts"]["unscored"] == 2
-    told = figures["correctness"]["all"]["E3"]
-    assert (told["scored"], told["failed"], told["value"]) == (3, 1, 3.0)  # 5 2 2
+    mean = figures["correctness"]["all"]["E3"]
+    assert (mean["scored"], mean["failed"], mean["value"]) == (3, 1, 3.0)  # 5 2 2
     assert "question 4: E3: unscored: " in said
     assert "question 4: E2: unscored: " in said
 

@@ -55,9 +55,12 @@ def test_both_parts_run_are_fresh_then_and_replay_to_the_same_bytes(project):
     assert "2 lines of the ratings could not be used" in page
     assert 'href="to_rate.csv"' in page
 
-    talks = read_rows(folder / "conversations.parquet", Conversation)
-    assert len(talks) == 8
-    by_system = {name: sorted(t.scores for t in talks if t.system == name) for name in ("good", "single")}
+    conversations = read_rows(folder / "conversations.parquet", Conversation)
+    assert len(conversations) == 8
+    by_system = {
+        name: sorted(conversation.scores for conversation in conversations if conversation.system == name)
+        for name in ("good", "single")
+    }
     # With a memory the second answer names what the reference names; without one, no turn does.
     assert by_system["good"] == [(2, 5), (2, 5), (2, 5), (5,)]
     assert by_system["single"] == [(2, 2, 2), (2, 2, 2), (2, 2, 2), (5,)]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tasks.models.ask import Unparsed
 from tasks.ragcheck.grading import JudgingOptions, grade_response, parse_grade, read_grade
 from tasks.ragcheck.rows import Exchange, Grade
-from tasks.ragcheck.truncation import GAP, estimate_tokens, truncate_contexts, truncate_text
+from tasks.ragcheck.truncation import ELLIPSIS, estimate_tokens, truncate_contexts, truncate_text
 from tasks.systems.contract import Passage
 from tests.ragcheck.scripted import ScriptedAsk, make_question
 
@@ -75,7 +75,7 @@ def test_passages_are_shown_best_first_within_the_budget():
     shown = truncate_contexts(passages, 20)  # 10 tokens, then 10 of 20 are left
     assert shown[0] == "a" * 40
     assert shown[1].startswith("b b")
-    assert shown[1].endswith(GAP)
+    assert shown[1].endswith(ELLIPSIS)
     assert len(shown) == 2
     assert truncate_contexts(passages, 0) == []
 
@@ -92,14 +92,14 @@ def test_a_context_is_a_line_that_ends_and_starts_nothing():
 def test_a_letter_of_japanese_counts_as_a_token():
     assert estimate_tokens("abcd") == 1
     assert estimate_tokens("梅雨abcd") == 3
-    assert truncate_text("梅雨は雨季の一種", 3) == "梅雨は" + GAP
+    assert truncate_text("梅雨は雨季の一種", 3) == "梅雨は" + ELLIPSIS
 
 
 @given(st.text(max_size=200), st.integers(1, 60))
 def test_a_cut_text_keeps_to_its_budget_and_begins_alike(text, tokens):
     cut = truncate_text(text, tokens)
     if cut != text:
-        body = cut.removesuffix(GAP)
+        body = cut.removesuffix(ELLIPSIS)
         assert estimate_tokens(body) <= tokens
         assert text.startswith(body)
     else:

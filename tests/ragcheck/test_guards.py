@@ -12,8 +12,10 @@ def make_turn(query=QUESTION.question, said="It joins results.", tentative="", f
 
 
 def check(*turns, question=QUESTION):
-    talked = Conversation("c", question.id, "s", "1", turns, "", "", (), None, None, None, (), ())
-    return {(row.turn, row.task): (row.words, row.flagged) for row in check_conversation(talked, question)}
+    conversation = Conversation("c", question.id, "s", "1", turns, "", "", (), None, None, None, (), ())
+    return {
+        (row.turn, row.task): (row.words, row.flagged) for row in check_conversation(conversation, question)
+    }
 
 
 def test_a_word_that_the_reference_alone_has_leaks_into_an_answer():
