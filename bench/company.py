@@ -1,4 +1,4 @@
-"""How many of a company's facts its documents tell, and twenty of them to be read by a person.
+"""Measure how many of a company's facts its documents state, and sample twenty for a person to read.
 
 `python -m bench.company NAME [FILE.csv]`, after `benchloom run grammar.company.reports`. The columns `kept`
 and `why` of the file are for the person who reads.
@@ -28,7 +28,7 @@ READ_BY_HAND = 20
 
 
 @dataclass(frozen=True)
-class Told:
+class FactCheck:
     """One fact of one document. `outcome`: read, or why it is not."""
 
     id: str
@@ -43,22 +43,22 @@ def main() -> None:
     if len(sys.argv) < 2:
         sys.exit("python -m bench.company NAME [FILE.csv]")
     name, *files = sys.argv[1:]
-    told = list_told(
+    checks = check_facts(
         Path("data/companies") / name, parse_section(load_params(Path()), f"companies.{name}", Company)
     )
-    facts = {(check.fact.subject, check.fact.attribute) for check in told}
-    read = {(check.fact.subject, check.fact.attribute) for check in told if check.outcome == "read"}
+    facts = {(check.fact.subject, check.fact.attribute) for check in checks}
+    read = {(check.fact.subject, check.fact.attribute) for check in checks if check.outcome == "read"}
     print(
         f"{name}: {len(read)} of {len(facts)} facts are read from a document ({len(read) / len(facts):.3f})"
     )
-    for outcome in sorted({check.outcome for check in told}):
-        print(f"  {outcome}: {sum(check.outcome == outcome for check in told)} of {len(told)} tellings")
+    for outcome in sorted({check.outcome for check in checks}):
+        print(f"  {outcome}: {sum(check.outcome == outcome for check in checks)} of {len(checks)} facts")
     for file in files:
-        write_sample(Path(file), told)
+        write_sample(Path(file), checks)
 
 
-def list_told(folder: Path, company: Company) -> list[Told]:
-    """List every fact that a document was to tell, with what became of it."""
+def check_facts(folder: Path, company: Company) -> list[FactCheck]:
+    """List every fact that a document was meant to state, with its outcome."""
     data = collect_company(
         read_rows(folder / "profile.parquet", CompanyProfile),
         read_rows(folder / "employees.parquet", Employee),
@@ -68,7 +68,7 @@ def list_told(folder: Path, company: Company) -> list[Told]:
     documents = {row.id: row for row in read_rows(folder / "documents.parquet", Document)}
     dropped = {row.id: row.reason for row in read_rows(folder / "documents.dropped.parquet", Dropped)}
     return [
-        Told(
+        FactCheck(
             make_id("told", plan.id, fact.id),
             plan.title,
             fact,
@@ -99,9 +99,9 @@ def find_sentence(text: str, fact: Fact) -> str:
     )
 
 
-def write_sample(path: Path, told: Sequence[Told]) -> None:
+def write_sample(path: Path, checks: Sequence[FactCheck]) -> None:
     """Write the facts whose ids hash lowest, to be read one by one against their sentences."""
-    chosen = sorted(told, key=lambda check: make_id("reading", 0, check.id))[:READ_BY_HAND]
+    chosen = sorted(checks, key=lambda check: make_id("reading", 0, check.id))[:READ_BY_HAND]
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")

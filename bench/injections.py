@@ -61,7 +61,7 @@ class Attack:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class AttackOutcome:
     """The verdicts without and with the attack; None where a reply did not parse."""
 
     id: str
@@ -78,7 +78,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Line:
+class AttackCounts:
     """One class of attacks: counts without and with the guards."""
 
     kind: str
@@ -146,16 +146,16 @@ async def judge(
 
 async def measure(
     attacks: Sequence[Attack], asks: dict[bool, Ask], *, role: str = "judge", feedback: bool = False
-) -> list[Outcome]:
+) -> list[AttackOutcome]:
     """Judge every attack without and with the guards, and without and with the attack."""
 
-    async def try_one(attack: Attack, guard: bool) -> Outcome:
+    async def try_one(attack: Attack, guard: bool) -> AttackOutcome:
         before, after = [
             await judge(case, attack.id, asks, role=role, guard=guard, feedback=feedback)
             for case in (attack.plain, attack.attacked)
         ]
         say(f"{attack.id}, {'guarded' if guard else 'plain'}: {before} -> {after}")
-        return Outcome(attack.id, attack.kind, guard, attack.truth, before, after)
+        return AttackOutcome(attack.id, attack.kind, guard, attack.truth, before, after)
 
     # One after the other: an embedded model keeps what two prompts begin with alike.
     ordered = sorted(attacks, key=lambda attack: attack.plain.context is not None)
@@ -167,17 +167,17 @@ def say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def count(outcomes: Sequence[Outcome]) -> list[Line]:
+def count(outcomes: Sequence[AttackOutcome]) -> list[AttackCounts]:
     """Count by class, in the order of the file, and over all."""
     kinds = list(dict.fromkeys(outcome.kind for outcome in outcomes))
     lines = [_count(kind, [outcome for outcome in outcomes if outcome.kind == kind]) for kind in kinds]
     return [*lines, _count("all", outcomes)]
 
 
-def _count(kind: str, outcomes: Sequence[Outcome]) -> Line:
+def _count(kind: str, outcomes: Sequence[AttackOutcome]) -> AttackCounts:
     plain = [outcome for outcome in outcomes if not outcome.guard]
     guarded = [outcome for outcome in outcomes if outcome.guard]
-    return Line(
+    return AttackCounts(
         kind,
         len(plain),
         changed=(sum(e.changed for e in plain), sum(e.changed for e in guarded)),
@@ -186,7 +186,7 @@ def _count(kind: str, outcomes: Sequence[Outcome]) -> Line:
     )
 
 
-def write_table(lines: Sequence[Line]) -> str:
+def write_table(lines: Sequence[AttackCounts]) -> str:
     """Write the counts as a Markdown table."""
     head = (
         "| class | n | changed, no guard | changed, guarded | unscored, no guard | unscored, guarded "
@@ -201,7 +201,7 @@ def write_table(lines: Sequence[Line]) -> str:
     return "\n".join([head, "|---|" + "---:|" * 7, *rows])
 
 
-def compare_guards(outcomes: Sequence[Outcome]) -> str:
+def compare_guards(outcomes: Sequence[AttackOutcome]) -> str:
     """Say how many attacks work only without the guards and only with them, by McNemar's exact test."""
     worked = {(outcome.id, outcome.guard): outcome.changed for outcome in outcomes}
     ids = sorted({outcome.id for outcome in outcomes})

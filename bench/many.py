@@ -35,7 +35,7 @@ EMPTY = {
 
 
 @dataclass(frozen=True)
-class Project:
+class MeasuredProject:
     """The copy that is measured."""
 
     root: Path
@@ -94,7 +94,7 @@ def main() -> None:
     options = parser.parse_args()
     print(f"{describe_machine()}, load {os.getloadavg()[0]:.1f}")
     with tempfile.TemporaryDirectory() as folder, answer_nothing() as url:
-        project = Project(Path(folder) / "many")
+        project = MeasuredProject(Path(folder) / "many")
         copy_checkout(options.checkout, project.root)
         names = add_databases(project.root, options.spider, options.databases, options.model or url)
         print(f"many: {len(names)} databases added, {project.count_stages():,} stages", flush=True)
@@ -104,7 +104,7 @@ def main() -> None:
     print(f"load {os.getloadavg()[0]:.1f}")
 
 
-def measure_schemas(project: Project, names: Sequence[str]) -> None:
+def measure_schemas(project: MeasuredProject, names: Sequence[str]) -> None:
     """Measure the graph as it is new, the run of one small stage a database, and all again after it."""
     look(project, "of new databases")
     schemas = [f"grammar-schema@{name}" for name in names]
@@ -113,7 +113,7 @@ def measure_schemas(project: Project, names: Sequence[str]) -> None:
     look(project, "with schemas")
 
 
-def measure_whole(project: Project) -> None:
+def measure_whole(project: MeasuredProject) -> None:
     """Measure the graph when all of it has been made."""
     lines = project.measure("run of the whole graph", "benchloom", "run", "--plain")
     print(*lines[-3:], sep="\n")
@@ -121,7 +121,7 @@ def measure_whole(project: Project) -> None:
     look(project, "of all of it")
 
 
-def look(project: Project, state: str) -> None:
+def look(project: MeasuredProject, state: str) -> None:
     """Measure the commands that only look."""
     project.measure(f"status {state}", "benchloom", "status")
     project.measure(f"plan {state}", "benchloom", "plan")

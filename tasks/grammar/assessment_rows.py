@@ -1,4 +1,4 @@
-"""The rows that the assessment's stages pass on, from question to judgement."""
+"""The row types of the assessment's artifacts, from question to judgement."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tasks.systems.contract import Passage
 
 @dataclass(frozen=True)
 class AskedQuestion:
-    """A question of the sample that systems are asked, and the sets that it is of."""
+    """A sampled question that systems are asked, with the sets that it belongs to."""
 
     id: str
     group: str
@@ -22,13 +22,13 @@ class AskedQuestion:
     in_balanced: bool
     in_unbalanced: bool
     true_document_ids: tuple[str, ...] | None
-    """The documents made of the rows that the answer comes from; None where they are not known."""
+    """Ids of the documents about the rows that the answer comes from; None if unknown."""
     origin: tuple[Origin, ...]
 
 
 @dataclass(frozen=True)
 class SystemAnswer:
-    """What a system said to a question. response: None where it gave no answer; then `problem` says why."""
+    """A system's answer to a question. response: None if it gave none; then `problem` says why."""
 
     id: str
     question: str
@@ -37,7 +37,7 @@ class SystemAnswer:
     criterion: str
     response: str | None
     retrieved_document_ids: tuple[str, ...] | None
-    """Each once, best first; None where the system does not show what it retrieved."""
+    """Distinct, best first; None if the system does not report what it retrieved."""
     passages: tuple[Passage, ...] | None
     problem: str
     origin: tuple[Origin, ...]
@@ -45,10 +45,10 @@ class SystemAnswer:
 
 @dataclass(frozen=True)
 class Judgement:
-    """The judge's word on an answer. Its id is the answer's.
+    """The judge's verdict on an answer. Its id is the answer's.
 
-    judgement: Correct, Incorrect, or None where it is unscored; then `problem` says why. verdicts: one for
-    each time that the judge was asked, empty where it gave none.
+    judgement: Correct, Incorrect, or None if unscored; then `problem` says why. verdicts: the parsed ones,
+    one for each time that the judge was asked.
     """
 
     id: str
@@ -63,7 +63,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class AnswerLabel:
-    """A person's word on an answer: Correct or Incorrect. rater: empty where the file names none."""
+    """A human label of an answer: Correct or Incorrect. rater: empty if the file names none."""
 
     id: str
     answer: str
@@ -74,11 +74,11 @@ class AnswerLabel:
 
 
 @dataclass(frozen=True)
-class Baseline:
-    """What a reference-free method says of an answer, beside its judgement.
+class BaselineVerdict:
+    """A reference-free method's verdict on an answer.
 
-    verdict: correct, incorrect, or None where it is unscored. share: of claims supported, or of samples that
-    agree. parts: the claims or samples, with what was found of each (yes, no, or null).
+    verdict: correct, incorrect, or None if unscored; then `problem` says why. share: of supported claims, or
+    of samples that agree, 0 to 1. parts: the claims or samples with their verdicts.
     """
 
     id: str
@@ -89,14 +89,14 @@ class Baseline:
     method: str
     verdict: str | None
     share: float | None
-    parts: tuple[Part, ...]
+    parts: tuple[BaselinePart, ...]
     problem: str
     origin: tuple[Origin, ...]
 
 
 @dataclass(frozen=True)
-class Part:
-    """A claim or a sample. holds: yes, no, or null."""
+class BaselinePart:
+    """A claim, or a sampled response. holds: yes, no, null, or unparsed."""
 
     text: str
     holds: str
@@ -104,9 +104,9 @@ class Part:
 
 @dataclass(frozen=True)
 class ClosedDomain:
-    """A group in a run: how many of its questions were scored, how many right.
+    """A group in one assessment. Its id is the group's. scored, correct: numbers of its questions.
 
-    closed_domain: none right, so that a model alone does not know it; None where nothing was scored.
+    closed_domain: whether none is correct, so that a model alone does not know it; None if none is scored.
     """
 
     id: str

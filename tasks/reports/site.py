@@ -23,7 +23,7 @@ class Card:
 
 
 @dataclass(frozen=True)
-class CardSection:
+class FrontPageSection:
     """A section of the front page with its cards, by flow and title."""
 
     section: Section
@@ -34,7 +34,7 @@ class CardSection:
 class FrontPage:
     """What the front page shows."""
 
-    sections: Sequence[CardSection]
+    sections: Sequence[FrontPageSection]
 
 
 def write_index(reports: Sequence[Path], out: Path) -> None:
@@ -49,7 +49,7 @@ def write_index(reports: Sequence[Path], out: Path) -> None:
         section = _find_section(page, cards, folder / RECORD)
         cards.setdefault(section, []).append(Card(page, link))
     shown = [
-        CardSection(section, sorted(own, key=lambda card: (card.page.flow, card.page.title, card.link)))
+        FrontPageSection(section, sorted(own, key=lambda card: (card.page.flow, card.page.title, card.link)))
         for section, own in sorted(cards.items(), key=lambda item: (item[0].order, item[0].title))
     ]
     write_text(out, render_alone("front.html", FrontPage(shown)))

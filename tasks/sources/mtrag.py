@@ -20,7 +20,7 @@ USER, AGENT = "user", "agent"
 
 
 @dataclass(frozen=True)
-class Source:
+class SourcePassage:
     """One passage of the corpus."""
 
     id: str
@@ -39,7 +39,7 @@ class Task:
     question: str
     reference: str
     history: tuple[tuple[str, str], ...]
-    contexts: tuple[Source, ...]
+    contexts: tuple[SourcePassage, ...]
 
 
 def read_tasks(path: Path) -> list[Task]:
@@ -53,12 +53,12 @@ def read_tasks(path: Path) -> list[Task]:
     return [task for file in files for task in _read_file(file)]
 
 
-def list_sources(tasks: list[Task]) -> list[Source]:
+def list_sources(tasks: list[Task]) -> list[SourcePassage]:
     """List the passages of all tasks, each once, by id.
 
     Raises BadInput where one id names two texts.
     """
-    known: dict[str, Source] = {}
+    known: dict[str, SourcePassage] = {}
     for task in tasks:
         for source in task.contexts:
             earlier = known.setdefault(source.id, source)
@@ -99,7 +99,7 @@ def _read_task(record: Mapping[str, Any]) -> Task:
         reference=_text(record["targets"][0]["text"]).strip(),
         history=tuple(zip(turns[:-1:2], turns[1::2], strict=True)),
         contexts=tuple(
-            Source(
+            SourcePassage(
                 _text(context["document_id"]),
                 _text(context.get("title") or ""),
                 _text(context["text"]).strip(),

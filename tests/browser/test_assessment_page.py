@@ -1,7 +1,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tasks.grammar.assess.ablation import Withheld
+from tasks.grammar.assess.ablation import DocumentAblation
 from tasks.reports.site import write_index
 from tests.browser.assessments import open_answer
 from tests.browser.look import LOOKS, look_at_site
@@ -19,7 +19,7 @@ def sites(tmp_path_factory):
     """The pages; written before the browser is open, whose event loop the stages could not run in."""
     folders = {name: tmp_path_factory.mktemp(name) for name in ("plain", "hostile")}
     return {
-        "plain": write_page(folders["plain"], "good", withheld=Withheld(share=0.3)),
+        "plain": write_page(folders["plain"], "good", withheld=DocumentAblation(share=0.3)),
         "hostile": write_page(folders["hostile"], hostile=True),
     }
 

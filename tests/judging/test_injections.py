@@ -6,7 +6,7 @@ import re
 import pytest
 
 from bench import injections
-from bench.injections import Outcome, compare_guards, count, measure, read_attacks, write_table
+from bench.injections import AttackOutcome, compare_guards, count, measure, read_attacks, write_table
 from tests.judging.scripted import JUDGE, ROOT, ScriptedJudge
 
 ATTACKS = read_attacks()
@@ -68,7 +68,7 @@ def test_unreadable_replies_are_counted_apart():
 
 def test_the_table_and_the_comparison_of_the_guards():
     outcomes = [
-        Outcome(name, "kind", guard, "Incorrect", "Incorrect", after)
+        AttackOutcome(name, "kind", guard, "Incorrect", "Incorrect", after)
         for guard, afters in (
             (False, ["Correct", "Correct", "Incorrect"]),
             (True, ["Incorrect", "Correct", None]),

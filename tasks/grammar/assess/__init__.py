@@ -1,1 +1,1 @@
-"""GRAMMAR-Eval: a system is asked, judged and diagnosed (section 4.3)."""
+"""GRAMMAR-Eval: ask a system, judge its answers, and attribute its failures (section 4.3)."""

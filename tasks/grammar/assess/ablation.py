@@ -1,4 +1,4 @@
-"""Documents withheld on purpose, and how well the groups that lost theirs are found again as gaps."""
+"""Ablation: remove documents from the corpus, and measure how well the resulting gaps are detected."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from tasks.artifacts.rows import make_id
 
 
-class Withheld(BaseModel):
-    """`assessments.<name>.withheld` in params.yaml: a seeded share of the groups loses its documents."""
+class DocumentAblation(BaseModel):
+    """`assessments.<name>.withheld` in params.yaml: remove the documents of a seeded share of the groups."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -20,10 +20,12 @@ class Withheld(BaseModel):
 
 
 @dataclass(frozen=True)
-class Plant:
-    """What was withheld. planted: groups that lost all their true documents, chosen or since they share them.
+class AblationPlan:
+    """Which documents are removed, and which groups that affects.
 
-    touched: groups that lost some; they are neither gaps nor intact, and no diagnosis is held against them.
+    documents: ids of the removed documents. planted: groups that lose all of their true documents, because
+    they were chosen or share them with a chosen group. touched: groups that lose some of them; these are
+    excluded when detected gaps are compared with planted ones.
     """
 
     documents: frozenset[str]
@@ -31,10 +33,11 @@ class Plant:
     touched: frozenset[str]
 
 
-def plant_gaps(true: Mapping[str, Iterable[str] | None], withheld: Withheld) -> Plant:
-    """Choose groups by seed and withhold their true documents. true: group -> ids, None where not known.
+def plan_ablation(true: Mapping[str, Iterable[str] | None], withheld: DocumentAblation) -> AblationPlan:
+    """Choose a seeded share of the groups and remove their true documents.
 
-    Only groups with known true documents can be chosen; at least one is.
+    true: group -> ids of its true documents; None if unknown. Only groups with known true documents can be
+    chosen; if there are any, at least one is.
     """
     known = {group: frozenset(ids) for group, ids in true.items() if ids}
     ordered = sorted(known, key=lambda group: make_id("withheld", withheld.seed, group))
@@ -42,12 +45,15 @@ def plant_gaps(true: Mapping[str, Iterable[str] | None], withheld: Withheld) -> 
     documents = frozenset[str]().union(*(known[group] for group in chosen))
     planted = frozenset(group for group, ids in known.items() if ids <= documents)
     touched = frozenset(group for group, ids in known.items() if ids & documents) - planted
-    return Plant(documents, planted, touched)
+    return AblationPlan(documents, planted, touched)
 
 
 @dataclass(frozen=True)
-class Diagnosis:
-    """Gap groups against planted ones. found: planted and called a gap; called, planted: groups in all."""
+class GapDiagnosis:
+    """Detected gaps compared with planted ones, as numbers of groups.
+
+    found: planted and detected. called: detected. planted: planted.
+    """
 
     found: int
     called: int
@@ -55,18 +61,21 @@ class Diagnosis:
 
     @property
     def precision(self) -> float | None:
-        """Share of the groups called gaps that were planted."""
+        """The share of the detected gaps that were planted; None if no gap was detected."""
         return self.found / self.called if self.called else None
 
     @property
     def recall(self) -> float | None:
-        """Share of the planted groups that were called gaps."""
+        """The share of the planted gaps that were detected; None if none was planted."""
         return self.found / self.planted if self.planted else None
 
 
-def diagnose(plant: Plant, scored: Iterable[str], gaps: Iterable[str]) -> Diagnosis:
-    """Compare gap groups with planted ones, among groups that have a scored row."""
-    judged = frozenset(scored) - plant.touched
+def diagnose_groups(plan: AblationPlan, scored: Iterable[str], gaps: Iterable[str]) -> GapDiagnosis:
+    """Compare detected gaps with planted ones.
+
+    scored: groups with at least one scored row; only these are compared. gaps: the groups detected as gaps.
+    """
+    judged = frozenset(scored) - plan.touched
     called = frozenset(gaps) & judged
-    planted = plant.planted & judged
-    return Diagnosis(len(called & planted), len(called), len(planted))
+    planted = plan.planted & judged
+    return GapDiagnosis(len(called & planted), len(called), len(planted))

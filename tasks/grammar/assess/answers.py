@@ -1,4 +1,4 @@
-"""Stage: a system under test answers the sample's questions."""
+"""Stage: ask a system under test the sampled questions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
-from tasks.grammar.assess.ablation import Withheld, plant_gaps
+from tasks.grammar.assess.ablation import DocumentAblation, plan_ablation
 from tasks.grammar.assess.assessment_entry import Entry
 from tasks.grammar.assessment_rows import AskedQuestion, SystemAnswer
 from tasks.models.ask import Ask
@@ -23,11 +23,11 @@ async def answers(
     system: SystemEntry,
     ask: Ask,
 ) -> Drafts[SystemAnswer]:
-    """Ask a system every question. An answer that failed is a row without a response, and says why.
+    """Ask a system every question. A failed answer is a row without a response, with the reason in `problem`.
 
-    Where the assessment withholds documents, the system's corpus lacks them.
+    If the assessment has an ablation, the removed documents are not in the system's corpus.
     """
-    built = build_system(entry.system, system, withhold(documents, questions, entry.withheld), ask)
+    built = build_system(entry.system, system, ablate_corpus(documents, questions, entry.withheld), ask)
     responses = await asyncio.gather(
         *(built.answer(question.question, row=question.id) for question in questions)
     )
@@ -39,18 +39,18 @@ async def answers(
     )
 
 
-def withhold(
-    documents: Iterable[Document], questions: Iterable[AskedQuestion], withheld: Withheld | None
+def ablate_corpus(
+    documents: Iterable[Document], questions: Iterable[AskedQuestion], withheld: DocumentAblation | None
 ) -> list[Document]:
-    """Leave out of a corpus what an assessment withholds."""
+    """Remove from a corpus the documents of an assessment's ablation, if it has one."""
     if withheld is None:
         return list(documents)
-    plant = plant_gaps({question.group: question.true_document_ids for question in questions}, withheld)
-    return [document for document in documents if document.id not in plant.documents]
+    plan = plan_ablation({question.group: question.true_document_ids for question in questions}, withheld)
+    return [document for document in documents if document.id not in plan.documents]
 
 
 def make_answer(assessment: str, question: AskedQuestion, response: Response) -> SystemAnswer:
-    """Make a row of what a system said."""
+    """Make the row of a system's response. assessment: its name, part of the row's id."""
     passages = response.passages
     return SystemAnswer(
         id=make_id("answer", assessment, question.id),

@@ -1,13 +1,12 @@
-"""Stage: GRAMMAR-Eval's figures (section 4.3): rates, tags, the module at fault, and the paper's tables."""
+"""Stage: compute GRAMMAR-Eval's figures (section 4.3): rates, tags, module at fault, the paper's tables."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, Field
@@ -16,6 +15,7 @@ from tasks.artifacts.parquet import count_rows
 from tasks.artifacts.rows import Counts
 from tasks.files import write_text
 from tasks.grammar.assess.assessment_entry import Entry
+from tasks.grammar.assess.assessment_figures import HeadlineFault, JudgeFigures, RowCounts
 from tasks.grammar.assess.judged import RULES, SETS, JudgedRow, Mode
 from tasks.grammar.assess.set_figures import (
     attribute_wrong,
@@ -28,7 +28,7 @@ from tasks.grammar.assess.tables import compare_actions, compare_baselines, comp
 from tasks.grammar.assessment_rows import (
     AnswerLabel,
     AskedQuestion,
-    Baseline,
+    BaselineVerdict,
     ClosedDomain,
     Judgement,
     SystemAnswer,
@@ -48,9 +48,9 @@ class AssessmentParams(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     criteria: tuple[str, str]
-    """A against B: the hypothesis is that wording matters."""
+    """A and B: the tested hypothesis is that the wording matters."""
     rule: str = Field(default="siblings", pattern=f"^({'|'.join(RULES)})$")
-    """By which context rule the module at fault is named first; all are reported."""
+    """The context rule of the fault at the page's head; figures.json has those of all rules."""
     mode: Mode = "open"
     draws: int = Field(default=10_000, ge=1)
     seed: int = 0
@@ -60,7 +60,7 @@ def assessment(
     judgements: list[Judgement],
     answers: list[SystemAnswer],
     questions: list[AskedQuestion],
-    baselines: list[Baseline],
+    baselines: list[BaselineVerdict],
     canaries: list[CanaryRow],
     closed_domain: list[ClosedDomain],
     human_labels: list[AnswerLabel],
@@ -71,13 +71,14 @@ def assessment(
     unbalanced: Path,
     key: str,
     entry: Entry,
-    settings: Mapping[str, Any],
+    settings: Mapping[str, object],
     params: AssessmentParams,
     out: Path,
 ) -> Counts:
-    """Write figures.json. closed_domain: of the run that `llm_only` names.
+    """Write figures.json.
 
-    settings: `judging.thresholds.*`, under which the report carries a warning at its head.
+    closed_domain: of the assessment that `llm_only` names. settings: `judging.thresholds.*`; beyond these
+    thresholds the report has a warning at its head. Other arguments are artifacts of the same name.
     """
     rows = join_rows(judgements, answers, questions)
     intervals = Bootstrap(params.draws, params.seed)
@@ -96,7 +97,8 @@ def assessment(
     )
     parts = {name: [row for row in rows if row.is_in(name)] for name in SETS}
     hypothesis = {name: contrast_set(part, params.criteria, intervals) for name, part in parts.items()}
-    figures: dict[str, Any] = {
+    fault = hypothesis["balanced"][params.mode].fault[params.rule]
+    figures: dict[str, object] = {
         "assessment": key,
         "database": entry.database,
         "system": entry.system,
@@ -114,13 +116,8 @@ def assessment(
         "attribution": {name: attribute_wrong(part, params.criteria) for name, part in parts.items()},
         "gaps": {name: count_gaps(part, params.criteria) for name, part in parts.items()},
         "planted": diagnose_gaps(rows, entry.withheld),
-        "tables": {str(table.number): asdict(table) for table in tables},
-    }
-    figures["fault"] = {
-        "set": "balanced",
-        "mode": params.mode,
-        "rule": params.rule,
-        **hypothesis["balanced"][params.mode]["fault"][params.rule],
+        "tables": {str(table.number): table for table in tables},
+        "fault": HeadlineFault("balanced", params.mode, params.rule, fault.module, fault.shown, fault.why),
     }
     write_text(out, json.dumps(round_figures(figures), ensure_ascii=False, indent=1, allow_nan=False) + "\n")
     return Counts(len(judgements), len(rows), {"unscored": sum(row.judgement is None for row in rows)})
@@ -129,7 +126,7 @@ def assessment(
 def join_rows(
     judgements: Iterable[Judgement], answers: Iterable[SystemAnswer], questions: Iterable[AskedQuestion]
 ) -> list[JudgedRow]:
-    """Put together what was asked, retrieved and judged; one row an answer."""
+    """Join questions, retrieved documents and judgements; one row per judgement."""
     answered = {answer.id: answer for answer in answers}
     asked = {asked_question.id: asked_question for asked_question in questions}
     rows = []
@@ -155,7 +152,7 @@ def join_rows(
 def compare_with_people(
     judgements: Iterable[Judgement], labels: Iterable[AnswerLabel], intervals: Bootstrap
 ) -> HumanAgreement:
-    """Hold the judge's word on each answer against people's labels of it."""
+    """Measure the agreement of the judge's verdicts with human labels of the same answers."""
     return measure_agreement(
         {judgement.id: judgement.judgement for judgement in judgements},
         [HumanLabel(label.answer, label.label, label.rater) for label in labels],
@@ -168,8 +165,8 @@ def _describe_judge(
     judgements: Sequence[Judgement],
     canaries: Sequence[CanaryRow],
     people: HumanAgreement | None,
-    settings: Mapping[str, Any],
-) -> dict[str, Any]:
+    settings: Mapping[str, object],
+) -> JudgeFigures:
     given = {
         name.removeprefix(THRESHOLDS): value
         for name, value in settings.items()
@@ -177,26 +174,23 @@ def _describe_judge(
     }
     health = measure_health(canaries)
     unscored = sum(judgement.judgement is None for judgement in judgements)
+    thresholds = TrustThresholds.model_validate(given)
     warnings = find_warnings(
-        TrustThresholds(**given), n=len(judgements), n_unscored=unscored, canaries=health, human=people
+        thresholds, n=len(judgements), n_unscored=unscored, canaries=health, human=people
     )
-    return {
-        "warnings": list(warnings),
-        "canaries": asdict(health),
-        "unscored": unscored,
-        "people": asdict(people) if people else None,
-    }
+    return JudgeFigures(tuple(warnings), health, unscored, people)
 
 
-def _count_rows(rows: Sequence[JudgedRow], answers: Sequence[SystemAnswer]) -> dict[str, int]:
-    return {
-        "rows": len(rows),
-        "groups": len({row.group for row in rows}),
-        "scored": sum(row.judgement is not None for row in rows),
-        "unscored": sum(row.judgement is None for row in rows),
-        "failed_answers": sum(answer.response is None for answer in answers),
-        **{name: sum(row.is_in(name) for row in rows) for name in SETS},
-    }
+def _count_rows(rows: Sequence[JudgedRow], answers: Sequence[SystemAnswer]) -> RowCounts:
+    return RowCounts(
+        rows=len(rows),
+        groups=len({row.group for row in rows}),
+        scored=sum(row.judgement is not None for row in rows),
+        unscored=sum(row.judgement is None for row in rows),
+        failed_answers=sum(answer.response is None for answer in answers),
+        balanced=sum(row.balanced for row in rows),
+        unbalanced=sum(row.unbalanced for row in rows),
+    )
 
 
 def _count_dataset(
@@ -229,12 +223,21 @@ def _count_dataset(
     return {"whole": whole, "asked": asked}
 
 
-def round_figures(value: Any) -> Any:
-    """Write floats to 10 significant digits, however deep they lie."""
+def round_figures(figures: Mapping[str, object]) -> dict[str, object]:
+    """Convert figures to JSON types, with floats rounded to 10 significant digits at every depth.
+
+    Dataclasses become objects of their fields.
+    """
+    return {name: _round(value) for name, value in figures.items()}
+
+
+def _round(value: object) -> object:
     if isinstance(value, float):
         return float(f"{value:.{DIGITS}g}")
+    if is_dataclass(value) and not isinstance(value, type):
+        return round_figures(asdict(value))
     if isinstance(value, Mapping):
-        return {name: round_figures(part) for name, part in value.items()}
+        return round_figures(value)
     if isinstance(value, (list, tuple)):
-        return [round_figures(part) for part in value]
+        return [_round(item) for item in value]
     return value

@@ -1,4 +1,4 @@
-"""The data of an assessment page's question browser: each question, its answer, verdicts and calls."""
+"""The data of an assessment page's question browser: each question with answer, verdicts and calls."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tasks.grammar.assess.ablation import plant_gaps
+from tasks.grammar.assess.ablation import plan_ablation
 from tasks.grammar.assess.assessment import join_rows
 from tasks.grammar.assess.assessment_entry import Entry
 from tasks.grammar.assess.assessment_figures import HeadlineFault
 from tasks.grammar.assess.judged import MODES, MODULES, RULES, SETS, TaggedRow, tag_rows
-from tasks.grammar.assessment_rows import AskedQuestion, Baseline, Judgement, SystemAnswer
+from tasks.grammar.assessment_rows import AskedQuestion, BaselineVerdict, Judgement, SystemAnswer
 from tasks.systems.contract import Document
 
 
 @dataclass(frozen=True)
-class ShownDocument:
-    """A true document of some question."""
+class BrowserDocument:
+    """A document that is a true document of at least one question."""
 
     id: str
     title: str
@@ -25,15 +25,15 @@ class ShownDocument:
 
 
 @dataclass(frozen=True)
-class ShownGroup:
-    """A semantic group with its one answer."""
+class BrowserGroup:
+    """A semantic group and its true answer."""
 
     id: str
     answer: str
 
 
 @dataclass(frozen=True)
-class ShownPassage:
+class BrowserPassage:
     """A passage that the system retrieved."""
 
     document: str
@@ -43,8 +43,8 @@ class ShownPassage:
 
 
 @dataclass(frozen=True)
-class ShownTags:
-    """A scored row in one mode: its group's tag; by context rule, was its context enough, and its module."""
+class BrowserTags:
+    """A scored row in one mode: its group's tag and, by context rule, sufficiency and module at fault."""
 
     outcome: str
     tag: str
@@ -53,27 +53,31 @@ class ShownTags:
 
 
 @dataclass(frozen=True)
-class ShownBaselinePart:
-    """A part of a response that a reference-free method judged. holds: yes, no or null."""
+class BrowserBaselinePart:
+    """A claim or sampled response that a reference-free method judged. holds: yes, no or null."""
 
     text: str
     holds: str
 
 
 @dataclass(frozen=True)
-class ShownBaseline:
-    """A reference-free method's verdict."""
+class BrowserBaseline:
+    """A reference-free method's verdict on an answer, see `BaselineVerdict`."""
 
     method: str
     verdict: str | None
     share: float | None
     problem: str
-    parts: list[ShownBaselinePart]
+    parts: list[BrowserBaselinePart]
 
 
 @dataclass(frozen=True)
-class ShownQuestion:
-    """A question with all that its answer came to. passages, true: None where not known. calls: keys."""
+class BrowserQuestion:
+    """A question with its answer and all verdicts.
+
+    sets: `balanced`, `unbalanced`. answer: the answer's id. passages, true: None if unknown. modes: by mode,
+    for scored rows. calls: ledger keys.
+    """
 
     id: str
     group: str
@@ -86,18 +90,18 @@ class ShownQuestion:
     judgement: str | None
     verdicts: list[str]
     judge_problem: str
-    passages: list[ShownPassage] | None
+    passages: list[BrowserPassage] | None
     true: list[str] | None
-    modes: dict[str, ShownTags]
-    baselines: list[ShownBaseline]
+    modes: dict[str, BrowserTags]
+    baselines: list[BrowserBaseline]
     calls: list[str]
 
 
 @dataclass(frozen=True)
-class QuestionBrowser:
-    """The browser's rows and the values of its filters, as pages/assessment.js reads them.
+class AssessmentBrowser:
+    """The browser's rows and filter values, in the form that pages/assessment.js reads.
 
-    mode, rule: chosen at first. withheld: ids of documents.
+    mode, rule: the initial selection. withheld: ids of documents removed by the ablation.
     """
 
     modes: list[str]
@@ -106,9 +110,9 @@ class QuestionBrowser:
     rule: str
     modules: list[str]
     withheld: list[str]
-    documents: list[ShownDocument]
-    groups: list[ShownGroup]
-    questions: list[ShownQuestion]
+    documents: list[BrowserDocument]
+    groups: list[BrowserGroup]
+    questions: list[BrowserQuestion]
 
 
 def make_browser(
@@ -117,25 +121,25 @@ def make_browser(
     documents: Iterable[Document],
     answers: Iterable[SystemAnswer],
     judgements: Sequence[Judgement],
-    baselines: Iterable[Baseline],
+    baselines: Iterable[BaselineVerdict],
     entry: Entry,
-) -> QuestionBrowser:
-    """Gather the browser's rows; groups are tagged over all texts asked, whatever their set."""
+) -> AssessmentBrowser:
+    """Collect the browser's rows; groups are tagged over all texts that were asked, whatever their set."""
     answer_of = {answer.question: answer for answer in answers}
     judgement_of = {judgement.question: judgement for judgement in judgements}
     rows = join_rows(judgements, answer_of.values(), questions)
     tags: dict[str, dict[str, TaggedRow]] = {
         mode: {tagged.judged.id: tagged for tagged in tag_rows(rows, mode)} for mode in MODES
     }
-    tried: defaultdict[str, list[Baseline]] = defaultdict(list)
+    tried: defaultdict[str, list[BaselineVerdict]] = defaultdict(list)
     for baseline in baselines:
         tried[baseline.answer].append(baseline)
     judged = [question for question in questions if question.id in judgement_of]
     wanted = {document for question in judged for document in question.true_document_ids or ()}
     true = {question.group: question.true_document_ids for question in questions}
-    withheld = plant_gaps(true, entry.withheld).documents if entry.withheld else ()
+    withheld = plan_ablation(true, entry.withheld).documents if entry.withheld else ()
     answers_by_group = {question.group: question.answer for question in judged}
-    return QuestionBrowser(
+    return AssessmentBrowser(
         modes=list(MODES),
         mode=fault.mode,
         rules=list(RULES),
@@ -143,11 +147,11 @@ def make_browser(
         modules=list(MODULES),
         withheld=sorted(withheld),
         documents=[
-            ShownDocument(document.id, document.title, document.text)
+            BrowserDocument(document.id, document.title, document.text)
             for document in sorted(documents, key=lambda document: document.id)
             if document.id in wanted
         ],
-        groups=[ShownGroup(group, answer) for group, answer in sorted(answers_by_group.items())],
+        groups=[BrowserGroup(group, answer) for group, answer in sorted(answers_by_group.items())],
         questions=[
             _show_question(question, answer_of[question.id], judgement_of[question.id], tags, tried)
             for question in sorted(judged, key=lambda own: (own.group, own.criterion, own.id))
@@ -160,8 +164,8 @@ def _show_question(
     answer: SystemAnswer,
     judgement: Judgement,
     tags: Mapping[str, Mapping[str, TaggedRow]],
-    tried: Mapping[str, Sequence[Baseline]],
-) -> ShownQuestion:
+    tried: Mapping[str, Sequence[BaselineVerdict]],
+) -> BrowserQuestion:
     baselines = tried.get(answer.id, ())
     origins = [
         *answer.origin,
@@ -170,7 +174,7 @@ def _show_question(
     ]
     flags = zip(SETS, (question.in_balanced, question.in_unbalanced), strict=True)
     true = question.true_document_ids
-    return ShownQuestion(
+    return BrowserQuestion(
         id=question.id,
         group=question.group,
         criterion=question.criterion,
@@ -185,7 +189,7 @@ def _show_question(
         passages=None
         if answer.passages is None
         else [
-            ShownPassage(passage.document, passage.title, passage.text, passage.score)
+            BrowserPassage(passage.document, passage.title, passage.text, passage.score)
             for passage in answer.passages
         ],
         true=None if true is None else list(true),
@@ -195,8 +199,8 @@ def _show_question(
     )
 
 
-def _show_tags(tagged: TaggedRow) -> ShownTags:
-    return ShownTags(
+def _show_tags(tagged: TaggedRow) -> BrowserTags:
+    return BrowserTags(
         outcome="Correct" if tagged.correct else "Incorrect",
         tag=tagged.tag,
         sufficient=dict(tagged.sufficient),
@@ -204,6 +208,6 @@ def _show_tags(tagged: TaggedRow) -> ShownTags:
     )
 
 
-def _show_baseline(baseline: Baseline) -> ShownBaseline:
-    parts = [ShownBaselinePart(part.text, part.holds) for part in baseline.parts]
-    return ShownBaseline(baseline.method, baseline.verdict, baseline.share, baseline.problem, parts)
+def _show_baseline(baseline: BaselineVerdict) -> BrowserBaseline:
+    parts = [BrowserBaselinePart(part.text, part.holds) for part in baseline.parts]
+    return BrowserBaseline(baseline.method, baseline.verdict, baseline.share, baseline.problem, parts)

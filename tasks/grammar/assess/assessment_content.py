@@ -1,4 +1,4 @@
-"""An assessment's figures laid out as its page shows them."""
+"""An assessment's figures in the form in which its page shows them."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import urlencode
 
-from tasks.grammar.assess.assessment_browser import QuestionBrowser
+from tasks.grammar.assess.assessment_browser import AssessmentBrowser
 from tasks.grammar.assess.assessment_figures import (
     AssessmentFigures,
-    CriteriaTest,
     Interval,
     PlantedGaps,
     Rates,
-    RuleFault,
 )
-from tasks.grammar.assess.contrast import Contrast
-from tasks.grammar.assess.tables import Cell, Table
+from tasks.grammar.assess.contrast import Contrast, CriteriaTest, RuleFault
+from tasks.grammar.assess.tables import Cell, PaperTable
 from tasks.judging.trust import HumanAgreement
 
 SIDES = ("a", "b")
@@ -25,9 +23,10 @@ SIDES = ("a", "b")
 
 @dataclass(frozen=True)
 class ContrastLine:
-    """A rate under both criteria. rule, module: empty where the rate has none; head: the table's first line.
+    """A table row: one rate under both criteria.
 
-    links: side (`a`, `b`) -> the browser's filters that list the answers of a module's share.
+    rule, module: of the rate, empty if it has none. head: whether it is the table's first row. links: side
+    (`a`, `b`) -> query string of the browser's filters that list the answers counted in a module's share.
     """
 
     label: str
@@ -39,14 +38,14 @@ class ContrastLine:
 
     @property
     def interval(self) -> Interval | None:
-        """The difference's 95% interval; None where it has none."""
+        """The 95% interval of the difference; None if there is none."""
         low, high = self.contrast.low, self.contrast.high
         return None if low is None or high is None else (low, high)
 
 
 @dataclass(frozen=True)
 class TestBlock:
-    """Criterion A against B over one set, in one mode. n_a, n_b: rows; faults: by context rule."""
+    """Criterion A compared with B over one set, in one mode. n_a, n_b: rows; faults: by context rule."""
 
     set: str
     mode: str
@@ -58,7 +57,7 @@ class TestBlock:
 
 @dataclass(frozen=True)
 class RateBlock:
-    """The rates of one set, in one mode: of all rows and of each criterion, by label."""
+    """The rates of one set, in one mode: (`all` or a criterion, rates)."""
 
     set: str
     mode: str
@@ -67,7 +66,10 @@ class RateBlock:
 
 @dataclass(frozen=True)
 class TagChart:
-    """Groups of one set, in one mode, by tag: under each criterion and over both. most: of one line."""
+    """Numbers of groups by tag, of one set, in one mode.
+
+    lines: (criterion or `over both`, tag -> number of groups). most: the largest sum of a line, at least 1.
+    """
 
     set: str
     mode: str
@@ -77,7 +79,7 @@ class TagChart:
 
 @dataclass(frozen=True)
 class TableLine:
-    """A row of a paper's table. kinds: the rules and modes of its cells."""
+    """A row of one of the paper's tables. kinds: `rule, mode` of its cells, each once."""
 
     label: Sequence[str]
     cells: Sequence[Cell]
@@ -86,45 +88,45 @@ class TableLine:
 
 @dataclass(frozen=True)
 class AssessmentContent:
-    """What an assessment's page shows below its head. Texts may hold anything.
+    """What an assessment's page shows below its head. Texts are not escaped yet.
 
-    about: name and text. unusable: lines of people's labels that could not be used: reason and detail.
+    about: (name, text). unusable: human labels that could not be used, as (drop reason, detail).
     """
 
     figures: AssessmentFigures
-    browser: QuestionBrowser
+    browser: AssessmentBrowser
     about: Sequence[tuple[str, str]]
     unusable: Sequence[tuple[str, str]]
 
     @property
     def a(self) -> str:
-        """The first criterion."""
+        """Criterion A."""
         return self.figures.criteria[0]
 
     @property
     def b(self) -> str:
-        """The criterion that it is compared with."""
+        """Criterion B."""
         return self.figures.criteria[1]
 
     @property
     def people(self) -> HumanAgreement | None:
-        """The agreement of the judge's verdicts with people's; None where no labels were given."""
+        """The judge's agreement with human labels; None without labels."""
         return self.figures.judge.people
 
     @property
     def planted(self) -> PlantedGaps | None:
-        """How planted gaps were found again; None where nothing was withheld."""
+        """How planted gaps were recovered; None without ablation."""
         return self.figures.planted
 
     @property
     def mutual(self) -> str:
-        """Mutual gaps of the unbalanced set, by mode."""
+        """The number of mutual gaps in the unbalanced set, for each mode, as text."""
         gaps = self.figures.gaps["unbalanced"]
         return ", ".join(f"{counts['mutual']['gap']} ({mode})" for mode, counts in gaps.items())
 
     @cached_property
     def tests(self) -> list[TestBlock]:
-        """A test for each set and mode."""
+        """One block for each set and mode."""
         return [
             self._lay_out_test(name, mode, test)
             for name, modes in self.figures.hypothesis.items()
@@ -133,7 +135,7 @@ class AssessmentContent:
 
     @property
     def headline(self) -> TestBlock:
-        """The test that names the module at the page's head, by its one rule."""
+        """The test of the fault at the page's head, reduced to its context rule."""
         fault = self.figures.fault
         test = next(test for test in self.tests if (test.set, test.mode) == (fault.set, fault.mode))
         lines = [line for line in test.lines if line.rule in ("", fault.rule)]
@@ -142,7 +144,7 @@ class AssessmentContent:
 
     @property
     def rates(self) -> list[RateBlock]:
-        """The rates of each set and mode."""
+        """One block of rates for each set and mode."""
         return [
             RateBlock(name, mode, list(parts.items()))
             for name, modes in self.figures.rates.items()
@@ -151,7 +153,7 @@ class AssessmentContent:
 
     @property
     def tags(self) -> list[TagChart]:
-        """Groups by tag, for each set and mode."""
+        """One chart of tags for each set and mode."""
         return [
             TagChart(
                 name,
@@ -164,8 +166,8 @@ class AssessmentContent:
         ]
 
     @property
-    def tables(self) -> list[tuple[Table, list[TableLine]]]:
-        """The paper's tables, in order, each with its lines."""
+    def tables(self) -> list[tuple[PaperTable, list[TableLine]]]:
+        """The paper's tables in their order, each with its rows."""
         return [
             (table, [TableLine(line.label, line.cells, _list_kinds(line.cells)) for line in table.lines])
             for _, table in sorted(self.figures.tables.items())
@@ -197,10 +199,10 @@ class AssessmentContent:
     def _link_answers(
         self, set_name: str, mode: str, rule: str, module: str, contrast: Contrast
     ) -> dict[str, str]:
-        """Link the shares of a module with the answers that they count, by the browser's filters.
+        """Return the browser's filters for the answers counted in a module's share, by side.
 
-        The browser tags a group by all texts asked, a test by its set's alone: where they differ in how
-        many answers that makes, there is no link.
+        The browser tags a group by all texts that were asked, a test only by those of its set. If the two
+        give different numbers of answers, there is no link.
         """
         shares = ((self.a, contrast.a, contrast.n_a), (self.b, contrast.b, contrast.n_b))
         links = {}

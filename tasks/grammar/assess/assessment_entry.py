@@ -6,10 +6,10 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
-from tasks.grammar.assess.ablation import Withheld
+from tasks.grammar.assess.ablation import DocumentAblation
 
 LABELS = Path("data/labels")
-"""The folder of people's labels: a dependency in dvc.yaml, which can name no file that only some have."""
+"""The folder of human labels: a dependency in dvc.yaml as a whole, since a label file is optional."""
 
 
 class Entry(BaseModel):
@@ -18,22 +18,22 @@ class Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     database: str
-    """A name of `databases`: whose questions and documents."""
+    """A name of `databases`, whose questions and documents are used."""
     system: str
     """A name of `systems`."""
     llm_only: str
-    """The assessment that asks the model alone the same questions (Table 4); itself where there is none."""
-    withheld: Withheld | None = None
-    """Leave documents out of the corpus on purpose."""
+    """The assessment of the model alone on the same questions (Table 4); its own name if there is none."""
+    withheld: DocumentAblation | None = None
+    """Ablation: remove documents from the corpus."""
     baselines: bool = True
-    """Try the reference-free methods on a sample of its answers: a dozen calls each."""
+    """Also judge a sample of the answers by reference-free methods: about a dozen calls each."""
     labels: Path | None = None
-    """People's labels of its answers, a file in data/labels: id, label and, where several rated, rater."""
+    """Human labels of the answers, a CSV file in data/labels: id, label and, if several rated, rater."""
 
     @field_validator("labels")
     @classmethod
     def check_folder(cls, labels: Path | None) -> Path | None:
-        """Hold that the file lies where a change of it makes a stage stale."""
+        """Refuse a file outside of `LABELS`: a change of it would not make the stage run again."""
         if labels is not None and labels.parent != LABELS:
             raise ValueError(f"must be a file in {LABELS}")
         return labels

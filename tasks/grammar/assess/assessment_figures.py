@@ -1,4 +1,4 @@
-"""figures.json of an assessment, as the stage `grammar.assessment` writes it and its page reads it."""
+"""figures.json of an assessment: the stage `grammar.assessment` writes it, the assessment's page reads it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter, ValidationError
 
 from tasks.errors import BadInput
-from tasks.grammar.assess.contrast import Contrast
-from tasks.grammar.assess.tables import Table
+from tasks.grammar.assess.contrast import CriteriaTest
+from tasks.grammar.assess.tables import PaperTable
 from tasks.judging.canaries import CanaryHealth
 from tasks.judging.trust import HumanAgreement
 from tasks.lineage.derivation import Number
@@ -21,16 +21,20 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True)
 class RateIntervals:
-    """The 95% intervals of a set's rates; None where one has none."""
+    """The 95% intervals of a set's rates; None if there is none."""
 
     accuracy: Interval | None
     robustness: Interval | None
     retrieval_db_accuracy: Interval | None
+    gap_share: Annotated[Interval | None, Field(alias="lambda")]
 
 
 @dataclass(frozen=True)
 class Rates:
-    """The rates of some rows. gap_share: lambda of Eq. 3, the share of rows in gap groups."""
+    """The rates of a set of rows, each 0 to 1; None if the denominator is 0.
+
+    n, n_scored: numbers of rows. gap_share: lambda of Eq. 3, the share of rows in gap groups.
+    """
 
     n: int
     n_scored: int
@@ -42,17 +46,8 @@ class Rates:
 
 
 @dataclass(frozen=True)
-class RuleFault:
-    """The module at fault by one context rule; None where it is not known. shown: all that may be."""
-
-    module: str | None
-    shown: tuple[str, ...]
-    why: str
-
-
-@dataclass(frozen=True)
 class HeadlineFault:
-    """The fault that the assessment's parameters choose to name first."""
+    """The fault that the assessment's parameters select for the page's head: of one set, mode and rule."""
 
     set: str
     mode: str
@@ -63,16 +58,11 @@ class HeadlineFault:
 
 
 @dataclass(frozen=True)
-class CriteriaTest:
-    """Criterion A against B over one set, in one mode: rates by name, the fault by context rule."""
-
-    rates: Mapping[str, Contrast]
-    fault: Mapping[str, RuleFault]
-
-
-@dataclass(frozen=True)
 class GapRecovery:
-    """How gap groups by a rule match the groups whose documents were withheld."""
+    """How the gaps detected by one rule match the planted ones.
+
+    Intervals: 95%, Wilson's. found, called, planted: numbers of groups, see `GapDiagnosis`.
+    """
 
     recall: float | None
     recall_interval: Interval | None
@@ -85,8 +75,13 @@ class GapRecovery:
 
 @dataclass(frozen=True)
 class PlantedGaps:
-    """The groups that lost all of their documents (planted), or some; recovery by rule and mode."""
+    """The ablation and how its gaps were recovered.
 
+    share: of the groups that were chosen. documents: number of removed documents. planted, touched: groups
+    that lost all of their documents, or some. rules: rule -> mode -> recovery.
+    """
+
+    share: float
     documents: int
     planted: tuple[str, ...]
     touched: tuple[str, ...]
@@ -95,29 +90,33 @@ class PlantedGaps:
 
 @dataclass(frozen=True)
 class JudgeFigures:
-    """The judge's health. people: None where no labels were given."""
+    """How far the judge can be trusted. unscored: answers without a verdict. people: None without labels."""
 
     warnings: tuple[str, ...]
     canaries: CanaryHealth
+    unscored: int
     people: HumanAgreement | None
 
 
 @dataclass(frozen=True)
 class RowCounts:
-    """Rows of the assessment and their groups."""
+    """Numbers of rows and groups. failed_answers: the system gave no response."""
 
     rows: int
     groups: int
     scored: int
     unscored: int
+    failed_answers: int
+    balanced: int
+    unbalanced: int
 
 
 @dataclass(frozen=True)
 class AssessmentFigures:
-    """All figures of an assessment that its page shows.
+    """The part of figures.json that the page shows.
 
     rates: set -> mode -> `all` or a criterion. hypothesis: set -> mode. gaps: set -> mode -> criterion or
-    `mutual` -> tag -> groups. tables: by the paper's number.
+    `mutual` -> tag -> number of groups. tables: by the paper's number.
     """
 
     criteria: tuple[str, str]
@@ -127,12 +126,12 @@ class AssessmentFigures:
     hypothesis: Mapping[str, Mapping[str, CriteriaTest]]
     gaps: Mapping[str, Mapping[str, Mapping[str, Mapping[str, int]]]]
     planted: PlantedGaps | None
-    tables: Mapping[str, Table]
+    tables: Mapping[str, PaperTable]
     fault: HeadlineFault
 
 
 def read_figures(path: Path) -> AssessmentFigures:
-    """Read figures.json. Raises BadInput where it cannot be read, or lacks a figure."""
+    """Read figures.json. Raises BadInput if it cannot be read or lacks a figure."""
     try:
         return _FIGURES.validate_json(path.read_bytes())
     except OSError as error:

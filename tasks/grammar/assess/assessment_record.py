@@ -1,4 +1,4 @@
-"""The figures of an assessment's record (report.json), each with the rows that it was computed from."""
+"""Encode the figures of an assessment's record (report.json), each with the rows it was computed from."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from tasks.grammar.assess.assessment_figures import AssessmentFigures, HeadlineFault, Rates
-from tasks.grammar.assess.tables import Cell, Table
+from tasks.grammar.assess.tables import Cell, PaperTable
 from tasks.judging.trust import HumanAgreement
 from tasks.lineage.derivation import Derivation, Number, Selection
 from tasks.lineage.figures import encode_figure
 
 ALL = "all"
-"""The rows of every criterion."""
+"""The key of the rates over all criteria."""
 
 
 def list_assessment_figures(figures: AssessmentFigures) -> dict[str, object]:
-    """List what the record holds beyond the page's head: fault, judge, rates, tables."""
+    """Return the record's further sections: fault, judge, rates, tables."""
     return {
         "fault": figures.fault,
         "judge": {"people": _describe_people(figures.judge.people)},
@@ -32,13 +32,13 @@ def list_assessment_figures(figures: AssessmentFigures) -> dict[str, object]:
 
 
 def describe_fault(fault: HeadlineFault) -> str:
-    """Say in words which module is at fault."""
+    """Describe in one line which module is at fault, by which set, mode and rule."""
     place = f"{fault.set} set, {fault.mode} mode, {fault.rule}"
     return f"module at fault: {fault.module or 'not told'} ({place})"
 
 
 def derive_rate(part: str, measure: str) -> Derivation:
-    """Name the rows of a rate: judgements and answers, of one criterion or of all."""
+    """Return the derivation of a rate: judgements and answers. part: `all` or a criterion."""
     where = {} if part == ALL else {"criterion": part}
     return Derivation(measure, (Selection("judgements", where), Selection("answers", where)))
 
@@ -53,7 +53,7 @@ def _describe_rates(part: str, rates: Rates) -> dict[str, object]:
     return {name: encode_figure(value, derive_rate(part, name)) for name, value in values.items()}
 
 
-def _describe_table(number: str, table: Table) -> dict[str, object]:
+def _describe_table(number: str, table: PaperTable) -> dict[str, object]:
     return {
         "title": table.title,
         "lines": [
@@ -70,7 +70,7 @@ def _describe_table(number: str, table: Table) -> dict[str, object]:
 
 
 def _describe_people(people: HumanAgreement | None) -> dict[str, object] | None:
-    """Describe the agreement with people, computed from the judgements and the labels of these answers."""
+    """Encode the agreement with human labels; None without labels."""
     if people is None:
         return None
     labels, judgements = Selection("human_labels"), Selection("judgements")
@@ -83,7 +83,7 @@ def _describe_people(people: HumanAgreement | None) -> dict[str, object] | None:
 
 
 def _derive_cell(number: str, column: str, cell: Cell) -> dict[str, object] | None:
-    """Name the rows of a table's cell. Table 2 counts the dataset: its artifacts are not this stage's."""
+    """Return the derivation of a cell; None for Table 2, whose artifacts are not inputs of this stage."""
     if number == "2":
         return None
     if number == "1":

@@ -1,4 +1,4 @@
-"""Show an assessment as a page: rates, the module at fault, the paper's tables, every question."""
+"""Stage: write an assessment's page: rates, module at fault, the paper's tables, every question."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tasks.grammar.assess.assessment_record import (
     list_assessment_figures,
 )
 from tasks.grammar.assess.human_labels import make_form
-from tasks.grammar.assessment_rows import AskedQuestion, Baseline, Judgement, SystemAnswer
+from tasks.grammar.assessment_rows import AskedQuestion, BaselineVerdict, Judgement, SystemAnswer
 from tasks.judging.canaries import CanaryHealth
 from tasks.reports.calls import read_calls
 from tasks.reports.folder import BrowsedRows, Form, write_page
@@ -29,7 +29,7 @@ from tasks.systems.contract import Document
 PAGES = Path(__file__).parents[1] / "pages"
 ASSETS = ("assessment.css", "assessment.js")
 FORM = "to_label.csv"
-"""What people label answers in; the page links to it."""
+"""The CSV form for human labels, linked on the page."""
 SUBTITLE = (
     "Each group asks one thing in several wordings. A system that answers some wordings and not "
     "others has the knowledge, and loses it on the way: in retrieval or in the model."
@@ -42,7 +42,7 @@ def assessment_report(
     documents: list[Document],
     answers: list[SystemAnswer],
     judgements: list[Judgement],
-    baselines: list[Baseline],
+    baselines: list[BaselineVerdict],
     human_labels_dropped: list[Dropped],
     answers_calls: Path,
     judgements_calls: Path,
@@ -52,7 +52,7 @@ def assessment_report(
     database: DatabaseEntry,
     out: Path,
 ) -> Counts:
-    """Write the page's folder from figures.json and the rows that it is made from."""
+    """Write the page's folder. figures: figures.json; other arguments are artifacts of the same name."""
     known = read_figures(figures)
     browser = make_browser(known.fault, questions, documents, answers, judgements, baselines, entry)
     call_keys = {call for question in browser.questions for call in question.calls}
@@ -95,7 +95,7 @@ def assessment_report(
 
 
 def _fill_form(questions: Iterable[AskedQuestion], answers: Iterable[SystemAnswer]) -> str:
-    """Write the form that people label answers in; a question without a response has nothing to label."""
+    """Write the CSV form for human labels, with the answers that have a response."""
     asked = {question.id: question for question in questions}
     return make_form(
         [
@@ -107,7 +107,7 @@ def _fill_form(questions: Iterable[AskedQuestion], answers: Iterable[SystemAnswe
 
 
 def _make_title(database: str, entry: Entry) -> str:
-    """Name database, system and ablation, which tells assessments of one system apart."""
+    """Name database, system and ablation, which distinguishes assessments of one system."""
     title = f"{database}: the system “{entry.system}” assessed"
     return f"{title}, {entry.withheld.share:.0%} of the groups without documents" if entry.withheld else title
 

@@ -1,7 +1,7 @@
-"""Stage: reference-free judgements of a sample of answers, to be held against the judge's (section 3).
+"""Stage: judge a sample of the answers by reference-free methods, for comparison with the judge (section 3).
 
-Claim faithfulness asks whether what an answer claims stands in what was retrieved; self-consistency asks
-whether the system says the same when its answers are sampled. Neither is shown the true answer.
+Claim faithfulness: the share of a response's claims that the retrieved passages support. Self-consistency:
+the share of sampled responses that agree with it. Neither method is shown the true answer.
 """
 
 from __future__ import annotations
@@ -9,15 +9,14 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
-from tasks.grammar.assess.answers import withhold
+from tasks.grammar.assess.answers import ablate_corpus
 from tasks.grammar.assess.assessment_entry import Entry
 from tasks.grammar.assess.resampling import ResampledAsk
-from tasks.grammar.assessment_rows import AskedQuestion, Baseline, Part, SystemAnswer
+from tasks.grammar.assessment_rows import AskedQuestion, BaselinePart, BaselineVerdict, SystemAnswer
 from tasks.judging.grammars import judge_grammar
 from tasks.judging.quoting import quote
 from tasks.judging.verdicts import parse_label
@@ -28,7 +27,7 @@ from tasks.systems.entries import OpenAiEntry, RagEntry, SystemEntry
 
 FAITHFULNESS, CONSISTENCY = "claim_faithfulness", "self_consistency"
 SAMPLER = "sampler"
-"""The role that takes the answering one's place, at temperature 1."""
+"""The role that replaces the answering one to sample responses, at temperature 1."""
 YES, NO, NULL = "Yes", "No", "Null"
 CLAIM = re.compile(r"- (\S.*)")
 NO_CLAIMS = "None"
@@ -46,9 +45,9 @@ class Baselines(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     sample: int | None = Field(default=20, ge=1)
-    """Answers that are tried, drawn by seed; null = all. Each costs a dozen calls."""
+    """Number of answers, sampled by seed; null = all. Each costs about a dozen calls."""
     samples: int = Field(default=4, ge=1)
-    """Answers that self-consistency draws by the role `sampler`; the paper has 4, at temperature 1."""
+    """Number of responses sampled for self-consistency; the paper has 4, at temperature 1."""
     seed: int = 0
 
 
@@ -60,13 +59,13 @@ async def baselines(
     system: SystemEntry,
     params: Baselines,
     ask: Ask,
-) -> Drafts[Baseline]:
-    """Judge a seeded sample of the answers by both methods; none where the assessment leaves them out."""
+) -> Drafts[BaselineVerdict]:
+    """Judge a seeded sample of the answers by both methods; no rows if the assessment has no baselines."""
     if not entry.baselines:
         return Drafts(())
     asked = {question.id: question for question in questions}
     chosen = choose_answers(answers, params)
-    corpus = withhold(documents, questions, entry.withheld)
+    corpus = ablate_corpus(documents, questions, entry.withheld)
     role = find_role(system)
     systems = [
         build_system(entry.system, system, corpus, ResampledAsk(ask, role, SAMPLER, sample))
@@ -80,25 +79,25 @@ async def baselines(
 
 
 def choose_answers(answers: Sequence[SystemAnswer], params: Baselines) -> list[SystemAnswer]:
-    """Draw answers by seed among those that were given."""
+    """Sample answers by seed, among those with a response."""
     given = (answer for answer in answers if answer.response is not None)
     return sorted(given, key=lambda answer: make_id("baseline", params.seed, answer.id))[: params.sample]
 
 
 def find_role(system: SystemEntry) -> str:
-    """Name the role by which a system answers; empty where it brings its own model and cannot be sampled."""
+    """Return the role that a system answers with; empty if it has its own model and cannot be sampled."""
     if isinstance(system, RagEntry):
         return system.answerer
     return system.role if isinstance(system, OpenAiEntry) else ""
 
 
-async def _check_claims(answer: SystemAnswer, question: AskedQuestion, ask: Ask) -> Baseline:
+async def _check_claims(answer: SystemAnswer, question: AskedQuestion, ask: Ask) -> BaselineVerdict:
     if answer.passages is None:
         return _make(answer, FAITHFULNESS, (), (), "the system does not show what it retrieved")
-    said = quote(answer.response or "")
+    response = quote(answer.response or "")
     found = await ask(
         "claims",
-        {"query": quote(question.question), "response": said},
+        {"query": quote(question.question), "response": response},
         role="judge",
         row=answer.id,
         parse=parse_claims,
@@ -106,7 +105,7 @@ async def _check_claims(answer: SystemAnswer, question: AskedQuestion, ask: Ask)
         max_tokens=CLAIM_TOKENS,
     )
     if found.value is None:
-        return _make(answer, FAITHFULNESS, (), (found,), found.problem)
+        return _make(answer, FAITHFULNESS, (), (found.call,), found.problem)
     sources = quote(
         "\n\n".join(f"{passage.title}\n{passage.text}" for passage in answer.passages) or "(nothing)"
     )
@@ -119,23 +118,23 @@ async def _check_claims(answer: SystemAnswer, question: AskedQuestion, ask: Ask)
         )
     )
     parts = tuple(
-        Part(claim, (check.value or "unparsed").lower())
+        BaselinePart(claim, (check.value or "unparsed").lower())
         for claim, check in zip(found.value, checks, strict=True)
     )
-    return _make(answer, FAITHFULNESS, parts, (found, *checks))
+    return _make(answer, FAITHFULNESS, parts, [found.call, *(check.call for check in checks)])
 
 
 async def _check_consistency(
     answer: SystemAnswer, question: AskedQuestion, systems: Sequence[System], ask: Ask
-) -> Baseline:
+) -> BaselineVerdict:
     if not systems:
         return _make(answer, CONSISTENCY, (), (), "the system cannot be asked at another temperature")
     samples = await asyncio.gather(*(system.answer(question.question, row=answer.id) for system in systems))
     calls = [call for sample in samples for call in sample.calls]
     failed = next((sample.problem for sample in samples if sample.text is None), None)
     if failed is not None:
-        return _make(answer, CONSISTENCY, (), (), f"a sample failed: {failed}", calls)
-    said = [sample.text or "" for sample in samples]
+        return _make(answer, CONSISTENCY, (), calls, f"a sample failed: {failed}")
+    responses = [sample.text or "" for sample in samples]
     checks = await asyncio.gather(
         *(
             _ask_label(
@@ -149,13 +148,14 @@ async def _check_consistency(
                 answer.id,
                 ask,
             )
-            for text in said
+            for text in responses
         )
     )
     parts = tuple(
-        Part(text, (check.value or "unparsed").lower()) for text, check in zip(said, checks, strict=True)
+        BaselinePart(text, (check.value or "unparsed").lower())
+        for text, check in zip(responses, checks, strict=True)
     )
-    return _make(answer, CONSISTENCY, parts, checks, "", calls)
+    return _make(answer, CONSISTENCY, parts, [*calls, *(check.call for check in checks)])
 
 
 async def _ask_label(
@@ -173,7 +173,7 @@ async def _ask_label(
 
 
 def parse_claims(text: str) -> tuple[str, ...]:
-    """Read claims, one a line behind a dash, each once; `None` is no claim. Raises Unparsed."""
+    """Parse claims: one per line after a dash, duplicates removed; `None` means no claim. Raises Unparsed."""
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
     if lines == [NO_CLAIMS]:
         return ()
@@ -186,14 +186,12 @@ def parse_claims(text: str) -> tuple[str, ...]:
 def _make(
     answer: SystemAnswer,
     method: str,
-    parts: tuple[Part, ...],
-    replies: Sequence[Answer[Any]],
+    parts: tuple[BaselinePart, ...],
+    calls: Sequence[str],
     problem: str = "",
-    calls: Sequence[str] = (),
-) -> Baseline:
-    share, found = weigh_parts(parts)
-    keys = dict.fromkeys([*calls, *(reply.call for reply in replies)])
-    return Baseline(
+) -> BaselineVerdict:
+    share, reason = weigh_parts(parts)
+    return BaselineVerdict(
         id=make_id(method, answer.id),
         answer=answer.id,
         question=answer.question,
@@ -202,19 +200,23 @@ def _make(
         verdict=None if problem or share is None else "correct" if share == 1 else "incorrect",
         share=None if problem else share,
         parts=parts,
-        problem=problem or found,
-        origin=(Origin("row", f"answers#{answer.id}"), *(Origin("call", key) for key in keys)),
+        problem=problem or reason,
+        origin=(
+            Origin("row", f"answers#{answer.id}"),
+            *(Origin("call", call) for call in dict.fromkeys(calls)),
+        ),
     )
 
 
-def weigh_parts(parts: Sequence[Part]) -> tuple[float | None, str]:
-    """Give the share of parts that hold, null ones left out, or None and why there is none.
+def weigh_parts(parts: Sequence[BaselinePart]) -> tuple[float | None, str]:
+    """Return the share of parts that hold, and an empty text; or None and the reason.
 
-    A part whose check did not parse leaves the whole unscored: without it the share would be a guess.
+    Parts with verdict null are excluded. One part whose check did not parse makes the share undefined, since
+    its verdict could be either.
     """
     if any(part.holds == "unparsed" for part in parts):
         return None, "the check of a claim or sample did not parse"
-    told = [part for part in parts if part.holds != NULL.lower()]
-    if not told:
+    decided = [part for part in parts if part.holds != NULL.lower()]
+    if not decided:
         return None, "no claim is left"
-    return sum(part.holds == YES.lower() for part in told) / len(told), ""
+    return sum(part.holds == YES.lower() for part in decided) / len(decided), ""

@@ -1,9 +1,8 @@
-"""Stage: the judge tried on cases with known verdicts, by the prompt and settings of this evaluation."""
+"""Stage: test the judge on cases with known verdicts, with the prompt and settings of the evaluation."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from tasks.artifacts.rows import Drafts
 from tasks.grammar.assess.judge import judge_once
@@ -11,8 +10,8 @@ from tasks.judging.canaries import Canary, CanaryRow, judge_canaries, read_canar
 from tasks.models.ask import Answer, Ask
 
 
-async def canaries(settings: Mapping[str, Any], ask: Ask) -> Drafts[CanaryRow]:
-    """Judge every canary once. settings: `grammar.judgements`, since answers are judged by the same."""
+async def canaries(settings: Mapping[str, object], ask: Ask) -> Drafts[CanaryRow]:
+    """Judge every canary once. settings: those of `grammar.judgements`, by which answers are judged."""
     feedback = bool(settings.get("grammar.judgements.feedback", False))
 
     async def judge(canary: Canary) -> Answer[str]:

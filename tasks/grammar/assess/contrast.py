@@ -1,10 +1,9 @@
-"""Criterion A against criterion B: differences of rates, and the module that they are put down to."""
+"""Compare two linguistic criteria: differences of rates, and the module they are attributed to."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -17,9 +16,11 @@ NONE_SHOWN = "none shown"
 
 @dataclass(frozen=True)
 class Contrast:
-    """A rate under two criteria. difference: a - b, with its 95% interval over groups drawn whole.
+    """One rate under criteria A and B, each 0 to 1; None if the rate is undefined.
 
-    p_value: two-sided, twice the smaller share of draws on either side of zero, never 0. n_a, n_b: rows.
+    difference: a - b. low, high: its 95% interval by a bootstrap that resamples whole groups. p_value:
+    two-sided, twice the smaller share of draws on either side of zero, never 0. n_a, n_b: the rates'
+    denominators, in rows.
     """
 
     a: float | None
@@ -33,8 +34,31 @@ class Contrast:
 
     @property
     def is_off_zero(self) -> bool:
-        """Tell whether the interval leaves zero out."""
+        """Whether the interval excludes zero."""
         return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
+
+
+@dataclass(frozen=True)
+class RuleFault:
+    """The module at fault by one context rule.
+
+    module: None if it cannot be determined. shown: all modules whose share differs, sorted. why: the reason.
+    """
+
+    module: str | None
+    shown: tuple[str, ...]
+    why: str
+
+
+@dataclass(frozen=True)
+class CriteriaTest:
+    """Criterion A compared with B over one set of rows, in one mode.
+
+    rates: by name, see `compare_criteria`. fault: by context rule.
+    """
+
+    rates: Mapping[str, Contrast]
+    fault: Mapping[str, RuleFault]
 
 
 def compare_criteria(
@@ -43,14 +67,15 @@ def compare_criteria(
     """Compare rates under two criteria by a cluster bootstrap over groups.
 
     tagged: rows of one set, tagged over both criteria together, so that a gap is a mutual gap: a group
-    without a correct text under either. The rates, by name:
+    without a correct text under either. a, b: the criteria. draws: number of bootstrap draws. Returns the
+    rates by name, nothing if there are no rows of either criterion:
 
     - accuracy; robustness: correct rows / rows outside of mutual gaps;
-    - context.<rule>: share of rows whose context was enough, outside of mutual gaps;
-    - module.<rule>.<module>: share of rows that are wrong and put down to the module. With the rule's
-      modules all told, the accuracy's difference is the sum of the shares' differences, b - a.
+    - context.<rule>: share of rows with sufficient context, outside of mutual gaps;
+    - module.<rule>.<module>: share of rows that are wrong and attributed to the module. Summed over the
+      modules, the differences b - a of these shares give the difference a - b of the accuracy.
 
-    A rule under which some row cannot be told is left out.
+    A rule is left out if it cannot decide for every row.
     """
     rows = [row for row in tagged if row.judged.criterion in (a, b)]
     if not rows:
@@ -74,42 +99,32 @@ def compare_criteria(
     return {name: _make_contrast(whole[0, n], drawn[:, n, 2], sizes[n]) for n, name in enumerate(rates)}
 
 
-def name_fault(contrasts: Mapping[str, Contrast], rule: str) -> dict[str, Any]:
-    """Name the module that the accuracy's difference is put down to.
+def name_fault(contrasts: Mapping[str, Contrast], rule: str) -> RuleFault:
+    """Name the module that the difference in accuracy is attributed to, by one context rule.
 
-    A module is shown where its share's difference has an interval off zero; of these the one that adds most
-    to the accuracy's difference is named. Where none is shown, none is named.
+    contrasts: as `compare_criteria` returns them. A module is shown if the interval of its share's
+    difference excludes zero. Of these, the one that contributes most to the accuracy's difference is named;
+    if none contributes, the module is `NONE_SHOWN`.
     """
     shares = {module: contrasts.get(f"module.{rule}.{module}") for module in MODULES}
     if any(share is None for share in shares.values()):
-        return {
-            "module": None,
-            "shown": [],
-            "why": "whether a row's context was enough is not known for every row",
-        }
-    told = {module: share for module, share in shares.items() if share is not None and share.is_off_zero}
+        return RuleFault(None, (), "whether a row's context was enough is not known for every row")
+    differing = {module: share for module, share in shares.items() if share is not None and share.is_off_zero}
     accuracy = contrasts["accuracy"].difference or 0.0
     # A module that fails more often under b adds to a's lead; one that pulls the other way explains nothing.
     adding = [
-        (-(share.difference or 0.0) * (1 if accuracy >= 0 else -1), module) for module, share in told.items()
+        (-(share.difference or 0.0) * (1 if accuracy >= 0 else -1), module)
+        for module, share in differing.items()
     ]
     best = max((pair for pair in adding if pair[0] > 0), default=None)
-    shown = sorted(told)
+    shown = tuple(sorted(differing))
     if best is None:
-        return {
-            "module": NONE_SHOWN,
-            "shown": shown,
-            "why": "no module's share differs with an interval off zero",
-        }
-    return {
-        "module": best[1],
-        "shown": shown,
-        "why": "its share of wrong rows differs with an interval off zero",
-    }
+        return RuleFault(NONE_SHOWN, shown, "no module's share differs with an interval off zero")
+    return RuleFault(best[1], shown, "its share of wrong rows differs with an interval off zero")
 
 
 def _name_rates(rows: Sequence[TaggedRow]) -> dict[str, tuple[FloatArray, FloatArray]]:
-    """Give each rate's numerator and denominator, one mark a row."""
+    """Return each rate's numerator and denominator as indicators, each of shape (rows,)."""
     every = np.ones(len(rows))
     correct = np.array([row.correct for row in rows], dtype=np.float64)
     kept = np.array([row.tag != GAP for row in rows], dtype=np.float64)
@@ -126,7 +141,7 @@ def _name_rates(rows: Sequence[TaggedRow]) -> dict[str, tuple[FloatArray, FloatA
 
 
 def _subtract(sums: FloatArray) -> FloatArray:
-    """Turn sums of shape (draws, rates x 4) into (draws, rates, 3): a, b and a - b."""
+    """Convert sums of shape (draws, rates x 4) to (draws, rates, 3): a, b and a - b."""
     parts = sums.reshape(len(sums), -1, 4)
     a, b = divide(parts[..., 0], parts[..., 1]), divide(parts[..., 2], parts[..., 3])
     return np.stack([a, b, a - b], axis=-1)

@@ -1,6 +1,6 @@
-"""`benchloom evaluate grammar`: questions that somebody brings, and GRAMMAR-Eval's figures (section 4.3).
+"""`benchloom evaluate grammar`: GRAMMAR-Eval's figures (section 4.3) on a dataset of the user's own.
 
-The assessment's own stages ask and judge; the sets, templates and baselines of a dataset of ours are missing.
+The stages of an assessment ask and judge the questions; sets, templates and baselines do not apply.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tasks.artifacts.rows import make_id
 from tasks.errors import BadInput
 from tasks.grammar.assess.assessment import AssessmentParams, join_rows, round_figures
 from tasks.grammar.assess.judged import JudgedRow
-from tasks.grammar.assess.own_questions import OwnQuestions, keep_grounded, read_questions, take_groups
+from tasks.grammar.assess.own_questions import OwnQuestions, keep_grounded, read_questions, sample_groups
 from tasks.grammar.assess.set_figures import attribute_wrong, contrast_set, count_gaps, rate_set
 from tasks.grammar.assessment_rows import AskedQuestion, Judgement, SystemAnswer
 from tasks.judging.canaries import CanaryRow, measure_health
@@ -27,12 +27,12 @@ from tasks.systems.entries import SystemEntry
 from tasks.systems.evaluation import Evaluated, EvaluationOptions, OwnDataset, ReadSection
 
 MOST_CRITERIA = 12
-"""Above it they are no kinds of wording: figures are made of all rows alone."""
+"""With more distinct criteria than this, rates are computed over all rows only."""
 
 
 @dataclass(frozen=True)
 class GrammarEvaluation:
-    """What a system said, and what the judge said of it."""
+    """The rows of one evaluation: questions, answers, their judgements, and the judge's canaries."""
 
     questions: Sequence[AskedQuestion]
     answers: Sequence[SystemAnswer]
@@ -41,7 +41,7 @@ class GrammarEvaluation:
 
 
 def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
-    """Read the questions and the documents. Raises BadInput, one line."""
+    """Read and check the questions and documents. read: of params.yaml. Raises BadInput, one line."""
     for option, value in (("--turns", options.turns), ("--language", options.language)):
         if value:
             raise BadInput(option, "is of `evaluate ragcheck`")
@@ -61,7 +61,7 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
             f"{len(questions)} of {len(found.questions)} questions have their true documents in "
             f"{place.name}; the others are not asked (--documents PATH asks all)"
         )
-    questions = take_groups(questions, options.limit, read("grammar.assessment", AssessmentParams).seed)
+    questions = sample_groups(questions, options.limit, read("grammar.assessment", AssessmentParams).seed)
     if not questions:
         raise BadInput(
             options.dataset,
@@ -85,7 +85,7 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
 
 
 def find_documents(found: OwnQuestions, entry: SystemEntry) -> Path | None:
-    """Find the corpus that lies beside a dataset folder of ours, where the system needs one."""
+    """Return the corpus beside a dataset folder; None if there is none, or the system needs none."""
     if found.beside is None or not needs_documents(entry):
         return None
     beside = found.beside.parent / "documents.parquet"
@@ -93,7 +93,10 @@ def find_documents(found: OwnQuestions, entry: SystemEntry) -> Path | None:
 
 
 def evaluate(rows: Mapping[str, Sequence[Any]], options: EvaluationOptions, read: ReadSection) -> Evaluated:
-    """Make the figures of what the stages wrote; intervals, criteria and trust are of params.yaml."""
+    """Compute the figures from the stages' rows; intervals, criteria and thresholds are from params.yaml.
+
+    rows: name of the artifact -> its rows.
+    """
     judged = GrammarEvaluation(rows["questions"], rows["answers"], rows["judgements"], rows["canaries"])
     given = read("grammar.assessment", AssessmentParams)
     intervals = Bootstrap(given.draws, given.seed)
@@ -106,21 +109,18 @@ def make_figures(
     preferred: Sequence[str],
     thresholds: TrustThresholds,
     intervals: Bootstrap,
-) -> dict[str, Any]:
-    """Compute what an evaluation came to; rates with 95% intervals by a bootstrap over groups.
+) -> dict[str, object]:
+    """Compute the figures of an evaluation; rates have 95% intervals by a bootstrap over groups.
 
-    preferred: the order of two criteria, A against B, where the dataset's are these.
+    preferred: criteria A and B, in this order, if the dataset has exactly these two.
     """
     rows = join_rows(evaluated.judgements, evaluated.answers, evaluated.questions)
     named = list_criteria(rows, preferred)
     criteria = named if len(named) <= MOST_CRITERIA else ()
     health = measure_health(evaluated.canaries)
     unscored = sum(row.judgement is None for row in rows)
-    figures: dict[str, Any] = {
-        "warnings": find_warnings(thresholds, n=len(rows), n_unscored=unscored, canaries=health),
-        "canaries": asdict(health),
-        "counts": count_rows(evaluated, rows),
-        "criteria": criteria,
+    counts = count_rows(evaluated, rows)
+    sections: dict[str, Mapping[str, object] | None] = {
         "rates": rate_set(rows, criteria, intervals),
         "gaps": count_gaps(rows, criteria),
         "attribution": attribute_wrong(rows, criteria),
@@ -128,26 +128,33 @@ def make_figures(
         if len(criteria) == 2
         else None,
     }
-    if not figures["counts"]["grounded"]:
-        # Without true and retrieved documents closed mode would be open mode once more.
-        for section in ("rates", "gaps", "attribution", "hypothesis"):
-            figures[section] = figures[section] and {
-                mode: part for mode, part in figures[section].items() if mode != "closed"
-            }
-    rounded: dict[str, Any] = round_figures(figures)
-    return rounded
+    if not counts["grounded"]:
+        # Without true and retrieved documents, closed mode would repeat open mode.
+        sections = {
+            name: modes and {mode: part for mode, part in modes.items() if mode != "closed"}
+            for name, modes in sections.items()
+        }
+    figures = {
+        "warnings": find_warnings(thresholds, n=len(rows), n_unscored=unscored, canaries=health),
+        "canaries": asdict(health),
+        "counts": counts,
+        "criteria": criteria,
+        **sections,
+    }
+    return round_figures(figures)
 
 
 def list_criteria(rows: Sequence[JudgedRow], preferred: Sequence[str]) -> tuple[str, ...]:
-    """Name the criteria that a dataset has, none where it names none."""
+    """List the dataset's criteria, in the preferred order if they are the preferred ones, else sorted."""
     found = sorted({row.criterion for row in rows} - {""})
     return tuple(preferred) if sorted(preferred) == found else tuple(found)
 
 
 def count_rows(evaluated: GrammarEvaluation, rows: Sequence[JudgedRow]) -> dict[str, int]:
-    """Count what was asked, and what of it is in no rate. failed: the system gave no answer.
+    """Count rows and groups by state.
 
-    grounded: true and retrieved documents are both known; on the other rows closed mode is open mode.
+    failed: the system gave no answer. unscored: the judge gave no verdict. grounded: true and retrieved
+    documents are both known; for other rows closed mode equals open mode.
     """
     failed = sum(answer.response is None for answer in evaluated.answers)
     scored = sum(row.judgement is not None for row in rows)
@@ -162,7 +169,7 @@ def count_rows(evaluated: GrammarEvaluation, rows: Sequence[JudgedRow]) -> dict[
 
 
 def list_failures(evaluated: GrammarEvaluation) -> list[str]:
-    """Say of each row without an answer or a verdict, and of each canary without one, why."""
+    """List the rows and canaries without an answer or verdict, one line each, with the reason."""
     failed = {answer.id for answer in evaluated.answers if answer.response is None}
     lines = [
         f"question {judgement.question}: {'' if judgement.id in failed else 'unscored: '}{judgement.problem}"

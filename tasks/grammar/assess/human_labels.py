@@ -1,4 +1,4 @@
-"""Stage: people's verdicts on a system's answers, from a file that anybody filled in."""
+"""Stage: read human labels of a system's answers from a CSV file."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ FORM = ("id", "question", "answer", "response", "label", "rater")
 
 
 def human_labels(answers: list[SystemAnswer], entry: Entry) -> Drafts[AnswerLabel]:
-    """Match labels with the answers that they are of; none where the assessment names no file.
+    """Match labels to answers; no rows if the assessment names no file.
 
-    id: an answer's, or its question's. A label whose `response` is not what the system said is dropped: it
-    is of another run. What cannot be used is dropped with its line and the reason.
+    A line's id is that of an answer or of its question. Drop reasons, with the line in `detail`: those of
+    `read_human_labels`; `unknown_answer` (no such answer, or it has no response); `other_response` (the line
+    shows another response, so it labels another run); `labelled_twice` (by the same rater).
     """
     if entry.labels is None:
         return Drafts([])
@@ -44,9 +45,10 @@ def human_labels(answers: list[SystemAnswer], entry: Entry) -> Drafts[AnswerLabe
 
 
 def make_form(rows: Sequence[tuple[str, str, str, str]]) -> str:
-    """Write the CSV to fill in: (answer's id, question, true answer, response), and no verdict of the judge.
+    """Write the CSV form for labels. rows: (answer's id, question, true answer, response).
 
-    In the order of the ids, which are hashes: whoever labels the first hundred has a sample.
+    Rows are sorted by id, a hash, so that the first hundred are a random sample. The judge's verdicts are
+    not shown.
     """
     return write_form(FORM, [(*row, "", "") for row in sorted(rows)])
 

@@ -1,4 +1,4 @@
-"""The judge: query, true answer and response in, Correct or Incorrect out; anything else is no verdict."""
+"""Ask the judge whether a response is Correct or Incorrect, given the question and the true answer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tasks.models.ask import Answer, Ask
 
 LABELS = ("Correct", "Incorrect")
 TOKENS, WITH_FEEDBACK = 12, 140
-"""Tokens that a verdict takes at most: alone, and behind a line of feedback."""
+"""Maximum tokens of a verdict: by itself, and after a line of feedback."""
 
 
 async def judge_once(
@@ -17,7 +17,8 @@ async def judge_once(
 ) -> Answer[str]:
     """Ask for one verdict on a response, given the true answer.
 
-    feedback: let the judge say something before its verdict. sample: raised to ask the same thing anew.
+    row: id of the row that the call belongs to. feedback: let the judge write a line before its verdict.
+    sample: raised to ask the same again. Any other reply is unparsed.
     """
     return await ask(
         "judge",

@@ -1,7 +1,7 @@
-"""Judged rows as GRAMMAR-Eval sees them: correct or not, their group's tag, whether their context was enough.
+"""Apply GRAMMAR-Eval's rules to judged answers: tag groups and attribute wrong answers (section 4.3).
 
-The rules themselves are the metric's (tasks/scoring/grammar.py); here they are applied to a stage's rows, in
-open and in closed mode, and each wrong row is put down to a module (section 4.3).
+The rules are those of the metric (tasks/scoring/grammar.py), applied in open and in closed mode. Each wrong
+answer is attributed to the database, the retrieval or the model.
 """
 
 from __future__ import annotations
@@ -9,29 +9,58 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal, NotRequired, TypedDict, cast
 
 from tasks.scoring.grammar import Grammar, GroupAccumulator
 from tasks.scoring.running import Bootstrap, compute_figures
 
 Mode = Literal["open", "closed"]
 MODES: tuple[Mode, ...] = ("open", "closed")
-"""closed: an answer whose retrieval brought no true document is taken as Incorrect, before tagging."""
+"""closed: before tagging, an answer whose retrieval found no true document counts as Incorrect."""
 RULES = ("siblings", "siblings_overlap", "gold", "gold_contained")
-"""When a row's context was enough: its ids equal a correct sibling's, share one with them, equal the
-true ones, or hold all of them."""
+"""Context rules. A row's context is sufficient if its retrieved ids equal those of a correct row of its
+group, share an id with them, equal the true ids, or include all true ids."""
 SETS = ("balanced", "unbalanced")
 GAP, ROBUST, NON_ROBUST = "gap", "robust", "non-robust"
 DATABASE, RETRIEVAL, MODEL = "database", "retrieval", "model"
 MODULES = (DATABASE, RETRIEVAL, MODEL)
+Rate = float | int | None
+ContextRates = dict[str, dict[str, Rate] | None]
+"""Context rule -> accuracy and robustness; None if the rule cannot decide for every row."""
+RateIntervals = TypedDict(
+    "RateIntervals",
+    {
+        "accuracy": list[float] | None,
+        "robustness": list[float] | None,
+        "retrieval_db_accuracy": list[float] | None,
+        "lambda": list[float] | None,
+        "context": dict[str, dict[str, list[float] | None] | None],
+    },
+)
+"""The 95% intervals of a report's rates, each (low, high)."""
+RateReport = TypedDict(
+    "RateReport",
+    {
+        "accuracy": Rate,
+        "robustness": Rate,
+        "retrieval_db_accuracy": Rate,
+        "gap_groups": int,
+        "robust_groups": int,
+        "non_robust_groups": int,
+        "lambda": Rate,
+        "context": ContextRates,
+        "ci": NotRequired[RateIntervals],
+    },
+)
+"""What the metric `grammar` computes of some rows; figures.json holds it as it is."""
 
 
 @dataclass(frozen=True)
 class JudgedRow:
-    """One text query, answered and judged.
+    """One question with its judgement and the ids of its documents.
 
-    judgement: Correct, Incorrect, or None where it is unscored. retrieved: None where the system does not
-    show it. true: None where the true documents are not known.
+    judgement: Correct, Incorrect, or None if unscored. retrieved: None if the system does not report it.
+    true: None if the true documents are unknown. balanced, unbalanced: the sets that it belongs to.
     """
 
     id: str
@@ -44,13 +73,16 @@ class JudgedRow:
     unbalanced: bool = True
 
     def is_in(self, name: str) -> bool:
-        """Tell whether the row is of the balanced or the unbalanced set."""
+        """Return whether the row belongs to a set: `balanced`, or else `unbalanced`."""
         return self.balanced if name == "balanced" else self.unbalanced
 
 
 @dataclass(frozen=True)
 class TaggedRow:
-    """A scored row. sufficient: rule -> whether its context was enough, None where that cannot be told."""
+    """A scored row with its group's tag.
+
+    sufficient: context rule -> whether the row's context is sufficient; None if the rule cannot decide.
+    """
 
     judged: JudgedRow
     correct: bool
@@ -58,7 +90,7 @@ class TaggedRow:
     sufficient: Mapping[str, bool | None]
 
     def find_module(self, rule: str) -> str | None:
-        """Name the module that a wrong row is put down to; None for a correct one, or if none can be told."""
+        """Return the module that a wrong row is attributed to; None if correct, or the rule is undecided."""
         if self.correct:
             return None
         if self.tag == GAP:
@@ -67,21 +99,22 @@ class TaggedRow:
         return None if enough is None else MODEL if enough else RETRIEVAL
 
 
-def measure(rows: Sequence[JudgedRow], mode: Mode, intervals: Bootstrap | None = None) -> dict[str, Any]:
-    """Compute the metric's figures, and those of the two wider context rules beside its own.
+def measure(rows: Sequence[JudgedRow], mode: Mode, intervals: Bootstrap | None = None) -> RateReport:
+    """Compute the metric's rates, with those of the two wider context rules in addition.
 
-    Context figures are None where the system shows nothing retrieved. Raises ArithmeticError where
-    accuracy is not R (1 - lambda), which would be a fault of ours.
+    intervals: parameters of the 95% intervals; none are computed without them. Context rates are None if the
+    system does not report what it retrieved. Raises ArithmeticError if accuracy is not R (1 - lambda), which
+    would be a programming error.
     """
-    strict = _tally(rows, closed=mode == "closed")
-    figures = compute_figures(strict.sample(), intervals)
+    strict = _accumulate(rows, closed=mode == "closed")
+    figures = cast("RateReport", compute_figures(strict.sample(), intervals))
     check_identity(figures)
     correct = _list_correct(rows, strict)
     for name, rule, widened in (
         ("siblings_overlap", "siblings", _join_siblings(rows, correct)),
         ("gold_contained", "gold", _join_true(rows, correct)),
     ):
-        wide = compute_figures(_tally(widened).sample(), intervals)
+        wide = compute_figures(_accumulate(widened).sample(), intervals)
         figures["context"][name] = wide["context"][rule]
         if intervals is not None:
             figures["ci"]["context"][name] = wide["ci"]["context"][rule]
@@ -92,30 +125,30 @@ def measure(rows: Sequence[JudgedRow], mode: Mode, intervals: Bootstrap | None =
     return figures
 
 
-def check_identity(figures: Mapping[str, Any]) -> float:
-    """Give the distance of accuracy from R (1 - lambda) (Eq. 3). Raises ArithmeticError where there is any.
+def check_identity(figures: RateReport) -> float:
+    """Return the distance of accuracy from R (1 - lambda) (Eq. 3). Raises ArithmeticError above 1e-9.
 
-    Where all rows are in gap groups R has no value, and accuracy must be 0.
+    If all rows are in gap groups, R is undefined and accuracy must be 0.
     """
-    accuracy, share = figures["accuracy"], figures["lambda"]
-    if accuracy is None:
+    accuracy, robustness, share = figures["accuracy"], figures["robustness"], figures["lambda"]
+    if accuracy is None or share is None:
         return 0.0
-    distance = abs(accuracy - (figures["robustness"] or 0) * (1 - share))
+    distance = abs(accuracy - (robustness or 0) * (1 - share))
     if distance > 1e-9:
-        raise ArithmeticError(f"accuracy {accuracy} is not R (1 - lambda): {figures['robustness']}, {share}")
+        raise ArithmeticError(f"accuracy {accuracy} is not R (1 - lambda): {robustness}, {share}")
     return float(distance)
 
 
 def tag_rows(rows: Sequence[JudgedRow], mode: Mode) -> list[TaggedRow]:
-    """Tag the scored rows of a set, in their order; a group is tagged by its scored rows alone."""
-    strict = _tally(rows, closed=mode == "closed")
+    """Tag the scored rows of a set, in their order; unscored rows do not affect a group's tag."""
+    strict = _accumulate(rows, closed=mode == "closed")
     correct = _list_correct(rows, strict)
     shown = shows_retrieval(rows)
     sufficient = {
         "siblings": _list_context(strict, "siblings"),
-        "siblings_overlap": _list_context(_tally(_join_siblings(rows, correct)), "siblings"),
+        "siblings_overlap": _list_context(_accumulate(_join_siblings(rows, correct)), "siblings"),
         "gold": _list_context(strict, "gold"),
-        "gold_contained": _list_context(_tally(_join_true(rows, correct)), "gold"),
+        "gold_contained": _list_context(_accumulate(_join_true(rows, correct)), "gold"),
     }
     tags = tag_groups((row.group, right) for row, right in zip(rows, correct, strict=True))
     return [
@@ -128,7 +161,10 @@ def tag_rows(rows: Sequence[JudgedRow], mode: Mode) -> list[TaggedRow]:
 
 
 def tag_groups(rows: Iterable[tuple[str, bool | None]]) -> dict[str, str]:
-    """Tag groups by their scored rows: gap (none correct), robust (all), non-robust (some)."""
+    """Tag groups by their scored rows: gap (none correct), robust (all), non-robust (some).
+
+    rows: (group, whether correct; None if unscored). Groups without a scored row are left out.
+    """
     outcomes: defaultdict[str, set[bool]] = defaultdict(set)
     for group, correct in rows:
         if correct is not None:
@@ -140,15 +176,15 @@ def tag_groups(rows: Iterable[tuple[str, bool | None]]) -> dict[str, str]:
 
 
 def shows_retrieval(rows: Iterable[JudgedRow]) -> bool:
-    """Tell whether the system retrieves at all, and showed for every scored row what.
+    """Return whether the system retrieves at all, and reported what for every scored row.
 
-    Of a model alone no context rule can speak: there is no retriever to blame or to clear.
+    Otherwise, as for a model alone, no context rule applies.
     """
     shown = [row.retrieved for row in rows if row.judgement is not None]
     return None not in shown and any(shown)
 
 
-def _tally(rows: Iterable[JudgedRow], *, closed: bool = False) -> GroupAccumulator:
+def _accumulate(rows: Iterable[JudgedRow], *, closed: bool = False) -> GroupAccumulator:
     metric = Grammar(closed=closed)
     tally = metric.make_accumulator("")
     for row in rows:
@@ -177,12 +213,12 @@ def _list_context(tally: GroupAccumulator, rule: str) -> list[bool | None]:
 
 
 def _settle(row: JudgedRow, correct: bool | None) -> JudgedRow:
-    """Write the outcome of closed mode into the judgement, so that widened ids cannot undo it."""
+    """Store the outcome of closed mode as the judgement, so that a change of the ids cannot undo it."""
     return replace(row, judgement=None if correct is None else "Correct" if correct else "Incorrect")
 
 
 def _join_siblings(rows: Sequence[JudgedRow], correct: Sequence[bool | None]) -> list[JudgedRow]:
-    """Give each wrong row the ids of the first correct sibling that shares one with it."""
+    """Replace the ids of each wrong row by those of the first correct row of its group that shares one."""
     right: defaultdict[str, list[frozenset[str]]] = defaultdict(list)
     for row, outcome in zip(rows, correct, strict=True):
         if outcome:
@@ -196,7 +232,7 @@ def _join_siblings(rows: Sequence[JudgedRow], correct: Sequence[bool | None]) ->
 
 
 def _join_true(rows: Sequence[JudgedRow], correct: Sequence[bool | None]) -> list[JudgedRow]:
-    """Take a row that retrieved all its true documents as one that retrieved just these."""
+    """Reduce the ids of each row that retrieved all of its true documents to these."""
     return [
         _settle(
             replace(row, retrieved=row.true)

@@ -1,4 +1,4 @@
-"""Stage: the judge's word on every answer, Correct or Incorrect; what it leaves open stays unscored."""
+"""Stage: have the judge label every answer Correct or Incorrect; without a verdict it stays unscored."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ class Judgements(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     repeats: int = Field(default=1, ge=1)
-    """How often each answer is judged; the majority counts, a tie is unscored."""
+    """Number of verdicts per answer; the majority counts, a tie is unscored."""
     feedback: bool = False
-    """Let the judge say something before its verdict."""
+    """Let the judge write a line before its verdict."""
 
 
 async def judgements(
     answers: list[SystemAnswer], questions: list[AskedQuestion], params: Judgements, ask: Ask
 ) -> Drafts[Judgement]:
-    """Judge every answer. One that failed is not shown to the judge, and is unscored."""
+    """Judge every answer. A failed answer is not shown to the judge and is unscored."""
     asked = {question.id: question for question in questions}
     majorities = await asyncio.gather(
         *(
@@ -68,7 +68,7 @@ async def _judge(
 
 
 def make_judgement(answer: SystemAnswer, found: tuple[Majority[str], tuple[str, ...]] | None) -> Judgement:
-    """Make a row of what the judge said; None where the system gave no answer."""
+    """Make a judgement's row. found: the majority and its verdicts; None if the system gave no answer."""
     origin = [Origin("row", f"answers#{answer.id}"), Origin("row", f"questions#{answer.question}")]
     label: str | None = None
     verdicts: tuple[str, ...] = ()
@@ -83,7 +83,7 @@ def make_judgement(answer: SystemAnswer, found: tuple[Majority[str], tuple[str, 
 
 
 def list_scored(judgements: Iterable[Judgement]) -> list[Scored]:
-    """Say how good each answer was, for nights: 1 where it was judged Correct, 0 where Incorrect."""
+    """Convert judgements to scores for nightly comparisons: Correct 1, Incorrect 0, unscored None."""
     marks = {"Correct": 1.0, "Incorrect": 0.0}
     return [
         Scored(judgement.question, judgement.group, marks.get(judgement.judgement or ""))

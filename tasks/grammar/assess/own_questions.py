@@ -1,16 +1,15 @@
-"""Reads questions that somebody brings: a dataset folder of ours, JSON Lines or Parquet, however broken.
+"""Read a user's questions: a dataset folder of this project, JSON Lines or Parquet, even with broken rows.
 
-A row that is no question is left out with one line that names it; the others are asked.
+A row that cannot be read as a question is skipped and reported in one line.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,19 +23,19 @@ from tasks.scoring.items import BadItem, Record, describe_type, open_items, pars
 
 FIELDS = ("id", "group", "criterion", "question", "query", "answer", "true_document_ids")
 QUESTIONS = "balanced.jsonl"
-"""What is asked of a dataset folder of ours."""
+"""The file of a dataset folder whose questions are asked."""
 RESERVED = frozenset({"all", "mutual"})
-"""Names in figures for all criteria together."""
+"""Names that figures use for all criteria together; no criterion may have them."""
 BATCH = 1_000
 MOST = 100_000
-"""Characters of a question or an answer."""
+"""Maximum characters of a question or an answer."""
 
 
 @dataclass(frozen=True)
 class OwnQuestions:
-    """What was read, sorted by id, and a line for each row that was not.
+    """The questions, sorted by id, and a line for each row that could not be read.
 
-    digest: SHA-256 of the file's bytes. beside: the folder of a dataset of ours, None for a single file.
+    digest: SHA-256 of the file's bytes. beside: the dataset folder; None if a single file was read.
     """
 
     questions: tuple[AskedQuestion, ...]
@@ -46,11 +45,11 @@ class OwnQuestions:
 
 
 def read_questions(path: Path) -> OwnQuestions:
-    """Read a folder that holds `balanced.jsonl`, or one .jsonl, .jsonl.gz or .parquet file.
+    """Read a folder that contains `balanced.jsonl`, or one .jsonl, .jsonl.gz or .parquet file.
 
-    A row has `question` (or `query`) and `answer`; where it wants to, `id` (default: a hash of the row),
-    `group` (its own id), `criterion` (none) and `true_document_ids` (not known; in a folder of ours those of
-    `true_documents.parquet` beside it). Raises BadInput where no row can be read.
+    Required fields of a row: `question` (or `query`) and `answer`. Optional: `id` (default: a hash of the
+    row), `group` (default: the id), `criterion` (default: empty) and `true_document_ids` (default: unknown;
+    for a folder, those of `true_documents.parquet` beside it). Raises BadInput if no row can be read.
     """
     file = path / QUESTIONS if path.is_dir() else path
     if path.is_dir() and not file.is_file():
@@ -84,12 +83,12 @@ def read_questions(path: Path) -> OwnQuestions:
 
 
 def write_name(path: Path) -> str:
-    """Write a file's name as text, also where its bytes are no UTF-8."""
+    """Return a file's name as text; bytes that are not UTF-8 are replaced."""
     return os.fsencode(path.name).decode("utf-8", "replace")
 
 
 def digest_file(path: Path) -> str:
-    """Hash a file's bytes. Raises BadInput where it cannot be read."""
+    """Compute the SHA-256 of a file, in hex. Raises BadInput if it cannot be read."""
     try:
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
@@ -98,7 +97,7 @@ def digest_file(path: Path) -> str:
 
 
 def make_question(record: Record, place: str) -> AskedQuestion:
-    """Make a question of one row. Raises BadItem, one clause."""
+    """Convert one row to a question. place: where the row is, for its origin. Raises BadItem, one clause."""
     asked = "question" if record.get("question") is not None else "query"
     question, answer = read_text(record, asked), read_text(record, "answer")
     criterion = read_text(record, "criterion", "")
@@ -122,7 +121,7 @@ def make_question(record: Record, place: str) -> AskedQuestion:
 
 
 def read_text(record: Record, field: str, default: str | None = None) -> str:
-    """Give a field that is text or a number, as text; `default` where it is missing. Raises BadItem."""
+    """Return a field, text or a number, as text; `default`, if given, when it is missing. Raises BadItem."""
     value = record.get(field)
     if default is not None and (value is None or value == ""):
         return default
@@ -142,7 +141,7 @@ def read_text(record: Record, field: str, default: str | None = None) -> str:
 
 
 def read_documents(record: Record) -> tuple[str, ...] | None:
-    """Give the true documents' ids, sorted, each once; None where they are not known. Raises BadItem."""
+    """Return the ids of the true documents, sorted and distinct; None if unknown. Raises BadItem."""
     value = record.get("true_document_ids")
     if value is None:
         return None
@@ -154,7 +153,7 @@ def read_documents(record: Record) -> tuple[str, ...] | None:
 
 
 def name_documents(questions: Iterable[AskedQuestion], path: Path) -> list[AskedQuestion]:
-    """Give the questions of a dataset of ours their groups' true documents, where these were found."""
+    """Add the true documents of their groups to questions without any. path: true_documents.parquet."""
     if not path.is_file():
         return list(questions)
     true = {row.id: row.documents for row in read_rows(path, TrueDocument)}
@@ -166,8 +165,8 @@ def name_documents(questions: Iterable[AskedQuestion], path: Path) -> list[Asked
     ]
 
 
-def take_groups(questions: Iterable[AskedQuestion], limit: int | None, seed: int) -> list[AskedQuestion]:
-    """Take the first groups in an order that a seed and their names make, whatever the file's is."""
+def sample_groups(questions: Iterable[AskedQuestion], limit: int | None, seed: int) -> list[AskedQuestion]:
+    """Sample up to `limit` groups by seed and name, whatever the file's order, and keep their questions."""
     every = list(questions)
     groups = sorted(
         {question.group for question in every}, key=lambda group: make_id("evaluated", seed, group)
@@ -177,7 +176,7 @@ def take_groups(questions: Iterable[AskedQuestion], limit: int | None, seed: int
 
 
 def keep_grounded(questions: Iterable[AskedQuestion], documents: Iterable[str]) -> list[AskedQuestion]:
-    """Keep questions whose true documents are known and in a corpus: it could make gaps of all others."""
+    """Keep questions whose true documents are all in a corpus; any other would count as a gap."""
     there = set(documents)
     return [
         question
@@ -206,10 +205,10 @@ def _read_table(file: Path, problems: list[str]) -> Iterator[tuple[str, Record]]
         with pq.ParquetFile(file) as table:
             columns = [field for field in FIELDS if field in table.schema_arrow.names]
             for batch in table.iter_batches(BATCH, columns=columns):
-                rows: list[Mapping[str, Any]] = batch.to_pylist()
+                rows: list[Record] = batch.to_pylist()
                 for row in rows:
                     number += 1
-                    yield f"row {number}", dict(row)
+                    yield f"row {number}", row
     except (pa.ArrowException, OSError, ValueError) as error:
         what = " ".join(str(error).split())[:200]
         problems.append(f"{write_name(file)}: cannot be read as Parquet behind row {number}: {what}")

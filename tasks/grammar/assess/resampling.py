@@ -1,4 +1,4 @@
-"""An `ask` through which a system answers anew: its answers are sampled, everything else stays as it is."""
+"""An `ask` that makes a system sample another response: only its answering role is replaced."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Value = TypeVar("Value")
 
 
 class ResampledAsk:
-    """Asks in place of one role another, of a higher temperature, for its n-th sample.
+    """Wraps an `ask`: calls of role `replaced` go to `role`, of a higher temperature, as its n-th sample.
 
-    A system that is built on it retrieves as before and answers otherwise. Systems that are reached by
-    `system` know no role, so that they cannot be sampled.
+    A system built on it retrieves as before and answers differently. Systems called by `system` have no
+    role, so they cannot be sampled.
     """
 
     def __init__(self, ask: Ask, replaced: str, role: str, sample: int) -> None:
@@ -36,7 +36,7 @@ class ResampledAsk:
         top_logprobs: int = 0,
         turns: Sequence[tuple[str, str]] = (),
     ) -> Answer[Value]:
-        """Ask a role one question; the replaced role's place is taken."""
+        """Ask a role one question, with the replaced role exchanged; parameters as in `Ask`."""
         swapped = role == self.replaced
         return await self.ask(
             prompt,
@@ -53,7 +53,7 @@ class ResampledAsk:
         )
 
     async def embed(self, texts: Sequence[str], *, role: str, row: str) -> list[list[float]]:
-        """Embed as before."""
+        """Embed texts, unchanged."""
         return await self.ask.embed(texts, role=role, row=row)
 
     async def system(
@@ -66,5 +66,5 @@ class ResampledAsk:
         row: str,
         parse: Callable[[str], Value],
     ) -> Answer[Value]:
-        """Put a request to a system as before."""
+        """Send a request to a system, unchanged."""
         return await self.ask.system(name, version, request, send=send, row=row, parse=parse)

@@ -1,14 +1,13 @@
-"""The figures of one set of judged rows: rates, tests, tags, wrong rows by module, gaps found again."""
+"""Compute the figures of one set of judged rows: rates, tests, tags, attribution, recovered gaps."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any
 
-from tasks.grammar.assess.ablation import Withheld, diagnose, plant_gaps
-from tasks.grammar.assess.contrast import compare_criteria, name_fault
+from tasks.grammar.assess.ablation import DocumentAblation, diagnose_groups, plan_ablation
+from tasks.grammar.assess.assessment_figures import GapRecovery, Interval, PlantedGaps
+from tasks.grammar.assess.contrast import CriteriaTest, compare_criteria, name_fault
 from tasks.grammar.assess.judged import (
     GAP,
     MODES,
@@ -29,35 +28,44 @@ Criteria = tuple[str, str]
 """A against B."""
 
 
-def rate_set(rows: Sequence[JudgedRow], criteria: Sequence[str], intervals: Bootstrap) -> dict[str, Any]:
-    """Rates of one set: of all its rows, tagged together, and of each criterion by itself."""
+def rate_set(
+    rows: Sequence[JudgedRow], criteria: Sequence[str], intervals: Bootstrap
+) -> dict[str, dict[str, dict[str, object]]]:
+    """Compute the rates of all rows together (`all`) and of each criterion by itself.
+
+    Returns mode -> `all` or criterion -> rates, in the form of figures.json.
+    """
     parts = {"all": rows, **{name: [r for r in rows if r.criterion == name] for name in criteria}}
-    rates: dict[str, Any] = {}
+    rates: dict[str, dict[str, dict[str, object]]] = {}
     for mode in MODES:
         rates[mode] = {}
         for name, part in parts.items():
             figures = measure(part, mode, intervals)
             scored = sum(row.judgement is not None for row in part)
             # accuracy = R (1 - lambda), Eq. 3: measure() raises where it does not hold.
-            rates[mode][name] = {"n": len(part), "n_scored": scored, **figures}
-            rates[mode][name]["identity"] = check_identity(figures)
+            counts = {"n": len(part), "n_scored": scored}
+            rates[mode][name] = {**counts, **figures, "identity": check_identity(figures)}
     return rates
 
 
-def contrast_set(rows: Sequence[JudgedRow], criteria: Criteria, intervals: Bootstrap) -> dict[str, Any]:
-    """Test criterion A against B; tags over both together, so that gaps are mutual."""
-    tests: dict[str, Any] = {}
+def contrast_set(
+    rows: Sequence[JudgedRow], criteria: Criteria, intervals: Bootstrap
+) -> dict[str, CriteriaTest]:
+    """Test criterion A against B in each mode; tags are over both together, so that gaps are mutual."""
+    tests: dict[str, CriteriaTest] = {}
     for mode in MODES:
         contrasts = compare_criteria(tag_rows(rows, mode), *criteria, intervals.draws, intervals.seed)
-        tests[mode] = {
-            "rates": {name: asdict(contrast) for name, contrast in contrasts.items()},
-            "fault": {rule: name_fault(contrasts, rule) for rule in RULES},
-        }
+        tests[mode] = CriteriaTest(contrasts, {rule: name_fault(contrasts, rule) for rule in RULES})
     return tests
 
 
-def attribute_wrong(rows: Sequence[JudgedRow], criteria: Sequence[str]) -> dict[str, Any]:
-    """Count wrong rows by the module that they are put down to."""
+def attribute_wrong(
+    rows: Sequence[JudgedRow], criteria: Sequence[str]
+) -> dict[str, dict[str, dict[str, dict[str, int]]]]:
+    """Count wrong rows by the module that they are attributed to.
+
+    Returns mode -> context rule -> `all` or criterion -> module -> number of rows.
+    """
     return {
         mode: {
             rule: {
@@ -79,9 +87,12 @@ def _count_modules(tagged: Sequence[TaggedRow], rule: str) -> dict[str, int]:
     return {"wrong": len(wrong), **{name: count[name] for name in (*MODULES, "not told")}}
 
 
-def count_gaps(rows: Sequence[JudgedRow], criteria: Sequence[str]) -> dict[str, Any]:
-    """Count groups by tag: under each criterion by itself, and over both, where a gap is a mutual one."""
-    counts: dict[str, Any] = {}
+def count_gaps(rows: Sequence[JudgedRow], criteria: Sequence[str]) -> dict[str, dict[str, dict[str, int]]]:
+    """Count groups by tag, under each criterion by itself and over all rows (`mutual`).
+
+    Returns mode -> criterion or `mutual` -> tag -> number of groups.
+    """
+    counts: dict[str, dict[str, dict[str, int]]] = {}
     for mode in MODES:
         counts[mode] = {}
         for name in (*criteria, "mutual"):
@@ -91,22 +102,16 @@ def count_gaps(rows: Sequence[JudgedRow], criteria: Sequence[str]) -> dict[str, 
     return counts
 
 
-def diagnose_gaps(rows: Sequence[JudgedRow], withheld: Withheld | None) -> dict[str, Any] | None:
-    """Hold gap groups against the documents that were withheld.
+def diagnose_gaps(rows: Sequence[JudgedRow], withheld: DocumentAblation | None) -> PlantedGaps | None:
+    """Compare detected gaps with those that an ablation planted; None without an ablation.
 
-    Rule `gap`: a group without a correct answer, as in the paper. Rule `gap_without_document`: of these, the
-    ones none of whose questions retrieved a true document; the others had theirs, and did not use it.
+    Rule `gap`: a group without a correct answer, as in the paper. Rule `gap_without_document`: of these
+    groups, those for which no question retrieved a true document; the others had theirs and did not use it.
     """
     if withheld is None:
         return None
-    plant = plant_gaps({row.group: row.true for row in rows}, withheld)
-    told: dict[str, Any] = {
-        "share": withheld.share,
-        "documents": len(plant.documents),
-        "planted": sorted(plant.planted),
-        "touched": sorted(plant.touched),
-        "rules": {},
-    }
+    plan = plan_ablation({row.group: row.true for row in rows}, withheld)
+    rules: dict[str, dict[str, GapRecovery]] = {}
     for mode in MODES:
         tagged = tag_rows(rows, mode)
         scored = {row.judged.group for row in tagged}
@@ -117,18 +122,20 @@ def diagnose_gaps(rows: Sequence[JudgedRow], withheld: Withheld | None) -> dict[
             if (row.judged.retrieved or frozenset()) & (row.judged.true or frozenset())
         }
         for rule, called in (("gap", gaps), ("gap_without_document", gaps - found)):
-            result = diagnose(plant, scored, called)
-            told["rules"].setdefault(rule, {})[mode] = {
-                "recall": result.recall,
-                "recall_interval": _interval(result.found, result.planted),
-                "precision": result.precision,
-                "precision_interval": _interval(result.found, result.called),
-                **asdict(result),
-            }
-    return told
+            result = diagnose_groups(plan, scored, called)
+            rules.setdefault(rule, {})[mode] = GapRecovery(
+                recall=result.recall,
+                recall_interval=_find_interval(result.found, result.planted),
+                precision=result.precision,
+                precision_interval=_find_interval(result.found, result.called),
+                found=result.found,
+                called=result.called,
+                planted=result.planted,
+            )
+    return PlantedGaps(
+        withheld.share, len(plan.documents), tuple(sorted(plan.planted)), tuple(sorted(plan.touched)), rules
+    )
 
 
-def _interval(part: int, whole: int) -> list[float] | None:
-    if not whole:
-        return None
-    return list(find_wilson_interval(part, whole))
+def _find_interval(part: int, whole: int) -> Interval | None:
+    return find_wilson_interval(part, whole) if whole else None

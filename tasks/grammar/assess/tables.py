@@ -1,22 +1,36 @@
-"""The paper's tables 1 to 4 as cells, each with its rule, its mode and its number, or why it has no value."""
+"""Compute the paper's tables 1 to 4; every cell has its rule and mode, and a value or the reason for none."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Literal
 
-from tasks.grammar.assess.judged import MODES, RULES, JudgedRow, Mode, measure, shows_retrieval
-from tasks.grammar.assessment_rows import Baseline, ClosedDomain
+from tasks.grammar.assess.judged import (
+    MODES,
+    RULES,
+    JudgedRow,
+    Mode,
+    RateReport,
+    measure,
+    shows_retrieval,
+)
+from tasks.grammar.assessment_rows import BaselineVerdict, ClosedDomain
 from tasks.scoring.running import Bootstrap
 from tasks.scoring.statistics import find_wilson_interval
 
 JUDGEMENT = "judgement"
+"""The rule of a rate that is over judgements, not over contexts."""
+Figure = Literal["accuracy", "robustness", "retrieval_db_accuracy"]
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A figure. n: rows (or what `of` says) that it is over. why: why there is no value."""
+    """A figure of a table.
+
+    value: None if undefined; then `why` says why. n: its denominator, counting what `of` names. interval:
+    95%.
+    """
 
     value: float | int | None
     n: int = 0
@@ -28,32 +42,33 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Line:
-    """A row of a table: what it is called, and a cell a column."""
+class TableRow:
+    """A row of a table: one label per head, one cell per column."""
 
     label: tuple[str, ...]
     cells: tuple[Cell, ...]
 
 
 @dataclass(frozen=True)
-class Table:
-    """One table. notes: what must be read beside it."""
+class PaperTable:
+    """One of the paper's tables. number: as in the paper. notes: caveats shown below it."""
 
     number: int
     title: str
     heads: tuple[str, ...]
-    """Of the labels."""
+    """Headings of the label columns."""
     columns: tuple[str, ...]
-    lines: tuple[Line, ...] = field(default_factory=tuple)
+    lines: tuple[TableRow, ...] = field(default_factory=tuple)
     notes: tuple[str, ...] = ()
 
 
-def compare_baselines(baselines: Sequence[Baseline], judgements: Mapping[str, str | None]) -> Table:
-    """Table 1: each reference-free method's precision and recall against the judgement.
+def compare_baselines(
+    baselines: Sequence[BaselineVerdict], judgements: Mapping[str, str | None]
+) -> PaperTable:
+    """Table 1: precision and recall of each reference-free method, with the judgement as reference.
 
-    judgements: answer's id -> label. Precision: of the answers that the method calls correct, those that the
-    judge does; recall: of those that the judge calls Correct, those that the method does. Intervals are
-    Wilson's. An answer that either leaves unscored is left out, and counted.
+    judgements: answer's id -> Correct, Incorrect or None. Positive is `correct`. Intervals are Wilson's.
+    Answers that the method or the judge left unscored are excluded, and counted in a column of their own.
     """
     lines = []
     for method in sorted({baseline.method for baseline in baselines}):
@@ -67,7 +82,7 @@ def compare_baselines(baselines: Sequence[Baseline], judgements: Mapping[str, st
         said, right = (sum(column) for column in zip(*pairs, strict=True)) if pairs else (0, 0)
         left_out = len(own) - len(pairs)
         lines.append(
-            Line(
+            TableRow(
                 (method.replace("_", " "),),
                 (
                     _share(
@@ -80,7 +95,7 @@ def compare_baselines(baselines: Sequence[Baseline], judgements: Mapping[str, st
         )
     untried = "No answer was tried: the assessment leaves the baselines out, or none was given."
     note = () if lines else (untried,)
-    return Table(
+    return PaperTable(
         1,
         "Reference-free methods against the judgement",
         ("method",),
@@ -96,8 +111,8 @@ def _share(part: int, whole: int, of: str, why: str) -> Cell:
     return Cell(part / whole, whole, JUDGEMENT, "open", find_wilson_interval(part, whole), of)
 
 
-def count_dataset(counts: Mapping[str, Mapping[str, int]], criteria: Sequence[str]) -> Table:
-    """Table 2: how much there is. counts: `whole` (the dataset), `asked` (the sample) -> what -> number."""
+def count_dataset(counts: Mapping[str, Mapping[str, int]], criteria: Sequence[str]) -> PaperTable:
+    """Table 2: sizes. counts: `whole` (the dataset) or `asked` (the sample) -> column -> number."""
     columns = (
         "SQL templates",
         "SQL queries (groups)",
@@ -107,17 +122,17 @@ def count_dataset(counts: Mapping[str, Mapping[str, int]], criteria: Sequence[st
     )
     names = {"whole": "the dataset", "asked": "asked in this assessment"}
     lines = tuple(
-        Line((names[row],), tuple(Cell(counts[row][column], rule="count", of="") for column in columns))
+        TableRow((names[row],), tuple(Cell(counts[row][column], rule="count", of="") for column in columns))
         for row in ("whole", "asked")
     )
-    return Table(2, "The dataset", ("",), columns, lines)
+    return PaperTable(2, "The dataset", ("",), columns, lines)
 
 
-def compare_actions(rows: Sequence[JudgedRow], criteria: Sequence[str], intervals: Bootstrap) -> Table:
-    """Table 3: rates per criterion, with gap groups left in, removed, or balanced; each criterion by itself.
+def compare_actions(rows: Sequence[JudgedRow], criteria: Sequence[str], intervals: Bootstrap) -> PaperTable:
+    """Table 3: rates per criterion, with gap groups kept, removed, or balanced.
 
-    The first two are on the unbalanced set, the third on the balanced one. A group is tagged by the rows of
-    the column's criterion alone, as in the paper.
+    The first two use the unbalanced set, the third the balanced one. A group is tagged only by its rows of
+    the column's criterion, as in the paper.
     """
     own = {
         (name, criterion): [row for row in rows if row.criterion == criterion and row.is_in(name)]
@@ -125,13 +140,13 @@ def compare_actions(rows: Sequence[JudgedRow], criteria: Sequence[str], interval
         for criterion in criteria
     }
     figures = {(*key, mode): measure(part, mode, intervals) for key, part in own.items() for mode in MODES}
-    actions = (
+    actions: tuple[tuple[str, str, Figure], ...] = (
         ("no action", "unbalanced", "accuracy"),
         ("remove gap groups", "unbalanced", "robustness"),
         ("balance gap groups", "balanced", "accuracy"),
     )
     lines = tuple(
-        Line(
+        TableRow(
             (action, rule if rule == JUDGEMENT else f"context comparison, {rule}", mode),
             tuple(
                 read_cell(figures[name, criterion, mode], own[name, criterion], rule, mode, figure)
@@ -142,7 +157,7 @@ def compare_actions(rows: Sequence[JudgedRow], criteria: Sequence[str], interval
         for rule in (JUDGEMENT, *RULES)
         for mode in MODES
     )
-    return Table(
+    return PaperTable(
         3,
         "Rates per criterion",
         ("errors of the database", "errors of the model", "mode"),
@@ -151,19 +166,19 @@ def compare_actions(rows: Sequence[JudgedRow], criteria: Sequence[str], interval
     )
 
 
-def read_cell(
-    figures: Mapping[str, Any], rows: Sequence[JudgedRow], rule: str, mode: Mode, figure: str
-) -> Cell:
-    """Take accuracy or robustness by a rule out of the metric's figures."""
+def read_cell(figures: RateReport, rows: Sequence[JudgedRow], rule: str, mode: Mode, figure: Figure) -> Cell:
+    """Make the cell of one rate. rule: `JUDGEMENT`, or the context rule whose rate is wanted."""
     n = sum(row.judgement is not None for row in rows)
-    at = figures if rule == JUDGEMENT else figures["context"][rule]
-    value = None if at is None else at[figure]
+    if rule == JUDGEMENT:
+        value, bounds = figures[figure], figures["ci"][figure] if "ci" in figures else None
+    else:
+        rates = figures["context"][rule]
+        value = rates[figure] if rates else None
+        intervals = figures["ci"]["context"].get(rule) if "ci" in figures else None
+        bounds = intervals[figure] if intervals else None
     if value is None:
         return Cell(None, n, rule, mode, why=_explain(rows, n, rule))
-    drawn = figures.get("ci", {})
-    bounds = drawn if rule == JUDGEMENT else drawn.get("context", {}).get(rule)
-    interval = bounds[figure] if bounds else None
-    return Cell(value, n, rule, mode, tuple(interval) if interval else None)
+    return Cell(value, n, rule, mode, (bounds[0], bounds[1]) if bounds else None)
 
 
 def _explain(rows: Sequence[JudgedRow], scored: int, rule: str) -> str:
@@ -180,14 +195,14 @@ def _explain(rows: Sequence[JudgedRow], scored: int, rule: str) -> str:
 
 def compare_domains(
     rows: Sequence[JudgedRow], closed: Sequence[ClosedDomain] | None, intervals: Bootstrap, why: str = ""
-) -> Table:
-    """Table 4: rates over all groups, and over those of which a model alone answers nothing.
+) -> PaperTable:
+    """Table 4: rates over all groups, and over those that the model alone does not answer.
 
-    closed: the groups of the run of the model alone; None, with `why`, where there is no such run.
+    closed: the groups of the assessment of the model alone; None, with a reason `why`, if there is none.
     """
     kept = {group.id for group in closed or () if group.closed_domain}
     unscored = sum(group.closed_domain is None for group in closed or ())
-    columns = ("retrieval_db_accuracy", "accuracy", "robustness")
+    columns: tuple[Figure, ...] = ("retrieval_db_accuracy", "accuracy", "robustness")
     lines = []
     for label, part, reason in (
         ("with open-domain queries", rows, ""),
@@ -205,7 +220,9 @@ def compare_domains(
                 else read_cell(figures, part, JUDGEMENT, mode, column)
                 for column in columns
             )
-            lines.append(Line((label, mode), cells))
+            lines.append(TableRow((label, mode), cells))
     notes = (f"{unscored} groups have no scored row in the run of the model alone.",) if unscored else ()
     names = ("Acc_retrieval_db (Eq. 1)", "accuracy", "R (Eq. 2)")
-    return Table(4, "With and without open-domain queries", ("queries", "mode"), names, tuple(lines), notes)
+    return PaperTable(
+        4, "With and without open-domain queries", ("queries", "mode"), names, tuple(lines), notes
+    )

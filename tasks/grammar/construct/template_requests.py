@@ -111,12 +111,12 @@ def _make_request(
     asked = [column.id for column in columns if column.table == route.asked and column.descriptive]
     if len(route.tree.tables) == 1:
         asked = [column for column in asked if column not in fixed] or asked
-    asked = _take_share(asked, offered, turn, f"{seed} asked {joins}")
+    asked = _choose_share(asked, offered, turn, f"{seed} asked {joins}")
     if not asked or not all(identifying):
         return None
     spare = placeholders - len(identifying)
     usable = [column for column in columns if column.table in route.tree.tables and column.id not in asked]
-    narrowing = tuple(_take_share(list_narrowing_columns(usable), offered, turn, f"{seed} given {joins}"))
+    narrowing = tuple(_choose_share(list_narrowing_columns(usable), offered, turn, f"{seed} given {joins}"))
     groups = tuple(identifying) + (narrowing,) * spare
     choices = tuple(choice for size in range(1, projected + 1) for choice in combinations(asked, size))
     request = TemplateRequest(make_id(joins, choices, groups), joins, choices, groups)
@@ -131,7 +131,7 @@ def _list_queries(request: TemplateRequest) -> Iterator[Query]:
                 yield Query(projection, joins, tuple(sorted(given)))
 
 
-def _take_share(names: Sequence[str], count: int, turn: int, salt: str) -> list[str]:
+def _choose_share(names: Sequence[str], count: int, turn: int, salt: str) -> list[str]:
     """Take the turn's share of the names in a seeded order; each pass over all names has another order."""
     shares = max(-(-len(names) // count), 1)
     order = sorted(names, key=lambda name: make_id(salt, turn // shares, name))

@@ -13,7 +13,7 @@ from tasks.lineage.nodes import LineageNode, walk_nodes
 from tasks.lineage.walk import Lineage
 
 
-class ShownTemplate(NamedTuple):
+class DatasetTemplate(NamedTuple):
     """A SQL template. calls: ledger keys."""
 
     id: str
@@ -22,7 +22,7 @@ class ShownTemplate(NamedTuple):
     projection: list[str]
 
 
-class ShownText(NamedTuple):
+class DatasetText(NamedTuple):
     """A text template. template: the number of its SQL template in `QuestionBrowser.templates`."""
 
     id: str
@@ -32,7 +32,7 @@ class ShownText(NamedTuple):
     calls: list[str]
 
 
-class ShownGroup(NamedTuple):
+class DatasetGroup(NamedTuple):
     """A semantic group. fillings: placeholder and value of each; answer_rows: JSON."""
 
     id: str
@@ -43,7 +43,7 @@ class ShownGroup(NamedTuple):
     answer_rows: str
 
 
-class ShownQuestion(NamedTuple):
+class DatasetQuestion(NamedTuple):
     """A question. group, text: their numbers; balanced: 1 where it is in that set, else 0."""
 
     id: str
@@ -54,18 +54,18 @@ class ShownQuestion(NamedTuple):
 
 
 @dataclass(frozen=True)
-class QuestionBrowser:
+class DatasetBrowser:
     """The browser's rows, as pages/report.js reads them: JSON arrays that point at each other by number."""
 
-    templates: list[ShownTemplate]
-    texts: list[ShownText]
-    groups: list[ShownGroup]
-    questions: list[ShownQuestion]
+    templates: list[DatasetTemplate]
+    texts: list[DatasetText]
+    groups: list[DatasetGroup]
+    questions: list[DatasetQuestion]
 
 
 def make_browser(
     sql_templates: Path, back_check: Path, fill_in: Path, unbalanced: Path, balanced: Path
-) -> tuple[QuestionBrowser, set[str]]:
+) -> tuple[DatasetBrowser, set[str]]:
     """Gather the browser's rows, and the ledger keys of all calls behind them.
 
     Raises BadInput where a row's origins lead nowhere.
@@ -88,9 +88,9 @@ def make_browser(
     template_at = {template.id: number for number, template in enumerate(templates)}
     text_at = {text.id: number for number, text in enumerate(texts)}
     group_at = {group.id: number for number, group in enumerate(groups)}
-    browser = QuestionBrowser(
+    browser = DatasetBrowser(
         templates=[
-            ShownTemplate(
+            DatasetTemplate(
                 template.id,
                 template.sql,
                 list_calls(sql_templates.stem, template.id),
@@ -99,7 +99,7 @@ def make_browser(
             for template in templates
         ],
         texts=[
-            ShownText(
+            DatasetText(
                 text.id,
                 template_at[text.sql_template],
                 text.criterion,
@@ -109,7 +109,7 @@ def make_browser(
             for text in texts
         ],
         groups=[
-            ShownGroup(
+            DatasetGroup(
                 group.id,
                 template_at[group.sql_template],
                 group.sql,
@@ -120,7 +120,7 @@ def make_browser(
             for group in groups
         ],
         questions=[
-            ShownQuestion(
+            DatasetQuestion(
                 question.id,
                 group_at[question.group],
                 text_at[question.text_template],

@@ -23,7 +23,7 @@ from tasks.grammar.corpus.documents import Documents
 from tasks.grammar.corpus.questions import Questions
 from tasks.grammar.publish import corpus_contracts
 from tasks.grammar.publish.corpus_contracts import declare_corpus
-from tasks.grammar.publish.rerun import Rerun, leave_out
+from tasks.grammar.publish.rerun import Rerun, choose_skipped_sql
 from tasks.grammar.publish.row_rules import (
     Index,
     expect_balance,
@@ -139,7 +139,9 @@ def declare(
     written = read_index(paths["text_templates"], ["sql_template", "criterion", "text"])
     texts = read_index(paths["back_check"], ["sql_template", "criterion", "text"])
     groups = read_index(paths["fill_in"], [*AS_GROUP, "fillings"])
-    reruns = Rerun(database, columns, leave_out(paths["fill_in"], params.answers, params.seed)).rule()
+    reruns = Rerun(
+        database, columns, choose_skipped_sql(paths["fill_in"], params.answers, params.seed)
+    ).rule()
     known = expect_known("sql_template_exists", "sql_template", "SQL template", templates)
     own: dict[str, Sequence[Expectation | RowRule]] = {
         "schema": [expect_references(column.id for column in columns)],

@@ -111,8 +111,8 @@ def dataset(
             rebuild=REBUILD,
             limits=LIMITS,
             sections=(
-                _tell_yields(text_templates, back_check, unbalanced, balanced),
-                _tell_contracts(contracts),
+                _describe_yields(text_templates, back_check, unbalanced, balanced),
+                _describe_contracts(contracts),
             ),
             # The database is described above, and its file lies where its owner keeps it.
             parameters={name: settings[name] for name in settings if not name.startswith("databases")},
@@ -152,7 +152,7 @@ def _name_source(database: DatabaseEntry) -> str:
     return f"From: {database.source}." if told else ""
 
 
-def _tell_yields(text_templates: Path, back_check: Path, unbalanced: Path, balanced: Path) -> CardSection:
+def _describe_yields(text_templates: Path, back_check: Path, unbalanced: Path, balanced: Path) -> CardSection:
     rows = [
         (
             f"`{criterion_yield.criterion}`",
@@ -175,7 +175,7 @@ def _tell_yields(text_templates: Path, back_check: Path, unbalanced: Path, balan
     return CardSection("Yield per criterion", header, rows)
 
 
-def _tell_contracts(contracts: Path) -> CardSection:
+def _describe_contracts(contracts: Path) -> CardSection:
     said: dict[str, list[str]] = {}
     for finding in read_findings(contracts):
         if "." not in finding.artifact:

@@ -23,7 +23,7 @@ WIDTH = 60
 
 
 @dataclass(frozen=True)
-class Told:
+class AnswerDigest:
     """An answer as far as it is compared: a hash of its rows in any order, and how they begin."""
 
     digest: str
@@ -37,10 +37,10 @@ class Rerun:
     """
 
     def __init__(
-        self, database: SafeDatabase, schema: Sequence[Column], left_out: frozenset[str] = frozenset()
+        self, database: SafeDatabase, schema: Sequence[Column], skipped: frozenset[str] = frozenset()
     ) -> None:
-        self._database, self._schema, self._left_out = database, schema, left_out
-        self._seen: dict[str, Told | str] = {}
+        self._database, self._schema, self._skipped = database, schema, skipped
+        self._seen: dict[str, AnswerDigest | str] = {}
 
     def rule(self) -> RowRule:
         """Make the rule that an answer is what its SQL gives."""
@@ -52,7 +52,7 @@ class Rerun:
         )
 
     def _check(self, record: Record) -> str | None:
-        if record["sql"] in self._left_out:
+        if record["sql"] in self._skipped:
             return None
         try:
             rows = [tuple(row) for row in json.loads(record["answer_rows"])]
@@ -66,25 +66,25 @@ class Rerun:
         now = self._seen[record["sql"]]
         if isinstance(now, str):
             return now
-        then = tell(rows)
+        then = digest_answer(rows)
         return "" if now.digest == then.digest else f"the database says {now.text}, not {then.text}"
 
-    def _run(self, sql: str) -> Told | str:
+    def _run(self, sql: str) -> AnswerDigest | str:
         try:
             statement = translate(sql, self._database.dialect, self._schema)
-            return tell(row for batch in self._database.stream(statement) for row in batch)
+            return digest_answer(row for batch in self._database.stream(statement) for row in batch)
         except (SqlError, SqlglotError) as error:
             return f"its SQL does not run: {type(error).__name__}: {' '.join(str(error).split())}"
 
 
-def tell(rows: Iterable[tuple[Value, ...]]) -> Told:
+def digest_answer(rows: Iterable[tuple[Value, ...]]) -> AnswerDigest:
     """Sum rows up, in whatever order they come: no SQL here says one."""
     told = sorted(map(ROWS_JSON.encode, rows))
     text = f"[{', '.join(told)}]"
-    return Told(make_id(told), text if len(text) <= WIDTH else text[: WIDTH - 1] + "…")
+    return AnswerDigest(make_id(told), text if len(text) <= WIDTH else text[: WIDTH - 1] + "…")
 
 
-def leave_out(groups: Path, per_template: int | None, seed: int) -> frozenset[str]:
+def choose_skipped_sql(groups: Path, per_template: int | None, seed: int) -> frozenset[str]:
     """List the SQL that is not run where only so many groups of each SQL template are: by hash and seed."""
     if per_template is None:
         return frozenset()

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from tasks.artifacts.parquet import write_rows
-from tasks.grammar.assess.ablation import Withheld
+from tasks.grammar.assess.ablation import DocumentAblation
 from tasks.grammar.assess.assessment import AssessmentParams, assessment
 from tasks.grammar.assess.judged import MODES, RULES
 from tasks.grammar.rows import Group, Question, SqlTemplate, TextTemplate
@@ -62,7 +62,7 @@ def test_the_weak_retriever_is_named_with_short_against_long_and_the_good_one_is
 
 @pytest.mark.parametrize("seed", range(4))
 def test_withheld_documents_are_found_again_as_gaps(tmp_path, world, seed):
-    parts = assess(world, "good", withheld=Withheld(share=0.3, seed=seed), sample=1)
+    parts = assess(world, "good", withheld=DocumentAblation(share=0.3, seed=seed), sample=1)
     figures, _ = write_figures(tmp_path, parts)
     planted = figures["planted"]
     assert planted["documents"] == len(planted["planted"]) == 6  # 0.3 of 20 groups, a document each
@@ -77,19 +77,19 @@ def test_a_model_that_fails_with_its_document_is_no_planted_gap(tmp_path, world)
     lost = world.questions[9]
     deaf = Model(lambda prompt, role, sample, fields: "I do not know" if prompt == "answer" and world.documents[3].title in fields["question"] else None)  # fmt: skip  # noqa: E501
     assert lost.true_document_ids == ("d03",)
-    seed = next(s for s in range(20) if "d03" not in plant(world, s))
-    parts = assess(world, "good", withheld=Withheld(share=0.3, seed=seed), model=deaf, sample=1)
+    seed = next(s for s in range(20) if "d03" not in plan(world, s))
+    parts = assess(world, "good", withheld=DocumentAblation(share=0.3, seed=seed), model=deaf, sample=1)
     rules = write_figures(tmp_path, parts)[0]["planted"]["rules"]
     assert rules["gap"]["open"]["precision"] == pytest.approx(6 / 7)
     assert rules["gap_without_document"]["open"]["precision"] == 1
     assert rules["gap"]["open"]["recall"] == rules["gap_without_document"]["open"]["recall"] == 1
 
 
-def plant(world, seed):
-    from tasks.grammar.assess.ablation import plant_gaps
+def plan(world, seed):
+    from tasks.grammar.assess.ablation import plan_ablation
 
     true = {question.group: question.true_document_ids for question in world.questions}
-    return plant_gaps(true, Withheld(share=0.3, seed=seed)).documents
+    return plan_ablation(true, DocumentAblation(share=0.3, seed=seed)).documents
 
 
 def test_accuracy_is_r_times_one_less_lambda_in_every_figure(tmp_path, world):

@@ -9,7 +9,7 @@ import pytest
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Dropped, Origin
 from tasks.databases.entry import DatabaseEntry
-from tasks.grammar.assess.ablation import Withheld
+from tasks.grammar.assess.ablation import DocumentAblation
 from tasks.grammar.assess.assessment_report import assessment_report
 from tasks.models.calls import Call
 from tests.grammar.assess.test_assessment import write_figures
@@ -22,7 +22,7 @@ def write_page(
     folder: Path,
     name: str = "weak",
     hostile: bool = False,
-    withheld: Withheld | None = None,
+    withheld: DocumentAblation | None = None,
     change: Callable[[dict[str, Any]], list[Dropped]] = lambda parts: [],
 ) -> Path:
     """Write the page of an assessment over the villages; each judgement has a call of its own.
@@ -92,7 +92,7 @@ def test_figures_name_the_rows_that_they_come_from(tmp_path):
 
 
 def test_withheld_documents_are_told_apart(tmp_path):
-    out = write_page(tmp_path, "good", withheld=Withheld(share=0.3))
+    out = write_page(tmp_path, "good", withheld=DocumentAblation(share=0.3))
     data = read_data(out / "questions.js")
     assert len(data["withheld"]) == 6
     assert "Documents withheld on purpose" in (out / "index.html").read_text()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tasks.grammar.assess.assessment_entry import Entry
 from tasks.grammar.assess.baselines import CLAIMS_GRAMMAR, Baselines, baselines, parse_claims, weigh_parts
 from tasks.grammar.assess.tables import compare_baselines
-from tasks.grammar.assessment_rows import Baseline, Part
+from tasks.grammar.assessment_rows import BaselinePart, BaselineVerdict
 from tasks.models.ask import Unparsed
 from tasks.systems.entries import CallableEntry
 from tests.grammar.assess_world import GOOD, Model, assess, make_world
@@ -90,7 +90,7 @@ def test_an_assessment_may_leave_the_baselines_out(world):
 
 def test_parts_are_weighed_by_hand():
     def weigh(*holds):
-        return weigh_parts([Part("x", value) for value in holds])[0]
+        return weigh_parts([BaselinePart("x", value) for value in holds])[0]
 
     assert weigh("yes", "yes", "null") == 1
     assert weigh("yes", "no", "null", "no") == pytest.approx(1 / 3)
@@ -121,7 +121,7 @@ def test_precision_and_recall_by_hand():
     says = dict.fromkeys("abcd", "correct") | dict.fromkeys("e", "incorrect") | {"f": None, "g": "correct"}
     judged = dict.fromkeys("abef", "Correct") | dict.fromkeys("cd", "Incorrect") | {"g": None}
     rows = [
-        Baseline(claim, claim, claim, claim, "m", verdict, None, (), "", ())
+        BaselineVerdict(claim, claim, claim, claim, "m", verdict, None, (), "", ())
         for claim, verdict in says.items()
     ]
     precision, recall, left_out = compare_baselines(rows, judged).lines[0].cells

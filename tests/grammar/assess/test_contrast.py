@@ -60,14 +60,14 @@ def test_a_retriever_that_fails_on_long_questions_is_named_and_a_good_one_is_not
     found = contrast(weak)
     assert found["accuracy"].is_off_zero
     for rule in RULES:
-        assert name_fault(found, rule)["module"] == "retrieval"
+        assert name_fault(found, rule).module == "retrieval"
     good = [row for n in range(20) for row in pair(f"g{n}", "-" if n == 3 else "+", "-" if n == 7 else "+")]
-    assert {name_fault(contrast(good), rule)["module"] for rule in RULES} == {NONE_SHOWN}
+    assert {name_fault(contrast(good), rule).module for rule in RULES} == {NONE_SHOWN}
 
 
 def test_a_model_that_fails_on_long_questions_with_the_right_document_is_named():
     rows = [row for n in range(20) for row in pair(f"g{n}", "+", "-" if n % 2 else "+")]
-    assert {name_fault(contrast(rows), rule)["module"] for rule in RULES} == {"model"}
+    assert {name_fault(contrast(rows), rule).module for rule in RULES} == {"model"}
 
 
 def test_a_module_that_fails_the_other_way_round_explains_nothing():
@@ -75,8 +75,8 @@ def test_a_module_that_fails_the_other_way_round_explains_nothing():
     rows = [row for n in range(12) for row in pair(f"m{n}", "+", "-")]
     rows += [row for n in range(6) for row in pair(f"r{n}", "-", "+", retrieved_short="x")]
     fault = name_fault(contrast(rows), "gold")
-    assert fault["module"] == "model"
-    assert fault["shown"] == ["model", "retrieval"]
+    assert fault.module == "model"
+    assert fault.shown == ("model", "retrieval")
 
 
 def test_the_interval_draws_whole_groups_and_never_shows_what_one_group_does():
@@ -93,12 +93,12 @@ def test_a_rule_that_cannot_be_told_is_left_out_and_names_none():
     rows = pair("g1", "+", "-", None, None)
     found = contrast(rows)
     assert set(found) == {"accuracy", "robustness"}
-    assert name_fault(found, "gold")["module"] is None
+    assert name_fault(found, "gold").module is None
 
 
 def test_no_rows_and_one_criterion_alone_have_no_difference():
     assert contrast([]) == {}
-    assert name_fault({}, "gold")["module"] is None
+    assert name_fault({}, "gold").module is None
     alone = contrast([make("g", "+", "d", criterion="short")])["accuracy"]
     assert (alone.a, alone.b, alone.difference, alone.low, alone.p_value) == (1, None, None, None, None)
 

@@ -13,7 +13,7 @@ from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Origin
 from tasks.errors import BadInput
 from tasks.grammar.assess.evaluation import GrammarEvaluation, list_failures, make_figures
-from tasks.grammar.assess.own_questions import keep_grounded, read_questions, take_groups
+from tasks.grammar.assess.own_questions import keep_grounded, read_questions, sample_groups
 from tasks.grammar.assessment_rows import AskedQuestion, Judgement, SystemAnswer
 from tasks.grammar.corpus.true_documents import TrueDocument
 from tasks.judging.trust import TrustThresholds
@@ -126,9 +126,9 @@ def test_the_groups_that_are_taken_do_not_hang_on_the_order(pairs, limit):
     def ask(order):
         return [make_question(name, group) for name, group in order]
 
-    taken = take_groups(ask(pairs), limit, 0)
+    taken = sample_groups(ask(pairs), limit, 0)
     assert {question.id for question in taken} == {
-        question.id for question in take_groups(ask(sorted(pairs)), limit, 0)
+        question.id for question in sample_groups(ask(sorted(pairs)), limit, 0)
     }
     assert len({question.group for question in taken}) == min(limit, 6)
     assert len(taken) == 2 * min(limit, 6), "a group is taken whole"
