@@ -1,0 +1,280 @@
+"""What the code writes into bytes, read out of it: texts by the syntax tree, shapes by annotations."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, is_dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+from jinja2.meta import find_undeclared_variables
+
+from flows.discovery import list_stages
+from flows.graph import DeclaredGraph
+from flows.run.binding import load_function, row_type_of
+from tasks.grammar.assess import assessment_browser
+from tasks.grammar.assess.ablation import Diagnosis
+from tasks.grammar.assess.assessment_figures import AssessmentFigures
+from tasks.grammar.publish import browser
+from tasks.models.ask import PROMPTS
+from tasks.ragcheck.answer_browser import AnswerBrowser
+from tasks.ragcheck.conversation_browser import ConversationBrowser
+from tasks.ragcheck.rows import ReferenceQuestion
+from tasks.reports.calls import ShownCall
+from tasks.reports.page import Page
+
+ROOT = Path(__file__).parents[1]
+SALTED = ("make_id", "random_integer", "random_working_day", "shuffle", "random_letter", "_take_share")
+"""Functions whose words decide ids, orders and draws."""
+REASON = re.compile(r"[a-z]+(_[a-z]+)*")
+TAKING = {"Dropped": 1, "BrokenRule": 0, "Unusable": 1, "Unparsed": 0}
+"""Where a reason stands among the arguments."""
+SHAPES = {
+    "a call on a page": ShownCall,
+    "rows of grammar.assessment_report": assessment_browser.QuestionBrowser,
+    "rows of grammar.report": browser.QuestionBrowser,
+    "rows of ragcheck.continuity_page": ConversationBrowser,
+    "rows of ragcheck.correctness_page": AnswerBrowser,
+    "figures of grammar.assessment": AssessmentFigures,
+    "gaps found again, in these figures": Diagnosis,
+    "the head of a page": Page,
+    "a question that `evaluate ragcheck` is keyed by": ReferenceQuestion,
+}
+
+
+@cache
+def read_modules() -> dict[str, ast.Module]:
+    """Read tasks/: path -> syntax tree."""
+    files = sorted((ROOT / "tasks").rglob("*.py"))
+    return {file.relative_to(ROOT).as_posix(): ast.parse(file.read_text()) for file in files}
+
+
+def list_calls(*names: str) -> Iterator[tuple[str, ast.Call]]:
+    """List the calls of functions, with the module that each stands in."""
+    for path, tree in read_modules().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and name_of(node.func) in names:
+                yield path, node
+
+
+def by_folder(pairs: Iterable[tuple[str, str]]) -> list[str]:
+    """Write a line a folder: what its modules have, each once."""
+    found: dict[str, set[str]] = {}
+    for path, text in pairs:
+        found.setdefault(path.rpartition("/")[0], set()).add(text)
+    return [f"{folder}: {', '.join(sorted(texts))}" for folder, texts in sorted(found.items())]
+
+
+def name_of(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+@cache
+def read_constants() -> dict[str, dict[str, str]]:
+    """Read the texts that modules give a name: path -> name -> text, those that a module imports too."""
+    found = {path: dict(_list_named(tree)) for path, tree in read_modules().items()}
+    for path, tree in read_modules().items():
+        for node in tree.body:
+            if isinstance(node, ast.ImportFrom):
+                there = found.get(f"{(node.module or '').replace('.', '/')}.py", {})
+                names = [alias.name for alias in node.names if alias.name in there]
+                found[path] |= {name: there[name] for name in names}
+    return found
+
+
+def _list_named(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    for node in tree.body:
+        if not isinstance(node, ast.Assign):
+            continue
+        target, value = node.targets[0], node.value
+        several = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
+        for name, text in zip(target.elts, value.elts, strict=True) if several else [(target, value)]:
+            if isinstance(name, ast.Name) and isinstance(text, ast.Constant) and isinstance(text.value, str):
+                yield name.id, text.value
+
+
+def list_texts(node: ast.expr, path: str) -> list[str]:
+    """List the texts that an expression in a module may be; what is filled in stands as `{}`."""
+    if isinstance(node, ast.Constant):
+        return [node.value] if isinstance(node.value, str) else []
+    if isinstance(node, ast.IfExp):
+        return [*list_texts(node.body, path), *list_texts(node.orelse, path)]
+    if isinstance(node, ast.Name):
+        text = read_constants()[path].get(node.id)
+        return [] if text is None else [text]
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        rights = list_texts(node.right, path) or ["{}"]
+        return [left + right for left in list_texts(node.left, path) for right in rights]
+    if isinstance(node, ast.JoinedStr):
+        texts = [""]
+        for part in node.values:
+            filled = part.value if isinstance(part, ast.FormattedValue) else part
+            ends = list_texts(filled, path) or ["{}"]
+            texts = [text + end for text in texts for end in ends]
+        return texts
+    return []
+
+
+def list_salts() -> list[str]:
+    """List the words that ids, orders and draws are hashed from, by folder; how often, if not once."""
+    found = Counter(
+        (path.rpartition("/")[0], repr(text))
+        for path, call in list_calls(*SALTED)
+        for argument in call.args
+        for text in list_texts(argument, path)
+    )
+    return by_folder(
+        (f"{folder}/", text if count == 1 else f"{text} x{count}") for (folder, text), count in found.items()
+    )
+
+
+def list_rows() -> list[str]:
+    """List the words that calls name their row by, where it is no row's id."""
+    return by_folder(
+        (path, repr(text))
+        for path, tree in read_modules().items()
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call)
+        for keyword in call.keywords
+        if keyword.arg == "row"
+        for text in list_texts(keyword.value, path)
+    )
+
+
+def list_rules() -> list[str]:
+    """List the names of grammars' rules, by folder."""
+    return by_folder(
+        (path, name)
+        for path, tree in read_modules().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.JoinedStr | ast.Constant)
+        for text in list_texts(node, path)
+        for name in re.findall(r"(?:^|\n)(\S+) ::=", text)
+    )
+
+
+def list_prompts() -> list[str]:
+    """List all prompts, each with its fields."""
+    found = []
+    for file in sorted((ROOT / "tasks").glob("*/prompts/**/*.md")):
+        names = find_undeclared_variables(PROMPTS.parse(file.read_text()))
+        found.append(f"{file.relative_to(ROOT).as_posix()}: {', '.join(sorted(names))}".rstrip(" :"))
+    return found
+
+
+def list_columns() -> list[str]:
+    """List the columns that each stage's artifact has, those of structures in brackets."""
+    graph = DeclaredGraph(ROOT)
+    found = []
+    for stage in list_stages():
+        own = graph.declared[stage.name]
+        if own.returns.startswith("Drafts["):
+            row = row_type_of(load_function(own.module, stage.function))
+            found.append(f"{stage.artifact or stage.function} of {stage.name}: {describe(row)}")
+    return sorted(found)
+
+
+def describe(shape: type) -> str:
+    """Write the fields of a dataclass, of those in them too."""
+    hints = get_type_hints(shape)
+    parts = []
+    for field in fields(shape):
+        below = next(_list_dataclasses(hints[field.name]), None)
+        parts.append(field.name if below is None else f"{field.name}[{describe(below)}]")
+    return ", ".join(parts)
+
+
+def _list_dataclasses(hint: Any) -> Iterator[type]:
+    if is_dataclass(hint) and isinstance(hint, type):
+        yield hint
+    for part in get_args(hint):
+        yield from _list_dataclasses(part)
+
+
+def list_stems() -> list[str]:
+    """List the artifacts that origins name, by folder."""
+    direct = [
+        (path, text.partition("#")[0])
+        for path, call in list_calls("Origin")
+        for text in list_texts(call.args[1], path)
+        if re.match(r"[a-z_]+#", text)
+    ]
+    handed = [
+        (path, text) for path, call in list_calls("_make_origin") for text in list_texts(call.args[0], path)
+    ]
+    chosen = [
+        (path, text)
+        for path, tree in read_modules().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and name_of(node.targets[0]) == "stem"
+        for text in list_texts(node.value, path)
+    ]
+    return by_folder([*direct, *handed, *chosen])
+
+
+def list_kinds() -> list[str]:
+    """List the kinds of origins."""
+    return sorted({text for path, call in list_calls("Origin") for text in list_texts(call.args[0], path)})
+
+
+def list_reasons() -> list[str]:
+    """List the reasons of drops, and those that a parser puts before its words, by folder."""
+    pairs = [
+        (path, text.partition(": ")[0])
+        for path, tree in read_modules().items()
+        for node in _list_reasons(tree)
+        for text in list_texts(node, path)
+    ]
+    return by_folder((path, text) for path, text in pairs if REASON.fullmatch(text))
+
+
+def _list_reasons(tree: ast.Module) -> Iterator[ast.expr]:
+    """List the expressions that are a reason, by where they stand."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    taking = {
+        function.name: place
+        for function in functions
+        for place, argument in enumerate(function.args.args)
+        if argument.arg == "reason" and function.name != "__init__"
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            place = {**TAKING, **taking}.get(name_of(node.func), len(node.args))
+            yield from node.args[place : place + 1]
+        elif isinstance(node, ast.Assign) and name_of(node.targets[0]) in ("reason", "problem"):
+            yield node.value
+        elif isinstance(node, ast.Lambda):
+            yield node.body
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Subscript):
+            yield from [node.target.slice] if name_of(node.target.value) == "left_out" else []
+
+
+def list_elements() -> list[str]:
+    """List the ids of pages' elements, by folder: scripts, links and lineage find them by these."""
+    return by_folder(
+        (file.relative_to(ROOT).as_posix(), name)
+        for file in sorted((ROOT / "tasks").glob("*/pages/*.html"))
+        for name in re.findall(r'\bid="([\w-]+)"', file.read_text())
+    )
+
+
+def list_given() -> list[str]:
+    """List the names that pages' scripts are handed data by."""
+    calls = [*list_calls("BrowsedRows"), *list_calls("write_data")]
+    return by_folder(
+        (path, text) for path, call in calls for node in call.args for text in list_texts(node, path)
+    )
+
+
+def list_asdict() -> list[str]:
+    """List what is written by the fields of its dataclass, by folder."""
+    return by_folder((path, ast.unparse(call.args[0])) for path, call in list_calls("asdict"))
+
+
+def list_shapes() -> list[str]:
+    """List the fields of the dataclasses that are written as JSON."""
+    return [f"{what}: {describe(shape)}" for what, shape in SHAPES.items()]
