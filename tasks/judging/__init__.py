@@ -1,1 +1,1 @@
-"""Judges as instruments: how an answer is shown to one, how its verdict is read, how far it is trusted."""
+"""LLM judges: quoting what they judge, parsing verdicts, canaries, and agreement with people."""

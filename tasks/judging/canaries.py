@@ -1,9 +1,8 @@
-"""Canaries: questions whose verdict is known, judged along with every evaluation by the same judge.
+"""Canaries: responses whose right verdict is known, judged in every evaluation by the same judge.
 
-They are easy on purpose. A judge that fails some of them cannot be believed on the rest, and a
-judge that passed them last night and fails them tonight is another judge. They are data:
-`canaries.yaml` beside this file (our own writing, about things made up, so that nothing a model
-remembers helps it).
+They are easy on purpose: a judge that fails some of them is unreliable on the rest, and one that passed them
+last night and fails them tonight has changed. They are data, `canaries.yaml` beside this file, about invented
+things so that a model's own knowledge does not help.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -23,10 +22,11 @@ from tasks.models.ask import Answer
 
 FILE = Path(__file__).with_name("canaries.yaml")
 Kind = Literal["label", "score"]
+Verdict = TypeVar("Verdict", str, int)
 
 
 class Canary(BaseModel):
-    """One case. Of a score judge several neighbouring scores may be right (`accepted`)."""
+    """One canary. `accepted` may hold several neighbouring scores."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -34,13 +34,13 @@ class Canary(BaseModel):
     kind: Kind
     query: str
     answer: str
-    """The true answer, worth Correct or 5."""
+    """The reference answer, which deserves Correct or 5."""
     response: str
-    """What is judged."""
+    """The response to judge."""
     contexts: tuple[str, ...] = ()
-    """What a judge with contexts is shown."""
+    """The contexts for judges that are shown some."""
     accepted: tuple[str, ...] = Field(min_length=1)
-    """The verdicts that are right: one label, or scores written as whole numbers."""
+    """The right verdicts: one label, or scores written as whole numbers."""
 
     @model_validator(mode="after")
     def _check_verdicts(self) -> Canary:
@@ -51,14 +51,14 @@ class Canary(BaseModel):
 
 @dataclass(frozen=True)
 class CanaryRow:
-    """What a judge said of one canary: the row of a Parquet artifact."""
+    """A judge's verdict on one canary: the row of a Parquet artifact."""
 
     id: str
     kind: str
     expected: str
     """The accepted verdicts, joined by ` or `."""
     given: str | None
-    """None where the reply did not parse."""
+    """None if the reply did not parse."""
     agreed: bool | None
     call: str
     problem: str
@@ -67,20 +67,20 @@ class CanaryRow:
 
 @dataclass(frozen=True)
 class CanaryHealth:
-    """How a judge did on the canaries."""
+    """A judge's results on the canaries."""
 
     n: int
     n_scored: int
     n_failed: int
     """Replies that did not parse."""
     agreement: float | None
-    """Share of the scored canaries with a right verdict, 0 to 1; None where none was scored."""
+    """Share of the scored canaries with a right verdict, 0 to 1; None if none was scored."""
     wrong: tuple[str, ...] = ()
     """Ids of the canaries with a wrong verdict."""
 
 
 def read_canaries(kind: Kind, path: Path = FILE) -> tuple[Canary, ...]:
-    """Read the canaries of one kind, by id. Raises BadInput."""
+    """Read the canaries of one kind, sorted by id. Raises BadInput for an unreadable or malformed file."""
     try:
         records = yaml.safe_load(path.read_text(encoding="utf-8"))
         canaries = [_read_canary(record) for record in records]
@@ -95,10 +95,10 @@ def read_canaries(kind: Kind, path: Path = FILE) -> tuple[Canary, ...]:
     return tuple(sorted((canary for canary in canaries if canary.kind == kind), key=lambda canary: canary.id))
 
 
-def _read_canary(record: Any) -> Canary:
+def _read_canary(record: object) -> Canary:
     if not isinstance(record, dict):
         raise TypeError(f"an entry is {record!r:.40}, not a mapping")
-    return Canary(**record)
+    return Canary.model_validate(record)
 
 
 def _first_line(error: Exception) -> str:
@@ -106,18 +106,19 @@ def _first_line(error: Exception) -> str:
 
 
 async def judge_canaries(
-    canaries: Sequence[Canary], judge: Callable[[Canary], Awaitable[Answer[Any]]]
+    canaries: Sequence[Canary], judge: Callable[[Canary], Awaitable[Answer[Verdict]]]
 ) -> list[CanaryRow]:
-    """Have canaries judged, by the very function that judges the rows of an evaluation.
+    """Have canaries judged; return a row per canary, in their order.
 
-    judge: asks once and parses a label or a score. Raises what it raises.
+    judge: the function that judges the rows of the evaluation; it asks once and parses a label or a score.
+    Raises what it raises.
     """
     answers = await asyncio.gather(*(judge(canary) for canary in canaries))
     return [make_row(canary, answer) for canary, answer in zip(canaries, answers, strict=True)]
 
 
-def make_row(canary: Canary, answer: Answer[Any]) -> CanaryRow:
-    """Hold a judge's answer against the known verdict."""
+def make_row(canary: Canary, answer: Answer[Verdict]) -> CanaryRow:
+    """Compare a judge's answer with the accepted verdicts."""
     given = None if answer.value is None else str(answer.value)
     return CanaryRow(
         id=canary.id,
@@ -132,9 +133,9 @@ def make_row(canary: Canary, answer: Answer[Any]) -> CanaryRow:
 
 
 def measure_health(rows: Iterable[CanaryRow]) -> CanaryHealth:
-    """Count right, wrong and unscored."""
-    every = sorted(rows, key=lambda row: row.id)
-    scored = [row for row in every if row.agreed is not None]
+    """Count right, wrong and unscored verdicts."""
+    ordered = sorted(rows, key=lambda row: row.id)
+    scored = [row for row in ordered if row.agreed is not None]
     wrong = tuple(row.id for row in scored if not row.agreed)
     agreement = (len(scored) - len(wrong)) / len(scored) if scored else None
-    return CanaryHealth(len(every), len(scored), len(every) - len(scored), agreement, wrong)
+    return CanaryHealth(len(ordered), len(scored), len(ordered) - len(scored), agreement, wrong)

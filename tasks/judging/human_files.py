@@ -1,4 +1,4 @@
-"""Files that people fill in: CSV or JSON Lines, read line by line however broken; and forms to fill in."""
+"""Read files that people filled in (CSV or JSON Lines, tolerating bad lines), and write forms for them."""
 
 from __future__ import annotations
 
@@ -7,34 +7,33 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tasks.errors import BadInput
 from tasks.scoring.items import BadItem, describe_type, parse_record
 
 MAX_BYTES = 64 * 2**20
 MAX_FIELD = 1000
-"""Characters of an id, a rater or a label."""
+"""Maximum length of an id, a rater or a label in characters."""
 JSON_LINES = (".jsonl", ".ndjson", ".json")
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a spreadsheet takes for the beginning of a formula; what a model wrote may begin with it."""
-GUARD = "'"
+"""Beginnings of a cell that spreadsheets run as a formula; a model's text may begin with one."""
+ESCAPE = "'"
 
 
 @dataclass(frozen=True)
 class FormLine:
-    """One line of a file, from 1. record: None where it cannot be read; then `problem` says why."""
+    """One line of a file, numbered from 1. record: None if it cannot be read; then `problem` says why."""
 
     number: int
-    record: dict[str, Any] | None
+    record: dict[str, object] | None
     problem: str = ""
 
 
 def read_lines(path: Path, columns: Sequence[str], hint: str) -> list[FormLine]:
-    """Read a file's lines that are not blank; the file's name tells CSV from JSON Lines.
+    """Read the non-blank lines of a CSV or JSON Lines file, which its suffix tells apart.
 
-    columns: what a CSV's header must have. Raises BadInput, one line, where the file is no such file, or
-    where it has lines and none of them can be read.
+    columns: required in a CSV's header. hint: shown with errors. Raises BadInput if the file is of neither
+    kind, is too large, is not UTF-8, or has lines of which none can be read.
     """
     text = _read_text(path, hint)
     if path.suffix.lower() in JSON_LINES:
@@ -48,8 +47,11 @@ def read_lines(path: Path, columns: Sequence[str], hint: str) -> list[FormLine]:
     return lines
 
 
-def read_field(record: dict[str, Any], name: str) -> str:
-    """Read a text or a whole number without its margins; "" where there is none. Raises BadItem."""
+def read_field(record: dict[str, object], name: str) -> str:
+    """Return a record's text or whole number, stripped; "" if it is missing or null.
+
+    Raises BadItem for a value of another type, or one that is too long.
+    """
     value = record.get(name)
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
@@ -63,22 +65,22 @@ def read_field(record: dict[str, Any], name: str) -> str:
 
 
 def write_form(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Write a CSV that people fill in with a spreadsheet, which must take no cell for a formula."""
+    """Write a CSV for people to fill in, with cells escaped that a spreadsheet would run as formulas."""
     form = io.StringIO(newline="")
     writer = csv.writer(form)
     writer.writerow(columns)
-    writer.writerows([guard_cell(cell) for cell in row] for row in rows)
+    writer.writerows([escape_cell(cell) for cell in row] for row in rows)
     return form.getvalue()
 
 
-def guard_cell(text: str) -> str:
-    """Put an apostrophe before what a spreadsheet would run."""
-    return GUARD + text if text.startswith(FORMULA) else text
+def escape_cell(text: str) -> str:
+    """Prefix an apostrophe to a text that a spreadsheet would run as a formula."""
+    return ESCAPE + text if text.startswith(FORMULA) else text
 
 
 def is_same_text(cell: str, text: str) -> bool:
-    """Tell whether a form's cell still shows a text; spreadsheets change blanks and line ends."""
-    return cell.removeprefix(GUARD).split() == text.removeprefix(GUARD).split()
+    """Tell whether a form's cell still holds a text, apart from escaping and white space."""
+    return cell.removeprefix(ESCAPE).split() == text.removeprefix(ESCAPE).split()
 
 
 def _read_text(path: Path, hint: str) -> str:

@@ -1,4 +1,4 @@
-"""People's verdicts: a file with an item's id, its label and its rater."""
+"""Read people's labels from a file with the columns id, label and rater."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class HumanLabel:
 
 @dataclass(frozen=True)
 class LabelLine:
-    """A label and where it stands. shown: the response that the person saw, where the file tells it."""
+    """A label and its line number. shown: the response as the file shows it to the rater, or empty."""
 
     line: int
     label: HumanLabel
@@ -33,63 +33,63 @@ class LabelLine:
 
 
 @dataclass(frozen=True)
-class Unusable:
-    """A line that holds no label that counts. reason: one of the few fixed words."""
+class UnusableLine:
+    """A line without a valid label. reason: one of this module's constants."""
 
     line: int
     reason: str
-    what: str
+    detail: str
 
 
 @dataclass(frozen=True)
 class HumanLabels:
-    """What a file holds, in its order."""
+    """A file's labels and unusable lines, in file order."""
 
     labels: tuple[LabelLine, ...]
-    unusable: tuple[Unusable, ...]
+    unusable: tuple[UnusableLine, ...]
 
 
 def read_human_labels(path: Path, labels: Collection[str]) -> HumanLabels:
-    """Read people's labels. labels: what a label may be.
+    """Read people's labels. labels: the allowed ones.
 
-    A line without a label is one that its rater has left open: it is no problem and no label. Raises
-    BadInput, one line, where the file cannot be read, or where nothing in it can be used.
+    A line with an empty label was left open by its rater and is skipped. Raises BadInput if the file cannot
+    be read, or holds no usable label.
     """
     kept: dict[tuple[str, str], LabelLine] = {}
-    unusable: list[Unusable] = []
+    unusable: list[UnusableLine] = []
     for line in read_lines(path, ("id", "label"), HINT):
         found = _read_line(line, labels)
         if found is None:
             continue
-        if isinstance(found, Unusable):
+        if isinstance(found, UnusableLine):
             unusable.append(found)
         elif (found.label.id, found.label.rater) in kept:
             rater = found.label.rater
             by = f"by rater {rater!r}" if rater else "(name the raters in a column `rater`)"
-            what = f"item {found.label.id!r} is labelled twice {by}"
-            unusable.append(Unusable(line.number, TWICE, what))
+            detail = f"item {found.label.id!r} is labelled twice {by}"
+            unusable.append(UnusableLine(line.number, TWICE, detail))
         else:
             kept[found.label.id, found.label.rater] = found
     if not kept:
         if unusable:
-            raise BadInput(path, unusable[0].what, line=unusable[0].line, hint=HINT)
+            raise BadInput(path, unusable[0].detail, line=unusable[0].line, hint=HINT)
         raise BadInput(path, "holds no label", hint=HINT)
     return HumanLabels(tuple(kept.values()), tuple(unusable))
 
 
-def _read_line(line: FormLine, labels: Collection[str]) -> LabelLine | Unusable | None:
+def _read_line(line: FormLine, labels: Collection[str]) -> LabelLine | UnusableLine | None:
     if line.record is None:
-        return Unusable(line.number, UNREADABLE, line.problem)
+        return UnusableLine(line.number, UNREADABLE, line.problem)
     try:
         item, label, rater = (read_field(line.record, name) for name in ("id", "label", "rater"))
     except BadItem as error:
-        return Unusable(line.number, UNREADABLE, str(error))
+        return UnusableLine(line.number, UNREADABLE, str(error))
     if not item:
-        return Unusable(line.number, NO_ID, "has no id")
+        return UnusableLine(line.number, NO_ID, "has no id")
     if not label:
         return None
     if label not in labels:
-        what = f"label is {label[:40]!r}, none of {', '.join(sorted(labels))}"
-        return Unusable(line.number, NO_LABEL, what)
+        detail = f"label is {label[:40]!r}, none of {', '.join(sorted(labels))}"
+        return UnusableLine(line.number, NO_LABEL, detail)
     shown = line.record.get("response")
     return LabelLine(line.number, HumanLabel(item, label, rater), shown if isinstance(shown, str) else "")

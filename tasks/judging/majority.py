@@ -1,4 +1,4 @@
-"""Repeated judging: the same question several times, and the answer that most of them give."""
+"""Repeated judging: ask the same question several times and take the majority answer."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ V = TypeVar("V", bound=Hashable)
 
 @dataclass(frozen=True)
 class Majority(Generic[V]):
-    """What several answers to one question come to."""
+    """The majority of several answers to one question."""
 
     value: V | None
-    """The one most frequent answer; None on a tie, or where fewer than half of the replies parsed."""
+    """The most frequent answer; None on a tie, or if fewer than half of the replies parsed."""
     agreement: float | None
-    """Share of the parsed answers that are the most frequent one, 0 to 1; None where none parsed."""
+    """Share of the most frequent answer among the parsed ones, 0 to 1; None if none parsed."""
     n: int
     n_parsed: int
     calls: tuple[str, ...]
-    """Ledger keys, in the order of asking."""
+    """Ledger keys, in the order of the samples."""
     problem: str = ""
-    """Why there is no value."""
+    """Why `value` is None."""
 
 
 async def judge_often(ask_once: Callable[[int], Awaitable[Answer[V]]], repeats: int) -> Majority[V]:
-    """Ask `repeats` times, with the sample number 0, 1, ..., and count.
+    """Ask `repeats` times and take the majority.
 
-    A role with temperature 0 gives the same answer each time: repeats are worth something above it.
-    Raises what `ask_once` raises; ValueError for fewer than one repeat.
+    ask_once: asks with the given sample number (0, 1, ...). At temperature 0 all samples are the same, so
+    repeats are useful only above it. Raises what `ask_once` raises, and ValueError for fewer than one repeat.
     """
     if repeats < 1:
         raise ValueError(f"repeats is {repeats}; at least 1 is wanted")
@@ -41,7 +41,7 @@ async def judge_often(ask_once: Callable[[int], Awaitable[Answer[V]]], repeats: 
 
 
 def count_votes(answers: list[Answer[V]]) -> Majority[V]:
-    """Count the answers to one question."""
+    """Take the majority of the answers to one question."""
     votes = Counter(answer.value for answer in answers if answer.value is not None)
     n, parsed = len(answers), votes.total()
     calls = tuple(answer.call for answer in answers)

@@ -1,4 +1,4 @@
-"""Two nights of one system compared in pairs: what fell, what rose, and whether that is a real drop."""
+"""Compare two nightly evaluations of one system item by item, and decide whether the score really dropped."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from tasks.scoring.statistics import compare_paired
 
 
 class AlarmRule(BaseModel):
-    """When a night is a real drop."""
+    """When a night raises an alarm."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     drop: float = Field(default=0.02, ge=0)
-    """The least fall of the mean, in the score's own units."""
+    """The smallest drop of the mean that raises an alarm, in units of the score."""
     alpha: float = Field(default=0.05, gt=0, lt=1)
-    """The paired bootstrap's two-sided p value must lie below."""
+    """Significance level: the paired bootstrap's two-sided p value must be below it."""
     unscored: float = Field(default=0.2, ge=0, le=1)
-    """The largest share of items that may be left unscored; beyond it a night says nothing, and alarms."""
+    """The largest allowed share of unscored items; more of them raise an alarm."""
     draws: int = Field(default=10_000, ge=100)
     seed: int = 0
 
 
 @dataclass(frozen=True)
 class Change:
-    """A night against an earlier one, over the items that are scored in both.
+    """A night compared with an earlier one on the items that both scored (pairs).
 
-    difference: mean now minus mean then, with its 95% interval and p value by a bootstrap that draws whole
-    groups; None where no item is scored in both. fallen, risen: ids, sorted.
+    difference: mean of this night minus mean of the earlier one, with 95% interval and p value by a bootstrap
+    over groups; None without pairs. fallen, risen: ids of items whose score changed, sorted.
     """
 
     n: int
     n_scored: int
     n_pairs: int
     mean: float | None
-    """Of this night, over all that it scored."""
+    """Mean of this night over all items that it scored."""
     before: float | None
-    """Of the earlier night, over the pairs; `now` is this night's over the same."""
+    """Mean of the earlier night over the pairs; `now` is this night's over the same pairs."""
     now: float | None
     difference: float | None
     low: float | None
@@ -49,12 +49,12 @@ class Change:
     fallen: tuple[str, ...]
     risen: tuple[str, ...]
     alarms: tuple[str, ...]
-    """Why the night is no good, in sentences; empty where it is accepted."""
+    """The reasons for an alarm, one sentence each; empty if there is none."""
 
 
 @dataclass(frozen=True)
 class Night:
-    """One assessment in one night, beside the accepted night that it was compared with."""
+    """One assessment in one night. against: the label of the accepted night it was compared with, if any."""
 
     label: str
     assessment: str
@@ -64,18 +64,22 @@ class Night:
 
 
 def compare_nights(earlier: Iterable[Scored], night: Iterable[Scored], rule: AlarmRule) -> Change:
-    """Compare a night with an earlier one. Without an earlier one nothing is paired, and nothing fell."""
-    then = {item.id: item.value for item in earlier if item.value is not None}
+    """Compare a night with an earlier one by an alarm rule. earlier: empty if there is none."""
+    earlier_scores = {item.id: item.value for item in earlier if item.value is not None}
     items = sorted(night, key=lambda item: item.id)
     scored = [(item, item.value) for item in items if item.value is not None]
-    pairs = [(item.id, item.group, value, then[item.id]) for item, value in scored if item.id in then]
+    pairs = [
+        (item.id, item.group, value, earlier_scores[item.id])
+        for item, value in scored
+        if item.id in earlier_scores
+    ]
     alarms = []
     unscored = len(items) - len(scored)
     if not items or unscored > rule.unscored * len(items):
         alarms.append(f"{unscored} of {len(items)} items could not be scored, more than {rule.unscored:.0%}")
     mean = sum(value for _, value in scored) / len(scored) if scored else None
     if not pairs:
-        if then:
+        if earlier_scores:
             alarms.append("no item is scored in this night and in the one it is compared with")
         nothing = (None, None, None, None, None, None)
         return Change(len(items), len(scored), 0, mean, *nothing, (), (), tuple(alarms))

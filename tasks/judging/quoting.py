@@ -1,9 +1,9 @@
-"""How text under judgement is shown to a judge: fenced, marked line by line, with nothing hidden in it.
+"""Quote untrusted text in a judge's prompt: fenced, prefixed line by line, without hidden characters.
 
-A text that somebody else wrote may pretend that it has ended, that it is the system's message, or
-that it is the verdict. What is shown here can do none of this by its form: no line of it begins
-where the judge's own text begins, its fence is no part of it, and it holds no token that a chat
-template reads as a change of speaker. What it SAYS it still says: docs/judging.md tells the limits.
+A text under judgement may pretend that it has ended, that it is the system message, or that it is the
+verdict. Quoted, it cannot do so by its form: no line of it begins at the margin, its fence does not occur in
+it, and it holds no token that a chat template reads as a change of role. Its content is unchanged:
+docs/judging.md lists the limits.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from dataclasses import dataclass
 LIMIT = 6000
 MARK_DIGITS = 8
 LINE = "> "
-"""What every line of a quoted text begins with."""
+"""The prefix of every quoted line."""
 
 NEW_LINES = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 JOINERS = ("\u200c", "\u200d")
-"""They shape letters of many scripts and join emoji; between ASCII characters they only hide something."""
+"""Legitimate in many scripts and in emoji; next to ASCII characters they only hide something."""
 HIDDEN = (
     "\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f"  # controls, but for tab and new line
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
@@ -39,58 +39,57 @@ ROLE_MARKERS = re.compile(
     r"|<(?=</?SYS>>)",
     re.IGNORECASE,
 )
-"""Where a chat template's token for another speaker begins; a blank there makes it plain text."""
+"""The first character of a chat template's role token; a space after it makes the token plain text."""
 
 
 @dataclass(frozen=True)
 class Quoted:
-    """A text as a prompt shows it. `str()` of it is `text`, so that a prompt may take either."""
+    """A quoted text. `str()` of it is `text`."""
 
     text: str
     mark: str
-    """What its fence is made of: `<<<mark` before, `mark>>>` after; empty without the guard."""
+    """The fence's mark: the text stands between `<<<mark` and `mark>>>`; empty without the guard."""
     hidden: int = 0
-    """Invisible characters that were taken out."""
+    """Number of invisible characters replaced."""
     roles: int = 0
-    """Role markers that were split."""
-    cut: int = 0
-    """Characters left out where the text was too long."""
+    """Number of role markers split."""
+    omitted: int = 0
+    """Number of characters left out of a text over the limit."""
 
     def __str__(self) -> str:
         return self.text
 
 
 def quote(text: str, *, guard: bool = True, limit: int = LIMIT) -> Quoted:
-    """Show a text so that it cannot pass for anything but a quotation.
+    """Quote a text for a prompt, deterministically.
 
-    guard: False gives the plain text, to measure what the guard is worth. limit: characters; of a
-    longer text the first two thirds and the end are shown, and the gap is said. The same text gives
-    the same quotation.
+    guard: False returns the plain text, to measure the guard's effect. limit: maximum length in characters;
+    of a longer text the first two thirds and the last third of the limit are kept, with a note between them.
     """
     if not guard:
         return Quoted(SURROGATE.sub("\ufffd", text), "")
     shown, hidden = show_hidden(NEW_LINES.sub("\n", text))
     shown, roles = split_roles(shown)
-    lines, cut = _cut(shown, limit)
+    lines, omitted = _truncate(shown, limit)
     mark = make_mark(shown)
-    return Quoted("\n".join([f"<<<{mark}", *lines, f"{mark}>>>"]), mark, hidden, roles, cut)
+    return Quoted("\n".join([f"<<<{mark}", *lines, f"{mark}>>>"]), mark, hidden, roles, omitted)
 
 
 def clean(text: str) -> str:
-    """Make a text one harmless line of a prompt: no line ends, hidden characters or role markers.
+    """Turn a text into one line of a prompt without line ends, hidden characters or role markers.
 
-    For short things such as a title, or passages that are shown one a line; what is judged is quoted.
+    For titles and for passages shown one per line; text under judgement is quoted instead.
     """
     return split_roles(show_hidden(" ".join(NEW_LINES.sub("\n", text).split()))[0])[0]
 
 
 def split_roles(text: str) -> tuple[str, int]:
-    """Put a blank into every role marker, and count them."""
+    """Insert a space into every role marker; return (text, number of markers)."""
     return ROLE_MARKERS.subn(lambda found: f"{found[0]} ", text)
 
 
 def make_mark(text: str) -> str:
-    """Make a mark that does not occur in a text, from the text's own hash."""
+    """Derive a mark of 8 hex digits from a text's hash that does not occur in the text."""
     turn = 0
     while (mark := hashlib.sha256(f"{turn} {text}".encode()).hexdigest()[:MARK_DIGITS]) in text.lower():
         turn += 1
@@ -98,7 +97,10 @@ def make_mark(text: str) -> str:
 
 
 def show_hidden(text: str) -> tuple[str, int]:
-    """Put a note where invisible characters were, and count them; a joiner that shapes letters stays."""
+    """Replace invisible characters by a note; return (text, number of characters replaced).
+
+    A single joiner between two non-ASCII characters stays.
+    """
     count = 0
 
     def show(found: re.Match[str]) -> str:
@@ -112,7 +114,7 @@ def show_hidden(text: str) -> tuple[str, int]:
     return UNSEEN.sub(show, text), count
 
 
-def _cut(text: str, limit: int) -> tuple[list[str], int]:
+def _truncate(text: str, limit: int) -> tuple[list[str], int]:
     over = len(text) - limit
     if over <= 0:
         return _mark_lines(text), 0

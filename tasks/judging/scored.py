@@ -1,4 +1,4 @@
-"""What nights compare: how good each item was."""
+"""The score of an item, as nightly evaluations are compared by it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Scored:
-    """One item of a night. value: its score, higher is better; None where it could not be scored."""
+    """An item's score. value: higher is better; None if it could not be scored."""
 
     id: str
     group: str
-    """Items of a group are drawn together by the bootstrap."""
+    """The bootstrap resamples whole groups of items."""
     value: float | None

@@ -1,4 +1,4 @@
-"""Comparing two things both ways round, so that the place where one stands cannot decide."""
+"""Pairwise comparison in both orders, so that a judge's position bias cannot decide."""
 
 from __future__ import annotations
 
@@ -11,58 +11,62 @@ from tasks.models.ask import Answer
 from tasks.scoring.statistics import compare_outcomes
 
 Place = Literal["first", "second", "tie"]
-"""What a judge says of two things in the order in which it was shown them."""
+"""A judge's verdict on two candidates in the order in which they were shown."""
 Outcome = Literal["a", "b", "tie", "inconsistent"]
 PLACES: tuple[Place, ...] = ("first", "second", "tie")
-Thing = TypeVar("Thing")
+Candidate = TypeVar("Candidate")
 
 
 @dataclass(frozen=True)
 class PairwiseVerdict:
-    """A judge's word on a against b, asked both ways round."""
+    """A judge's verdict on a against b, asked in both orders."""
 
     outcome: Outcome | None
-    """`inconsistent` where the two orders disagree; None where a reply did not parse."""
+    """`inconsistent` if the two orders disagree; None if a reply did not parse."""
     a_first: Place | None
-    """What was said when a was shown first, and when b was."""
+    """The verdict with a shown first."""
     b_first: Place | None
+    """The verdict with b shown first."""
     calls: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class PositionBias:
-    """How often the place decided. The three kinds of scored comparisons add up to `n_scored`."""
+    """How often the position decided. n_scored = n_consistent + n_first + n_second + n_wavering."""
 
     n: int
     n_scored: int
     n_consistent: int
     n_first: int
-    """Both times the thing that was shown first."""
+    """The candidate shown first won in both orders."""
     n_second: int
-    """Both times the thing that was shown second."""
+    """The candidate shown second won in both orders."""
     n_wavering: int
-    """A tie one way round, and a winner the other."""
+    """A tie in one order and a winner in the other."""
     inconsistent: float | None
-    """Share of the scored comparisons, 0 to 1."""
+    """Share of inconsistent ones among the scored comparisons, 0 to 1; None if none was scored."""
     p_value: float | None
-    """McNemar's exact test of n_first against n_second; None where both are 0."""
+    """McNemar's exact test of n_first against n_second; None if both are 0."""
 
 
 async def compare_both_ways(
-    a: Thing, b: Thing, ask_once: Callable[[Thing, Thing], Awaitable[Answer[Place]]]
+    a: Candidate, b: Candidate, ask_once: Callable[[Candidate, Candidate], Awaitable[Answer[Place]]]
 ) -> PairwiseVerdict:
-    """Have two things compared in both orders: there is a verdict only if both agree.
+    """Compare two candidates in both orders; a winner needs both to agree.
 
-    ask_once: shows its first argument first and gives `first`, `second` or `tie`; see `PLACES`.
+    ask_once: shows its first argument first and returns one of `PLACES`. Raises what it raises.
     """
-    there, back = await asyncio.gather(ask_once(a, b), ask_once(b, a))
+    a_first, b_first = await asyncio.gather(ask_once(a, b), ask_once(b, a))
     return PairwiseVerdict(
-        combine_orders(there.value, back.value), there.value, back.value, (there.call, back.call)
+        combine_orders(a_first.value, b_first.value),
+        a_first.value,
+        b_first.value,
+        (a_first.call, b_first.call),
     )
 
 
 def combine_orders(a_first: Place | None, b_first: Place | None) -> Outcome | None:
-    """Put the two words together."""
+    """Combine the verdicts of both orders; None if one of them is missing."""
     if a_first is None or b_first is None:
         return None
     outcomes: dict[tuple[Place, Place], Outcome] = {
@@ -74,9 +78,9 @@ def combine_orders(a_first: Place | None, b_first: Place | None) -> Outcome | No
 
 
 def count_bias(comparisons: Iterable[PairwiseVerdict]) -> PositionBias:
-    """Count how often a judge went by the place."""
-    every = list(comparisons)
-    scored = [verdict for verdict in every if verdict.outcome is not None]
+    """Count how often a judge's verdict followed the position instead of the candidate."""
+    verdicts = list(comparisons)
+    scored = [verdict for verdict in verdicts if verdict.outcome is not None]
     split = [verdict for verdict in scored if verdict.outcome == "inconsistent"]
     test = compare_outcomes(
         [verdict.a_first == verdict.b_first == "first" for verdict in split],
@@ -84,7 +88,7 @@ def count_bias(comparisons: Iterable[PairwiseVerdict]) -> PositionBias:
     )
     first, second = test.only_a, test.only_b
     return PositionBias(
-        n=len(every),
+        n=len(verdicts),
         n_scored=len(scored),
         n_consistent=len(scored) - len(split),
         n_first=first,

@@ -1,4 +1,4 @@
-"""How far a judge is trusted: against people, against the canaries, and by what it left unscored."""
+"""A judge's reliability: agreement with people, canaries, unscored rows, and the warnings they lead to."""
 
 from __future__ import annotations
 
@@ -15,68 +15,68 @@ from tasks.scoring.agreement import Agreement, RatingSample
 from tasks.scoring.statistics import bootstrap
 
 NAMED = 5
-"""How many canaries a warning names."""
+"""Maximum number of canaries that a warning names."""
 
 
 class TrustThresholds(BaseModel):
-    """`judging.thresholds` in params.yaml: on the wrong side of one, a report carries a warning."""
+    """The section `judging.thresholds` of params.yaml: a report warns if a figure is beyond one of them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     canary_agreement: float = Field(default=0.9, ge=0, le=1)
     human_agreement: float = Field(default=0.8, ge=0, le=1)
-    """Of labels: the share that are people's too."""
+    """For labels: the least share that agrees with people's."""
     human_alpha: float = Field(default=0.667, ge=0, le=1)
-    """Of scores: Krippendorff's alpha, ordinal, of judge and people."""
+    """For scores: the least Krippendorff's alpha (ordinal) between judge and people."""
     unscored_share: float = Field(default=0.05, ge=0, le=1)
 
 
 @dataclass(frozen=True)
 class HumanAgreement:
-    """How a judge's verdicts stand to people's."""
+    """Agreement of a judge's labels with people's."""
 
     n_items: int
-    """Items that people labelled."""
+    """Number of items that people labelled."""
     n_unsettled: int
-    """Those on which they are split evenly: no label to hold a verdict against."""
+    """Number of items without a majority among people, left out of the comparison."""
     n_unscored: int
-    """Those that the judge left unscored, or was never shown."""
+    """Number of items that the judge left unscored or was not shown."""
     n: int
-    """Items compared."""
+    """Number of items compared."""
     agreement: float | None
-    """Share of the compared items with the same label, 0 to 1, with its 95% interval."""
+    """Share of the compared items with the same label, 0 to 1; low and high: its 95% interval."""
     low: float | None
     high: float | None
     kappa: float | None
-    """Cohen's, judge against the people's label; None where chance leaves nothing to agree on."""
+    """Cohen's kappa between judge and people's majority label; None where it is not defined."""
     raters_alpha: float | None
-    """Krippendorff's, nominal, among the people themselves; None with one rater an item."""
+    """Krippendorff's alpha (nominal) among people; None with one rater per item."""
 
 
 @dataclass(frozen=True)
 class HumanAlpha:
-    """How a judge's scores stand to people's: Krippendorff's alpha at level ordinal, 1 at most."""
+    """Agreement of a judge's scores with people's: Krippendorff's alpha (ordinal), 1 at most."""
 
     n: int
-    """Answers that both scored."""
+    """Number of answers that both scored."""
     alpha: float | None
     low: float | None
     high: float | None
     of: str = ""
-    """Whose answers, where there are several."""
+    """The system whose answers these are, if there are several."""
 
 
 def find_majority_labels(labels: Iterable[HumanLabel]) -> dict[str, str | None]:
-    """Give each item the label that most of its raters gave; None on a tie."""
+    """Map each item to the majority label of its raters; None on a tie."""
     votes: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for label in labels:
         votes[label.id][label.label] += 1
-    settled: dict[str, str | None] = {}
+    majority: dict[str, str | None] = {}
     for item in sorted(votes):
         ranked = votes[item].most_common(2)
         tie = len(ranked) == 2 and ranked[0][1] == ranked[1][1]
-        settled[item] = None if tie else ranked[0][0]
-    return settled
+        majority[item] = None if tie else ranked[0][0]
+    return majority
 
 
 def measure_agreement(
@@ -86,16 +86,19 @@ def measure_agreement(
     draws: int = 10_000,
     seed: int = 0,
 ) -> HumanAgreement:
-    """Hold a judge's verdicts (item -> label, None unscored) against people's labels of the same items."""
-    settled = find_majority_labels(labels)
-    known = {item: label for item, label in settled.items() if label is not None}
+    """Compare a judge's verdicts (item -> label, None if unscored) with people's majority labels.
+
+    draws, seed: of the bootstrap for the interval.
+    """
+    majority = find_majority_labels(labels)
+    known = {item: label for item, label in majority.items() if label is not None}
     pairs = [(label, verdict) for item, label in known.items() if (verdict := verdicts.get(item)) is not None]
     sample = _sample(pairs)
     figures = _compute_figures(sample)
     interval = bootstrap(sample, draws, seed).get("unanimous")
     return HumanAgreement(
-        n_items=len(settled),
-        n_unsettled=len(settled) - len(known),
+        n_items=len(majority),
+        n_unsettled=len(majority) - len(known),
         n_unscored=len(known) - len(pairs),
         n=len(pairs),
         agreement=figures.get("unanimous"),
@@ -114,17 +117,17 @@ def find_warnings(
     canaries: CanaryHealth | None = None,
     human: HumanAgreement | None = None,
 ) -> tuple[str, ...]:
-    """Write the sentences that a report carries at its head; none where the judge can be believed.
+    """Write the warnings for the head of a report; none if the judge is within all thresholds.
 
-    n: rows that were judged, n_unscored among them. Without human labels nothing is said of them;
-    without canaries that is said, since they come with every evaluation.
+    n: number of judged rows, n_unscored of them without a verdict. human: None without people's labels, which
+    is no warning; missing canaries are one, since every evaluation has them.
     """
-    found = [
+    warnings = [
         _warn_canaries(thresholds.canary_agreement, canaries),
         "" if human is None else _warn_human(thresholds.human_agreement, human),
         _warn_unscored(thresholds.unscored_share, n, n_unscored),
     ]
-    return tuple(sentence for sentence in found if sentence)
+    return tuple(warning for warning in warnings if warning)
 
 
 def _warn_canaries(least: float, health: CanaryHealth | None) -> str:
@@ -138,7 +141,7 @@ def _warn_canaries(least: float, health: CanaryHealth | None) -> str:
     named = ", ".join(health.wrong[:NAMED]) + (", ..." if len(health.wrong) > NAMED else "")
     return (
         f"The judge got {health.n_scored - len(health.wrong)} of {health.n_scored} canaries right"
-        f"{unread} (wanted {_show(least)} of all): read its verdicts before you believe a figure below"
+        f"{unread} (wanted {_percent(least)} of all): read its verdicts before you believe a figure below"
         f"{f' (wrong: {named})' if named else ''}."
     )
 
@@ -151,16 +154,15 @@ def _warn_human(least: float, human: HumanAgreement) -> str:
     if human.agreement >= least:
         return ""
     return (
-        f"The judge agrees with people on {_show(human.agreement)} of {human.n} items "
-        f"(95% interval {_show(human.low)} to {_show(human.high)}, wanted {_show(least)})."
+        f"The judge agrees with people on {_percent(human.agreement)} of {human.n} items "
+        f"(95% interval {_percent(human.low)} to {_percent(human.high)}, wanted {_percent(least)})."
     )
 
 
 def warn_human_alpha(thresholds: TrustThresholds, human: HumanAlpha) -> str:
-    """Write the sentence on a judge whose scores are not people's; empty where they are.
+    """Write the warning for a judge whose alpha is below the threshold; empty if it is not.
 
-    Where chance leaves nothing to agree on, as where all scores are alike, nothing is known of the judge, and
-    that is said.
+    An undefined alpha, as when all scores are equal, is a warning too.
     """
     of = f" of {human.of}" if human.of else ""
     if human.alpha is None:
@@ -169,12 +171,12 @@ def warn_human_alpha(thresholds: TrustThresholds, human: HumanAlpha) -> str:
         return ""
     return (
         f"On {human.n} answers{of} its agreement with people is {human.alpha:.2f} by Krippendorff's alpha, "
-        f"ordinal (95% interval {_number(human.low)} to {_number(human.high)}, "
+        f"ordinal (95% interval {_decimal(human.low)} to {_decimal(human.high)}, "
         f"wanted {thresholds.human_alpha:g})."
     )
 
 
-def _number(value: float | None) -> str:
+def _decimal(value: float | None) -> str:
     return "none" if value is None else f"{value:.2f}"
 
 
@@ -184,12 +186,12 @@ def _warn_unscored(most: float, n: int, n_unscored: int) -> str:
     if n_unscored / n <= most:
         return ""
     return (
-        f"{n_unscored} of {n} rows are unscored ({_show(n_unscored / n)}, allowed {_show(most)}): "
+        f"{n_unscored} of {n} rows are unscored ({_percent(n_unscored / n)}, allowed {_percent(most)}): "
         "the figures below leave them out and may lean one way for it."
     )
 
 
-def _show(share: float | None) -> str:
+def _percent(share: float | None) -> str:
     return "none" if share is None else f"{100 * share:.1f}%"
 
 
@@ -202,10 +204,10 @@ def _measure_raters(labels: Sequence[HumanLabel]) -> float | None:
 
 def _sample(items: Iterable[Sequence[str]]) -> RatingSample:
     metric = Agreement(level="nominal")
-    tally = metric.make_accumulator("")
+    accumulator = metric.make_accumulator("")
     for item in items:
-        tally.add(tuple(item), metric.score_item(tuple(item), ""))
-    return tally.sample()
+        accumulator.add(tuple(item), metric.score_item(tuple(item), ""))
+    return accumulator.sample()
 
 
 def _compute_figures(sample: RatingSample) -> dict[str, float | None]:

@@ -1,10 +1,9 @@
-"""Reads a judge's verdict, strictly: what is not plainly one verdict is none.
+"""Parse a judge's verdict strictly: a reply that is not clearly one verdict counts as unscored.
 
-A reply is read from its end. Its last line that is not blank must be the verdict, `Verdict: Correct`
-or `Score: 4`, or the whole reply must be the bare verdict. So an earlier verdict line, whoever wrote
-it, cannot count, and words after the verdict (a second thought, a quotation) leave the reply
-unscored. A verdict line inside something that is still open at the reply's end (a fence, a
-quotation, a comment) may be a quoted answer that was cut off: unscored too.
+The last non-blank line must be the verdict, `Verdict: Correct` or `Score: 4`, or the whole reply must be the
+bare verdict. So an earlier verdict line, whoever wrote it, does not count, and text after the verdict leaves
+the reply unscored. So does a verdict line inside a fence, quotation or comment that is still open at the end:
+it may be quoted from the response.
 """
 
 from __future__ import annotations
@@ -19,24 +18,24 @@ from tasks.models.ask import Unparsed
 BLANKS = " \t"
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 MARK = re.compile(r"<<<([0-9a-f]{8})")
-"""The first line of a text that `quoting.quote` fenced."""
+"""The opening fence of a text quoted by `quoting.quote`."""
 BLOCK_QUOTE = re.compile(r" {0,3}>")
 TAG = re.compile(
     r"<(/?)(?:quote|blockquote|q|pre|code|answer|response|context|reference|document|think|thinking)\b[^<>]*>",
     re.IGNORECASE,
 )
-TELLING = 8
-"""Characters of a line whose repetition at the end of another is no chance."""
+MIN_ECHO = 8
+"""Minimum length in characters of a line whose repetition at the end of another is no coincidence."""
 CLOSERS = {'"': '"', "“": "”", "„": "“”", "«": "»", "»": "«", "「": "」", "『": "』"}
 
 
 def parse_label(
     text: str, labels: Sequence[str], *, field: str = "Verdict", shown: Sequence[str] = ()
 ) -> str:
-    """Read the label that a reply ends with; case apart, it must be one of `labels`.
+    """Parse the label that a reply ends with; it must be one of `labels`, ignoring case.
 
-    shown: the texts that the judge was shown. Where the reply repeats one, what is in it opens no
-    quotation, and a verdict line that is plainly the text's own is no verdict. Raises Unparsed.
+    shown: the texts that the judge was shown. Quotation marks inside a repeated one are ignored, and a
+    verdict line repeated from one is no verdict. Raises Unparsed.
     """
     known = {label.lower(): label for label in labels}
     found = find_value(text, "|".join(re.escape(label) for label in known), field, r"\.?", shown)
@@ -44,16 +43,19 @@ def parse_label(
 
 
 def parse_score(text: str, low: int, high: int, *, field: str = "Score", shown: Sequence[str] = ()) -> int:
-    """Read the whole number from low to high that a reply ends with. shown: as for `parse_label`.
+    """Parse the integer from low to high that a reply ends with. shown: as for `parse_label`.
 
-    No fraction, sign, leading zero or digit of another script is read. Raises Unparsed.
+    Fractions, signs, leading zeros and digits of other scripts are refused. Raises Unparsed.
     """
     values = "|".join(str(value) for value in range(high, low - 1, -1))
     return int(find_value(text, values, field, "", shown))
 
 
 def find_value(text: str, values: str, field: str, end: str, shown: Sequence[str]) -> str:
-    """Find the value in a reply's last line. values, end: patterns. Raises Unparsed."""
+    """Find the value in a reply's last line.
+
+    values, end: regular expressions of the value and of what may follow it. Raises Unparsed.
+    """
     bare = rf"(?P<bold>\*{{0,2}})(?P<value>{values}){end}(?P=bold){end}"
     name = re.escape(field)
     within = rf"(?P<all>\*{{1,2}}){name}:[ \t]*(?P<inner>{values}){end}(?P=all){end}"
@@ -77,7 +79,7 @@ def find_value(text: str, values: str, field: str, end: str, shown: Sequence[str
 
 
 def remove_shown(text: str, shown: Sequence[str]) -> str:
-    """Take out of a reply the texts that it repeats whole, as they are or as JSON writes them."""
+    """Remove from a reply the shown texts that it repeats in full, plain or JSON-escaped."""
     for quoted in sorted(shown, key=len, reverse=True):
         for form in (quoted, json.dumps(quoted)[1:-1], json.dumps(quoted, ensure_ascii=False)[1:-1]):
             text = text.replace(form, " ") if form else text
@@ -85,18 +87,18 @@ def remove_shown(text: str, shown: Sequence[str]) -> str:
 
 
 def _match(pattern: str, line: str) -> str | None:
-    """Match a line without its blanks; four of them, or a tab, would make it a block of code."""
+    """Match a line indented by at most three spaces (more, or a tab, would make it a code block)."""
     found = re.fullmatch(rf" {{0,3}}(?:{pattern})[ \t]*", line, re.IGNORECASE | re.ASCII)
     group = found.groupdict() if found else {}
     return next(group[name] for name in ("value", "inner") if group.get(name)) if found else None
 
 
 def find_open(lines: Sequence[str]) -> str:
-    """Name what is still open after these lines; empty where nothing is.
+    """Name the construct that is still open after these lines; empty if there is none.
 
-    Fences and our own quotation marks are read first: nothing within them opens or closes anything.
+    Fences and quoted texts are read first: nothing inside them opens or closes anything.
     """
-    own: list[str] = []
+    outside: list[str] = []
     closing: re.Pattern[str] | None = None
     for line in lines:
         if closing is not None:
@@ -106,22 +108,22 @@ def find_open(lines: Sequence[str]) -> str:
         elif (fence := FENCE.fullmatch(line)) and not (fence[1][0] == "`" and "`" in fence[2]):
             closing = re.compile(rf" {{0,3}}{fence[1][0]}{{{len(fence[1])},}}[ \t]*")
         elif not BLOCK_QUOTE.match(line):
-            own.append(line)
+            outside.append(line)
     if closing is not None:
         return "a fence"
-    said = "\n".join(own)
-    if said.rfind("<!--") > said.rfind("-->"):
+    prose = "\n".join(outside)
+    if prose.rfind("<!--") > prose.rfind("-->"):
         return "a comment"
-    if sum(-1 if tag[1] else 1 for tag in TAG.finditer(said)) > 0:
+    if sum(-1 if tag[1] else 1 for tag in TAG.finditer(prose)) > 0:
         return "a tag"
-    return "a quotation" if is_quoting(said) else ""
+    return "a quotation" if is_quoting(prose) else ""
 
 
 def is_quoting(text: str) -> bool:
     """Tell whether a quotation is open at the end of a text.
 
-    A straight quotation mark opens one after a blank or a bracket only, so that 5" is a length, and
-    closes one before anything but a letter or a digit.
+    A straight quotation mark opens one only after white space or a bracket (5" is a length), and closes one
+    unless a letter or digit follows.
     """
     closers = ""
     for found in re.finditer(r'["“”„«»「」『』]', text):
@@ -141,10 +143,10 @@ def is_quoting(text: str) -> bool:
 def is_echo(before: Sequence[str], last: str, shown: Sequence[str], named: str) -> bool:
     """Tell whether a reply's last line is repeated from a text that the judge was shown.
 
-    It is where a line there begins with it (it may be cut off), and the line before that one is also what
-    stands before it in the reply, or that is at least its end; and where any line there begins with it,
-    and the reply introduces it by a colon or speaks against a verdict line just before. named: a
-    verdict's pattern.
+    It is if a line of the text begins with it (the repetition may be truncated) and either the line before
+    it in the reply is, or ends with, the line before it in the text, or the reply introduces it by a colon or
+    contradicts a verdict line just before it. before: the reply's lines before the last. named: the pattern
+    of a verdict line.
     """
     previous_line = next(line for line in reversed(before) if line.strip(BLANKS))
     previous, verdict = _bare(previous_line), _bare(last)
@@ -155,7 +157,7 @@ def is_echo(before: Sequence[str], last: str, shown: Sequence[str], named: str) 
             return True
         for above, line in pairwise(lines):
             if line.startswith(verdict) and (
-                previous == above or (len(above) >= TELLING and previous.endswith(above))
+                previous == above or (len(above) >= MIN_ECHO and previous.endswith(above))
             ):
                 return True
     return False

@@ -25,7 +25,7 @@ def test_a_text_stands_in_its_fence_line_by_line():
     assert re.fullmatch("[0-9a-f]{8}", quoted.mark)
     assert body(quoted) == ["> Lena Oduya", ">", "> made it"]
     assert str(quoted) == quoted.text
-    assert (quoted.hidden, quoted.roles, quoted.cut) == (0, 0, 0)
+    assert (quoted.hidden, quoted.roles, quoted.omitted) == (0, 0, 0)
 
 
 def test_without_the_guard_the_text_is_plain():
@@ -99,7 +99,7 @@ def test_role_markers_are_split_and_code_is_not(text, shown):
 
 def test_a_long_text_is_cut_and_says_so_where_it_cannot_say_so_itself():
     quoted = quote("a" * 70 + "[5 characters are left out here]" + "b" * 70, limit=60)
-    assert quoted.cut == 112
+    assert quoted.omitted == 112
     assert body(quoted) == ["> " + "a" * 40, "[112 characters are left out here]", "> " + "b" * 20]
 
 

@@ -26,7 +26,7 @@ def human_labels(answers: list[SystemAnswer], entry: Entry) -> Drafts[AnswerLabe
         return Drafts([])
     known = {name: given for given in answers for name in (given.id, given.question)}
     read = read_human_labels(entry.labels, JUDGEMENTS)
-    dropped = [_drop(line.line, line.reason, line.what) for line in read.unusable]
+    dropped = [_drop(line.line, line.reason, line.detail) for line in read.unusable]
     kept: dict[str, AnswerLabel] = {}
     for line in read.labels:
         label, answer = line.label, known.get(line.label.id)
