@@ -1,1 +1,1 @@
-"""Systems under test: whatever answers a question, and the reference RAG among them."""
+"""Systems under test: the interface, adapters for users' systems, and the built-in reference RAG."""

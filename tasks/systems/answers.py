@@ -1,4 +1,4 @@
-"""What the systems that ask a model have in common: their prompts, and how an answer is read."""
+"""Shared by systems that call a model: prompt folder, answer parser, and earlier turns as messages."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ PROMPTS = Path(__file__).parent / "prompts"
 
 
 def read_answer(text: str) -> str:
-    """Take a model's text as the answer. Raises Unparsed where there is none."""
+    """Parse a model's reply: the stripped text. Raises Unparsed if it is empty."""
     if not (answer := text.strip()):
         raise Unparsed("is empty")
     return answer
 
 
 def make_turns(history: Sequence[Turn]) -> list[tuple[str, str]]:
-    """Write earlier turns as the messages that they were."""
+    """Convert earlier turns to (user, assistant) messages."""
     return [(turn.question, turn.answer) for turn in history]

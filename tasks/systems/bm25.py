@@ -1,4 +1,4 @@
-"""BM25 by the library bm25s, over the words of the corpus's language in lower case."""
+"""BM25 retrieval by the library bm25s, over the lower-case words of a corpus."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from tasks.systems.tokenization import load_tokenizer
 
 
 class Bm25Retriever:
-    """Lucene's variant with its usual k1 = 1.5 and b = 0.75. Pieces that share no word are no hits."""
+    """Lucene's BM25 with k1 = 1.5 and b = 0.75. Chunks that share no word with the query are no hits."""
 
-    def __init__(self, pieces: Sequence[Chunk], language: str) -> None:
+    def __init__(self, chunks: Sequence[Chunk], language: str) -> None:
+        """language: whose tokenizer splits words. Raises BadInput without the library or tokenizer."""
         library = load_library("bm25s", "the retriever bm25")
-        self._split = load_tokenizer(language)
-        corpus = [self._fold(piece.searched) for piece in pieces]
-        # A number of our own for each word: the library numbers them by a set, whose order is not fixed.
+        self._tokenize = load_tokenizer(language)
+        corpus = [self._fold(chunk.searched) for chunk in chunks]
+        # Words are numbered here because the library numbers them by a set, whose order is not fixed.
         self._numbers = {
-            word: number for number, word in enumerate(sorted({*(w for words in corpus for w in words)}))
+            word: number
+            for number, word in enumerate(sorted({*(word for words in corpus for word in words)}))
         }
         self._index = library.BM25(dtype="float64")
         self._empty = not self._numbers
@@ -29,7 +31,7 @@ class Bm25Retriever:
             self._index.index((ids, {**self._numbers}), create_empty_token=False, show_progress=False)
 
     async def search(self, query: str, count: int, *, row: str) -> list[Hit]:
-        """Find the best pieces by BM25; ties stand in corpus order."""
+        """Find at most `count` chunks by BM25 score, best first; ties in corpus order."""
         words = sorted({word for word in self._fold(query) if word in self._numbers})
         if self._empty or not words:
             return []
@@ -39,4 +41,4 @@ class Bm25Retriever:
         return [Hit(int(place), float(scores[place])) for place in best]
 
     def _fold(self, text: str) -> list[str]:
-        return self._split(text.lower())
+        return self._tokenize(text.lower())

@@ -1,4 +1,4 @@
-"""Makes a system under test from its entry in params.yaml."""
+"""Build a system under test from its entry in params.yaml."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = ["SystemEntry", "build_system"]
 
 
 def build_system(name: str, entry: SystemEntry, corpus: Sequence[Document], ask: Ask) -> System:
-    """Make the system `systems.<name>`.
+    """Build the system `systems.<name>`.
 
-    corpus: what the reference RAG retrieves from; systems of other kinds bring their own and do not
-    look at it. ask: the stage's; every call of the system goes through it, under the stage's epoch.
-    Raises BadInput where the entry asks for what is not installed, or a document's id stands twice.
+    corpus: the documents for the reference RAG; systems of other kinds ignore it. ask: the stage's; all of
+    the system's calls go through it. Raises BadInput if the entry needs what is not installed, or two
+    documents have one id.
     """
     if isinstance(entry, RagEntry):
         return build_rag(name, entry, corpus, ask)

@@ -1,4 +1,4 @@
-"""What a system under test can do by its entry: retrieve from a corpus of ours, search without answering."""
+"""What a system under test can do by its entry: retrieve from given documents, search without answering."""
 
 from __future__ import annotations
 
@@ -7,19 +7,22 @@ from tasks.systems.entries import CallableEntry, HttpEntry, RagEntry, SystemEntr
 
 
 def needs_documents(entry: SystemEntry) -> bool:
-    """Tell whether a system retrieves from a corpus of ours."""
+    """Tell whether a system retrieves from documents that it is given."""
     return isinstance(entry, RagEntry) and entry.retriever != "none"
 
 
 def can_search(entry: SystemEntry) -> bool:
-    """Tell whether a system retrieves without answering, as contexts for a judge want it."""
+    """Tell whether a system can retrieve without answering, which contexts for a judge require."""
     if isinstance(entry, HttpEntry | CallableEntry):
         return entry.search is not None
     return needs_documents(entry)
 
 
 def check_documents(name: str, entry: SystemEntry, given: bool, found: bool) -> None:
-    """Hold that a system that retrieves has a corpus, and that no other is given one. Raises BadInput."""
+    """Check that documents exist if a system needs them, and are not given to one that ignores them.
+
+    given: by --documents; found: there or in the dataset. Raises BadInput.
+    """
     if needs_documents(entry) and not found:
         raise BadInput(
             f"systems.{name}",

@@ -1,10 +1,10 @@
-"""What retrieval ranks: documents whole, or the chunks that a library cuts them into."""
+"""Split documents into the chunks that retrieval ranks, and truncate passages to a token budget."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 from tasks.errors import BadInput
 from tasks.systems.contract import Document, Passage
@@ -12,12 +12,20 @@ from tasks.systems.entries import Chunking
 from tasks.systems.extras import load_library
 
 DIGITS = 6
-"""Scores are rounded to so many places before they are compared: ranks must not shake."""
+"""Decimal places that scores are rounded to before ranking, so that ranks are reproducible."""
+
+
+class TextSplitter(Protocol):
+    """The part of semantic_text_splitter.TextSplitter that is used here."""
+
+    def chunks(self, text: str) -> list[str]:
+        """Split a text into chunks."""
+        ...
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """A stretch of a document. `place` is its number in the corpus, which breaks ties."""
+    """A chunk of a document, or a whole one. place: its number in the corpus, which breaks ties."""
 
     place: int
     document: str
@@ -26,26 +34,29 @@ class Chunk:
 
     @property
     def searched(self) -> str:
-        """What a query is held against: the title is part of it."""
+        """The text that queries are matched with: title and text."""
         return f"{self.title}\n{self.text}" if self.title else self.text
 
     def to_passage(self, score: float) -> Passage:
-        """Make the passage that a system hands out."""
+        """Convert to a passage with a retrieval score."""
         return Passage(self.document, self.title, self.text, score)
 
 
 @dataclass(frozen=True)
 class Hit:
-    """A piece that was found, by its place in the corpus."""
+    """A retrieved chunk, by its number in the corpus, with its score."""
 
     place: int
     score: float
 
 
 def make_chunks(corpus: Sequence[Document], chunk: Chunking | None, encoding: str) -> list[Chunk]:
-    """Cut a corpus up, in its order. Raises BadInput where two documents have one id."""
+    """Split a corpus into chunks, in its order. chunk: None keeps documents whole.
+
+    Raises BadInput if two documents have one id, the library is missing or the encoding unknown.
+    """
     seen: set[str] = set()
-    pieces: list[Chunk] = []
+    chunks: list[Chunk] = []
     splitter = None if chunk is None else load_text_splitter(encoding, chunk.tokens, chunk.overlap)
     for document in corpus:
         if document.id in seen:
@@ -53,34 +64,39 @@ def make_chunks(corpus: Sequence[Document], chunk: Chunking | None, encoding: st
         seen.add(document.id)
         texts = [document.text] if splitter is None else splitter.chunks(document.text)
         for text in texts:
-            pieces.append(Chunk(len(pieces), document.id, document.title, text))
-    return pieces
+            chunks.append(Chunk(len(chunks), document.id, document.title, text))
+    return chunks
 
 
-def load_text_splitter(encoding: str, tokens: int, overlap: int = 0) -> Any:
-    """Load what cuts text into chunks of at most so many tokens. Raises BadInput for an unknown encoding."""
+def load_text_splitter(encoding: str, tokens: int, overlap: int = 0) -> TextSplitter:
+    """Load a splitter of text into chunks of at most `tokens` tokens.
+
+    encoding: a model's name that tiktoken knows. Raises BadInput for an unknown one, or without the library.
+    """
     library = load_library("semantic_text_splitter", "counting tokens")
     try:
-        return library.TextSplitter.from_tiktoken_model(encoding, tokens, overlap)
+        splitter: TextSplitter = library.TextSplitter.from_tiktoken_model(encoding, tokens, overlap)
     except Exception as error:  # noqa: BLE001 - the library raises a bare Exception
-        said = " ".join(str(error).split())[:120]
-        raise BadInput("params.yaml: systems: encoding", f"{encoding!r} is unknown: {said}") from None
+        message = " ".join(str(error).split())[:120]
+        raise BadInput("params.yaml: systems: encoding", f"{encoding!r} is unknown: {message}") from None
+    return splitter
 
 
-def fit_chunks(pieces: Sequence[Chunk], encoding: str, tokens: int) -> list[Chunk]:
-    """Keep the pieces, best first, that together have at most so many tokens.
+def fit_chunks(chunks: Sequence[Chunk], encoding: str, tokens: int) -> list[Chunk]:
+    """Truncate chunks to a token budget, best first.
 
-    They are kept whole, up to the first that does not fit; the very first is cut instead.
+    Chunks are kept whole up to the first that does not fit; if that is the very first, its text is truncated.
+    Raises BadInput as `load_text_splitter`.
     """
-    counter = load_text_splitter(encoding, tokens)
+    splitter = load_text_splitter(encoding, tokens)
     kept: list[Chunk] = []
-    for piece in pieces:
-        text = "\n\n".join(part.searched for part in [*kept, piece])
-        if len(counter.chunks(text)) > 1:
+    for chunk in chunks:
+        text = "\n\n".join(part.searched for part in [*kept, chunk])
+        if len(splitter.chunks(text)) > 1:
             break
-        kept.append(piece)
-    if not kept and pieces:
-        first = pieces[0]
-        room = load_text_splitter(encoding, max(1, tokens - len(first.title.encode())))
-        kept = [Chunk(first.place, first.document, first.title, room.chunks(first.text)[0])]
+        kept.append(chunk)
+    if not kept and chunks:
+        first = chunks[0]
+        remaining = load_text_splitter(encoding, max(1, tokens - len(first.title.encode())))
+        kept = [Chunk(first.place, first.document, first.title, remaining.chunks(first.text)[0])]
     return kept

@@ -10,38 +10,40 @@ from tasks.systems.entries import CallableEntry
 from tasks.systems.replies import Reply, ReplyPaths, make_response, read_reply
 
 PATHS = ReplyPaths(text="answer", contexts="contexts", ids="ids", titles="titles", scores="scores")
-"""What a function's result is read by; a bare string is the answer."""
+"""Where a function's result holds what; a plain string is the answer."""
 
 
 class CodeSystem:
-    """Asks `function(question=..., history=[{question, answer}, ...])`, sync or async.
+    """Calls `function(question=..., history=[{question, answer}, ...])`, sync or async.
 
-    It returns the answer's text, or {"answer": text, "contexts": [text, ...], "ids": [id, ...]} with
-    titles and scores where it has them. `search(query=...)` returns the same without an answer.
+    It returns the answer's text, or {"answer": text, "contexts": [text, ...], "ids": [id, ...]} with optional
+    `titles` and `scores`. `search(query=...)` returns the same without an answer.
     """
 
     def __init__(
         self, name: str, entry: CallableEntry, ask: Ask, locate: Callable[[str], str] = lambda name: name
     ) -> None:
-        """locate: gives the `package.module:name` to call of a function that the entry names otherwise."""
+        """locate: maps a function's name in the entry to the `package.module:name` to call."""
         self.name, self.version = name, entry.version
         self._entry, self._ask, self._locate = entry, ask, locate
 
     async def answer(self, question: str, *, row: str, history: Sequence[Turn] = ()) -> Response:
-        """Answer one question."""
+        """Answer one question by the function; see `System.answer`."""
         turns = [{"question": turn.question, "answer": turn.answer} for turn in history]
         answer = await self._ask.system(
             self.name,
             self.version,
             {"function": self._entry.function, "question": question, "history": turns},
-            send=lambda door: door.call(self._locate(self._entry.function), question=question, history=turns),
+            send=lambda transport: transport.call(
+                self._locate(self._entry.function), question=question, history=turns
+            ),
             row=row,
             parse=lambda text: read_reply(text, PATHS, needs_text=True),
         )
         return make_response(answer)
 
     async def retrieve(self, query: str, *, row: str) -> tuple[Passage, ...] | None:
-        """Retrieve by the function `search`; None where there is none, or where it failed."""
+        """Retrieve by the function `search`, best first; None without one, or if it failed."""
         search = self._entry.search
         if search is None:
             return None
@@ -49,7 +51,7 @@ class CodeSystem:
             self.name,
             self.version,
             {"function": search, "query": query},
-            send=lambda door: door.call(self._locate(search), query=query),
+            send=lambda transport: transport.call(self._locate(search), query=query),
             row=row,
             parse=lambda text: read_reply(text, PATHS, needs_text=False),
         )

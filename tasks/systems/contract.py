@@ -1,4 +1,4 @@
-"""What a system under test is to a stage: something that answers, and says what it had retrieved."""
+"""The interface of a system under test: it answers a question and reports the passages it retrieved."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tasks.artifacts.rows import Origin
 
 @dataclass(frozen=True)
 class Document:
-    """One text of a corpus, as retrieval sees it."""
+    """One document of a corpus."""
 
     id: str
     title: str
@@ -21,18 +21,18 @@ class Document:
 
 @dataclass(frozen=True)
 class Passage:
-    """A piece of a document that a system retrieved. `document` is the id of the document it is cut from."""
+    """A passage that a system retrieved. document: the id of the document that it comes from."""
 
     document: str
     title: str
     text: str
     score: float
-    """The retriever's own; higher is better, rounded to 1e-6."""
+    """The retriever's score, higher is better, rounded to 1e-6."""
 
 
 @dataclass(frozen=True)
 class Turn:
-    """A question that was put to a system, and what it said."""
+    """An earlier question to a system, and its answer."""
 
     question: str
     answer: str
@@ -40,26 +40,30 @@ class Turn:
 
 @dataclass(frozen=True)
 class Response:
-    """What a system said. `text` is None where it gave no answer; then `problem` says why."""
+    """A system's response. text: None if it gave no answer; then `problem` says why."""
 
     text: str | None
     passages: tuple[Passage, ...] | None
-    """Best first; None where the system does not show them."""
+    """Best first; None if the system does not report them."""
     calls: tuple[str, ...]
-    """Ledger keys of every call that the answer took."""
+    """Ledger keys of all calls that the answer took."""
     problem: str = ""
 
 
 class System(Protocol):
-    """A system under test. Every call it takes goes through the ledger, with its epoch."""
+    """A system under test. All its calls go through the ledger, under the stage's epoch."""
 
     name: str
     version: str
 
     async def answer(self, question: str, *, row: str, history: Sequence[Turn] = ()) -> Response:
-        """Answer one question. row: the id named in errors and in the calls artifact."""
+        """Answer one question. row: the id named in errors and in the calls artifact.
+
+        A failure of the system itself is a response without text; raises ModelFailed, BudgetSpent and
+        CallMissing as `Ask` does.
+        """
         ...
 
     async def retrieve(self, query: str, *, row: str) -> tuple[Passage, ...] | None:
-        """Retrieve without answering (ragcheck's E2 and E3); None where the system cannot."""
+        """Retrieve passages without answering, best first; None if the system cannot. Raises as `answer`."""
         ...

@@ -1,6 +1,6 @@
-"""Reads a corpus: a folder of the user's documents, or a GRAMMAR artifact with rows of `Document`.
+"""Read a corpus: a folder of a user's documents, or a Parquet artifact with rows of `Document`.
 
-A folder is hostile: nothing outside of it is read, and what cannot be read is left out with one line.
+A folder is untrusted: nothing outside of it is read, and an unreadable file or row is skipped with a message.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,11 +22,11 @@ from tasks.systems.extras import load_library
 
 READ = frozenset({".txt", ".md", ".html", ".htm", ".jsonl", ".parquet"})
 MOST_BYTES = 20_000_000
-"""Of one file of text."""
+"""Maximum size of a text file."""
 MOST_TABLE_BYTES = 2_000_000_000
-"""Of one .jsonl or .parquet file, which are read in pieces."""
+"""Maximum size of a .jsonl or .parquet file, which are read in batches."""
 MOST_LINE = 5_000_000
-"""Characters of one line of a .jsonl file."""
+"""Maximum length of a line of a .jsonl file, in bytes."""
 BATCH = 1_000
 FIELDS = ("id", "title", "text")
 UNSEEN_TAGS = ("head", "noscript", "template")
@@ -35,22 +34,22 @@ UNSEEN_TAGS = ("head", "noscript", "template")
 
 @dataclass(frozen=True)
 class Corpus:
-    """What was read, sorted by id, and a line for each file or row that was not."""
+    """Documents sorted by id. problems: one line for each file or row that was skipped or guessed at."""
 
     documents: tuple[Document, ...]
     problems: tuple[str, ...]
 
 
 class Unreadable(ValueError):
-    """A file or row that is left out; its message says why."""
+    """Raised for a file or row that is skipped; the message says why."""
 
 
 def read_corpus(path: Path, *, most_bytes: int = MOST_BYTES) -> Corpus:
-    """Read a folder (below it .txt, .md, .html, .jsonl, .parquet), or one such file.
+    """Read all .txt, .md, .html, .htm, .jsonl and .parquet files below a folder, or one such file.
 
-    A text file is one document: its path in the folder is the id, and its title that of the page, its
-    first heading, or the file's name. A line of .jsonl or a row of .parquet has `text`, and `id` and
-    `title` where it wants to. Raises BadInput where there is nothing at all to read.
+    A text file is one document: its id is its path in the folder, its title that of the page, the first
+    heading, or the file's name. A line of .jsonl or row of .parquet needs `text` and may have `id` and
+    `title`. most_bytes: maximum size of a text file. Raises BadInput if no document can be read.
     """
     documents: dict[str, Document] = {}
     problems: list[str] = []
@@ -71,7 +70,7 @@ def read_corpus(path: Path, *, most_bytes: int = MOST_BYTES) -> Corpus:
 
 
 def _list_files(path: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
-    """List a folder's files with their names in it, in order. Links are not followed."""
+    """List a folder's files with their relative paths, sorted; links are reported, not followed."""
     if not path.exists():
         raise BadInput(path, "no such file or folder")
     if path.is_file():
@@ -88,21 +87,21 @@ def _list_files(path: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
 
 
 def _write_name(path: Path) -> str:
-    """Write a path as text, also where its bytes are no UTF-8."""
+    """Write a path as text, replacing bytes that are not UTF-8."""
     return os.fsencode(path.as_posix()).decode("utf-8", "replace")
 
 
 def _read_file(file: Path, name: str, most_bytes: int, problems: list[str]) -> Iterable[Document]:
-    facts = file.lstat()
-    if stat.S_ISLNK(facts.st_mode):
+    status = file.lstat()
+    if stat.S_ISLNK(status.st_mode):
         raise Unreadable("is a link; not followed")
-    if not stat.S_ISREG(facts.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise Unreadable("is no regular file")
     kind = file.suffix.lower()
     if kind not in READ:
         raise Unreadable(f"is of no kind that is read ({', '.join(sorted(READ))})")
     limit = MOST_TABLE_BYTES if kind in (".jsonl", ".parquet") else most_bytes
-    if facts.st_size > limit:
+    if status.st_size > limit:
         raise Unreadable(f"is larger than {limit} bytes")
     if kind == ".jsonl":
         return _read_lines(file, name, problems)
@@ -127,9 +126,10 @@ def _read_text(file: Path, name: str, kind: str, problems: list[str]) -> Documen
 
 
 def decode(data: bytes) -> tuple[str, str]:
-    """Decode UTF-8, UTF-16 with a mark, or what the bytes look most like; name the last, a guess.
+    """Decode a text file: UTF-8, UTF-16 with a byte order mark, or a guessed encoding.
 
-    Raises Unreadable.
+    Returns (text with unified line ends, name of the guessed encoding or ""). Raises Unreadable for binary
+    data, BadInput if the library for guessing is not installed.
     """
     marked = data.startswith((b"\xff\xfe", b"\xfe\xff"))
     if b"\0" in data and not marked:
@@ -147,7 +147,10 @@ def decode(data: bytes) -> tuple[str, str]:
 
 
 def read_page(source: str, title: str) -> tuple[str, str]:
-    """Read a page's title and the text that is to be seen, by the library html-text."""
+    """Extract (title, visible text) of an HTML page by the library html-text.
+
+    title: the fallback if the page has neither <title> nor <h1>. Raises BadInput without the library.
+    """
     library = load_library("html_text", "HTML documents")
     if not source.strip():
         return title, ""
@@ -173,8 +176,8 @@ def _read_lines(file: Path, name: str, problems: list[str]) -> Iterator[Document
             try:
                 yield _make_document(json.loads(line), f"{name}#{number}", name)
             except (ValueError, RecursionError) as error:
-                said = str(error) if isinstance(error, Unreadable) else "is no JSON"
-                problems.append(f"{name}: line {number} {said}")
+                reason = str(error) if isinstance(error, Unreadable) else "is no JSON"
+                problems.append(f"{name}: line {number} {reason}")
 
 
 def _read_table(file: Path, name: str, problems: list[str]) -> Iterator[Document]:
@@ -195,7 +198,7 @@ def _read_table(file: Path, name: str, problems: list[str]) -> Iterator[Document
         raise Unreadable("is no Parquet file that can be read") from error
 
 
-def _make_document(row: Any, place: str, name: str) -> Document:
+def _make_document(row: object, place: str, name: str) -> Document:
     if not isinstance(row, Mapping):
         raise Unreadable("is no object")
     text, title = row.get("text"), row.get("title")
@@ -206,10 +209,10 @@ def _make_document(row: Any, place: str, name: str) -> Document:
     given = row.get("id")
     if given is not None and (isinstance(given, bool) or not isinstance(given, str | int)):
         raise Unreadable("has an id that is neither text nor number")
-    written = text.encode("utf-8", "replace").decode()
+    encodable = text.encode("utf-8", "replace").decode()
     return Document(
         place if given is None else str(given),
         title if isinstance(title, str) else "",
-        written,
+        encodable,
         (Origin("file", name),),
     )

@@ -1,4 +1,4 @@
-"""Retrieval by embeddings: cosine similarity with all pieces, or with those a vector index proposes."""
+"""Retrieval by embeddings: cosine with all chunks, or with the candidates of a vector index."""
 
 from __future__ import annotations
 
@@ -15,41 +15,45 @@ from tasks.systems.chunks import DIGITS, Chunk, Hit
 from tasks.systems.extras import load_library
 
 Matrix = NDArray[np.float64]
-PROPOSED = 4
-"""So many times the wanted hits are proposed by an index, then compared exactly."""
-LEAST_PROPOSED = 64
+CANDIDATES = 4
+"""Candidates that the index returns per requested hit, to be compared exactly."""
+MIN_CANDIDATES = 64
 CORPUS = "corpus"
-"""The row that the calls embedding a corpus are named by."""
+"""The row id of the calls that embed the corpus."""
 
 
 class DenseRetriever:
-    """Embeds the corpus when it is first searched; every text is a call of the ledger's."""
+    """Ranks chunks by the cosine of embeddings; the corpus is embedded on the first search."""
 
-    def __init__(self, pieces: Sequence[Chunk], ask: Ask, role: str, exact_up_to: int) -> None:
-        self._pieces, self._ask, self._role = pieces, ask, role
+    def __init__(self, chunks: Sequence[Chunk], ask: Ask, role: str, exact_up_to: int) -> None:
+        """role: the embedding model's. exact_up_to: the number of chunks above which an index is used."""
+        self._chunks, self._ask, self._role = chunks, ask, role
         self._exact_up_to = exact_up_to
         self._matrix: Matrix | None = None
         self._index: Any = None
         self._lock = asyncio.Lock()
 
     async def search(self, query: str, count: int, *, row: str) -> list[Hit]:
-        """Find the pieces most like a query; the score is the cosine, ties stand in corpus order."""
+        """Find at most `count` chunks by cosine, best first; ties in corpus order.
+
+        Raises ModelFailed, also for vectors of different dimensions, BudgetSpent, CallMissing.
+        """
         async with self._lock:
             if self._matrix is None:
-                self._matrix = await self._embed([piece.searched for piece in self._pieces], CORPUS)
-                if len(self._pieces) > self._exact_up_to:
+                self._matrix = await self._embed([chunk.searched for chunk in self._chunks], CORPUS)
+                if len(self._chunks) > self._exact_up_to:
                     self._index = build_index(self._matrix)
-        if not self._pieces:
+        if not self._chunks:
             return []
-        wanted = (await self._embed([query], row))[0]
-        if not wanted.shape[0] or not self._matrix.shape[1]:
-            return []  # a plan has no vector for what nobody has embedded yet
-        places = np.arange(len(self._pieces))
+        query_vector = (await self._embed([query], row))[0]
+        if not query_vector.shape[0] or not self._matrix.shape[1]:
+            return []  # while planning, texts not embedded yet have no vector
+        places = np.arange(len(self._chunks))
         if self._index is not None:
-            most = min(len(self._pieces), max(LEAST_PROPOSED, PROPOSED * count))
-            found = self._index.search(wanted.astype(np.float32), most).keys
+            most = min(len(self._chunks), max(MIN_CANDIDATES, CANDIDATES * count))
+            found = self._index.search(query_vector.astype(np.float32), most).keys
             places = np.sort(found.astype(np.int64))
-        return rank(self._matrix[places], wanted, places, count)
+        return rank(self._matrix[places], query_vector, places, count)
 
     async def _embed(self, texts: Sequence[str], row: str) -> Matrix:
         vectors = await self._ask.embed(texts, role=self._role, row=row)
@@ -65,15 +69,19 @@ class DenseRetriever:
         return unit
 
 
-def rank(matrix: Matrix, wanted: Matrix, places: NDArray[np.int64], count: int) -> list[Hit]:
-    """Rank rows of unit length by their cosine with a vector, rounded; `places` are the rows' numbers."""
-    scores = np.round(matrix @ wanted, DIGITS)
+def rank(matrix: Matrix, query_vector: Matrix, places: NDArray[np.int64], count: int) -> list[Hit]:
+    """Rank the rows of a matrix by their cosine with a vector, rounded to 1e-6.
+
+    matrix: rows x dimensions, rows of unit length or zero; query_vector: of unit length; places: the rows'
+    numbers in the corpus, which break ties.
+    """
+    scores = np.round(matrix @ query_vector, DIGITS)
     best = np.lexsort((places, -scores))[:count]
     return [Hit(int(places[position]), float(scores[position])) for position in best]
 
 
 def build_index(matrix: Matrix) -> Any:
-    """Build a vector index by the library usearch, in one thread, so that it is the same every time."""
+    """Build a vector index by the library usearch, in one thread for reproducibility. Raises BadInput."""
     library = load_library("usearch.index", "a vector index")
     index = library.Index(ndim=matrix.shape[1], metric="cos", dtype="f32")
     index.add(np.arange(len(matrix)), matrix.astype(np.float32), threads=1)

@@ -1,4 +1,4 @@
-"""An OpenAI-compatible endpoint as a system under test: it gets the question and earlier turns, no more."""
+"""An OpenAI-compatible endpoint as a system under test: it gets the question and earlier turns only."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ BARE, INSTRUCTED = PROMPTS / "bare.md", PROMPTS / "instructed.md"
 
 
 class EndpointSystem:
-    """Asks the model of a role; what it retrieved, if anything, the protocol does not say."""
+    """Asks the model of a role; the protocol does not report retrieved passages."""
 
     def __init__(self, name: str, entry: OpenAiEntry, ask: Ask) -> None:
         self.name, self.version = name, entry.version
         self._entry, self._ask = entry, ask
 
     async def answer(self, question: str, *, row: str, history: Sequence[Turn] = ()) -> Response:
-        """Answer one question."""
+        """Answer one question by the role's model; see `System.answer`."""
         prompt: Path = INSTRUCTED if self._entry.instructions else BARE
         answer = await self._ask(
             prompt,
@@ -34,5 +34,5 @@ class EndpointSystem:
         return Response(answer.value, None, (answer.call,), answer.problem)
 
     async def retrieve(self, query: str, *, row: str) -> tuple[Passage, ...] | None:
-        """Give None: an endpoint only answers."""
+        """Return None: an endpoint cannot retrieve without answering."""
         return None

@@ -1,7 +1,7 @@
-"""Systems under test as params.yaml names them: `systems: {<name>: {kind: ..., ...}}`.
+"""Entries of `systems:` in params.yaml: `{<name>: {kind: ..., ...}}`.
 
-What shapes an answer stands here. Where a system is reached, by which key and how patiently stands
-under `run.systems.<name>`, on which no stage depends.
+They hold what determines an answer. A system's address, key and timeouts are under `run.systems.<name>`, on
+which no stage depends.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ FUNCTION = r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"
 
 
 class StrictModel(BaseModel):
-    """Refuses a key that it does not know: a typing slip must not be read as a default."""
+    """A model that refuses unknown keys, so that a misspelt key is not silently a default."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 def check_path(text: str) -> str:
-    """Refuse what is no JMESPath expression."""
+    """Return the text. Raises ValueError if it is not a JMESPath expression."""
     try:
         jmespath.compile(text)
     except JMESPathError as error:
@@ -36,62 +36,62 @@ JsonPath = Annotated[str, AfterValidator(check_path)]
 
 
 class CallableEntry(StrictModel):
-    """A Python function of the user's own; docs/systems.md says what it is given and may give."""
+    """A user's Python function; docs/systems.md describes its arguments and result."""
 
     kind: Literal["callable"]
     version: str = Field(min_length=1)
-    """Part of every call's key: raise it when the code behind the function changes."""
+    """Part of every call's ledger key: change it when the code behind the function changes."""
     function: str = Field(pattern=FUNCTION)
     """`package.module:name`."""
     search: str | None = Field(default=None, pattern=FUNCTION)
-    """The function that retrieves without answering, where there is one."""
+    """The function that retrieves without answering, if there is one."""
 
 
 class PlugEntry(StrictModel):
-    """Functions of the user's own by name: a file of the project, or a module of an installed package."""
+    """A user's functions by a plug's name: a file of the project, or a module of an installed package."""
 
     kind: Literal["plug"]
     plug: str = Field(default="", pattern=r"^([A-Za-z_][\w-]*)?$")
-    """The file's name, tasks/systems/own/<name>.py, or the entry point's; the system's own where empty."""
+    """The file's name, tasks/systems/own/<name>.py, or the entry point's; if empty, the system's name."""
     version: str = ""
-    """The installed package's; a file's is the hash of its text."""
+    """The installed package's version; empty for a file, whose version is the hash of its text."""
     record: str = ""
     """The digest of the installed package's files."""
     search: bool = False
-    """Whether it has a function `search`, which retrieves without answering."""
+    """Whether the plug has a function `search`, which retrieves without answering."""
 
 
 class OpenAiEntry(StrictModel):
-    """An endpoint that speaks the OpenAI protocol and is asked the bare question."""
+    """An OpenAI-compatible endpoint that is sent the question."""
 
     kind: Literal["openai"]
     version: str = "1"
     role: str = "answerer"
     """Under `roles:`; its `model` names the endpoint."""
     instructions: str = ""
-    """A system message; none where empty."""
+    """A system message; none if empty."""
     multi_turn: bool = True
-    """Whether earlier turns are sent, as messages of their own."""
+    """Send earlier turns as messages."""
 
 
 class HttpCall(StrictModel):
-    """One POST to a system, and where its JSON reply holds what was retrieved (JMESPath).
+    """One POST to a system, and where its JSON reply holds the retrieved passages (JMESPath).
 
-    With `passages`, the paths below it are read in each member of that list. Without, each of them
-    names a list of its own, all of one length.
+    With `passages`, the other paths are read within each member of that list; without it, each of them names
+    a list, all of the same length.
     """
 
     path: str = Field(default="", pattern=r"^(/[^\s?#]*)?$")
-    """Behind the url of `run.systems.<name>`."""
+    """Appended to the url of `run.systems.<name>`."""
     body: dict[str, Any]
-    """Strings in it may hold `{question}`; `"{history}"` alone becomes the list of earlier turns, and
-    `"{messages}"` the whole conversation as the OpenAI protocol writes it."""
+    """The JSON to post. Strings may contain `{question}`; the string `"{history}"` becomes the list of
+    earlier turns, and `"{messages}"` the whole conversation as messages of the OpenAI protocol."""
     passages: JsonPath | None = None
-    """What was retrieved, best first."""
+    """The list of retrieved passages, best first."""
     contexts: JsonPath | None = None
     """The retrieved texts."""
     ids: JsonPath | None = None
-    """Their documents' ids."""
+    """The ids of their documents."""
     titles: JsonPath | None = None
     scores: JsonPath | None = None
 
@@ -125,17 +125,19 @@ class HttpEntry(StrictModel):
 
     kind: Literal["http"]
     version: str = Field(min_length=1)
-    """Part of every call's key: raise it when the system changes."""
+    """Part of every call's ledger key: change it when the system changes."""
     answer: HttpAnswer
     search: HttpCall | None = None
-    """The call that retrieves without answering, where there is one; `{question}` is the query."""
+    """The call that retrieves without answering, if there is one; `{question}` is the query."""
 
 
 class Chunking(StrictModel):
-    """How documents are cut: at the best of sentences, lines and words within so many tokens."""
+    """How documents are split into chunks, at sentence, line or word boundaries."""
 
     tokens: int = Field(gt=0)
+    """Maximum tokens per chunk."""
     overlap: int = Field(default=0, ge=0)
+    """Tokens that neighbouring chunks share."""
 
     @model_validator(mode="after")
     def _check_overlap(self) -> Self:
@@ -145,31 +147,31 @@ class Chunking(StrictModel):
 
 
 class RagEntry(StrictModel):
-    """The reference RAG that is built in. Its defaults are GRAMMAR's reproduction setting."""
+    """The built-in reference RAG. Its defaults are the setting of GRAMMAR's reproduction."""
 
     kind: Literal["rag"]
     version: str = "1"
     retriever: RetrieverKind = "keyword"
     fused: tuple[Literal["keyword", "bm25", "dense"], ...] = Field(default=("bm25", "dense"), min_length=2)
-    """Whose rankings `hybrid` fuses."""
+    """The retrievers whose rankings `hybrid` fuses."""
     candidates: int = Field(default=50, gt=0)
-    """How deep each of them is read."""
+    """Number of hits taken from each of them."""
     top_k: int = Field(default=1, gt=0)
-    """Passages in the prompt."""
+    """Number of passages in the prompt."""
     chunk: Chunking | None = None
     """None: documents are retrieved whole."""
     context_tokens: int = Field(default=2500, gt=0)
-    """The most that all passages of a prompt may have, counted by `encoding`."""
+    """Token budget for all passages of a prompt, counted by `encoding`."""
     encoding: str = "gpt-4"
-    """Whose tokens are counted: a name that tiktoken knows."""
+    """The model whose tokens are counted: a name that tiktoken knows."""
     language: str = Field(default="en", pattern=re.compile(r"^[a-z]{2,3}$").pattern)
-    """Whose words the keyword and BM25 retrievers look for: a language of spaCy's."""
+    """The language that the keyword and BM25 retrievers tokenize: a code that spaCy knows."""
     about: str = "the documents of a company"
-    """What the system message says the sources are about."""
+    """The description of the sources in the system message."""
     multi_turn: bool = True
-    """Whether history is in the prompt, and the search query written from it. Else each question is new."""
+    """Put earlier turns into the prompt and rewrite the search query from them; otherwise ignore them."""
     exact_up_to: int = Field(default=20_000, gt=0)
-    """Passages up to which `dense` compares with all of them; above, with those of a vector index."""
+    """The number of chunks up to which `dense` compares with all of them; above it uses a vector index."""
     answerer: str = "answerer"
     rewriter: str = "rewriter"
     embedder: str = "embedder"

@@ -1,11 +1,11 @@
-"""`benchloom evaluate`: what somebody brings, and what a paper makes of it by the stages of its own flow."""
+"""`benchloom evaluate`: a user's dataset and options, and the result of a paper's stages on them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from pydantic import BaseModel
 
@@ -14,7 +14,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 @dataclass(frozen=True)
 class EvaluationOptions:
-    """What is evaluated. Paths are absolute: the command line's folder need not be the project's."""
+    """The command's options. Paths are absolute, since the working directory need not be the project's."""
 
     dataset: Path
     system: str
@@ -23,52 +23,53 @@ class EvaluationOptions:
     as_of: str = ""
     out: Path | None = None
     turns: int | None = None
-    """ragcheck: also lead conversations, of so many turns at most."""
+    """ragcheck: also run conversations, of at most this many turns."""
     language: str = ""
-    """ragcheck: of the questions."""
+    """ragcheck: the language of the questions."""
 
 
 class ReadSection(Protocol):
-    """Reads and validates one section of params.yaml. Raises BadInput."""
+    """Reads one section of params.yaml."""
 
     def __call__(self, key: str, model: type[Model]) -> Model:
-        """key: dotted, as `judging.thresholds`."""
+        """Read the section of a dotted key (`judging.thresholds`) as a model. Raises BadInput."""
         ...
 
 
 @dataclass(frozen=True)
 class OwnDataset:
-    """What somebody brings, read and checked before anybody is asked.
+    """A user's dataset, read and checked before any call is made.
 
-    problems: rows that cannot be asked, each of which counts as a failure; notes: what else there is to say.
+    problems: one line per row that cannot be asked, each of which counts as a failure; notes: further remarks
+    for the user.
     """
 
     key: str
-    """Names the evaluation: a hash of all that determines it. Its entries stand under it, as `${key}`."""
-    entries: Mapping[str, Mapping[str, Any]]
+    """The evaluation's id, a hash of all that determines it, and the key of its entries (`${key}`)."""
+    entries: Mapping[str, Mapping[str, object]]
     """Section of params.yaml -> the entry that the stages run for."""
-    artifacts: Mapping[str, tuple[type, Sequence[Any]]]
-    """What the stages read and nobody made before: argument's name -> row type and rows."""
+    artifacts: Mapping[str, tuple[type, Sequence[object]]]
+    """The stages' inputs that no stage makes: argument's name -> row type and rows."""
     stages: tuple[str, ...]
-    """Which stages run, in order."""
+    """The stages to run, in order."""
     problems: Sequence[str]
     notes: Sequence[str]
-    about: Mapping[str, Any] = field(default_factory=dict)
-    """What figures.json says of it beyond what all flows have."""
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    """Parameters that are different for this evaluation: dotted name -> value."""
+    about: Mapping[str, object] = field(default_factory=dict)
+    """Further fields of figures.json, specific to the flow."""
+    settings: Mapping[str, object] = field(default_factory=dict)
+    """Parameters overridden for this evaluation: dotted name -> value."""
     kept: tuple[str, ...] = ("questions",)
-    """Those of `artifacts` that are written beside the answers."""
+    """Names of `artifacts` that are written beside the answers."""
 
 
 @dataclass(frozen=True)
 class Evaluated:
-    """What an evaluation came to. failures: a line for each row without an answer or a verdict."""
+    """An evaluation's result. failures: one line for each row without an answer or a verdict."""
 
-    figures: Mapping[str, Any]
+    figures: Mapping[str, object]
     failures: Sequence[str]
 
 
 def clean(text: str) -> str:
-    """Take out what moves a terminal's cursor: names and problems are not ours."""
-    return "".join(sign if sign.isprintable() else " " for sign in text)
+    """Replace control characters, which could drive a terminal, in a text from outside."""
+    return "".join(character if character.isprintable() else " " for character in text)

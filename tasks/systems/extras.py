@@ -1,4 +1,4 @@
-"""Imports the libraries that only retrieval needs, when it needs them."""
+"""Import the libraries of the extra `retrieval` on demand."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HINT = "pip install 'benchloom[retrieval]'"
 
 
 def load_library(module: str, purpose: str) -> Any:
-    """Import a library of the extra `retrieval`. Raises BadInput that says what it is for."""
+    """Import a library of the extra `retrieval`. purpose: what needs it. Raises BadInput if it is missing."""
     try:
         return importlib.import_module(module)
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Reciprocal rank fusion: one ranking out of several."""
+"""Hybrid retrieval by reciprocal rank fusion of several retrievers."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ K = 60
 
 
 class HybridRetriever:
-    """Fuses the first hits of several retrievers."""
+    """Fuses the first `candidates` hits of several retrievers."""
 
     def __init__(self, retrievers: Sequence[Retriever], candidates: int) -> None:
         self._retrievers, self._candidates = retrievers, candidates
 
     async def search(self, query: str, count: int, *, row: str) -> list[Hit]:
-        """Find the pieces that stand high in all rankings."""
+        """Find at most `count` chunks by their fused score, best first."""
         rankings = [
             await retriever.search(query, self._candidates, row=row) for retriever in self._retrievers
         ]
@@ -25,10 +25,10 @@ class HybridRetriever:
 
 
 def fuse(rankings: Sequence[Sequence[Hit]]) -> list[Hit]:
-    """Sum 1 / (60 + rank) over rankings, ranks from 1; ties stand in corpus order."""
+    """Score chunks by the sum of 1 / (60 + rank) over rankings, ranks from 1; ties in corpus order."""
     scores: dict[int, float] = {}
     for ranking in rankings:
-        for number, hit in enumerate(ranking, start=1):
-            scores[hit.place] = scores.get(hit.place, 0.0) + 1 / (K + number)
+        for rank, hit in enumerate(ranking, start=1):
+            scores[hit.place] = scores.get(hit.place, 0.0) + 1 / (K + rank)
     hits = [Hit(place, round(score, DIGITS)) for place, score in scores.items()]
     return sorted(hits, key=lambda hit: (-hit.score, hit.place))

@@ -1,4 +1,4 @@
-"""GRAMMAR's own retriever: documents by the number of distinct words that they share with the query."""
+"""GRAMMAR's own retriever: rank documents by the number of distinct words shared with the query."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from tasks.systems.tokenization import load_tokenizer
 
 
 class KeywordRetriever:
-    """Case, punctuation and stop words count; ties stand in corpus order; no word shared, no hit."""
+    """Ranks by shared words; case, punctuation and stop words count. Without a shared word it is no hit."""
 
-    def __init__(self, pieces: Sequence[Chunk], language: str) -> None:
-        self._split = load_tokenizer(language)
+    def __init__(self, chunks: Sequence[Chunk], language: str) -> None:
+        """language: whose tokenizer splits words. Raises BadInput without the tokenizer."""
+        self._tokenize = load_tokenizer(language)
         self._places: dict[str, list[int]] = {}
-        for piece in pieces:
-            for word in set(self._split(piece.searched)):
-                self._places.setdefault(word, []).append(piece.place)
+        for chunk in chunks:
+            for word in set(self._tokenize(chunk.searched)):
+                self._places.setdefault(word, []).append(chunk.place)
 
     async def search(self, query: str, count: int, *, row: str) -> list[Hit]:
-        """Find the pieces that share most words with a query; the score is how many."""
+        """Find at most `count` chunks by the number of shared words, best first; ties in corpus order."""
         shared: dict[int, int] = {}
-        for word in set(self._split(query)):
+        for word in set(self._tokenize(query)):
             for place in self._places.get(word, ()):
                 shared[place] = shared.get(place, 0) + 1
         ranked = sorted(shared.items(), key=lambda item: (-item[1], item[0]))

@@ -1,4 +1,4 @@
-"""Systems that are plugs: a file in tasks/systems/own/, or a module that an installed package brings."""
+"""Systems that are plugs: a file in tasks/systems/own/, or a module of an installed package."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ DIGITS = 16
 
 @dataclass(frozen=True)
 class Plugged:
-    """A plug as functions to call.
+    """A plug's functions.
 
-    entry: names them as calls are recorded, for which nothing needs to be installed. locate: gives the
-    `package.module:name` of one to be called; raises BadInput where that is not what the parameters name.
+    entry: their names as the ledger records them; resolving it needs no installed package. locate: maps such
+    a name to the `package.module:name` to call; raises BadInput if the installed package is not the one that
+    the parameters name.
     """
 
     entry: CallableEntry
@@ -29,7 +30,10 @@ class Plugged:
 
 
 def find_plugged(name: str, entry: PlugEntry) -> Plugged:
-    """Find the plug of `systems.<name>`: a file of the project first. Imports nothing."""
+    """Find the plug of `systems.<name>`: a file of the project, else an installed package. Imports nothing.
+
+    Raises BadInput if the entry gives a version or record for a file.
+    """
     module = (entry.plug or name).replace("-", "_")
     path = FOLDER / f"{module}.py"
     if not path.is_file():
@@ -47,19 +51,22 @@ def find_plugged(name: str, entry: PlugEntry) -> Plugged:
 
 
 def make_entry(module: str, version: str, entry: PlugEntry) -> CallableEntry:
-    """Name the functions `answer` and `search` of a module."""
+    """Make the entry of a module's functions `answer` and, if the plug has it, `search`."""
     search = f"{module}:search" if entry.search else None
     return CallableEntry(kind="callable", version=version, function=f"{module}:answer", search=search)
 
 
 def locate(name: str, entry: PlugEntry, function: str) -> str:
-    """Name a function of an installed plug, which must be the very one that the parameters name."""
-    place, wanted = f"params.yaml: systems.{name}", entry.plug or name
-    plug = find_plug(KIND, wanted)
+    """Return the `package.module:name` of a function of an installed plug.
+
+    Raises BadInput if the plug is not installed, or its version or record is not the entry's.
+    """
+    place, plug_name = f"params.yaml: systems.{name}", entry.plug or name
+    plug = find_plug(KIND, plug_name)
     if plug is None:
-        there = f"no file {FOLDER.name}/{wanted}.py, and no installed plug {wanted}"
-        raise BadInput(place, there, hint="see docs/plugs.md")
+        problem = f"no file {FOLDER.name}/{plug_name}.py, and no installed plug {plug_name}"
+        raise BadInput(place, problem, hint="see docs/plugs.md")
     if (entry.version, entry.record) != (plug.version, plug.record):
-        there = f"{plug.package} {plug.version} is installed, and not what is named there"
-        raise BadInput(place, there, hint=f'version: "{plug.version}", record: {plug.record}')
+        problem = f"{plug.package} {plug.version} is installed, and not what is named there"
+        raise BadInput(place, problem, hint=f'version: "{plug.version}", record: {plug.record}')
     return f"{plug.value}:{function.partition(':')[2]}"

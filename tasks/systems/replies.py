@@ -1,4 +1,4 @@
-"""What a system of the user's own replied, read strictly: an answer, and what it had retrieved."""
+"""Parse the JSON reply of a user's system strictly: the answer and the retrieved passages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import jmespath
 from jmespath.exceptions import JMESPathError
@@ -19,7 +18,7 @@ DIGITS = 6
 
 @dataclass(frozen=True)
 class ReplyPaths:
-    """Where a reply holds what (JMESPath); see `entries.HttpCall`."""
+    """JMESPath expressions of the parts of a reply; see `entries.HttpCall`."""
 
     text: str | None
     passages: str | None = None
@@ -29,21 +28,21 @@ class ReplyPaths:
     scores: str | None = None
 
     def columns(self) -> dict[str, str]:
-        """Give the paths of what is known of passages, by name."""
-        found = {"ids": self.ids, "titles": self.titles, "contexts": self.contexts, "scores": self.scores}
-        return {name: path for name, path in found.items() if path is not None}
+        """Return the given paths of passage fields, by name."""
+        paths = {"ids": self.ids, "titles": self.titles, "contexts": self.contexts, "scores": self.scores}
+        return {name: path for name, path in paths.items() if path is not None}
 
 
 @dataclass(frozen=True)
 class Reply:
-    """A reply that could be read."""
+    """A parsed reply. text: empty if none was asked for; passages: None if the reply holds none."""
 
     text: str
     passages: tuple[Passage, ...] | None
 
 
 def read_reply(raw: str, paths: ReplyPaths, *, needs_text: bool) -> Reply:
-    """Read a reply. Raises Unparsed that says what is wrong with it."""
+    """Parse a reply. needs_text: whether it must hold an answer (else passages). Raises Unparsed."""
     try:
         body = json.loads(raw)
     except (ValueError, RecursionError) as error:
@@ -60,18 +59,18 @@ def read_reply(raw: str, paths: ReplyPaths, *, needs_text: bool) -> Reply:
 
 
 def make_response(answer: Answer[Reply]) -> Response:
-    """Make a response of an answered call."""
+    """Convert an answered call to a system's response."""
     if answer.value is None:
         return Response(None, None, (answer.call,), answer.problem)
     return Response(answer.value.text, answer.value.passages, (answer.call,))
 
 
 def clean(text: str) -> str:
-    """Strip a text, and take out half surrogate pairs, which JSON may hold and UTF-8 cannot."""
+    """Strip a text and replace lone surrogates, which JSON may hold and UTF-8 cannot."""
     return text.encode("utf-8", "replace").decode().strip()
 
 
-def _read_passages(body: Any, paths: ReplyPaths) -> tuple[Passage, ...] | None:
+def _read_passages(body: object, paths: ReplyPaths) -> tuple[Passage, ...] | None:
     columns = paths.columns()
     if paths.passages is not None:
         members = _find_list(body, paths.passages, "passages")
@@ -93,23 +92,24 @@ def _read_passages(body: Any, paths: ReplyPaths) -> tuple[Passage, ...] | None:
     )
 
 
-def _make_passage(row: Mapping[str, Any]) -> Passage:
+def _make_passage(row: Mapping[str, object]) -> Passage:
     return Passage(
         _write(row.get("ids")), _write(row.get("titles")), _write(row.get("contexts")),
         _read_score(row.get("scores", 0.0)),
     )  # fmt: skip
 
 
-def _find(body: Any, path: str | None, what: str) -> Any:
+def _find(body: object, path: str | None, what: str) -> object:
     if path is None:
         return None
     try:
-        return jmespath.search(path, body)
+        found: object = jmespath.search(path, body)
     except (JMESPathError, RecursionError) as error:
         raise Unparsed(f"{what} cannot be read at {path!r} ({type(error).__name__})") from None
+    return found
 
 
-def _find_list(body: Any, path: str | None, what: str) -> list[Any] | None:
+def _find_list(body: object, path: str | None, what: str) -> list[object] | None:
     found = _find(body, path, what)
     if found is None:
         return None
@@ -118,7 +118,7 @@ def _find_list(body: Any, path: str | None, what: str) -> list[Any] | None:
     return found
 
 
-def _write(value: Any) -> str:
+def _write(value: object) -> str:
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, int) and not isinstance(value, bool):
@@ -128,7 +128,7 @@ def _write(value: Any) -> str:
     raise Unparsed("the reply's contexts, ids and titles must be texts or numbers")
 
 
-def _read_score(value: Any) -> float:
+def _read_score(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise Unparsed("the reply's scores must be numbers")
     try:

@@ -1,4 +1,4 @@
-"""What a retriever is, and which one an entry asks for."""
+"""The interface of a retriever."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from tasks.systems.chunks import Hit
 
 
 class Retriever(Protocol):
-    """Finds pieces of a corpus."""
+    """Finds the chunks of a corpus that match a query."""
 
     async def search(self, query: str, count: int, *, row: str) -> list[Hit]:
-        """Find at most `count` pieces, best first."""
+        """Find at most `count` chunks, best first. row: the id named in errors and in the calls artifact."""
         ...

@@ -1,7 +1,7 @@
-"""Splits text into words by spaCy's tokenizer of a language; Japanese by SudachiPy behind it.
+"""Split text into words by spaCy's tokenizer of a language (for Japanese, SudachiPy).
 
-It is a blank pipeline: rules and a dictionary, no statistical model. Case, punctuation and stop words
-are kept, as in GRAMMAR's own retriever; only white space is no word.
+Blank pipelines are used: rules and a dictionary, no statistical model. Case, punctuation and stop words are
+kept, as in GRAMMAR's own retriever; white space is dropped.
 """
 
 from __future__ import annotations
@@ -9,21 +9,21 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 from tasks.errors import BadInput
 from tasks.systems.extras import load_library
 
 BLOCK = 10_000
-"""Characters that are split at once: Sudachi refuses more than 49,149 bytes, three for a kanji."""
+"""Maximum characters per tokenizer call: Sudachi refuses more than 49,149 bytes, three per kanji."""
 MOST_WITHOUT_SPACE = 1_000
+"""How far before the end of a block white space is looked for."""
 
 Tokenize = Callable[[str], list[str]]
 
 
 @lru_cache(maxsize=8)
 def load_tokenizer(language: str) -> Tokenize:
-    """Load the splitter of a language (a code of spaCy's: en, ja, de, ...). Raises BadInput."""
+    """Load the tokenizer of a language (a spaCy code: en, ja, de, ...). Raises BadInput if there is none."""
     spacy = load_library("spacy", f"splitting text of language {language!r}")
     try:
         tokenizer = spacy.blank(language).tokenizer
@@ -35,15 +35,17 @@ def load_tokenizer(language: str) -> Tokenize:
         ) from None
     one_at_a_time = threading.Lock()  # stages run in threads, and Sudachi refuses a second one meanwhile
 
-    def split(text: str) -> list[str]:
+    def tokenize(text: str) -> list[str]:
         with one_at_a_time:
-            return [word for block in cut_blocks(text) for word in _split(tokenizer, block)]
+            return [
+                token.text for block in split_blocks(text) for token in tokenizer(block) if not token.is_space
+            ]
 
-    return split
+    return tokenize
 
 
-def cut_blocks(text: str) -> list[str]:
-    """Cut a text into blocks of at most BLOCK characters, at white space where there is any near."""
+def split_blocks(text: str) -> list[str]:
+    """Split a text into blocks of at most BLOCK characters, at white space if there is any near the end."""
     blocks = []
     while len(text) > BLOCK:
         near = range(BLOCK, BLOCK - MOST_WITHOUT_SPACE, -1)
@@ -51,7 +53,3 @@ def cut_blocks(text: str) -> list[str]:
         blocks.append(text[:end])
         text = text[end:]
     return [*blocks, text]
-
-
-def _split(tokenizer: Any, text: str) -> list[str]:
-    return [token.text for token in tokenizer(text) if not token.is_space]

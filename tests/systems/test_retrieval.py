@@ -20,7 +20,7 @@ from tasks.systems.tokenization import load_tokenizer
 from tests.systems.scripted import ScriptedAsk, build, document
 
 
-def pieces(*texts):
+def chunk_texts(*texts):
     return make_chunks([document(text, f"d{number}") for number, text in enumerate(texts)], None, "gpt-4")
 
 
@@ -31,7 +31,7 @@ def search(retriever, query, count=10):
 def test_keywords_are_distinct_words_with_case_punctuation_and_stop_words_kept():
     # query: {Who, is, the, Boss, ?}; "boss" is another word than "Boss"
     retriever = KeywordRetriever(
-        pieces(
+        chunk_texts(
             "the the the boss",  # the                   1
             "Boss of the firm",  # Boss, the             2
             "Who is it?",  #        Who, is, ?           3
@@ -60,7 +60,7 @@ def test_japanese_is_split_without_spaces():
 
 
 def test_a_japanese_question_finds_its_document():
-    texts = pieces("大阪は西日本の中心です。", "東京都の人口は多い。", "京都には寺が多い。")
+    texts = chunk_texts("大阪は西日本の中心です。", "東京都の人口は多い。", "京都には寺が多い。")
     # 東京 / の / 人口 / は / ? shares all but ? with 東京 / 都 / の / 人口 / は / 多い / 。
     assert search(KeywordRetriever(texts, "ja"), "東京の人口は?")[0] == (1, 4.0)
     assert search(Bm25Retriever(texts, "ja"), "東京の人口は?")[0][0] == 1
@@ -81,7 +81,7 @@ def test_bm25_is_lucenes():
     # N = 3, average length 3; df(cat) = 2, df(fish) = 1.
     # idf = ln(1 + (N - df + 0.5) / (df + 0.5)): cat ln 1.6, fish ln(8/3)
     # weight = idf * tf / (tf + 1.5 * (0.25 + 0.75 * length / 3))
-    retriever = Bm25Retriever(pieces("cat sat down", "Cat ate fish today", "dog ran"), "en")
+    retriever = Bm25Retriever(chunk_texts("cat sat down", "Cat ate fish today", "dog ran"), "en")
     first = math.log(1.6) / (1 + 1.5 * 1.0)
     second = (math.log(1.6) + math.log(8 / 3)) / (1 + 1.5 * (0.25 + 0.75 * 4 / 3))
     assert search(retriever, "CAT fish fish unheard") == [(1, round(second, 6)), (0, round(first, 6))]
@@ -89,7 +89,7 @@ def test_bm25_is_lucenes():
 
 
 def test_equal_bm25_scores_stand_in_corpus_order():
-    retriever = Bm25Retriever(pieces("x y", "q w", "x z", "x y"), "en")
+    retriever = Bm25Retriever(chunk_texts("x y", "q w", "x z", "x y"), "en")
     assert [place for place, _ in search(retriever, "x")] == [0, 2, 3]
 
 
@@ -107,7 +107,7 @@ def test_reciprocal_rank_fusion_by_hand():
 def test_similarities_are_rounded_and_ties_stand_in_corpus_order():
     vectors = {"east": [1.0, 0.0], "nearly": [1.0, 1e-8], "north": [0.0, 2.0], "diagonal": [3.0, 3.0]}
     ask = ScriptedAsk(vector=lambda text: vectors[text])
-    dense = DenseRetriever(pieces("nearly", "north", "diagonal", "east"), ask, "embedder", 100)
+    dense = DenseRetriever(chunk_texts("nearly", "north", "diagonal", "east"), ask, "embedder", 100)
     assert search(dense, "east") == [(0, 1.0), (3, 1.0), (2, 0.707107), (1, 0.0)]
     assert search(dense, "north", 1) == [(1, 1.0)]
     assert ask.embedded == [["nearly", "north", "diagonal", "east"], ["east"], ["north"]]
@@ -119,8 +119,8 @@ def test_a_vector_index_finds_what_the_exact_search_finds():
     queries = [f"q{number}" for number in range(20)]
     vectors = {text: [dice.gauss(0, 1) for _ in range(24)] for text in [*texts, *queries]}
     ask = ScriptedAsk(vector=vectors.__getitem__)
-    exact, indexed = (DenseRetriever(pieces(*texts), ask, "embedder", limit) for limit in (10_000, 100))
-    again = DenseRetriever(pieces(*texts), ask, "embedder", 100)
+    exact, indexed = (DenseRetriever(chunk_texts(*texts), ask, "embedder", limit) for limit in (10_000, 100))
+    again = DenseRetriever(chunk_texts(*texts), ask, "embedder", 100)
     found = wanted = 0
     for query in queries:
         truth, got = search(exact, query, 5), search(indexed, query, 5)
@@ -132,16 +132,16 @@ def test_a_vector_index_finds_what_the_exact_search_finds():
 
 def test_a_plan_without_vectors_retrieves_nothing():
     ask = ScriptedAsk(vector=lambda text: [])
-    assert search(DenseRetriever(pieces("a", "b"), ask, "embedder", 10), "q") == []
+    assert search(DenseRetriever(chunk_texts("a", "b"), ask, "embedder", 10), "q") == []
     half = ScriptedAsk(vector=lambda text: [] if text == "q" else [1.0])
-    assert search(DenseRetriever(pieces("a", "b"), half, "embedder", 10), "q") == []
+    assert search(DenseRetriever(chunk_texts("a", "b"), half, "embedder", 10), "q") == []
 
 
 @given(st.lists(st.text(alphabet="ab ?", max_size=12), max_size=6), st.text(alphabet="ab ?", max_size=8))
 def test_keyword_scores_count_shared_words(texts, query):
     split = load_tokenizer("en")
     wanted = {place: len(set(split(query)) & set(split(text))) for place, text in enumerate(texts)}
-    hits = search(KeywordRetriever(pieces(*texts), "en"), query)
+    hits = search(KeywordRetriever(chunk_texts(*texts), "en"), query)
     assert dict(hits) == {place: float(score) for place, score in wanted.items() if score}
     assert hits == sorted(hits, key=lambda hit: (-hit[1], hit[0]))
 
@@ -150,9 +150,9 @@ def test_chunks_are_within_their_tokens_and_keep_their_document():
     text = "\n\n".join(f"Paragraph {number} has a few words in it." for number in range(30))
     made = make_chunks([Document("x", "Title", text, ())], Chunking(tokens=40), "gpt-4")
     assert len(made) > 5
-    assert {piece.document for piece in made} == {"x"}
-    assert [piece.place for piece in made] == list(range(len(made)))
-    assert " ".join(" ".join(piece.text for piece in made).split()) == " ".join(text.split())
+    assert {chunk.document for chunk in made} == {"x"}
+    assert [chunk.place for chunk in made] == list(range(len(made)))
+    assert " ".join(" ".join(chunk.text for chunk in made).split()) == " ".join(text.split())
 
 
 def test_a_document_that_stands_twice_is_bad_input():
