@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -16,34 +17,22 @@ from jinja2.meta import find_undeclared_variables
 from flows.discovery import list_stages
 from flows.graph import DeclaredGraph
 from flows.run.binding import load_function, row_type_of
-from tasks.grammar.assess import assessment_browser
-from tasks.grammar.assess.ablation import Diagnosis
-from tasks.grammar.assess.assessment_figures import AssessmentFigures
-from tasks.grammar.publish import browser
 from tasks.models.ask import PROMPTS
-from tasks.ragcheck.answer_browser import AnswerBrowser
-from tasks.ragcheck.conversation_browser import ConversationBrowser
-from tasks.ragcheck.rows import ReferenceQuestion
-from tasks.reports.calls import ShownCall
-from tasks.reports.page import Page
 
 ROOT = Path(__file__).parents[1]
-SALTED = ("make_id", "random_integer", "random_working_day", "shuffle", "random_letter", "_take_share")
-"""Functions whose words decide ids, orders and draws."""
 REASON = re.compile(r"[a-z]+(_[a-z]+)*")
 TAKING = {"Dropped": 1, "BrokenRule": 0, "Unusable": 1, "Unparsed": 0}
 """Where a reason stands among the arguments."""
 SHAPES = {
-    "a call on a page": ShownCall,
-    "rows of grammar.assessment_report": assessment_browser.QuestionBrowser,
-    "rows of grammar.report": browser.QuestionBrowser,
-    "rows of ragcheck.continuity_page": ConversationBrowser,
-    "rows of ragcheck.correctness_page": AnswerBrowser,
-    "figures of grammar.assessment": AssessmentFigures,
-    "gaps found again, in these figures": Diagnosis,
-    "the head of a page": Page,
-    "a question that `evaluate ragcheck` is keyed by": ReferenceQuestion,
+    "a call on a page": "tasks.reports.calls",
+    "rows of grammar.assessment_report": "tasks.grammar.assess.assessment_browser",
+    "rows of grammar.report": "tasks.grammar.publish.browser",
+    "rows of ragcheck.continuity_page": "tasks.ragcheck.conversation_browser",
+    "rows of ragcheck.correctness_page": "tasks.ragcheck.answer_browser",
+    "figures of grammar.assessment": "tasks.grammar.assess.assessment_figures",
+    "the head of a page": "tasks.reports.page",
 }
+"""What is written as JSON -> the module whose outermost dataclass it is."""
 
 
 @cache
@@ -123,13 +112,36 @@ def list_salts() -> list[str]:
     """List the words that ids, orders and draws are hashed from, by folder; how often, if not once."""
     found = Counter(
         (path.rpartition("/")[0], repr(text))
-        for path, call in list_calls(*SALTED)
+        for path, call in list_calls("make_id", *list_salted())
         for argument in call.args
         for text in list_texts(argument, path)
     )
     return by_folder(
         (f"{folder}/", text if count == 1 else f"{text} x{count}") for (folder, text), count in found.items()
     )
+
+
+@cache
+def list_salted() -> tuple[str, ...]:
+    """List the functions that hand words on to be hashed: by a parameter `salt`, or all of `*key`."""
+    functions = (node for tree in read_modules().values() for node in ast.walk(tree))
+    return tuple(
+        function.name
+        for function in functions
+        if isinstance(function, ast.FunctionDef)
+        if "salt" in (argument.arg for argument in function.args.args)
+        or (function.args.vararg is not None and function.args.vararg.arg == "key")
+    )
+
+
+def list_words() -> dict[str, set[str]]:
+    """List how texts begin, up to `#` or a colon, by folder; a text that is one word is that word."""
+    found: dict[str, set[str]] = {}
+    for path, tree in read_modules().items():
+        nodes = (node for node in ast.walk(tree) if isinstance(node, ast.expr))
+        words = {re.split("#|: ", text)[0] for node in nodes for text in list_texts(node, path)}
+        found.setdefault(path.rpartition("/")[0], set()).update(words)
+    return found
 
 
 def list_rows() -> list[str]:
@@ -270,11 +282,17 @@ def list_given() -> list[str]:
     )
 
 
-def list_asdict() -> list[str]:
-    """List what is written by the fields of its dataclass, by folder."""
-    return by_folder((path, ast.unparse(call.args[0])) for path, call in list_calls("asdict"))
-
-
 def list_shapes() -> list[str]:
     """List the fields of the dataclasses that are written as JSON."""
-    return [f"{what}: {describe(shape)}" for what, shape in SHAPES.items()]
+    return [f"{what}: {describe(find_outermost(module))}" for what, module in SHAPES.items()]
+
+
+def find_outermost(module: str) -> type:
+    """Find the one dataclass of a module that none of its other dataclasses holds."""
+    kinds = (kind for kind in vars(importlib.import_module(module)).values() if isinstance(kind, type))
+    own = [kind for kind in kinds if is_dataclass(kind) and kind.__module__ == module]
+    hints = [hint for kind in own for hint in get_type_hints(kind).values()]
+    held = {part for hint in hints for part in _list_dataclasses(hint)}
+    bases = {base for kind in own for base in kind.__mro__[1:]}
+    (outermost,) = (kind for kind in own if kind not in held | bases)
+    return outermost

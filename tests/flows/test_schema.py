@@ -141,17 +141,24 @@ def test_sections_of_a_users_own_are_nobodys_business(validator, sections, param
     check_params(params, sections)
 
 
-def test_a_field_says_what_its_docstring_says_with_its_default_and_bounds():
-    schema = json.loads((ROOT / SCHEMA).read_text())["$defs"]
-    assert schema["Judgements"]["properties"]["repeats"] == {
-        "default": 1,
-        "description": "How often each answer is judged; the majority counts, a tie is unscored.",
-        "minimum": 1,
-        "type": "integer",
-    }
-    assert schema["FillIn"]["properties"]["cap"]["type"] == ["integer", "null"]
-    assert "name" not in schema["DatabaseEntry"]["properties"]  # it is the entry's key
-    assert schema["Endpoint"]["properties"]["key_env"]["description"].startswith("The NAME of the env")
+def test_a_field_has_its_default_its_bounds_and_its_docstring():
+    schema = json.loads((ROOT / SCHEMA).read_text())
+
+    def find(*keys):
+        part = schema
+        for key in keys:
+            own = part.get("properties", {})
+            part = own[key] if key in own else part["additionalProperties"]
+            while "$ref" in part:
+                part = schema["$defs"][part["$ref"].rpartition("/")[2]]
+        return part
+
+    repeats = find("grammar", "judgements", "repeats")
+    assert repeats.pop("description")
+    assert repeats == {"default": 1, "minimum": 1, "type": "integer"}
+    assert find("grammar", "fill_in", "cap")["type"] == ["integer", "null"]
+    assert "name" not in find("databases", "films")["properties"]  # it is the entry's key
+    assert "environment variable" in find("run", "endpoints", "mine", "key_env")["description"]
 
 
 def test_what_run_holds_beside_the_models_is_the_runners():
