@@ -27,7 +27,7 @@ class AskedQuestion:
 
 
 @dataclass(frozen=True)
-class SystemAnswer:
+class AssessedAnswer:
     """A system's answer to a question. response: None if it gave none; then `problem` says why."""
 
     id: str

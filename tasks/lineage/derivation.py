@@ -1,4 +1,4 @@
-"""What a figure was computed from: which rows of which artifacts, and by what measure."""
+"""The derivation of a figure: the rows that it was computed from, and the measure."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ CellValue = str | int | float | bool | None
 
 @dataclass(frozen=True)
 class Selection:
-    """Rows of one artifact: those whose columns hold these values; all of them where none is given.
+    """Rows of one artifact: those whose columns have the values in `where`; all rows if it is empty.
 
-    artifact: its path without `.parquet`, or the end of it, as far as it is unambiguous among what the
-    report's stage depends on: `balanced`, `films/balanced`.
+    artifact: its path without `.parquet`, or an end of the path that is unambiguous among the dependencies
+    of the report's stage: `balanced`, `films/balanced`.
     """
 
     artifact: str
@@ -33,11 +33,11 @@ class Selection:
 
 @dataclass(frozen=True)
 class Derivation:
-    """How a figure follows from rows; a report's record holds it under the key `basis`.
+    """How a figure is computed from rows; a report's record has it under the key `basis`.
 
     measure: `count` of rows, number of `distinct` values of the column, `sum` or `mean` of its values
-    (null is left out); any other word names a computation that is not repeated here.
-    once: rows with one id in several artifacts are one thing and count once.
+    (without nulls); any other word names a computation that is not repeated here. once: rows with
+    the same id in several artifacts count once.
     """
 
     measure: str
@@ -46,14 +46,14 @@ class Derivation:
     once: bool = False
 
     def to_json(self) -> dict[str, object]:
-        """Encode it as `read_derivation` expects it."""
+        """Encode it for `read_derivation`, in JSON types."""
         rows = [{"artifact": selection.artifact, "where": dict(selection.where)} for selection in self.rows]
         return {"measure": self.measure, "column": self.column, "once": self.once, "rows": rows}
 
 
 @dataclass(frozen=True)
 class SelectedRows:
-    """The rows of an artifact that a selection matches. values: of the derivation's column, or nothing."""
+    """The rows that a selection matches. values: of the derivation's column, empty if it names none."""
 
     path: Path
     where: Mapping[str, CellValue]
@@ -62,7 +62,7 @@ class SelectedRows:
 
 
 def read_derivation(data: object) -> Derivation:
-    """Decode a figure's `basis`, as JSON gives it. Raises ValueError where it is none."""
+    """Decode a figure's `basis` from JSON types. Raises ValueError if it is malformed."""
     try:
         return _DERIVATION.validate_python(data)
     except ValidationError as error:
@@ -72,9 +72,9 @@ def read_derivation(data: object) -> Derivation:
 
 
 def select_rows(path: Path, selection: Selection, column: str) -> SelectedRows:
-    """Read the ids, and the column where one is named, of the rows selected.
+    """Read the ids of the selected rows, and the values of `column` if it is not empty.
 
-    Raises BadInput where the artifact cannot be read or lacks a column.
+    Raises BadInput if the artifact cannot be read or lacks a column.
     """
     wanted = list(dict.fromkeys(["id", *selection.where, *([column] if column else [])]))
     try:
@@ -92,7 +92,7 @@ def select_rows(path: Path, selection: Selection, column: str) -> SelectedRows:
 
 
 def measure_rows(derivation: Derivation, parts: Iterable[SelectedRows]) -> Number | None:
-    """Compute the figure again from its rows; None where its measure is not in `MEASURES`."""
+    """Recompute a figure from its rows; None if its measure is not in `MEASURES`."""
     measure = MEASURES.get(derivation.measure)
     if measure is None:
         return None
@@ -109,7 +109,7 @@ def measure_rows(derivation: Derivation, parts: Iterable[SelectedRows]) -> Numbe
 
 
 def is_same_figure(recorded: Number | None, recomputed: Number | None) -> bool:
-    """Tell whether two figures agree to ten significant digits."""
+    """Return whether two figures agree to ten significant digits."""
     if recorded is None or recomputed is None:
         return recorded is recomputed
     return math.isclose(recorded, recomputed, rel_tol=5e-10, abs_tol=0)

@@ -1,4 +1,4 @@
-"""Figures in a report's JSON record, by the pointers that name them (RFC 6901)."""
+"""Find figures in a report's JSON record by JSON pointer (RFC 6901)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHOWN = 6
 
 @dataclass(frozen=True)
 class Figure:
-    """A number in a report: an object with `value` and, where its rows are known, a `basis`."""
+    """A number in a report: an object with `value` and, if its rows are known, `basis`."""
 
     pointer: str
     label: str
@@ -28,12 +28,12 @@ class Figure:
 
 
 def encode_figure(value: Number | None, derivation: Derivation | None) -> dict[str, object]:
-    """Encode a figure as `list_figures` finds it."""
+    """Encode a figure so that `list_figures` finds it. derivation: None if its rows are unknown."""
     return {"value": value, "basis": derivation.to_json() if derivation else None}
 
 
 def list_figures(report: object, pointer: str = "", names: tuple[str, ...] = ()) -> Iterator[Figure]:
-    """List the figures of a decoded report, in its order. Raises ValueError where a basis cannot be read."""
+    """List the figures of a decoded report, in its order. Raises ValueError for a malformed basis."""
     if isinstance(report, list):
         for index, item in enumerate(report):
             yield from list_figures(item, f"{pointer}/{index}", names)
@@ -55,9 +55,9 @@ def list_figures(report: object, pointer: str = "", names: tuple[str, ...] = ())
 
 
 def find_figure(path: Path, pointer: str) -> Figure:
-    """Find the figure that a pointer names, or that the number it names belongs to.
+    """Find the figure at a pointer, or the one whose number the pointer names.
 
-    Raises BadInput where the file is no report, or holds no figure there.
+    Raises BadInput if the file is not a report, or has no figure there.
     """
     try:
         report = json.loads(path.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Find the artifacts that rows, figures and calls are in, by the names that origins give them."""
+"""Find the artifacts of rows, figures and calls by the names that origins give them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CALLS = ".calls.parquet"
 
 @dataclass
 class ArtifactLocator:
-    """Finds artifacts by path below `root`. graph: the stages whose dependencies may be named in short."""
+    """Finds artifacts below `root`. graph: stages whose dependencies may be abbreviated."""
 
     root: Path
     graph: Graph | None
@@ -22,7 +22,7 @@ class ArtifactLocator:
     _calls: dict[Path, dict[str, Path]] = field(default_factory=dict, repr=False)
 
     def find_artifact(self, stem: str, path: str) -> str | None:
-        """Find the artifact that a row or figure of `path` names: beside it, by its path or the end of it."""
+        """Find the artifact that a row or figure of `path` names: beside it, by path or by the end of one."""
         if leads_outside(stem):
             return None
         beside = PurePosixPath(path).parent
@@ -35,7 +35,7 @@ class ArtifactLocator:
         return fits[0] if len(fits) == 1 else None
 
     def find_calls(self, call_key: str, path: str) -> str | None:
-        """Find the calls artifact that holds a call: in the folder of `path`, else among all outputs."""
+        """Find the calls artifact that contains a call: in the folder of `path`, else among all outputs."""
         folder = (self.root / path).parent
         artifacts = self._index_calls(folder, sorted(folder.glob(f"*{CALLS}")))
         if call_key not in artifacts and self.graph is not None:
@@ -44,7 +44,7 @@ class ArtifactLocator:
         return self.relate(artifacts[call_key]) if call_key in artifacts else None
 
     def relate(self, path: Path) -> str:
-        """Give a path relative to `root`."""
+        """Return a path relative to `root`."""
         return path.relative_to(self.root).as_posix()
 
     def _index_calls(self, folder: Path, paths: Iterable[Path]) -> dict[str, Path]:
@@ -54,5 +54,5 @@ class ArtifactLocator:
 
 
 def leads_outside(path: str) -> bool:
-    """Tell whether a path is absolute or climbs above its start."""
+    """Return whether a path is absolute or leads above its start by `..`."""
     return PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts

@@ -1,4 +1,4 @@
-"""Find rows of artifacts by id, reading only the id column and the row groups that were asked for."""
+"""Find rows of artifacts by id, reading only the id column and the row groups needed."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class RowLookup:
     _artifacts: dict[Path, _OpenArtifact] = field(default_factory=dict, repr=False)
 
     def index(self, path: Path) -> dict[str, int]:
-        """Map row ids to row numbers. Raises BadInput where there is no such file, or it has no ids."""
+        """Map row ids to row numbers. Raises BadInput if the file is missing or has no ids."""
         return self._open(path).row_numbers
 
     def complete_id(self, path: Path, prefix: str) -> str:
-        """Complete a row's id from its beginning. Raises BadInput where it fits no row, or several."""
+        """Complete the id of a row from its prefix. Raises BadInput unless it matches exactly one row."""
         ids = self.index(path)
         if prefix in ids:
             return prefix
@@ -56,7 +56,7 @@ class RowLookup:
         raise BadInput(path, f"has no row {prefix!r}", hint=f"its ids begin with {some}")
 
     def read_row(self, path: Path, row_id: str) -> Record:
-        """Read one row by its whole id, as column -> value."""
+        """Read one row by its full id, as column -> value."""
         artifact = self._open(path)
         row_number = artifact.row_numbers[row_id]
         number = max(group for group, start in enumerate(artifact.group_starts) if start <= row_number)

@@ -1,4 +1,4 @@
-"""What a lineage is made of: nodes with their parents, and gaps where a reference leads nowhere."""
+"""The parts of a lineage: nodes with their parents, and gaps for references that cannot be resolved."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Record = dict[str, object]
 
 
 class FigureRows(TypedDict):
-    """In the `rows` of a figure's summary: the rows that it was computed from, of one artifact."""
+    """An entry of `rows` in a figure's summary: the rows of one artifact that it was computed from."""
 
     artifact: str
     where: dict[str, object]
@@ -20,7 +20,10 @@ class FigureRows(TypedDict):
 
 
 class CodeFile(TypedDict):
-    """In the `code` of a stage's summary: a file as it was when the stage ran. now: see FileHistory.check."""
+    """An entry of `code` in a stage's summary: a file as recorded when the stage ran.
+
+    now: see FileHistory.check.
+    """
 
     path: str
     md5: str | None
@@ -30,12 +33,12 @@ class CodeFile(TypedDict):
 
 @dataclass(frozen=True)
 class LineageNode:
-    """One thing, and what it was made from.
+    """A node of a lineage: one thing, and what it was made from.
 
     kind: `figure`, `row` of an artifact, `call` of a model, `prompt`, `source` (a row of a database),
     `raw` (a row of the file that the database was made from), `evidence`, `stage`, `file` or `gap`.
     reference: what identifies it among its kind, with paths relative to the project (docs/lineage.md).
-    summary: its details, as JSON can hold them. parents: what it was made from; nothing for a source.
+    summary: its details, of JSON types. parents: what it was made from; empty for a source.
     """
 
     kind: str
@@ -51,7 +54,7 @@ class LineageNode:
 
 @dataclass(frozen=True)
 class Gap:
-    """A reference that leads nowhere, or to something that has changed. at: the node that holds it."""
+    """A reference that cannot be resolved, or whose target has changed. at: key of the node that has it."""
 
     at: str
     what: str
@@ -63,10 +66,10 @@ class Gap:
 
 @dataclass(frozen=True)
 class TracedSource:
-    """A source outside the artifacts that a tracer found; it becomes a node.
+    """A source outside the artifacts, found by a tracer; it becomes a node.
 
     parents: sources that it was made from in turn. files: project files that hold it.
-    gaps: what should be among its parents and was not found.
+    gaps: missing parents.
     """
 
     kind: str
@@ -90,7 +93,7 @@ def walk_nodes(*nodes: LineageNode) -> Iterator[LineageNode]:
 
 
 def count_kinds(nodes: Iterable[LineageNode]) -> dict[str, int]:
-    """Count nodes by kind, kinds in the order of their first node."""
+    """Count nodes by kind, in the order of each kind's first node."""
     counts: dict[str, int] = {}
     for node in nodes:
         counts[node.kind] = counts.get(node.kind, 0) + 1

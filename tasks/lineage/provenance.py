@@ -20,11 +20,11 @@ SYSTEM = "system"
 
 @dataclass
 class Provenance:
-    """Makes the nodes of files, stages, prompts and calls, each once.
+    """Builds the nodes of files, stages, prompts and calls, each once.
 
-    graph: without it nodes of files have no parents. history: without it files are `unchecked`.
-    report: is called with each gap: at, what and, optionally, hint.
-    describe: gives the details of a file that no stage wrote.
+    graph: without it, nodes of files have no parents. history: without it, files are `unchecked`. report: is
+    called for each gap with the node, the problem and, optionally, a hint. describe: returns the details of
+    a file that no stage wrote.
     """
 
     root: Path
@@ -55,7 +55,7 @@ class Provenance:
         return self._nodes[key]
 
     def trace_stage(self, stage: StageRecord) -> LineageNode:
-        """Trace a stage to the data that it read; its summary lists its code with hashes and commits."""
+        """Trace a stage to the data that it read; the summary lists its code with hashes and commits."""
         key = ("stage", stage.name)
         if key not in self._nodes:
             summary = {
@@ -70,7 +70,7 @@ class Provenance:
         return self._nodes[key]
 
     def make_call(self, call_key: str, path: str, record: Mapping[str, object]) -> LineageNode:
-        """Make the node of a call. path: the calls artifact that it is a row of; record: that row."""
+        """Build the node of a call. path: the calls artifact. record: the call's row in it."""
         summary = {
             name: _decode_json(value) if name in JSON_COLUMNS else value for name, value in record.items()
         }
@@ -113,9 +113,9 @@ class Provenance:
         return self._nodes[key]
 
     def _find_prompt(self, stage: StageRecord, name: str, digest: str) -> tuple[str, FileRecord] | None:
-        """Find a prompt's file among a stage's dependencies, or in a folder of them.
+        """Find a prompt's file among a stage's dependencies, or in a folder among them.
 
-        Where several have its name, the one with its digest.
+        If several files have its name, the one with its digest is returned.
         """
         fits = []
         for file in stage.code:
@@ -139,7 +139,7 @@ class Provenance:
         return {"path": file.path, "md5": file.md5, "now": now, "commit": commit}
 
     def _check_version(self, stage: StageRecord, read: FileRecord) -> None:
-        """Report a file that its stage has written anew since another stage read it."""
+        """Report a gap if a file was written again after another stage read it."""
         written = self.graph.find_file(read.path) if self.graph else None
         if written and written.path == read.path and written.md5 != read.md5:
             self.report(
@@ -150,7 +150,7 @@ class Provenance:
 
 
 def find_params(params: Mapping[str, object], name: str) -> dict[str, object]:
-    """Find parameters by their dotted name, whether recorded under it or inside those of their section."""
+    """Find recorded parameters by dotted name, either under that name or nested in a section's."""
     if name in params:
         return {name: params[name]}
     section_name, _, own = name.partition(".")
@@ -166,7 +166,7 @@ def _decode_json(text: object) -> object:
 
 
 def _digest_prompt(path: Path) -> str | None:
-    """Hash a prompt file as calls record it: its text in UTF-8. None where it cannot be read."""
+    """Hash a prompt file as calls record it (its text in UTF-8); None if it cannot be read."""
     try:
         return hashlib.sha256(path.read_text(encoding="utf-8").encode()).hexdigest()
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""What `dvc.lock` records of stages and their files, as plain data; flows/lineage/ reads it."""
+"""What `dvc.lock` records of stages and files, as plain data; flows/lineage/ reads the file."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ class StageRecord:
 
 @dataclass(frozen=True)
 class Graph:
-    """All recorded stages. commit: of the working tree, None where there is no git.
+    """All recorded stages. commit: of the working tree, None without git.
 
-    dirty: whether the tree has changes that are not committed; uncommitted: their paths.
+    dirty: whether the tree has uncommitted changes; uncommitted: their paths.
     recorded_in: the commit in which `dvc.lock` was last committed.
     """
 
@@ -77,12 +77,12 @@ class Graph:
         return {dep.path: dep for stage in self.stages for dep in stage.deps}
 
     def find_writer(self, path: str) -> StageRecord | None:
-        """Find the stage that wrote a path, or the folder that the path lies in."""
+        """Find the stage that wrote a path or a folder above it; None if none did."""
         found = self._find_out(path)
         return found[0] if found else None
 
     def find_file(self, path: str) -> FileRecord | None:
-        """Find what is recorded of a path: as an output (or inside one), else as a dependency."""
+        """Find a path's record: as an output or inside one, else as a dependency; None if there is none."""
         found = self._find_out(path)
         return found[1] if found else self._deps.get(path)
 
@@ -102,15 +102,15 @@ class Graph:
 
 
 class FileHistory(Protocol):
-    """What is known of recorded files beyond `dvc.lock`: whether they have changed, and their commits."""
+    """The state of recorded files beyond `dvc.lock`: whether they have changed, and their commits."""
 
     def check(self, record: FileRecord) -> str:
         """Compare a file with its record: `same`, `changed` or `missing`.
 
-        `unchecked` where no hash is recorded, or the file is too large to hash.
+        `unchecked` if no hash is recorded, or the file is too large to hash.
         """
         ...
 
     def find_commit(self, record: FileRecord) -> str | None:
-        """Find a commit that holds the file with the recorded hash; None where none does, or no git."""
+        """Find a commit that has the file with the recorded hash; None if there is none, or no git."""
         ...

@@ -1,4 +1,4 @@
-"""Render a lineage: as a tree and lists for people, as one JSON document for machines."""
+"""Render a lineage as text (a tree and lists) or as one JSON document."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SHOWN_FIELDS = {
 
 
 def render_text(lineage: LineageResult) -> str:
-    """Draw the roots and all their ancestors; a node that was drawn before is only named."""
+    """Draw the tree of the roots and their ancestors; a node that was drawn before is only named."""
     drawn: set[tuple[str, str]] = set()
     files_only = all(root.kind == "file" for root in lineage.roots)
     lines: list[str] = []
@@ -58,7 +58,7 @@ def render_json(lineage: LineageResult) -> str:
 
 
 def make_document(lineage: LineageResult) -> dict[str, object]:
-    """Make what the JSON document holds: nodes name their parents, gaps the node that has them."""
+    """Build the JSON document: nodes list the keys of their parents, gaps the key of their node."""
     graph = lineage.graph
     return {
         "version": VERSION,
@@ -81,7 +81,7 @@ def make_document(lineage: LineageResult) -> dict[str, object]:
 
 
 def clean(text: str) -> str:
-    """Replace control characters by blanks: a model's text may hold a terminal's escape sequences."""
+    """Replace control characters by spaces, since a model's text may contain terminal escape sequences."""
     return "".join(char if char.isprintable() else " " for char in " ".join(text.split()))
 
 
@@ -105,7 +105,7 @@ def _refer_to(node: LineageNode) -> dict[str, str]:
 def _draw_tree(
     node: LineageNode, lead: str, indent: str, drawn: set[tuple[str, str]], left_out: Iterable[str]
 ) -> Iterator[str]:
-    """Draw a node and its ancestors. lead: what its own line begins with; indent: its parents' lines."""
+    """Draw a node and its ancestors. lead: prefix of its own line. indent: prefix of its parents' lines."""
     parents = [parent for parent in node.parents if parent.kind not in left_out]
     if node.key in drawn and parents:
         yield f"{lead}{name_node(node)} (as above)"
@@ -122,7 +122,7 @@ def _draw_tree(
 
 
 def _list_figure_rows(node: LineageNode) -> Iterator[str]:
-    """List the rows that a figure was computed from, a line for each artifact."""
+    """List the rows that a figure was computed from, one line per artifact."""
     if node.kind != "figure":
         return
     parts = cast("list[FigureRows]", node.summary["rows"])

@@ -1,4 +1,4 @@
-"""A finished lineage: its target, all that the target was made from, and what is missing."""
+"""A finished lineage: its target, everything it was made from, and what is missing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tasks.lineage.records import Graph
 
 @dataclass(frozen=True)
 class LineageResult:
-    """Nodes traced back to their sources. target: a reference that names the roots together."""
+    """Nodes traced back to their sources. target: a reference for all roots together."""
 
     target: str
     roots: tuple[LineageNode, ...]
@@ -29,7 +29,7 @@ class LineageResult:
         return (node for node in self.nodes if node.kind == kind)
 
     def describe_commit(self) -> list[str]:
-        """Describe in lines what git knows: the commit, where `dvc.lock` was committed, open changes."""
+        """Describe the state of git in lines: the commit, that of `dvc.lock`, and uncommitted changes."""
         graph = self.graph
         if graph is None:
             return []

@@ -22,11 +22,11 @@ Tracer = Callable[[StageRecord, Record], Sequence[TracedSource]]
 
 @dataclass
 class Lineage:
-    """Traces rows, figures and files of a project; no node is made twice.
+    """Traces rows, figures and files of a project; each node is built once.
 
     root: the folder that paths are relative to. graph: what `dvc.lock` records; without it, traces end at
-    rows and calls. history: whether files are still as recorded. tracers: stage -> its tracer.
-    describe: gives the details of a file that no stage wrote. gaps: references that led nowhere, so far.
+    rows and calls. history: the state of recorded files. tracers: stage -> its tracer. describe: returns the
+    details of a file that no stage wrote. gaps: references that could not be resolved so far.
     """
 
     root: Path = field(default_factory=Path)
@@ -43,9 +43,9 @@ class Lineage:
         self._locator = ArtifactLocator(self.root, self.graph, self.lookup)
 
     def trace_row(self, path: str, row_id: str) -> LineageNode:
-        """Trace one row of an artifact; the beginning of its id is enough.
+        """Trace one row of an artifact; row_id may be a prefix.
 
-        Raises BadInput where there is no such row; whatever is missing further on is added to `gaps`.
+        Raises BadInput if there is no such row; whatever is missing further on is added to `gaps`.
         """
         return self._trace_row(path, self.lookup.complete_id(self.root / path, row_id), ())
 
@@ -56,11 +56,11 @@ class Lineage:
     def trace_figure(
         self, path: str, pointer: str, *, row: str | None = None, first: int | None = 1
     ) -> LineageNode:
-        """Trace a figure of a report to the rows that it was computed from, and on from some of these.
+        """Trace a figure of a report to the rows it was computed from, and from some of these further.
 
-        row: the id of the one row to go on from; first: else, from how many, None for all. The figure is
-        computed again from its rows where its measure is known: another value is a gap.
-        Raises BadInput where there is no such figure, or the row is none of its rows.
+        pointer: the figure's JSON pointer. row: id of the only row to trace further; otherwise the first
+        `first` rows, None for all. The figure is recomputed from its rows if its measure is known; a
+        different value is a gap. Raises BadInput if there is no such figure, or the row is none of its rows.
         """
         figure = find_figure(self.root / path, pointer)
         derivation = figure.derivation
@@ -111,7 +111,7 @@ class Lineage:
         return parts
 
     def _trace_row(self, path: str, row_id: str, descendants: tuple[str, ...]) -> LineageNode:
-        """Trace a row. descendants: the rows on the way to it, of which it can be none."""
+        """Trace a row. descendants: the rows on the path to it; it must not be one of them."""
         if path.endswith(CALLS):
             return self._read_call(row_id, path)
         reference = f"{path}#{row_id}"
@@ -218,7 +218,7 @@ class Lineage:
 def _choose_rows(
     parts: Sequence[SelectedRows], row: str | None, first: int | None, name: str
 ) -> list[tuple[Path, str]]:
-    """Choose the first rows of a figure, or all with the id that begins with `row`. Raises BadInput."""
+    """Choose the first rows of a figure, or those whose id begins with `row`. Raises BadInput."""
     rows = [(part.path, row_id) for part in parts for row_id in part.ids]
     if row is None:
         return rows[:first]

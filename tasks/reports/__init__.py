@@ -1,1 +1,1 @@
-"""The HTML site."""
+"""HTML reports: the frame that all pages share."""

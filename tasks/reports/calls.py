@@ -1,4 +1,4 @@
-"""Model calls as a page shows them."""
+"""Read model calls for pages."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 
 @dataclass(frozen=True)
 class ShownCall:
-    """A call with what was asked and answered; its fields are the keys that pages/core.js reads.
+    """A model call; its fields are the keys that pages/core.js reads.
 
-    They are columns of a calls artifact, `messages` decoded: role and content of each. id: the ledger key.
+    They are columns of a calls artifact, with `messages` decoded to role and content. id: the ledger key.
     """
 
     id: str
@@ -35,9 +35,9 @@ class ShownCall:
 
 
 def read_calls(paths: Iterable[Path], wanted: Collection[str] | None = None) -> dict[str, ShownCall]:
-    """Read calls by their ledger key: the wanted ones, or all that have a prompt.
+    """Read calls by ledger key, sorted. wanted: the keys to read; None reads all calls that have a prompt.
 
-    An embedding has none, and its row would make a page long.
+    Embeddings have no prompt, and would make a page too long.
     """
     columns = [field.name for field in fields(ShownCall)]
     calls: dict[str, ShownCall] = {}

@@ -1,4 +1,4 @@
-"""What all validation stages share: check artifacts, and what stands beside them, and show the findings."""
+"""Shared by all validation stages: check artifacts with their drops and calls, and write the findings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HASH = r"^[0-9a-f]{16}$"
 
 
 def expect_hash() -> Expectation:
-    """Expect an id as the project makes them."""
+    """Expect ids as `make_id` makes them: 16 hexadecimal digits."""
     return expect_match("ids_are_hashes", "Its id is 16 hexadecimal digits.", "id", HASH)
 
 
@@ -40,11 +40,11 @@ def check_artifacts(
     *,
     sources: Iterable[Path] = (),
 ) -> list[ContractFinding]:
-    """Check artifacts, and what was dropped and called beside them; write findings, pages and Data Docs.
+    """Check artifacts with their `*.dropped` and `*.calls` files; write findings, page and Data Docs.
 
-    artifacts: file -> its row type. declare: gives the rules of each beyond its keys, from the rule on
-    origins; asked only where all columns are right, so that it may read the rows (NULLs may stand in them).
-    sources: artifacts from elsewhere that rows come from, where they are not among `artifacts`.
+    artifacts: file -> its row type. declare: returns the rules of each artifact beyond its keys, given the
+    rule on origins; it is called only if all columns exist with their types, so that it may read the rows
+    (cells may be NULL). folder: to write to. sources: further artifacts that origins may refer to.
     """
     dropped, calls = (
         [path for path in (name_beside(artifact, kind) for artifact in artifacts) if path.is_file()]
@@ -67,6 +67,6 @@ def check_artifacts(
 
 
 def require_contracts(findings: Sequence[ContractFinding], out: Path) -> Counts:
-    """Count what was checked. Raises ContractBroken, with one line that names it, where something broke."""
+    """Count rows checked and findings. Raises ContractBroken, with one line, if a contract is broken."""
     raise_broken(findings, out)
     return Counts(sum(finding.checked for finding in findings), len(findings), {})

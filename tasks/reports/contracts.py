@@ -1,4 +1,4 @@
-"""The findings of a validation stage, as pages show them."""
+"""The findings of a validation stage, for pages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tasks.artifacts.contracts import ContractFinding, read_findings
 
 @dataclass(frozen=True)
 class ContractResults:
-    """A validation stage's findings. docs: the way from the page to Great Expectations' own pages."""
+    """A validation stage's findings. docs: relative path from the page to Great Expectations' Data Docs."""
 
     findings: Sequence[ContractFinding]
     docs: str
@@ -23,7 +23,10 @@ class ContractResults:
 
 
 def open_contracts(folder: Path, order: Iterable[str], page: Path) -> ContractResults:
-    """Read a validation stage's folder for a page in the folder `page`. order: of the artifacts."""
+    """Read the findings in a validation stage's folder.
+
+    order: of the artifacts on the page. page: the page's folder.
+    """
     ranks = {artifact: rank for rank, artifact in enumerate(order)}
     findings = sorted(
         read_findings(folder),

@@ -1,4 +1,4 @@
-"""The page of a validation stage's folder: broken contracts first."""
+"""Write the page of a validation stage: its contracts, broken ones first."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ STYLE = "report.css"
 
 @dataclass(frozen=True)
 class ContractsPage:
-    """What the page shows."""
+    """The content of the page."""
 
     title: str
     contracts: ContractResults
 
 
 def write_contracts(title: str, findings: Sequence[ContractFinding], folder: Path) -> None:
-    """Write index.html and its style into the folder; it asks nothing outside."""
+    """Write index.html and its stylesheet into a folder; the page loads nothing from outside."""
     ranked = sorted(findings, key=lambda finding: (finding.state != "broken", finding.artifact))
     content = ContractsPage(title, ContractResults(ranked, ""))
     page = PAGES.get_template("contracts.html").render(content=content)

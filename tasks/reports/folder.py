@@ -1,4 +1,4 @@
-"""Write a page that is a folder: index.html, its styles and scripts, its rows and calls, its record."""
+"""Write a page as a folder: index.html, styles and scripts, rows and calls, and its record."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from tasks.reports.page import Page
 from tasks.reports.record import RECORD, write_record
 
 SHARED = ("report.css", "core.js", "browse.js")
-"""Styles and scripts of every page that lists rows; a page's own come after these."""
+"""Styles and scripts of every page that lists rows; a page's own follow these."""
 
 
 @dataclass(frozen=True)
 class BrowsedRows:
-    """The rows that a page's browser lists. name: what its script asks for them by, and their file's stem.
+    """The rows that a page's browser lists.
 
-    data: of JSON's types and dataclasses, as that script reads it.
+    name: by which the page's script requests them, and the stem of their file. data: of JSON types and
+    dataclasses, in the form that the script reads.
     """
 
     name: str
@@ -32,7 +33,7 @@ class BrowsedRows:
 
 @dataclass(frozen=True)
 class Form:
-    """A CSV for people to fill in. name: its file."""
+    """A CSV form for people to fill in. name: of its file."""
 
     name: str
     text: str
@@ -50,11 +51,11 @@ def write_page(
     figures: Mapping[str, object] | None = None,
     form: Form | None = None,
 ) -> None:
-    """Write a page's folder, which can be moved or sent and still opens.
+    """Write a page's folder. It has no references to the outside, so it can be moved.
 
-    template: extends folder.html and shows `page` and `content`, a dataclass of its own; it escapes every
-    text, and the data can close no tag. assets: its styles and scripts. calls: by ledger key, loaded when
-    one is first looked at. figures: what the record holds beyond the page's head (`write_record`).
+    template: extends folder.html, is given `page` and `content`, and escapes every text. content: a
+    dataclass. assets: the page's own styles and scripts. calls: by ledger key; the page loads them when one
+    is first opened. figures: the record's entries beyond the page's head, see `write_record`.
     """
     parts = [*(PAGES_FOLDER / name for name in SHARED), *assets]
     styles = [part.name for part in parts if part.suffix == ".css"]

@@ -1,4 +1,4 @@
-"""The templates of all pages, and how a page that is one file is rendered."""
+"""The templates that all pages share, and the rendering of single-file pages."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ PAGES.filters["count"] = lambda number: f"{number:,}"
 
 
 def open_templates(package: str) -> Environment:
-    """Open the templates of a paper (the folder `pages` of its package) over those of the frame."""
+    """Open the templates of a package (its folder `pages`), which take precedence over the shared ones."""
     return PAGES.overlay(loader=ChoiceLoader([PackageLoader(package, "pages"), FRAME]))
 
 
 def render_alone(
     template: str, content: object, *, styles: Sequence[str] = ("report.css",), scripts: Sequence[str] = ()
 ) -> str:
-    """Render a page that is one file: its styles and scripts stand in it, and its policy allows only them.
+    """Render a single-file page with inline styles and scripts; its security policy allows only these.
 
-    content: the dataclass that the template shows, by the name `content`.
+    template: name of a shared template. content: a dataclass, `content` in the template. styles, scripts:
+    names of shared files.
     """
     style = "\n".join(_read_part(name) for name in styles)
     texts = [_read_part(name) for name in scripts]
@@ -49,5 +50,5 @@ def _read_part(name: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """Hash what stands between two tags, as a content security policy names it."""
+    """Hash an inline style or script in the notation of a content security policy."""
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,4 +1,4 @@
-"""The page of a lineage: one file that holds its tree and loads nothing else."""
+"""Write the page of a lineage: a single file with its tree, which loads nothing else."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from tasks.reports.embed import encode_json
 from tasks.reports.frame import render_alone
 
 NODES = 1_000
-"""Nodes on a page, in the order of the walk; the page says how many are left out."""
+"""Maximum nodes on a page, in the order of the walk; the page states how many are left out."""
 TEXT = 4_000
-"""Characters of one text."""
+"""Maximum characters of one text."""
 ITEMS = 200
-"""Entries of one list, such as the ids of a figure's rows."""
+"""Maximum entries of one list, such as the ids of a figure's rows."""
 PLAIN = 60_000
-"""Characters of the text for a reader without scripts."""
+"""Maximum characters of the text that is shown without scripts."""
 STYLES = ("report.css", "lineage.css")
 SCRIPTS = ("core.js", "lineage.js")
 
 
 @dataclass(frozen=True)
 class LineagePage:
-    """What the page shows. left_out: how many nodes it does not; plain: for a reader without scripts."""
+    """The content of the page. left_out: number of nodes not shown. plain: text shown without scripts."""
 
     lineage: LineageResult
     counts: Mapping[str, int]
@@ -40,7 +40,10 @@ class LineagePage:
 
 @dataclass(frozen=True)
 class ShownNode:
-    """A node as pages/lineage.js reads it. parents: their numbers; cut: how many are not on the page."""
+    """A node in the form that pages/lineage.js reads.
+
+    parents: indexes of those on the page. cut: number of parents that are not.
+    """
 
     kind: str
     reference: str
@@ -51,7 +54,7 @@ class ShownNode:
 
 
 def write_lineage(lineage: LineageResult, out: Path) -> None:
-    """Write a lineage's page to the file `out`; nodes, lists and texts beyond the limits above are cut."""
+    """Write a lineage's page to the file `out`; nodes, lists and texts are limited as above."""
     shown = lineage.nodes[:NODES]
     numbers = {node.key: number for number, node in enumerate(shown)}
     data = {
@@ -80,7 +83,7 @@ def _show_node(node: LineageNode, numbers: Mapping[tuple[str, str], int]) -> Sho
 
 
 def _truncate(value: object) -> object:
-    """Cut long texts and lists, however deep they lie, and say by how much."""
+    """Truncate long texts and lists at every depth, with a note of how much is left out."""
     if isinstance(value, str) and len(value) > TEXT:
         return f"{value[:TEXT]}… ({len(value) - TEXT:,} characters more)"
     if isinstance(value, Mapping):

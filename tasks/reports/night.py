@@ -1,4 +1,4 @@
-"""The page of all nights: each assessment's mean night by night, and what fell in the last one."""
+"""Write the page of nightly runs: each assessment's mean per night, and what dropped in the last one."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tasks.judging.nights import Night
 from tasks.reports.frame import render_alone
 
 WIDTH, HEIGHT = 960, 190
-"""Of an assessment's plot, in SVG units."""
+"""Size of an assessment's plot, in SVG units."""
 LEFT, RIGHT, TOP, BOTTOM = 40, 60, 12, 34
 REACHES = (0.1, 0.25, 0.5, 1)
-"""Where the line of a difference may end: at the first that holds every interval."""
+"""Possible ends of a difference's axis: the first that includes every interval is used."""
 LABELS = 8
-"""Nights named below the plot, the last one always."""
+"""Maximum number of nights labelled below the plot; the last one always is."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class NightDot:
     y: float
     title: str
     label: str
-    """What stands below it, if anything."""
+    """The label below the dot; may be empty."""
     alarm: bool
 
 
@@ -44,7 +44,7 @@ class PlotFrame:
 
 @dataclass(frozen=True)
 class AssessmentNights:
-    """One assessment's nights. nights: newest first; reach: where the line of a difference ends."""
+    """One assessment's nights. nights: newest first. reach: end of the differences' axis."""
 
     name: str
     nights: Sequence[Night]
@@ -55,14 +55,14 @@ class AssessmentNights:
 
 @dataclass(frozen=True)
 class NightsPage:
-    """What the page shows."""
+    """The content of the page."""
 
     assessments: Sequence[AssessmentNights]
     plot: PlotFrame
 
 
 def write_nights(out: Path, nights: Sequence[Night]) -> None:
-    """Write the page over nights, oldest first, as their history holds them."""
+    """Write the page to the file `out`. nights: oldest first."""
     names = sorted({night.assessment for night in nights})
     assessments = [
         _collect_nights(name, [night for night in nights if night.assessment == name]) for name in names
@@ -77,7 +77,7 @@ def _collect_nights(name: str, nights: Sequence[Night]) -> AssessmentNights:
 
 
 def place_dots(nights: Sequence[Night]) -> list[NightDot]:
-    """Place each night that has a mean, from left to right; a mean of 0 is the lower edge, 1 the upper."""
+    """Make a dot for each night that has a mean, left to right; mean 0 is at the bottom, 1 at the top."""
     step = (WIDTH - LEFT - RIGHT) / max(len(nights) - 1, 1)
     apart = -(-len(nights) // LABELS)
     return [

@@ -1,4 +1,4 @@
-"""What every page has: its place on the front page, its title, the figures and warnings at its head."""
+"""The parts that all pages share: section on the front page, title, headline figures and warnings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tasks.lineage.derivation import Derivation
 
 @dataclass(frozen=True)
 class Section:
-    """A section of the front page. part: the kind of its pages, in one word; order: lowest first."""
+    """A section of the front page. part: the kind of its pages, in one word. order: lowest first."""
 
     part: str
     title: str
@@ -20,12 +20,12 @@ class Section:
 DATASETS = Section("dataset", "Datasets", 1)
 ASSESSMENTS = Section("assessment", "Assessments", 2)
 FRAME_SECTIONS = (DATASETS, ASSESSMENTS)
-"""Sections that a record names by their part alone; of any other it holds title and order too."""
+"""Sections that a record names only by their part; for any other it also has title and order."""
 
 
 @dataclass(frozen=True)
 class Headline:
-    """A figure at the head of a page: a count, a rate or a word; None where it has no value.
+    """A figure at the head of a page. value: a count, a rate or a word; None if undefined.
 
     derivation: the rows that it was computed from, for lineage.
     """
@@ -38,9 +38,9 @@ class Headline:
 
 @dataclass(frozen=True)
 class Page:
-    """The head of a page, which its record and the front page show too. Texts are escaped by the templates.
+    """The head of a page; its record and the front page show it too. Texts are escaped by the templates.
 
-    name: of the flow's entry that it is about. finding: its result in words, where there is one.
+    name: the flow's entry that the page is about. finding: its result in words, empty if there is none.
     """
 
     section: Section

@@ -1,4 +1,4 @@
-"""A page's record: its head and its figures as JSON, for the front page and for lineage."""
+"""A page's record (report.json): its head and figures, for the front page and for lineage."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tasks.reports.embed import encode_dataclass
 from tasks.reports.page import FRAME_SECTIONS, Headline, Page, Section
 
 RECORD = "report.json"
-"""The record's file in a page's folder."""
+"""The name of the record's file in a page's folder."""
 DIGITS = 3
-"""Decimals of a rate at a page's head."""
+"""Decimals of a headline's value."""
 
 
 @dataclass(frozen=True)
 class RecordedHeadline:
-    """A headline, as a record holds it."""
+    """A headline as read from a record."""
 
     label: str
     value: int | float
@@ -31,7 +31,7 @@ class RecordedHeadline:
 
 @dataclass(frozen=True)
 class PageRecord:
-    """A page's head, as its record holds it. section: None where the part is one of the frame's own."""
+    """A page's head as read from its record. section: None if `part` is one of `FRAME_SECTIONS`."""
 
     part: str
     flow: str
@@ -45,9 +45,10 @@ class PageRecord:
 
 
 def write_record(path: Path, page: Page, figures: Mapping[str, object]) -> None:
-    """Write a page's record: its head, headlines that are numbers, and further `figures`.
+    """Write a page's record: its head, the headlines that are numbers, and further `figures`.
 
-    figures: by the record's key, of JSON's types and dataclasses. Raises ValueError on NaN and infinities.
+    figures: key of the record -> value, of JSON types and dataclasses. Raises ValueError for NaN and
+    infinities.
     """
     numbers = [
         (headline, headline.value) for headline in page.headlines if isinstance(headline.value, int | float)
@@ -69,7 +70,7 @@ def write_record(path: Path, page: Page, figures: Mapping[str, object]) -> None:
 
 
 def read_record(path: Path) -> PageRecord:
-    """Read a page's record. Raises BadInput where there is none, or it lacks what the front page shows."""
+    """Read a page's record. Raises BadInput if it is missing, or lacks a field of `PageRecord`."""
     hint = "run the report's stage"
     try:
         return _RECORD.validate_python(json.loads(path.read_text(encoding="utf-8")))

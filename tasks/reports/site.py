@@ -1,4 +1,4 @@
-"""The front page over all reports: one file, since the reports beside it belong to other stages."""
+"""Write the front page, which links all reports; a single file, since the folders belong to other stages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tasks.reports.record import RECORD, PageRecord, read_record
 
 @dataclass(frozen=True)
 class Card:
-    """A page on the front page. link: from there."""
+    """A page's entry on the front page. link: relative to the front page."""
 
     page: PageRecord
     link: str
@@ -24,7 +24,7 @@ class Card:
 
 @dataclass(frozen=True)
 class FrontPageSection:
-    """A section of the front page with its cards, by flow and title."""
+    """A section of the front page with its cards, sorted by flow and title."""
 
     section: Section
     cards: Sequence[Card]
@@ -32,15 +32,15 @@ class FrontPageSection:
 
 @dataclass(frozen=True)
 class FrontPage:
-    """What the front page shows."""
+    """The content of the front page."""
 
     sections: Sequence[FrontPageSection]
 
 
 def write_index(reports: Sequence[Path], out: Path) -> None:
-    """Write the front page `out` over report folders; a section is there where a page's record names it.
+    """Write the front page to the file `out`. reports: folders of pages; their records name the sections.
 
-    Raises BadInput where a folder holds no record, or its page can be placed in no section.
+    Raises BadInput if a folder has no record, or its page cannot be placed in a section.
     """
     cards: dict[Section, list[Card]] = {}
     for folder in reports:

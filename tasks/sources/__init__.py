@@ -1,1 +1,1 @@
-"""Where raw data comes from: one importer a file."""
+"""Importers of raw data, one per file."""

@@ -1,4 +1,4 @@
-"""Films, people, genres, countries, languages and companies out of the packaged Wikidata snapshot."""
+"""Import films, people, genres, countries, languages and companies from the packaged Wikidata snapshot."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tasks.sources.tables import Cell, rank, write_database
 
 
 class Films(BaseModel):
-    """How many films, and which draw: `sources.films` in params.yaml."""
+    """`sources.films` in params.yaml: number of films, and the seed of the sample."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -29,7 +29,7 @@ class Films(BaseModel):
 
 @dataclass(frozen=True)
 class _Film:
-    """One film as the source gives it; every list is split."""
+    """One film of the source, with its lists split."""
 
     cells: tuple[Cell, ...]
     linked: Mapping[str, list[str]]
@@ -91,9 +91,9 @@ NO_PERSON = re.compile(r"list of |(art director|dialogue writer|multiple languag
 
 
 def films(movies: Path, params: Films, out: Path) -> Counts:
-    """Write the films database: films, what they are linked to, and the link tables.
+    """Write the films database: films, the entities they are linked to, and the link tables.
 
-    movies: the package's SQLite file (tables omdb and tomatoes). Raises BadInput where it is another file.
+    movies: the package's SQLite file (tables omdb and tomatoes). Raises BadInput if it is another file.
     """
     records = list(_read(movies))
     chosen = _choose(records, params)
@@ -148,7 +148,7 @@ def _split(source: str, text: str | None) -> list[str]:
 
 
 def _keep_exact_date(text: str) -> str | None:
-    """Two films in three are dated 1 January: the source writes so where it knows the year alone."""
+    """Return a date, or None if it is 1 January, which the source writes if it only knows the year."""
     return None if text.endswith("-01-01") else text
 
 
@@ -165,7 +165,7 @@ def _choose(records: list[_Film], params: Films) -> list[_Film]:
 
 
 def _number(chosen: list[_Film], entity: str) -> dict[str, int]:
-    """Give each name of an entity a number by its order: the source has names alone."""
+    """Assign numbers to the names of an entity in sorted order, since the source has no ids."""
     sources = [link.source for link in LINKS if link.entity == entity]
     names = {name for film in chosen for source in sources for name in film.linked[source]}
     return {name: number for number, name in enumerate(sorted(names), start=1)}

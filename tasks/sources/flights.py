@@ -1,4 +1,4 @@
-"""Flights out of New York in 2013: airlines, airports, planes, flights and weather, thinned."""
+"""Import a sample of the flights from New York in 2013, with airlines, airports, planes and weather."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Convert = Callable[[str], Cell]
 
 
 class Flights(BaseModel):
-    """How many flights and hours of weather, and which draw: `sources.flights` in params.yaml."""
+    """`sources.flights` in params.yaml: numbers of flights and of hours of weather, and the seed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -58,7 +58,7 @@ SCHEMA = (
 
 
 def _read_clock(text: str) -> str:
-    """Turn 517 into 05:17."""
+    """Convert 517 to 05:17."""
     return f"{int(text) // 100:02d}:{int(text) % 100:02d}"
 
 
@@ -111,9 +111,9 @@ WEATHER: tuple[tuple[str, Convert], ...] = (
 def flights(
     flights: Path, airlines: Path, airports: Path, planes: Path, weather: Path, params: Flights, out: Path
 ) -> Counts:
-    """Write the flights database; of the other tables, only rows that the drawn flights refer to.
+    """Write the flights database: sampled flights and weather, and the rows that the flights refer to.
 
-    Inputs are the package's CSV files. `NA` becomes NULL. Raises BadInput where a file is another one.
+    Inputs are the package's CSV files. `NA` becomes NULL. Raises BadInput if a file is another one.
     """
     known = {
         "airlines": {row["carrier"]: row for row in _read(airlines, AIRLINES)},
@@ -149,7 +149,7 @@ def flights(
 
 
 def _read(path: Path, columns: Sequence[tuple[str, Convert]], *more: str) -> Iterator[Record]:
-    """Read a CSV file's rows. Raises BadInput where it lacks one of the columns that are needed."""
+    """Read a CSV file's rows. Raises BadInput if a required column is missing."""
     try:
         text = open_text(path)
     except (OSError, zipfile.BadZipFile, KeyError) as error:
@@ -164,7 +164,7 @@ def _read(path: Path, columns: Sequence[tuple[str, Convert]], *more: str) -> Ite
 
 
 def open_text(path: Path) -> io.TextIOWrapper:
-    """Open a CSV file, or the one in an archive that is named for it."""
+    """Open a CSV file, or the one of the same name in a zip archive."""
     if path.suffix != ".zip":
         return path.open(encoding="utf-8", newline="")
     with zipfile.ZipFile(path) as archive:
@@ -184,7 +184,7 @@ def _is_linked(row: Record, known: Mapping[str, Mapping[str, Record]]) -> bool:
 def _draw(
     rows: Iterable[Record], limit: int | None, seed: int, name: Callable[[Record], str]
 ) -> list[Record]:
-    """Draw rows by seed and put them in the order of their names."""
+    """Sample rows by seed and sort them by their names."""
     drawn = rows if limit is None else heapq.nsmallest(limit, rows, key=lambda row: rank(seed, name(row)))
     return sorted(drawn, key=name)
 
@@ -208,15 +208,15 @@ def _pick(
 
 
 def convert_flight(row: Record) -> tuple[Cell, ...]:
-    """Take a flight's cells, in the table's order, without its number."""
+    """Convert a CSV row of flights to the table's cells, without the flight's number."""
     return _date(row), *convert_row(row, FLIGHTS)
 
 
 def convert_hour(row: Record) -> tuple[Cell, ...]:
-    """Take an hour of weather's cells, in the table's order, without its number."""
+    """Convert a CSV row of weather to the table's cells, without the hour's number."""
     return row["origin"], f"{_date(row)} {int(row['hour']):02d}:00", *convert_row(row, WEATHER)
 
 
 def convert_row(row: Record, columns: Sequence[tuple[str, Convert]]) -> tuple[Cell, ...]:
-    """Take a line's cells as the database holds them; `NA` becomes NULL."""
+    """Convert the given columns of a CSV row to cells of the database; `NA` becomes NULL."""
     return tuple(None if row[name] in {"NA", ""} else convert(row[name]) for name, convert in columns)

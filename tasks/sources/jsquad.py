@@ -1,6 +1,6 @@
 """JSQuAD (JGLUE, CC BY-SA 4.0): Japanese questions on paragraphs of Wikipedia, in SQuAD's layout.
 
-A paragraph's context is `title [SEP] text`. Several people answered; the reference is what most of them said.
+A paragraph's context is `title [SEP] text`. Several people answered; the reference is the most frequent one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SEPARATOR = "[SEP]"
 
 @dataclass(frozen=True)
 class Paragraph:
-    """One paragraph. id: `<article>.<place>`, since the layout names articles only by their place."""
+    """One paragraph. id: `<article>.<paragraph>`, both as indexes, since the layout has no other id."""
 
     id: str
     title: str
@@ -28,7 +28,7 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Item:
-    """One question. reference: empty where nobody found an answer."""
+    """One question. reference: its answer, empty if nobody found one."""
 
     id: str
     title: str
@@ -38,9 +38,9 @@ class Item:
 
 
 def read_squad(path: Path) -> tuple[list[Item], list[Paragraph]]:
-    """Read a file in SQuAD's layout, or the one JSON file of a folder, in its order.
+    """Read a file in SQuAD's layout, or the only JSON file of a folder, in its order.
 
-    Raises BadInput that names the place where it is not as published.
+    Raises BadInput that names the article that is not in the published layout.
     """
     file = _find_file(path)
     try:

@@ -30,7 +30,7 @@ class SourcePassage:
 
 @dataclass(frozen=True)
 class Task:
-    """One question of a conversation. history: the question/answer pairs before it."""
+    """One question of a conversation. history: the previous (question, answer) pairs."""
 
     id: str
     collection: str
@@ -43,9 +43,9 @@ class Task:
 
 
 def read_tasks(path: Path) -> list[Task]:
-    """Read a reference file, or all of a folder, in the files' order.
+    """Read a reference file, or all reference files of a folder, in their order.
 
-    Raises BadInput that names file and line where a record is not as published.
+    Raises BadInput that names the file and line of a record that is not in the published layout.
     """
     files = sorted(path.glob(PATTERN)) if path.is_dir() else [path]
     if not files:
@@ -54,9 +54,9 @@ def read_tasks(path: Path) -> list[Task]:
 
 
 def list_sources(tasks: list[Task]) -> list[SourcePassage]:
-    """List the passages of all tasks, each once, by id.
+    """List the distinct passages of all tasks, sorted by id.
 
-    Raises BadInput where one id names two texts.
+    Raises BadInput if an id has two texts.
     """
     known: dict[str, SourcePassage] = {}
     for task in tasks:
@@ -83,12 +83,11 @@ def _read_file(path: Path) -> Iterator[Task]:
 
 
 def _read_task(record: Mapping[str, Any]) -> Task:
-    said = [(turn["speaker"], _text(turn["text"])) for turn in record["input"]]
-    if [speaker for speaker, _ in said] != [(USER, AGENT)[n % 2] for n in range(len(said))] or not len(
-        said
-    ) % 2:
+    messages = [(turn["speaker"], _text(turn["text"])) for turn in record["input"]]
+    alternating = [(USER, AGENT)[n % 2] for n in range(len(messages))]
+    if [speaker for speaker, _ in messages] != alternating or not len(messages) % 2:
         raise ValueError("`input` is not user, agent, ..., user")
-    turns = [text for _, text in said]
+    turns = [text for _, text in messages]
     answerability = record.get("answerability") or [""]
     return Task(
         id=_text(record["task_id"]),

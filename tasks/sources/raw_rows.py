@@ -1,7 +1,7 @@
-"""The rows of the packages' files that a row of the sample's databases was made from.
+"""Find the rows of the packages' files that a row of the sample's databases was imported from.
 
-An importer's rules read backwards: films by their number, names by the films that they stand in, rows of CSV
-files by the cells that the importer took from them. What is found is the file's own row, as it stands there.
+This inverts the importers: films are found by their number, names by the films that mention them, rows of CSV
+files by the cells that were imported. The raw row is returned unchanged.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FILM_TABLES = ("omdb", "tomatoes")
 
 @dataclass(frozen=True)
 class RawRow:
-    """A row of a raw file. file: its path; place: what names the row there."""
+    """A row of a raw file. file: its path. place: the row's reference within it."""
 
     file: Path
     place: str
@@ -39,7 +39,7 @@ class RawRow:
 
 @dataclass(frozen=True)
 class Lines:
-    """How a table's rows are found in a CSV file: by the cells that its lines begin with."""
+    """How a table's rows are found in a CSV file: by the first cells of its lines."""
 
     file: str
     leading: tuple[str, ...]
@@ -53,10 +53,10 @@ class Lines:
 
 
 def find_film_rows(raw: Sequence[Path], database: Path, table: str, cells: Cells) -> list[RawRow]:
-    """Find the rows of movies.db behind a row of the films database.
+    """Find the rows of movies.db that a row of the films database was imported from.
 
-    A film, and what links it, is its row in omdb and in tomatoes; a name follows from the rows of any film
-    that it is linked to, so the first one's are given.
+    For a film or a link, these are the film's rows in omdb and tomatoes. For a name, they are those of the
+    first film that it is linked to, since any linked film would do.
     """
     numbers = [cells["film_id"]] if "film_id" in cells else _list_films(database, table, cells)
     found = []
@@ -68,7 +68,10 @@ def find_film_rows(raw: Sequence[Path], database: Path, table: str, cells: Cells
 
 
 def find_flight_rows(raw: Sequence[Path], database: Path, table: str, cells: Cells) -> list[RawRow]:
-    """Find the lines of the package's CSV files behind a row of the flights database."""
+    """Find the lines of the package's CSV files that a row of the flights database was imported from.
+
+    Raises BadInput if the table's file is not among `raw`, or has other columns.
+    """
     rule = CSV_TABLES[table]
     path = next((file for file in raw if file.name == rule.file), None)
     if path is None:
@@ -82,9 +85,9 @@ def find_flight_rows(raw: Sequence[Path], database: Path, table: str, cells: Cel
     ]
     wanted = tuple(cells[name] for name in order)[rule.numbered :]
     found = []
-    told = [str(cells[name]).encode() for name in rule.telling]
+    required = [str(cells[name]).encode() for name in rule.telling]
     for number, line in lines.find(",".join(map(str, rule.begin(cells)))):
-        if all(cell in line for cell in told):
+        if all(cell in line for cell in required):
             record = dict(zip(names, next(csv.reader([line.decode()])), strict=True))
             if tuple(rule.convert(record)) == wanted:
                 found.append(RawRow(path, f"line={number}", record))
@@ -116,7 +119,7 @@ def _ask(path: Path, sql: str, value: object) -> list[sqlite3.Row]:
 
 
 class CsvLines:
-    """A CSV file's lines by what they begin with: looked for one by one, sorted once that is worth it."""
+    """Looks up a CSV file's lines by their beginning: scans at first, sorts the lines after many look-ups."""
 
     WORTH = 4
     """After so many beginnings all lines are sorted by theirs: a pass takes as long as ten looks."""
@@ -130,7 +133,7 @@ class CsvLines:
         self.names = next(csv.reader([self._content[: self._content.index(b"\n")].decode()]))
 
     def find(self, beginning: str) -> list[tuple[int, bytes]]:
-        """Give the lines whose first cells are these, with their numbers from 1, the header's."""
+        """Return (line number, line) of the lines with these first cells; the header is line 1."""
         key = beginning.encode()
         if key not in self._known and not self._sorted:
             if len(self._known) >= self.WORTH:

@@ -1,4 +1,4 @@
-"""Write a SQLite file whose bytes follow from its rows alone."""
+"""Write SQLite files whose bytes depend only on their rows."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Cell = str | int | float | None
 def write_database(path: Path, schema: Sequence[str], tables: Mapping[str, Iterable[Sequence[Cell]]]) -> int:
     """Run the CREATE statements, insert each table's rows in sorted order, rename the file into place.
 
-    Returns the number of rows. The same rows give the same bytes on the same version of SQLite.
-    Raises sqlite3.IntegrityError where a key is broken.
+    Returns the number of rows. The same rows give the same bytes with the same version of SQLite.
+    Raises sqlite3.IntegrityError if a key constraint is broken.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
@@ -41,7 +41,7 @@ def write_database(path: Path, schema: Sequence[str], tables: Mapping[str, Itera
 
 
 def rank(seed: int, key: str) -> str:
-    """Give an item its place in a seeded draw: by hash, so that it does not hang on the order of rows."""
+    """Return an item's sort key in a seeded sample: a hash, so that the order of the rows does not matter."""
     return hashlib.sha256(f"{seed}:{key}".encode()).hexdigest()
 
 

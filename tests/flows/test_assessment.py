@@ -16,7 +16,7 @@ from flows.run.selection import order_nodes
 from flows.settings import load_params
 from tasks.artifacts.parquet import read_rows, write_rows
 from tasks.artifacts.rows import Origin
-from tasks.grammar.assessment_rows import AskedQuestion, Judgement, SystemAnswer
+from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, Judgement
 from tasks.grammar.corpus.true_documents import TrueDocument
 from tasks.grammar.rows import Group, Question, SqlTemplate, TextTemplate
 from tasks.systems.contract import Document
@@ -165,7 +165,7 @@ def test_from_questions_to_pages_under_dvc(project):
 
     folder = root / "data" / "grammar" / "villages"
     questions = {row.id: row for row in read_rows(folder / "questions.parquet", AskedQuestion)}
-    answers = read_rows(folder / "v-weak" / "answers.parquet", SystemAnswer)
+    answers = read_rows(folder / "v-weak" / "answers.parquet", AssessedAnswer)
     judgements = read_rows(folder / "v-weak" / "judgements.parquet", Judgement)
     assert {answer.question for answer in answers} == set(questions)
     assert [judgement.id for judgement in judgements] == [answer.id for answer in answers]

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.grammar.assess.ablation import DocumentAblation, plan_ablation
 from tasks.grammar.assess.assessment_entry import Entry
-from tasks.grammar.assessment_rows import AskedQuestion, SystemAnswer
+from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer
 from tasks.models.ask import Ask
 from tasks.systems.build import build_system
 from tasks.systems.contract import Document, Response
@@ -22,7 +22,7 @@ async def answers(
     entry: Entry,
     system: SystemEntry,
     ask: Ask,
-) -> Drafts[SystemAnswer]:
+) -> Drafts[AssessedAnswer]:
     """Ask a system every question. A failed answer is a row without a response, with the reason in `problem`.
 
     If the assessment has an ablation, the removed documents are not in the system's corpus.
@@ -49,10 +49,10 @@ def ablate_corpus(
     return [document for document in documents if document.id not in plan.documents]
 
 
-def make_answer(assessment: str, question: AskedQuestion, response: Response) -> SystemAnswer:
+def make_answer(assessment: str, question: AskedQuestion, response: Response) -> AssessedAnswer:
     """Make the row of a system's response. assessment: its name, part of the row's id."""
     passages = response.passages
-    return SystemAnswer(
+    return AssessedAnswer(
         id=make_id("answer", assessment, question.id),
         question=question.id,
         group=question.group,

@@ -28,10 +28,10 @@ from tasks.grammar.assess.tables import compare_actions, compare_baselines, comp
 from tasks.grammar.assessment_rows import (
     AnswerLabel,
     AskedQuestion,
+    AssessedAnswer,
     BaselineVerdict,
     ClosedDomain,
     Judgement,
-    SystemAnswer,
 )
 from tasks.judging.canaries import CanaryRow, measure_health
 from tasks.judging.human_labels import HumanLabel
@@ -58,7 +58,7 @@ class AssessmentParams(BaseModel):
 
 def assessment(
     judgements: list[Judgement],
-    answers: list[SystemAnswer],
+    answers: list[AssessedAnswer],
     questions: list[AskedQuestion],
     baselines: list[BaselineVerdict],
     canaries: list[CanaryRow],
@@ -124,7 +124,7 @@ def assessment(
 
 
 def join_rows(
-    judgements: Iterable[Judgement], answers: Iterable[SystemAnswer], questions: Iterable[AskedQuestion]
+    judgements: Iterable[Judgement], answers: Iterable[AssessedAnswer], questions: Iterable[AskedQuestion]
 ) -> list[JudgedRow]:
     """Join questions, retrieved documents and judgements; one row per judgement."""
     answered = {answer.id: answer for answer in answers}
@@ -181,7 +181,7 @@ def _describe_judge(
     return JudgeFigures(tuple(warnings), health, unscored, people)
 
 
-def _count_rows(rows: Sequence[JudgedRow], answers: Sequence[SystemAnswer]) -> RowCounts:
+def _count_rows(rows: Sequence[JudgedRow], answers: Sequence[AssessedAnswer]) -> RowCounts:
     return RowCounts(
         rows=len(rows),
         groups=len({row.group for row in rows}),

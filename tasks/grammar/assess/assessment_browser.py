@@ -11,7 +11,7 @@ from tasks.grammar.assess.assessment import join_rows
 from tasks.grammar.assess.assessment_entry import Entry
 from tasks.grammar.assess.assessment_figures import HeadlineFault
 from tasks.grammar.assess.judged import MODES, MODULES, RULES, SETS, TaggedRow, tag_rows
-from tasks.grammar.assessment_rows import AskedQuestion, BaselineVerdict, Judgement, SystemAnswer
+from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, BaselineVerdict, Judgement
 from tasks.systems.contract import Document
 
 
@@ -119,7 +119,7 @@ def make_browser(
     fault: HeadlineFault,
     questions: Sequence[AskedQuestion],
     documents: Iterable[Document],
-    answers: Iterable[SystemAnswer],
+    answers: Iterable[AssessedAnswer],
     judgements: Sequence[Judgement],
     baselines: Iterable[BaselineVerdict],
     entry: Entry,
@@ -161,7 +161,7 @@ def make_browser(
 
 def _show_question(
     question: AskedQuestion,
-    answer: SystemAnswer,
+    answer: AssessedAnswer,
     judgement: Judgement,
     tags: Mapping[str, Mapping[str, TaggedRow]],
     tried: Mapping[str, Sequence[BaselineVerdict]],

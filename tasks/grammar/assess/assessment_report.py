@@ -18,7 +18,7 @@ from tasks.grammar.assess.assessment_record import (
     list_assessment_figures,
 )
 from tasks.grammar.assess.human_labels import make_form
-from tasks.grammar.assessment_rows import AskedQuestion, BaselineVerdict, Judgement, SystemAnswer
+from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, BaselineVerdict, Judgement
 from tasks.judging.canaries import CanaryHealth
 from tasks.reports.calls import read_calls
 from tasks.reports.folder import BrowsedRows, Form, write_page
@@ -40,7 +40,7 @@ def assessment_report(
     figures: Path,
     questions: list[AskedQuestion],
     documents: list[Document],
-    answers: list[SystemAnswer],
+    answers: list[AssessedAnswer],
     judgements: list[Judgement],
     baselines: list[BaselineVerdict],
     human_labels_dropped: list[Dropped],
@@ -94,7 +94,7 @@ def assessment_report(
     return Counts(len(questions), len(browser.questions), {})
 
 
-def _fill_form(questions: Iterable[AskedQuestion], answers: Iterable[SystemAnswer]) -> str:
+def _fill_form(questions: Iterable[AskedQuestion], answers: Iterable[AssessedAnswer]) -> str:
     """Write the CSV form for human labels, with the answers that have a response."""
     asked = {question.id: question for question in questions}
     return make_form(

@@ -16,7 +16,7 @@ from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.grammar.assess.answers import ablate_corpus
 from tasks.grammar.assess.assessment_entry import Entry
 from tasks.grammar.assess.resampling import ResampledAsk
-from tasks.grammar.assessment_rows import AskedQuestion, BaselinePart, BaselineVerdict, SystemAnswer
+from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, BaselinePart, BaselineVerdict
 from tasks.judging.grammars import judge_grammar
 from tasks.judging.quoting import quote
 from tasks.judging.verdicts import parse_label
@@ -52,7 +52,7 @@ class Baselines(BaseModel):
 
 
 async def baselines(
-    answers: list[SystemAnswer],
+    answers: list[AssessedAnswer],
     questions: list[AskedQuestion],
     documents: list[Document],
     entry: Entry,
@@ -78,7 +78,7 @@ async def baselines(
     return Drafts(rows)
 
 
-def choose_answers(answers: Sequence[SystemAnswer], params: Baselines) -> list[SystemAnswer]:
+def choose_answers(answers: Sequence[AssessedAnswer], params: Baselines) -> list[AssessedAnswer]:
     """Sample answers by seed, among those with a response."""
     given = (answer for answer in answers if answer.response is not None)
     return sorted(given, key=lambda answer: make_id("baseline", params.seed, answer.id))[: params.sample]
@@ -91,7 +91,7 @@ def find_role(system: SystemEntry) -> str:
     return system.role if isinstance(system, OpenAiEntry) else ""
 
 
-async def _check_claims(answer: SystemAnswer, question: AskedQuestion, ask: Ask) -> BaselineVerdict:
+async def _check_claims(answer: AssessedAnswer, question: AskedQuestion, ask: Ask) -> BaselineVerdict:
     if answer.passages is None:
         return _make(answer, FAITHFULNESS, (), (), "the system does not show what it retrieved")
     response = quote(answer.response or "")
@@ -125,7 +125,7 @@ async def _check_claims(answer: SystemAnswer, question: AskedQuestion, ask: Ask)
 
 
 async def _check_consistency(
-    answer: SystemAnswer, question: AskedQuestion, systems: Sequence[System], ask: Ask
+    answer: AssessedAnswer, question: AskedQuestion, systems: Sequence[System], ask: Ask
 ) -> BaselineVerdict:
     if not systems:
         return _make(answer, CONSISTENCY, (), (), "the system cannot be asked at another temperature")
@@ -184,7 +184,7 @@ def parse_claims(text: str) -> tuple[str, ...]:
 
 
 def _make(
-    answer: SystemAnswer,
+    answer: AssessedAnswer,
     method: str,
     parts: tuple[BaselinePart, ...],
     calls: Sequence[str],

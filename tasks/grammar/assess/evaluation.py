@@ -16,7 +16,7 @@ from tasks.grammar.assess.assessment import AssessmentParams, join_rows, round_f
 from tasks.grammar.assess.judged import JudgedRow
 from tasks.grammar.assess.own_questions import OwnQuestions, keep_grounded, read_questions, sample_groups
 from tasks.grammar.assess.set_figures import attribute_wrong, contrast_set, count_gaps, rate_set
-from tasks.grammar.assessment_rows import AskedQuestion, Judgement, SystemAnswer
+from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, Judgement
 from tasks.judging.canaries import CanaryRow, measure_health
 from tasks.judging.trust import TrustThresholds, find_warnings
 from tasks.scoring.running import Bootstrap
@@ -35,7 +35,7 @@ class GrammarEvaluation:
     """The rows of one evaluation: questions, answers, their judgements, and the judge's canaries."""
 
     questions: Sequence[AskedQuestion]
-    answers: Sequence[SystemAnswer]
+    answers: Sequence[AssessedAnswer]
     judgements: Sequence[Judgement]
     canaries: Sequence[CanaryRow]
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Origin
 from tasks.grammar.assess.judge import judge_once
-from tasks.grammar.assessment_rows import AskedQuestion, Judgement, SystemAnswer
+from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, Judgement
 from tasks.judging.majority import Majority, judge_often
 from tasks.judging.scored import Scored
 from tasks.models.ask import Answer, Ask
@@ -27,7 +27,7 @@ class Judgements(BaseModel):
 
 
 async def judgements(
-    answers: list[SystemAnswer], questions: list[AskedQuestion], params: Judgements, ask: Ask
+    answers: list[AssessedAnswer], questions: list[AskedQuestion], params: Judgements, ask: Ask
 ) -> Drafts[Judgement]:
     """Judge every answer. A failed answer is not shown to the judge and is unscored."""
     asked = {question.id: question for question in questions}
@@ -45,7 +45,7 @@ async def judgements(
 
 
 async def _judge(
-    answer: SystemAnswer, question: AskedQuestion, params: Judgements, ask: Ask
+    answer: AssessedAnswer, question: AskedQuestion, params: Judgements, ask: Ask
 ) -> tuple[Majority[str], tuple[str, ...]]:
     verdicts: dict[int, str] = {}
 
@@ -67,7 +67,7 @@ async def _judge(
     return majority, tuple(verdicts[sample] for sample in sorted(verdicts))
 
 
-def make_judgement(answer: SystemAnswer, found: tuple[Majority[str], tuple[str, ...]] | None) -> Judgement:
+def make_judgement(answer: AssessedAnswer, found: tuple[Majority[str], tuple[str, ...]] | None) -> Judgement:
     """Make a judgement's row. found: the majority and its verdicts; None if the system gave no answer."""
     origin = [Origin("row", f"answers#{answer.id}"), Origin("row", f"questions#{answer.question}")]
     label: str | None = None

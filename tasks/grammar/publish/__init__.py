@@ -1,1 +1,1 @@
-"""A database's dataset: its contracts, its card and its page."""
+"""The dataset of a database: its contracts, its card and its page."""

@@ -1,4 +1,4 @@
-"""The data of a dataset page's question browser: questions with their sources, and the calls behind them."""
+"""The data of a dataset page's question browser: questions with their sources and model calls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tasks.lineage.walk import Lineage
 
 
 class DatasetTemplate(NamedTuple):
-    """A SQL template. calls: ledger keys."""
+    """A SQL template. calls: ledger keys. projection: the columns that it asks for."""
 
     id: str
     sql: str
@@ -23,7 +23,7 @@ class DatasetTemplate(NamedTuple):
 
 
 class DatasetText(NamedTuple):
-    """A text template. template: the number of its SQL template in `QuestionBrowser.templates`."""
+    """A text template. template: index of its SQL template in `DatasetBrowser.templates`."""
 
     id: str
     template: int
@@ -33,7 +33,7 @@ class DatasetText(NamedTuple):
 
 
 class DatasetGroup(NamedTuple):
-    """A semantic group. fillings: placeholder and value of each; answer_rows: JSON."""
+    """A semantic group. template: as above. fillings: (placeholder, value). answer_rows: JSON."""
 
     id: str
     template: int
@@ -44,7 +44,7 @@ class DatasetGroup(NamedTuple):
 
 
 class DatasetQuestion(NamedTuple):
-    """A question. group, text: their numbers; balanced: 1 where it is in that set, else 0."""
+    """A question. group, text: their indexes. balanced: 1 if it is in that set, else 0."""
 
     id: str
     group: int
@@ -55,7 +55,7 @@ class DatasetQuestion(NamedTuple):
 
 @dataclass(frozen=True)
 class DatasetBrowser:
-    """The browser's rows, as pages/report.js reads them: JSON arrays that point at each other by number."""
+    """The browser's rows as pages/report.js reads them: JSON arrays that refer to each other by index."""
 
     templates: list[DatasetTemplate]
     texts: list[DatasetText]
@@ -66,9 +66,9 @@ class DatasetBrowser:
 def make_browser(
     sql_templates: Path, back_check: Path, fill_in: Path, unbalanced: Path, balanced: Path
 ) -> tuple[DatasetBrowser, set[str]]:
-    """Gather the browser's rows, and the ledger keys of all calls behind them.
+    """Collect the browser's rows, and the ledger keys of all calls that they come from.
 
-    Raises BadInput where a row's origins lead nowhere.
+    Raises BadInput if a row's origin does not exist.
     """
     lineage = Lineage(unbalanced.parent)
     keys: set[str] = set()
@@ -136,7 +136,7 @@ def make_browser(
 
 
 def _walk_without_template(node: LineageNode) -> list[LineageNode]:
-    """Walk a node's ancestors but for those of the SQL template behind it, whose calls are shown with it."""
+    """List a node's ancestors, except those of its SQL template, whose calls are shown with the template."""
     of_template = {
         ancestor.key
         for parent in walk_nodes(node)

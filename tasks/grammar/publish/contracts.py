@@ -1,11 +1,11 @@
-"""Stage: hold every artifact of the flow to its contract; a broken one stops the dataset and its page."""
+"""Stage: check every artifact of the flow against its contract; a broken one stops dataset and page."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -50,7 +50,7 @@ ROWS: Mapping[str, type] = {
     "balanced": Question,
     **corpus_contracts.ROWS,
 }
-Section = TypeVar("Section", bound=BaseModel)
+ParamsModel = TypeVar("ParamsModel", bound=BaseModel)
 AS_GROUP = ("sql", "sql_template", "answer", "answer_rows")
 
 
@@ -60,15 +60,15 @@ class Contracts(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     answers: int | None = Field(default=None, ge=1)
-    """Most answers per SQL template that are run again, drawn by seed; null = every one."""
+    """Maximum number of answers per SQL template that are run again, sampled by seed; null = all."""
     seed: int = 0
     limits: QueryLimits = QueryLimits()
-    """For each answer's query."""
+    """Limits of each answer's query."""
 
 
 @dataclass(frozen=True)
 class Sections:
-    """What the stages were told that made the rows."""
+    """Parameters of the stages that wrote the checked artifacts."""
 
     balanced: Balanced
     documents: Documents
@@ -88,13 +88,14 @@ def contracts(
     true_documents: Path,
     questions: Path,
     database: DatabaseEntry,
-    settings: Mapping[str, Any],
+    settings: Mapping[str, object],
     params: Contracts,
     out: Path,
 ) -> Counts:
-    """Check the artifacts and what stands beside them (`*.dropped`, `*.calls`); write what was found.
+    """Check the artifacts with their `*.dropped` and `*.calls` files, and write the findings.
 
-    Raises ContractBroken, when all is written, with a line that names artifact, contract, count and ids.
+    settings: parameters of other stages, dotted name -> value. Raises ContractBroken after writing, with one
+    line that names artifact, contract, count and ids.
     """
     made = (schema, sql_templates, text_templates, back_check, fill_in, unbalanced, balanced)
     corpus = (profiles, documents, true_documents, questions)
@@ -118,8 +119,11 @@ def contracts(
     return require_contracts(findings, out)
 
 
-def read_section(settings: Mapping[str, Any], name: str, kind: type[Section]) -> Section:
-    """Read another stage's parameters among those that dvc.yaml declares for this one."""
+def read_section(settings: Mapping[str, object], name: str, kind: type[ParamsModel]) -> ParamsModel:
+    """Read the parameters of another stage from the settings declared for this one.
+
+    name: the section, such as `grammar.balanced`.
+    """
     own = {
         key.removeprefix(f"{name}."): value for key, value in settings.items() if key.startswith(f"{name}.")
     }
@@ -133,7 +137,7 @@ def declare(
     params: Contracts,
     origins: RowRule,
 ) -> Rules:
-    """Declare what must hold of the flow's rows. Columns are right by now; NULLs may still stand in them."""
+    """Declare the rules of each artifact. All columns exist and have their types; cells may be NULL."""
     columns = read_sound_rows(paths["schema"], Column)
     templates = read_index(paths["sql_templates"], ["sql", "placeholders"])
     written = read_index(paths["text_templates"], ["sql_template", "criterion", "text"])

@@ -1,6 +1,6 @@
-"""What must hold of the documents' corpus, of what its documents are true for, and of the questions asked.
+"""Contract rules for the corpus: its profiles, documents, true documents, and the sampled questions.
 
-A database without an entry in `grammar.profiles.entities` has these artifacts too, and nothing in them.
+For a database without an entry in `grammar.profiles.entities` these artifacts exist and are empty.
 """
 
 from __future__ import annotations
@@ -51,7 +51,10 @@ def declare_corpus(
     documents: Documents,
     questions: Questions,
 ) -> dict[str, Sequence[Expectation | RowRule]]:
-    """Declare what must hold of each artifact beyond its keys and origins. groups: the rows of fill_in."""
+    """Declare the rules of each artifact beyond keys and origins, by artifact.
+
+    documents_dropped: the rows that the stage `documents` dropped. groups: the rows of fill_in.
+    """
     profiles = {profile.id: profile for profile in read_sound_rows(paths["profiles"], EntityProfile)}
     facts = {profile.id: profile.facts for profile in profiles.values()}
     written = read_ids(paths["documents"])
@@ -97,7 +100,7 @@ def declare_corpus(
 
 
 def expect_one_each(path: Path, profiles: Mapping[str, EntityProfile]) -> RowRule:
-    """Expect every entity, a row of a table by its key, to have one of these at most."""
+    """Expect at most one row of an artifact per entity (a row of a table, by its key)."""
     known = (profiles[row["id"]] for row in read_records(path, ["id"]) if row["id"] in profiles)
     counts = Counter((profile.table, profile.key) for profile in known)
 
@@ -112,13 +115,13 @@ def expect_one_each(path: Path, profiles: Mapping[str, EntityProfile]) -> RowRul
 
 
 def list_unread(facts: FactsByDocument, dropped: Sequence[Dropped]) -> UnreadFacts:
-    """Find the facts that no reader found: they are dropped under their own ids."""
+    """List the facts that the reader did not find, as (profile, fact); each was dropped under its own id."""
     unread = {row.id for row in dropped if row.reason == UNREAD}
     return {(name, fact.id) for name, own in facts.items() for fact in own if fact.id in unread}
 
 
 def expect_written(path: Path, column: str, says: str, written: set[str]) -> RowRule:
-    """Expect a list of documents that names some, all of which are there; NULL names none."""
+    """Expect `column` to list at least one document, all of them in `written`; NULL lists none."""
     named = {row["id"]: row[column] for row in read_records(path, ["id", column])}
 
     def check(record: Record) -> str:
@@ -130,7 +133,7 @@ def expect_written(path: Path, column: str, says: str, written: set[str]) -> Row
 
 
 def expect_asked(balanced: Path, unbalanced: Path) -> list[RowRule]:
-    """Expect a question to be of the sets that it is said to be of, and to read there as it does here."""
+    """Expect a question to be in the sets that it is flagged for, and to be the same row there."""
     one, other = (read_index(path, AS_QUESTION) for path in (balanced, unbalanced))
 
     def check(record: Record) -> str:
@@ -158,13 +161,13 @@ def expect_asked(balanced: Path, unbalanced: Path) -> list[RowRule]:
 
 
 def expect_true(true: Index) -> RowRule:
-    """Expect a question's true documents to be those of its group."""
+    """Expect a question's true documents to be those of its group. true: rows of true_documents by id."""
 
     def check(record: Record) -> str:
         row = true.get(record["group"])
-        due, told = row and list(row["documents"]), list(record["true_document_ids"])
+        due, given = row and list(row["documents"]), list(record["true_document_ids"])
         return (
-            "" if told == due else f"names {', '.join(told)}; of its group are {', '.join(due or ['none'])}"
+            "" if given == due else f"names {', '.join(given)}; of its group are {', '.join(due or ['none'])}"
         )
 
     return RowRule(

@@ -1,10 +1,9 @@
-"""Put the dataset together for others: its card and its sets as JSON Lines (docs/reports.md)."""
+"""Stage: export the dataset: its card and its sets as JSON Lines (docs/reports.md)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict
@@ -58,7 +57,7 @@ REBUILD = (
 
 
 class Dataset(BaseModel):
-    """What the card says beyond what the artifacts show: `grammar.dataset` in params.yaml."""
+    """`grammar.dataset` in params.yaml: what the dataset card cannot take from the artifacts."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -76,13 +75,13 @@ def dataset(
     balanced: Path,
     contracts: Path,
     database: DatabaseEntry,
-    settings: Mapping[str, Any],
+    settings: Mapping[str, object],
     params: Dataset,
     out: Path,
 ) -> Counts:
-    """Write the folder that `datasets.load_dataset` reads: README.md and one file a set.
+    """Write a folder for `datasets.load_dataset`: README.md and one JSON Lines file per set.
 
-    settings: the parameters that shaped the artifacts, dotted name -> value, for the card.
+    settings: the parameters that shaped the artifacts, dotted name -> value; the card lists them.
     """
     sets = {
         "balanced": balanced,
@@ -121,7 +120,7 @@ def dataset(
     return Counts(sum(artifact.rows for artifact in artifacts), sum(rows.values()), {})
 
 
-def _read(path: Path) -> Iterator[dict[str, Any]]:
+def _read(path: Path) -> Iterator[Mapping[str, object]]:
     for batch in pq.ParquetFile(path).iter_batches():
         yield from batch.to_pylist()
 
@@ -148,8 +147,8 @@ def _describe(database: DatabaseEntry) -> DatasetSource:
 
 
 def _name_source(database: DatabaseEntry) -> str:
-    told = bool(database.source) and not database.source.startswith(("http://", "https://"))
-    return f"From: {database.source}." if told else ""
+    is_text = bool(database.source) and not database.source.startswith(("http://", "https://"))
+    return f"From: {database.source}." if is_text else ""
 
 
 def _describe_yields(text_templates: Path, back_check: Path, unbalanced: Path, balanced: Path) -> CardSection:
@@ -176,13 +175,13 @@ def _describe_yields(text_templates: Path, back_check: Path, unbalanced: Path, b
 
 
 def _describe_contracts(contracts: Path) -> CardSection:
-    said: dict[str, list[str]] = {}
+    artifacts_of: dict[str, list[str]] = {}
     for finding in read_findings(contracts):
         if "." not in finding.artifact:
-            said.setdefault(finding.says, []).append(f"`{finding.artifact}`")
+            artifacts_of.setdefault(finding.says, []).append(f"`{finding.artifact}`")
     return CardSection(
         "What holds of every row",
         ("contract", "artifacts"),
-        [(says, ", ".join(artifacts)) for says, artifacts in sorted(said.items())],
+        [(says, ", ".join(artifacts)) for says, artifacts in sorted(artifacts_of.items())],
         "Checked with Great Expectations; the dataset is not made where one of these is broken.",
     )

@@ -1,4 +1,4 @@
-"""What a dataset's page shows below its head."""
+"""The content of a dataset's page below its head."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tasks.reports.contracts import ContractResults
 
 @dataclass(frozen=True)
 class Bar:
-    """A line of a chart: counts in the order of the chart's steps, all with a derivation, or none."""
+    """A row of a chart: one count per step of the chart, and a derivation for each count, or none."""
 
     label: str
     counts: Sequence[int]
@@ -29,7 +29,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Chart:
-    """Bars over the same steps, all to one scale."""
+    """Bars over the same steps, to one scale. note: shown with the title."""
 
     title: str
     note: str
@@ -38,13 +38,13 @@ class Chart:
 
     @property
     def most(self) -> int:
-        """The longest bar's count."""
+        """The largest count of any bar, at least 1."""
         return max((count for bar in self.bars for count in bar.counts), default=0) or 1
 
 
 @dataclass(frozen=True)
 class Example:
-    """A dropped row."""
+    """A dropped row: its id, and the detail of its reason."""
 
     id: str
     detail: str
@@ -52,11 +52,11 @@ class Example:
 
 @dataclass(frozen=True)
 class DatasetContent:
-    """A dataset's artifacts with what was dropped and called for each. Texts may hold anything.
+    """A dataset's artifacts with their drops and model calls. Texts are not escaped yet.
 
-    about: name and text. explanations: of artifacts, by name. feeds: edges of the graph that rows do not
-    show, source -> target; a source that is no artifact is drawn as the graph's start. examples: (artifact,
-    reason) -> some dropped rows. contracts: None where they were not checked.
+    about: (name, text). explanations: artifact -> text. feeds: edges (source, target) of the graph beyond
+    those that the rows' origins give; a source that is no artifact is drawn as a start of the graph.
+    examples: (artifact, drop reason) -> some dropped rows. contracts: None if they were not checked.
     """
 
     about: Sequence[tuple[str, str]]
@@ -74,17 +74,17 @@ class DatasetContent:
 
     @cached_property
     def tallies(self) -> Mapping[str, CallTotals]:
-        """The calls of each artifact, summed up."""
+        """The totals of each artifact's calls, by artifact."""
         return {artifact.name: sum_calls(artifact.calls) for artifact in self.artifacts}
 
     @cached_property
     def total(self) -> CallTotals:
-        """All calls summed up; one that several artifacts used counts once."""
+        """The totals of all calls; a call that several artifacts use counts once."""
         return sum_calls(call for artifact in self.artifacts for call in artifact.calls)
 
     @cached_property
     def prompts(self) -> Mapping[str, Sequence[tuple[CallStatistics, CallTotals]]]:
-        """The calls of each artifact by prompt and model: one of them, and their tally."""
+        """For each artifact, its calls by prompt and model: one call of each kind, and the kind's totals."""
         groups: dict[str, list[tuple[CallStatistics, CallTotals]]] = {
             artifact.name: [] for artifact in self.artifacts
         }
@@ -94,13 +94,13 @@ class DatasetContent:
 
     @cached_property
     def most_dropped(self) -> int:
-        """The largest number of rows that one artifact dropped for one reason."""
+        """The largest number of rows that one artifact dropped for one reason, at least 1."""
         drops = (count for artifact in self.artifacts for count in artifact.dropped.values())
         return max(drops, default=1)
 
     @cached_property
     def layout(self) -> Layout:
-        """The graph of the artifacts, placed."""
+        """The graph of the artifacts with positions."""
         from_rows = [(source, artifact.name) for artifact in self.artifacts for source in artifact.sources]
         starts = [source for source, _ in self.feeds if source not in self.by_name]
         return lay_out([*dict.fromkeys(starts), *self.by_name], [*from_rows, *self.feeds])

@@ -1,4 +1,4 @@
-"""The figures of a dataset's record (report.json), each with the rows that it was computed from."""
+"""Encode the figures of a dataset's record (report.json), each with the rows it was computed from."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tasks.lineage.figures import encode_figure
 
 
 def list_dataset_figures(content: DatasetContent) -> dict[str, object]:
-    """List what the record holds beyond the page's head: charts, artifacts, calls."""
+    """Return the record's further sections: charts, artifacts, calls."""
     with_calls = [artifact.name for artifact in content.artifacts if artifact.calls]
     return {
         "charts": [
@@ -53,7 +53,7 @@ def _describe_artifact(artifact: ArtifactStatistics) -> dict[str, object]:
 
 
 def _describe_calls(tally: CallTotals, artifacts: Sequence[str]) -> dict[str, object]:
-    """Describe calls and tokens; a call that several artifacts used was paid once and counts once."""
+    """Encode the numbers of calls and tokens; a call that several artifacts use counts once."""
 
     def derive(
         value: int, measure: str, column: str = "", where: Mapping[str, bool] | None = None

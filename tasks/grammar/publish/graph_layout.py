@@ -1,4 +1,4 @@
-"""Place a graph of artifacts on a page: layers from left to right, few crossings."""
+"""Lay out a graph of artifacts in layers from left to right, with few crossings."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 WIDTH, HEIGHT = 158, 74
-"""A node's box, in SVG units."""
+"""Size of a node's box, in SVG units."""
 ACROSS, DOWN = 46, 26
-"""Free space between boxes."""
+"""Gaps between boxes, horizontal and vertical."""
 MARGIN = 8
 SWEEPS = 4
 
 
 @dataclass(frozen=True)
 class NodeBox:
-    """A node's box by its upper left corner."""
+    """A node's box. x, y: its upper left corner, in SVG units."""
 
     name: str
     x: float
@@ -44,9 +44,9 @@ class Layout:
 
 
 def lay_out(names: Sequence[str], edges: Iterable[tuple[str, str]]) -> Layout:
-    """Lay a directed graph out in layers from left to right. Edges to unknown names are left out.
+    """Lay out a directed graph. names: the nodes; edges: (source, target), ignored if a name is unknown.
 
-    Raises ValueError where the graph has a cycle.
+    Raises ValueError if the graph has a cycle.
     """
     known = sorted({edge for edge in edges if edge[0] in names and edge[1] in names})
     parents = {name: [source for source, target in known if target == name] for name in names}

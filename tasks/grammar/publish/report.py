@@ -1,4 +1,4 @@
-"""Show a dataset as a page: what was made, dropped and called, and every question with its sources."""
+"""Stage: write a dataset's page: artifacts, drops, model calls, and every question with its sources."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tasks.databases.entry import DatabaseEntry
 from tasks.grammar.publish.browser import make_browser
 from tasks.grammar.publish.dataset_content import Bar, Chart, DatasetContent, Example
 from tasks.grammar.publish.dataset_record import list_dataset_figures
-from tasks.grammar.publish.yields import CriterionYield, count_templates, count_yields, describe_drops
+from tasks.grammar.publish.yields import CriterionYield, count_templates, count_yields, list_drops
 from tasks.lineage.derivation import Derivation, Selection
 from tasks.reports.calls import read_calls
 from tasks.reports.contracts import open_contracts
@@ -21,7 +21,7 @@ from tasks.reports.page import DATASETS, Headline, Page
 
 PAGES = Path(__file__).parents[1] / "pages"
 EXAMPLES = 12
-"""How many dropped rows are shown of each reason."""
+"""Maximum number of dropped rows that are shown for each reason."""
 EXPLANATIONS = {
     "schema": "The database's columns with types and keys, by reflection: no cell is read.",
     "sql_templates": "Queries with [table.column] where values go, written by a model over joined tables.",
@@ -52,7 +52,7 @@ def report(
     database: DatabaseEntry,
     out: Path,
 ) -> Counts:
-    """Write the page's folder. What stands beside the artifacts (`*.dropped`, `*.calls`) is read too."""
+    """Write the page's folder; the artifacts' `*.dropped` and `*.calls` files are read too."""
     paths = (schema, sql_templates, text_templates, back_check, fill_in, unbalanced, balanced)
     artifacts = [read_statistics(path) for path in paths]
     browser, call_keys = make_browser(sql_templates, back_check, fill_in, unbalanced, balanced)
@@ -154,10 +154,10 @@ def _make_charts(yields: Sequence[CriterionYield]) -> list[Chart]:
 
 def _choose_examples(paths: Sequence[Path]) -> Mapping[tuple[str, str], Sequence[Example]]:
     examples: dict[tuple[str, str], list[Example]] = {}
-    for drop in describe_drops(paths):
-        chosen = examples.setdefault((drop["artifact"], drop["reason"]), [])
+    for drop in list_drops(paths):
+        chosen = examples.setdefault((drop.artifact, drop.reason), [])
         if len(chosen) < EXAMPLES:
-            chosen.append(Example(drop["id"], drop["detail"]))
+            chosen.append(Example(drop.id, drop.detail))
     return examples
 
 

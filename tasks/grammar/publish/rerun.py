@@ -1,4 +1,4 @@
-"""Run the SQL behind answers again, to see that the database still says what the artifact says."""
+"""Run the SQL of answers again, to check that the database still gives the recorded answer."""
 
 from __future__ import annotations
 
@@ -24,16 +24,20 @@ WIDTH = 60
 
 @dataclass(frozen=True)
 class AnswerDigest:
-    """An answer as far as it is compared: a hash of its rows in any order, and how they begin."""
+    """An answer in the form that is compared.
+
+    digest: a hash of its rows, whatever their order. text: the sorted rows as JSON, cut to `WIDTH`.
+    """
 
     digest: str
     text: str
 
 
 class Rerun:
-    """Runs each SQL text once, whichever artifacts it stands in.
+    """Runs each distinct SQL text once, even if several artifacts have it.
 
-    left_out: SQL that is not run, for want of time.
+    schema: the database's columns, to translate the SQL to its dialect. skipped: SQL that is not run, to save
+    time.
     """
 
     def __init__(
@@ -43,7 +47,7 @@ class Rerun:
         self._seen: dict[str, AnswerDigest | str] = {}
 
     def rule(self) -> RowRule:
-        """Make the rule that an answer is what its SQL gives."""
+        """Make the row rule that an answer equals the result of its SQL."""
         return RowRule(
             "answer_reproduces",
             "Its SQL, run again on the database, gives its answer.",
@@ -58,9 +62,9 @@ class Rerun:
             rows = [tuple(row) for row in json.loads(record["answer_rows"])]
         except (ValueError, TypeError):
             return f"answer_rows is no list of rows: {record['answer_rows'][:WIDTH]}"
-        said = "; ".join(", ".join(format_value(cell) for cell in row) for row in rows)
-        if record["answer"] != said:
-            return f"answer is {record['answer']!r}, its rows say {said!r}"
+        text = "; ".join(", ".join(format_value(cell) for cell in row) for row in rows)
+        if record["answer"] != text:
+            return f"answer is {record['answer']!r}, its rows say {text!r}"
         if record["sql"] not in self._seen:
             self._seen[record["sql"]] = self._run(record["sql"])
         now = self._seen[record["sql"]]
@@ -78,14 +82,17 @@ class Rerun:
 
 
 def digest_answer(rows: Iterable[tuple[Value, ...]]) -> AnswerDigest:
-    """Sum rows up, in whatever order they come: no SQL here says one."""
-    told = sorted(map(ROWS_JSON.encode, rows))
-    text = f"[{', '.join(told)}]"
-    return AnswerDigest(make_id(told), text if len(text) <= WIDTH else text[: WIDTH - 1] + "…")
+    """Digest rows regardless of their order, since the queries have no ORDER BY."""
+    encoded = sorted(map(ROWS_JSON.encode, rows))
+    text = f"[{', '.join(encoded)}]"
+    return AnswerDigest(make_id(encoded), text if len(text) <= WIDTH else text[: WIDTH - 1] + "…")
 
 
 def choose_skipped_sql(groups: Path, per_template: int | None, seed: int) -> frozenset[str]:
-    """List the SQL that is not run where only so many groups of each SQL template are: by hash and seed."""
+    """List the SQL that is skipped when only `per_template` groups of each SQL template are run.
+
+    groups: the artifact fill_in. per_template: None runs all. seed: determines which groups are run.
+    """
     if per_template is None:
         return frozenset()
     ranked: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)

@@ -1,6 +1,6 @@
-"""What must hold of GRAMMAR's rows beyond their columns: each function says what is wrong, or "".
+"""Contract rules for GRAMMAR's rows. A row rule returns what is wrong with a row, or "".
 
-Rows are held to the rows that they were made from, as they stand in the artifacts.
+Rows are compared with the rows of other artifacts that they were made from.
 """
 
 from __future__ import annotations
@@ -15,19 +15,22 @@ from tasks.databases.columns import Column
 from tasks.grammar.construct.sql_rules import BrokenRule, parse_select, read_template
 
 Index = Mapping[str, Record]
-"""Rows by id."""
+"""Rows by id, each as column -> value."""
 PLACEHOLDER = re.compile(r"\[[^\[\]]*\]")
 LITERAL = r"('(?:[^']|'')*'|-?[0-9][0-9.eE+-]*)"
 
 
 def read_index(path: Path, columns: Sequence[str]) -> Index:
-    """Read some columns of an artifact by its ids; rows with a NULL in them are left out."""
+    """Read some columns of an artifact, by id; rows with a NULL in them are left out."""
     records = read_records(path, ["id", *columns])
     return {record["id"]: record for record in records if all(value is not None for value in record.values())}
 
 
 def expect_known(name: str, column: str, what: str, known: Iterable[str]) -> RowRule:
-    """Expect a column to name a row of another artifact."""
+    """Expect a column to be the id of a row of another artifact.
+
+    name: of the rule. what: the other artifact's rows, in words. known: their ids.
+    """
     ids = frozenset(known)
 
     def check(record: Record) -> str:
@@ -37,20 +40,20 @@ def expect_known(name: str, column: str, what: str, known: Iterable[str]) -> Row
 
 
 def expect_references(columns: Iterable[str]) -> RowRule:
-    """Expect every foreign key of a schema to point at a column of it."""
+    """Expect every foreign key of a schema to refer to one of its columns."""
     return expect_known("references", "references", "column", columns)
 
 
 def expect_template(columns: Sequence[Column]) -> RowRule:
-    """Expect a SQL template to parse and keep every rule, and its row to say what it asks."""
+    """Expect a SQL template to parse and keep every rule, and its other columns to agree with the SQL."""
 
     def check(record: Record) -> str:
         try:
             query = read_template(record["sql"], columns)
         except BrokenRule as error:
             return f"{error.reason}: {error}"
-        told = tuple(tuple(record[name]) for name in ("tables", "projection", "placeholders"))
-        return "" if told == (query.tables, query.projection, query.placeholders) else f"asks {query}"
+        recorded = tuple(tuple(record[name]) for name in ("tables", "projection", "placeholders"))
+        return "" if recorded == (query.tables, query.projection, query.placeholders) else f"asks {query}"
 
     return RowRule(
         "sql_parses",
@@ -61,7 +64,7 @@ def expect_template(columns: Sequence[Column]) -> RowRule:
 
 
 def expect_query() -> RowRule:
-    """Expect a filled query to parse as one SELECT of the only kind that GRAMMAR knows."""
+    """Expect a filled query to parse as one SELECT of columns, joins and equalities."""
     verdicts: dict[str, str] = {}
 
     def check(record: Record) -> str:
@@ -82,7 +85,7 @@ def _check_query(sql: str) -> str:
 
 
 def expect_placeholders(templates: Index) -> RowRule:
-    """Expect a text to hold its SQL template's placeholders, each once, and no other bracket."""
+    """Expect a text to have its SQL template's placeholders, each once, and no other bracket."""
 
     def check(record: Record) -> str:
         template = templates.get(record["sql_template"])
@@ -104,7 +107,7 @@ def expect_placeholders(templates: Index) -> RowRule:
 
 
 def expect_same(name: str, says: str, key: str, columns: Sequence[str], others: Index) -> RowRule:
-    """Expect a row to repeat columns of the row that `key` names, letter for letter."""
+    """Expect columns of a row to equal those of the row whose id is in its column `key`."""
 
     def check(record: Record) -> str:
         other = others.get(record[key], record)
@@ -115,7 +118,7 @@ def expect_same(name: str, says: str, key: str, columns: Sequence[str], others: 
 
 
 def expect_filled_sql(templates: Index) -> RowRule:
-    """Expect a group's SQL to be its template with the values that its fillings name, and nothing else."""
+    """Expect a group's SQL to be its template with exactly the values of its fillings."""
     patterns = {template["id"]: _read_pattern(template["sql"]) for template in templates.values()}
 
     def check(record: Record) -> str:
@@ -126,8 +129,8 @@ def expect_filled_sql(templates: Index) -> RowRule:
         if match is None:
             return f"is not its SQL template with values: {record['sql']}"
         found = sorted(zip(names, map(_read_literal, match.groups()), strict=True))
-        told = sorted((filling["placeholder"], filling["value"]) for filling in record["fillings"])
-        return "" if found == told else f"holds {found}, its fillings are {told}"
+        recorded = sorted((filling["placeholder"], filling["value"]) for filling in record["fillings"])
+        return "" if found == recorded else f"holds {found}, its fillings are {recorded}"
 
     return RowRule(
         "placeholders",
@@ -139,7 +142,7 @@ def expect_filled_sql(templates: Index) -> RowRule:
 
 def _read_pattern(sql: str) -> tuple[list[str], re.Pattern[str]]:
     pieces = re.split(r"'\[([^\[\]]*)\]'", sql)
-    pattern = "".join(LITERAL if place % 2 else re.escape(piece) for place, piece in enumerate(pieces))
+    pattern = "".join(LITERAL if index % 2 else re.escape(piece) for index, piece in enumerate(pieces))
     return pieces[1::2], re.compile(pattern)
 
 
@@ -148,7 +151,7 @@ def _read_literal(text: str) -> str:
 
 
 def expect_filled_text(texts: Index, groups: Index) -> RowRule:
-    """Expect a question to be its text with its group's values, and nothing else."""
+    """Expect a question to be its text template with exactly its group's values."""
 
     def check(record: Record) -> str:
         text, group = texts.get(record["text_template"]), groups.get(record["group"])
@@ -167,7 +170,7 @@ def expect_filled_text(texts: Index, groups: Index) -> RowRule:
 
 
 def expect_balance(questions: Path, criteria: Sequence[str], texts: int) -> RowRule:
-    """Expect every group to have the same number of texts of each criterion."""
+    """Expect every group to have `texts` questions of each criterion."""
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for question in read_records(questions, ["group", "criterion"]):
         counts[question["group"]][question["criterion"]] += 1
@@ -178,8 +181,8 @@ def expect_balance(questions: Path, criteria: Sequence[str], texts: int) -> RowR
         if found == due:
             return ""
         names = sorted({*criteria, *found}, key=str)
-        told = ", ".join(f"{found[name]} {name}" for name in names)
-        return f"its group {record['group']} has {told}; {texts} each of {', '.join(criteria)} are due"
+        present = ", ".join(f"{found[name]} {name}" for name in names)
+        return f"its group {record['group']} has {present}; {texts} each of {', '.join(criteria)} are due"
 
     return RowRule(
         "balanced_groups",

@@ -1,4 +1,4 @@
-"""How many texts and questions each linguistic criterion came to, step by step."""
+"""Count the texts and questions of each linguistic criterion, stage by stage, and list the dropped rows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 
@@ -15,44 +14,55 @@ from tasks.artifacts.statistics import name_beside
 
 @dataclass(frozen=True)
 class CriterionYield:
-    """One criterion's way through the stages, in rows."""
+    """The numbers of rows that one criterion has at each stage."""
 
     criterion: str
     written: int
-    """Text templates that hold what they must."""
+    """Text templates that passed the rules."""
     confirmed: int
-    """Those of them that the back-check read as meant."""
+    """Those of them that passed the back-check."""
     unbalanced: int
     balanced: int
-    """Questions in the two sets."""
+    """Numbers of questions in the two sets."""
 
     @property
     def rate(self) -> float | None:
-        """The share of written texts that was confirmed; None where none was written."""
+        """The share of written texts that was confirmed; None if none was written."""
         return self.confirmed / self.written if self.written else None
+
+
+@dataclass(frozen=True)
+class DroppedRow:
+    """A row that a stage dropped. artifact: its name; id, reason, detail: see `Dropped`."""
+
+    artifact: str
+    id: str
+    reason: str
+    detail: str
 
 
 def count_yields(
     text_templates: Path, back_check: Path, unbalanced: Path, balanced: Path
 ) -> list[CriterionYield]:
-    """Count rows per criterion in the four artifacts, criteria by name."""
+    """Count rows per criterion in the four artifacts; criteria are sorted by name."""
     steps = [_count_criteria(path) for path in (text_templates, back_check, unbalanced, balanced)]
     names = sorted({name for step in steps for name in step})
     return [CriterionYield(name, *(step[name] for step in steps)) for name in names]
 
 
 def count_templates(sets: Path) -> int:
-    """Count the distinct SQL templates that a set of questions rests on."""
+    """Count the distinct SQL templates of a set of questions."""
     return len(set(pq.read_table(sets, columns=["sql_template"])["sql_template"].to_pylist()))
 
 
-def describe_drops(artifacts: Iterable[Path]) -> list[dict[str, Any]]:
-    """List every dropped row: artifact, id, reason, detail and origin, artifacts in their order."""
+def list_drops(artifacts: Iterable[Path]) -> list[DroppedRow]:
+    """List the dropped rows of artifacts, artifact by artifact, in the order of their files."""
     drops = []
     for artifact in artifacts:
         path = name_beside(artifact, "dropped")
         if path.is_file():
-            drops += [{"artifact": artifact.stem, **row} for row in pq.read_table(path).to_pylist()]
+            table = pq.read_table(path, columns=["id", "reason", "detail"])
+            drops += [DroppedRow(artifact.stem, **row) for row in table.to_pylist()]
     return drops
 
 

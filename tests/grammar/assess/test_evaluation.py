@@ -14,7 +14,7 @@ from tasks.artifacts.rows import Origin
 from tasks.errors import BadInput
 from tasks.grammar.assess.evaluation import GrammarEvaluation, list_failures, make_figures
 from tasks.grammar.assess.own_questions import keep_grounded, read_questions, sample_groups
-from tasks.grammar.assessment_rows import AskedQuestion, Judgement, SystemAnswer
+from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, Judgement
 from tasks.grammar.corpus.true_documents import TrueDocument
 from tasks.judging.trust import TrustThresholds
 from tasks.scoring.running import Bootstrap
@@ -146,7 +146,9 @@ def evaluate(*rows) -> GrammarEvaluation:
         questions.append(make_question(own, group, criterion, true))
         why = "timed out" if failed else ""
         answers.append(
-            SystemAnswer(f"a-{own}", own, group, criterion, None if failed else "x", retrieved, None, why, ())
+            AssessedAnswer(
+                f"a-{own}", own, group, criterion, None if failed else "x", retrieved, None, why, ()
+            )
         )
         judged = None if failed else label
         why = "no answer: timed out" if failed else "" if label else "no verdict"
