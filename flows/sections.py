@@ -8,13 +8,14 @@ from collections.abc import Iterator, Mapping
 from types import GenericAlias
 from typing import Any, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from flows.code import to_path
 from flows.graph import Declared, DeclaredGraph
 from flows.lineage.openlineage import Destination
 from flows.nights.night import Nightly
 from flows.parameters import refuse, suggest, validate
+from flows.settings import Workers
 from tasks.databases.entry import DatabaseEntry
 from tasks.errors import BadInput
 from tasks.judging.trust import TrustThresholds
@@ -35,7 +36,7 @@ class Evaluation(BaseModel):
 class Run(ModelRun):
     """How things are reached and what they may cost: no stage depends on any of it."""
 
-    workers: int = Field(default=4, gt=0)
+    workers: Workers = 4
     """Stages at once."""
     openlineage: Destination = Destination()
 

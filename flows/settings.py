@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 import yaml
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from flows.discovery import list_scopes, list_stages
 from flows.parameters import Parameters, refuse, validate
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from tasks.databases.entry import DatabaseEntry
 
 Model = TypeVar("Model", bound=BaseModel)
+
+Workers = Annotated[int, Field(gt=0)]
+"""`run.workers`."""
 
 BY_NAME = frozenset({"systems", "roles", "models", "run.endpoints", "run.prices", "run.systems"})
 """Sections of params.yaml beside the flows' fan-outs whose keys are anybody's names."""

@@ -67,7 +67,7 @@ def graph(
         bool, typer.Option("--check", help="Change nothing; end with 1 on a difference.")
     ] = False,
 ) -> None:
-    """Write dvc.yaml from the flows' declarations; stages of your own in it stay as they are.
+    """Write dvc.yaml and the parameters' schema from the flows' declarations; stages of your own stay.
 
     Example: benchloom graph --check
     """

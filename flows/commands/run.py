@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from flows.graph_file import require_graph
+from flows.parameters import validate
 from flows.run.bill import describe_bill
 from flows.run.recorder import Recorder
 from flows.run.runner import Interrupted, Run, run_plain
 from flows.run.selection import select_failed, select_nodes
 from flows.run.snapshots import find_servers, refresh_records
-from flows.settings import find_project, get_section, load_params, set_params
+from flows.settings import Workers, find_project, get_section, load_params, set_params
 from tasks.errors import BadInput, BenchloomError, BudgetSpent, CallMissing, LockHeld
 
 PRECEDENCE: tuple[type[BenchloomError], ...] = (Interrupted, BudgetSpent, CallMissing, LockHeld, BadInput)
@@ -49,7 +50,7 @@ def run_command(
         from flows.run.preview import run_preview
 
         return run_preview(run, names, limit)
-    workers = int(get_section(params, "run").get("workers", 4))
+    workers = validate(Workers, get_section(params, "run").get("workers", 4), ["run", "workers"], params)
     run.listen()
     try:
         with recorder.keep_flushing():

@@ -76,6 +76,15 @@ def test_bad_input_is_one_clear_line_and_exit_2(project, words):
     assert done.stdout == ""
 
 
+def test_workers_that_are_no_number_are_named_with_their_line(project):
+    project.write("params.yaml", "shout: hey\nrun:\n  workers: many\n")
+    done = call("run", "--plain", cwd=project.root)
+    assert done.returncode == 2
+    said = "benchloom: params.yaml, line 3: run.workers: must be a whole number, and is text\n"
+    assert done.stderr.endswith(said)
+    assert "Traceback" not in done.stderr
+
+
 def test_outside_a_project_it_says_so(tmp_path):
     done = call("status", cwd=tmp_path)
     assert done.returncode == 2
