@@ -1,1 +1,1 @@
-"""Parquet files, their contracts, and dataset cards."""
+"""Artifacts: Parquet files of dataclass rows, their statistics and contracts, and dataset cards."""

@@ -1,10 +1,9 @@
-"""The dataset card: facts in, Markdown with the YAML head that dataset hubs read out."""
+"""Write a dataset card: Markdown with the YAML metadata that dataset hubs read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import yaml
 
@@ -30,13 +29,13 @@ HUB_LICENCES = frozenset(
         "unlicense",
     }
 )
-"""The licences that hubs know by name; any other is `other` with its own name."""
+"""Licence ids that hubs know; any other is given as `other` with its name."""
 SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 
 
 @dataclass(frozen=True)
 class DatasetSource:
-    """What a dataset was made from."""
+    """A source that a dataset was made from."""
 
     title: str
     licence: str
@@ -47,7 +46,7 @@ class DatasetSource:
 
 @dataclass(frozen=True)
 class DatasetConfig:
-    """One set (a hub's `config`) of a dataset: its file in the folder, rows and what it holds."""
+    """One configuration of a dataset: its name, file in the folder, number of rows and description."""
 
     name: str
     file: str
@@ -57,7 +56,7 @@ class DatasetConfig:
 
 @dataclass(frozen=True)
 class CardSection:
-    """A table under its own heading."""
+    """A section of the card with a heading, a note and a table."""
 
     title: str
     header: Sequence[str]
@@ -67,9 +66,10 @@ class CardSection:
 
 @dataclass(frozen=True)
 class DatasetCard:
-    """All that a card tells. sets: the default first.
+    """The content of a dataset card.
 
-    dollars: what the calls cost at the prices of whoever publishes; None where no price is known.
+    sets: the default configuration first; columns: column of the default one -> meaning; made: steps;
+    rebuild: shell commands; limits: known limitations; dollars: cost of the calls, None if no price is known.
     """
 
     title: str
@@ -85,14 +85,16 @@ class DatasetCard:
     rebuild: Sequence[str]
     limits: Sequence[str]
     sections: Sequence[CardSection] = ()
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, object] = field(default_factory=dict)
     dollars: float | None = None
 
 
 def write_card(card: DatasetCard) -> str:
-    """Write the card. The same facts give the same text: there is no clock in it."""
+    """Write the card as Markdown, reproducibly: there is no time in it."""
     parts = [
-        "---\n" + yaml.safe_dump(_head(card), sort_keys=False, allow_unicode=True, width=1_000) + "---",
+        "---\n"
+        + yaml.safe_dump(_make_metadata(card), sort_keys=False, allow_unicode=True, width=1_000)
+        + "---",
         f"# {escape(card.title)}",
         card.summary,
         *_write_sets(card),
@@ -111,12 +113,12 @@ def write_card(card: DatasetCard) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _head(card: DatasetCard) -> dict[str, Any]:
-    names = list(dict.fromkeys(source.licence for source in card.sources))
-    known = len(names) == 1 and names[0].lower() in HUB_LICENCES
-    head: dict[str, Any] = {"license": names[0].lower() if known else "other"}
+def _make_metadata(card: DatasetCard) -> dict[str, object]:
+    licences = list(dict.fromkeys(source.licence for source in card.sources))
+    known = len(licences) == 1 and licences[0].lower() in HUB_LICENCES
+    head: dict[str, object] = {"license": licences[0].lower() if known else "other"}
     if not known:
-        head["license_name"] = " and ".join(names) or "unknown"
+        head["license_name"] = " and ".join(licences) or "unknown"
     return head | {
         "language": [card.language],
         "pretty_name": card.title,
@@ -148,30 +150,30 @@ def _write_sources(card: DatasetCard) -> Iterable[str]:
     yield "## Sources and licence"
     for source in card.sources:
         title = f"[{escape(source.title)}]({source.url})" if source.url else f"**{escape(source.title)}**"
-        told = [
+        sentences = [
             f"{title}, licence {escape(source.licence)}.",
             escape(source.description),
             escape(source.attribution),
         ]
-        yield " ".join(part for part in told if part)
+        yield " ".join(sentence for sentence in sentences if sentence)
 
 
 def _write_stages(card: DatasetCard) -> Iterable[str]:
     yield "## Rows, drops and calls by stage"
     rows = []
     for artifact in card.artifacts:
-        tally = sum_calls(artifact.calls)
-        came = ", ".join(f"{name} {count}" for name, count in artifact.sources.items())
+        totals = sum_calls(artifact.calls)
+        made_from = ", ".join(f"{name} {count}" for name, count in artifact.sources.items())
         drops = sum(artifact.dropped.values())
         rows.append(
             (
                 artifact.name,
-                came or "-",
+                made_from or "-",
                 artifact.rows,
                 drops,
-                tally.calls,
-                tally.prompt_tokens,
-                tally.completion_tokens,
+                totals.calls,
+                totals.prompt_tokens,
+                totals.completion_tokens,
             )
         )
     yield draw_table(
@@ -204,18 +206,18 @@ def _write_models(card: DatasetCard) -> Iterable[str]:
                 f"`{call.prompt}`",
                 f"`{call.prompt_digest[:16]}`",
                 call.role,
-                tally.calls,
-                tally.unparsed,
+                totals.calls,
+                totals.unparsed,
             )
-            for stage, call, tally in groups
+            for stage, call, totals in groups
         ],
     )
-    tally = sum_calls(call for artifact in card.artifacts for call in artifact.calls)
-    marked = f" ({tally.estimated} calls by estimate)" if tally.estimated else ""
+    totals = sum_calls(call for artifact in card.artifacts for call in artifact.calls)
+    estimated = f" ({totals.estimated} calls by estimate)" if totals.estimated else ""
     price = f", {card.dollars:.2f} US dollars" if card.dollars is not None else ""
     yield (
-        f"Paid for the artifact in all: {tally.calls:,} calls, {tally.prompt_tokens:,} tokens in, "
-        f"{tally.completion_tokens:,} tokens out{marked}{price}."
+        f"Paid for the artifact in all: {totals.calls:,} calls, {totals.prompt_tokens:,} tokens in, "
+        f"{totals.completion_tokens:,} tokens out{estimated}{price}."
     )
 
 

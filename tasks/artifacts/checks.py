@@ -1,4 +1,4 @@
-"""The frames that contracts are checked on: an artifact's columns side by side, and its rows."""
+"""Build the data frames that contracts are checked on: one of all artifacts' columns, one per artifact."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tasks.artifacts.rows import schema_of
 from tasks.errors import BadInput
 
 PLACE = "place"
-"""Beside the id in every frame: ids may be NULL, or twice the same."""
+"""The column of row numbers in every frame, since ids may be NULL or repeated."""
 PROBLEMS = "ExpectColumnValuesToBeNull"
-"""What is expected of the column of problems that a row rule makes."""
-SHAPE = Expectation(
+"""The expectation on the column of problems that a row rule fills."""
+COLUMNS_MATCH = Expectation(
     "columns",
     "The columns are those of its rows, in their order and of their types.",
     "ExpectColumnPairValuesToBeEqual",
@@ -28,34 +28,37 @@ SHAPE = Expectation(
 
 @dataclass(frozen=True)
 class Check:
-    """A frame and what is expected of it.
+    """A frame and the expectations on it.
 
-    whose: the artifact that each of its rows belongs to. looked: contract -> rows, where not all are
-    looked at.
+    owners: the artifact that each row of the frame is about. checked: contract -> number of rows checked, if
+    not all of them are.
     """
 
     suite: str
     artifacts: tuple[str, ...]
-    whose: Sequence[str]
+    owners: Sequence[str]
     frame: pd.DataFrame
     expectations: Sequence[Expectation]
-    looked: Mapping[str, int] = field(default_factory=dict)
+    checked: Mapping[str, int] = field(default_factory=dict)
 
 
 def check_columns(artifacts: Mapping[Path, type]) -> Check:
-    """Lay the columns that artifacts have beside those of their row types: one row a column.
+    """Compare the columns of artifacts with those of their row types: a frame with one row per column.
 
-    Raises BadInput where a file cannot be read as Parquet.
+    artifacts: file -> row type. Raises BadInput if a file cannot be read as Parquet.
     """
     rows = [
-        (name_artifact(path), *column) for path, row in artifacts.items() for column in _lay_beside(path, row)
+        (name_artifact(path), *column)
+        for path, row in artifacts.items()
+        for column in _compare_columns(path, row)
     ]
-    whose, names, found, expected = ([row[place] for row in rows] for place in range(4))
+    owners, names, found, expected = ([row[index] for row in rows] for index in range(4))
     frame = pd.DataFrame({"id": names, "found": found, "expected": expected, PLACE: range(len(rows))})
-    return Check("columns", tuple(map(name_artifact, artifacts)), whose, frame, [SHAPE])
+    return Check("columns", tuple(map(name_artifact, artifacts)), owners, frame, [COLUMNS_MATCH])
 
 
-def _lay_beside(path: Path, row: type) -> Iterable[tuple[str, str, str]]:
+def _compare_columns(path: Path, row: type) -> Iterable[tuple[str, str, str]]:
+    """Yield (column, found, expected)."""
     try:
         found = {field.name: describe_type(field.type) for field in pq.read_schema(path)}
     except (OSError, pa.ArrowException) as error:
@@ -70,7 +73,7 @@ def _describe_place(columns: Mapping[str, str], name: str) -> str:
 
 
 def describe_type(kind: pa.DataType) -> str:
-    """Name a type; lists and structures by what they hold, whatever Parquet calls their items."""
+    """Describe an Arrow type, regardless of the name that Parquet gives to list items."""
     if pa.types.is_list(kind):
         return f"list of {describe_type(kind.value_type)}"
     if pa.types.is_struct(kind):
@@ -79,28 +82,30 @@ def describe_type(kind: pa.DataType) -> str:
 
 
 def check_rows(contract: Contract) -> Check:
-    """Make the frame of one artifact: the columns that are looked at, and one of problems for each rule.
+    """Build the frame of one artifact: the columns that are checked, and one of problems per row rule.
 
-    Raises ValueError where a rule has the name of a column.
+    Raises ValueError if a rule has the name of a column.
     """
     rules = [expectation for expectation in contract.expectations if isinstance(expectation, RowRule)]
-    own = [expectation for expectation in contract.expectations if isinstance(expectation, Expectation)]
-    columns = dict.fromkeys(["id", *(name for expectation in own for name in expectation.columns)])
+    expectations = [
+        expectation for expectation in contract.expectations if isinstance(expectation, Expectation)
+    ]
+    columns = dict.fromkeys(["id", *(name for expectation in expectations for name in expectation.columns)])
     frame = pq.read_table(contract.path, columns=list(columns)).to_pandas()
-    looked = {}
+    checked = {}
     for rule in rules:
         if rule.name in frame:
             raise ValueError(f"{contract.path.name}: the rule {rule.name} has the name of a column")
         problems = list(find_problems(contract.path, rule))
-        looked[rule.name] = sum(problem is not None for problem in problems)
+        checked[rule.name] = sum(problem is not None for problem in problems)
         frame[rule.name] = pd.Series([problem or None for problem in problems], dtype=object)
-        own.append(Expectation(rule.name, rule.says, PROBLEMS, {"column": rule.name}))
+        expectations.append(Expectation(rule.name, rule.says, PROBLEMS, {"column": rule.name}))
     frame[PLACE] = range(len(frame))
     name = name_artifact(contract.path)
-    return Check(name, (name,), [name] * len(frame), frame, own, looked)
+    return Check(name, (name,), [name] * len(frame), frame, expectations, checked)
 
 
 def find_problems(path: Path, rule: RowRule) -> Iterable[str | None]:
-    """Say of every row what a rule finds wrong with it; None where it is not looked at."""
+    """Yield a rule's finding for every row: the problem, "" if it holds, None if the row is not checked."""
     for record in read_records(path, rule.columns):
         yield None if any(value is None for value in record.values()) else rule.check(record)

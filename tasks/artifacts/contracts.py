@@ -1,7 +1,7 @@
-"""What must hold of an artifact, declared: Great Expectations checks it (docs/contracts.md).
+"""Declare contracts on artifacts, which Great Expectations checks (docs/contracts.md).
 
-A contract is what is expected of one artifact. An expectation is one of Great Expectations' own; a row
-rule is ours: a function that says what is wrong with a row, checked by an expectation that nothing is.
+A contract holds what is expected of one artifact: expectations of Great Expectations, and row rules, which
+are functions that return what is wrong with a row; their results are checked to be empty.
 """
 
 from __future__ import annotations
@@ -21,29 +21,30 @@ from tasks.errors import ContractBroken
 Record = Mapping[str, Any]
 State = Literal["held", "broken", "unchecked"]
 RESULTS = "results.parquet"
-"""The findings in a validation stage's folder."""
-NAMED = 5
-"""How many ids an error's line names."""
-TOLD = 3
-"""How many broken contracts an error's line tells of."""
+"""The file of findings in a validation stage's folder."""
+SHOWN_IDS = 5
+"""Maximum number of ids in an error message."""
+REPORTED = 3
+"""Maximum number of broken contracts in an error message."""
 WIDTH = 120
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """One of Great Expectations' own over rows. Several of one name are one contract.
+    """An expectation of Great Expectations on rows; several of one name are one contract.
 
-    type: its class (`ExpectColumnValuesToBeUnique`). options: its arguments.
+    says: the contract in a sentence. type: a class name (`ExpectColumnValuesToBeUnique`). options: its
+    arguments.
     """
 
     name: str
     says: str
     type: str
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that it looks at."""
+        """The columns that it checks."""
         return tuple(
             str(self.options[key]) for key in ("column", "column_A", "column_B") if key in self.options
         )
@@ -51,9 +52,9 @@ class Expectation:
 
 @dataclass(frozen=True)
 class RowRule:
-    """A rule of ours. A row with a NULL in `columns` is left to the contract on NULLs.
+    """A rule on single rows. A row with a NULL in `columns` is left to the contract on NULLs.
 
-    check: a row's `columns` -> what is wrong with it; "" where it holds, None where it is not looked at.
+    check: maps a row's `columns` to the problem; "" if there is none, None if the row is not checked.
     """
 
     name: str
@@ -64,7 +65,7 @@ class RowRule:
 
 @dataclass(frozen=True)
 class Contract:
-    """What is expected of one artifact, whose rows have the column `id`."""
+    """The expectations on one artifact, whose rows have the column `id`."""
 
     path: Path
     expectations: tuple[Expectation | RowRule, ...]
@@ -72,9 +73,10 @@ class Contract:
 
 @dataclass(frozen=True)
 class ContractFinding:
-    """One contract of one artifact, checked.
+    """The result of one contract on one artifact.
 
-    checked, broken: rows (of the contract `columns`: columns). ids, details: of the first broken ones.
+    checked, broken: number of rows (for the contract `columns`: of columns). ids, details: of the first
+    broken ones.
     """
 
     id: str
@@ -83,7 +85,7 @@ class ContractFinding:
     contract: str
     says: str
     state: str
-    """held, broken, or unchecked: the artifacts' columns are not what its check reads"""
+    """held, broken, or unchecked (the artifacts' columns are not as expected)"""
     checked: int
     broken: int
     ids: tuple[str, ...]
@@ -91,7 +93,7 @@ class ContractFinding:
 
 
 def expect_unique(column: str) -> Expectation:
-    """Expect no value twice."""
+    """Expect that no value occurs twice."""
     return Expectation(
         "unique_ids",
         f"No two rows have the same {column}.",
@@ -101,7 +103,7 @@ def expect_unique(column: str) -> Expectation:
 
 
 def expect_no_nulls(columns: Iterable[str]) -> Iterator[Expectation]:
-    """Expect no NULL in these columns."""
+    """Expect that these columns hold no NULL."""
     for column in columns:
         yield Expectation(
             "no_nulls",
@@ -112,30 +114,30 @@ def expect_no_nulls(columns: Iterable[str]) -> Iterator[Expectation]:
 
 
 def expect_match(name: str, says: str, column: str, pattern: str) -> Expectation:
-    """Expect every value to hold a match of a regular expression."""
+    """Expect that every value contains a match of a regular expression."""
     return Expectation(name, says, "ExpectColumnValuesToMatchRegex", {"column": column, "regex": pattern})
 
 
 def expect_no_match(name: str, says: str, column: str, pattern: str) -> Expectation:
-    """Expect no value to hold a match of a regular expression."""
+    """Expect that no value contains a match of a regular expression."""
     return Expectation(name, says, "ExpectColumnValuesToNotMatchRegex", {"column": column, "regex": pattern})
 
 
 def expect_keyed(row: type) -> tuple[Expectation, ...]:
-    """Expect of an artifact of ours: unique ids, and no NULL where its row type allows none."""
-    plain = [field for field in schema_of(row) if not pa.types.is_nested(field.type)]
-    return (expect_unique("id"), *expect_no_nulls(field.name for field in plain if not field.nullable))
+    """Expect unique ids, and no NULL in the columns that a row type declares as not optional."""
+    scalars = [field for field in schema_of(row) if not pa.types.is_nested(field.type)]
+    return (expect_unique("id"), *expect_no_nulls(field.name for field in scalars if not field.nullable))
 
 
-class Origins:
-    """Which rows and calls there are to come from, by the ids of the artifacts in one folder."""
+class OriginIndex:
+    """The ids of the rows and calls that origins may refer to."""
 
     def __init__(self, artifacts: Iterable[Path], calls: Iterable[Path]) -> None:
         self._rows = {path.stem: read_ids(path) for path in artifacts}
         self._calls = set().union(*(read_ids(path) for path in calls))
 
-    def rule(self) -> RowRule:
-        """Make the rule that every row names where it comes from, and that it is there."""
+    def make_rule(self) -> RowRule:
+        """Make the rule that every row names at least one origin, and that all of them exist."""
         return RowRule(
             "origins",
             "Every row names rows or calls that it comes from, and they exist.",
@@ -146,10 +148,12 @@ class Origins:
     def _check(self, record: Record) -> str:
         if not record["origin"]:
             return "names no origin"
-        gaps = [
+        missing = [
             origin for origin in record["origin"] if not self._exists(origin["kind"], origin["reference"])
         ]
-        return f"comes from the {gaps[0]['kind']} {gaps[0]['reference']}, which is not there" if gaps else ""
+        if not missing:
+            return ""
+        return f"comes from the {missing[0]['kind']} {missing[0]['reference']}, which is not there"
 
     def _exists(self, kind: str, reference: str) -> bool:
         if kind == "row":
@@ -159,50 +163,50 @@ class Origins:
 
 
 def name_artifact(path: Path) -> str:
-    """Name an artifact as findings do: `balanced`, `balanced.dropped`."""
+    """Return an artifact's name in findings: `balanced`, `balanced.dropped`."""
     return path.name.removesuffix(".parquet")
 
 
 def read_ids(path: Path) -> set[str]:
-    """Read an artifact's ids."""
+    """Read an artifact's ids other than NULL."""
     return {row_id for row_id in pq.read_table(path, columns=["id"])["id"].to_pylist() if row_id is not None}
 
 
 def read_records(path: Path, columns: Sequence[str]) -> Iterator[Record]:
-    """Read some columns of an artifact row by row; memory is bounded by a batch."""
+    """Yield some columns of an artifact row by row; memory is bounded by a batch."""
     for batch in pq.ParquetFile(path).iter_batches(columns=list(columns)):
         yield from batch.to_pylist()
 
 
 def read_findings(folder: Path) -> list[ContractFinding]:
-    """Read what a validation stage found, by its folder."""
+    """Read the findings in a validation stage's folder. Raises BadInput."""
     return read_rows(folder / RESULTS, ContractFinding)
 
 
-def is_whole(findings: Iterable[ContractFinding]) -> bool:
+def all_held(findings: Iterable[ContractFinding]) -> bool:
     """Tell whether every contract was checked and held."""
     return all(finding.state == "held" for finding in findings)
 
 
-def raise_broken(findings: Iterable[ContractFinding], folder: Path) -> None:
-    """Raise ContractBroken with one line that names artifact, contract, count and the first ids.
+def raise_if_broken(findings: Iterable[ContractFinding], folder: Path) -> None:
+    """Raise ContractBroken if a contract is broken; the message names artifact, contract, count and ids.
 
-    folder: the validation stage's, beside the artifacts, where all of it can be read.
+    folder: the validation stage's, beside the artifacts.
     """
     broken = [finding for finding in findings if finding.state == "broken"]
     if not broken:
         return
-    told = [describe_broken(finding) for finding in broken[:TOLD]]
-    more = [f"and {len(broken) - TOLD} more contracts"] if len(broken) > TOLD else []
+    described = [describe_broken(finding) for finding in broken[:REPORTED]]
+    more = [f"and {len(broken) - REPORTED} more contracts"] if len(broken) > REPORTED else []
     raise ContractBroken(
-        f"{folder.parent}: {'; '.join([*told, *more])}; all of it in {folder.name}/index.html"
+        f"{folder.parent}: {'; '.join([*described, *more])}; all of it in {folder.name}/index.html"
     )
 
 
 def describe_broken(finding: ContractFinding) -> str:
-    """Describe a broken contract in one line that no text of a row can stretch or drive a terminal by."""
+    """Describe a broken contract in one line; texts of rows are shortened and made printable."""
     unit = "columns" if finding.contract == "columns" else "rows"
-    ids = ", ".join(map(_shorten, finding.ids[:NAMED])) + (", ..." if finding.broken > NAMED else "")
+    ids = ", ".join(map(_shorten, finding.ids[:SHOWN_IDS])) + (", ..." if finding.broken > SHOWN_IDS else "")
     detail = f" ({_shorten(finding.details[0])})" if finding.details[0] else ""
     return (
         f"{finding.artifact}.parquet breaks {finding.contract} "

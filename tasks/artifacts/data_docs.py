@@ -1,7 +1,7 @@
-"""Great Expectations' own pages over its results, made fit to be kept.
+"""Write Great Expectations' Data Docs reproducibly and safely.
 
-As they come they carry times and random marks, a picture that tells its makers of every look at it, and
-the checked values as markup. Here the same results give the same bytes, and values are text.
+Out of the box they contain times and random element ids, a tracking image, and unescaped values. Here the
+same results give the same bytes, and values are escaped.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import Any
 from tasks.files import write_text
 
 SHOWN = 20
-"""How many broken rows a page tells of."""
+"""Maximum number of broken rows on a page."""
 PARTS = {
     "top_navbar.j2": '<nav class="navbar border-bottom"><a href="../index.html">All contracts</a></nav>',
     "cloud-footer.j2": "",
     "favicon.j2": "",
 }
-"""What stands in place of their templates: the bar with the picture, and the newsletter."""
+"""Replacements of templates: without the tracking image and the newsletter."""
 
 
 class DataDocs:
     """Writes a page for each suite's results into a folder.
 
-    Styles and scripts of the pages come from the network, as Great Expectations makes them.
+    As Great Expectations makes them, the pages load styles and scripts from the network.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -38,24 +38,24 @@ class DataDocs:
         self._renderer = ValidationResultsPageRenderer()
         self._view = DefaultJinjaPageView()
         self._view.env.loader = ChoiceLoader([DictLoader(PARTS), self._view.env.loader])
-        self._view.env.filters["generate_html_element_uuid"] = self._mark
-        self._marks = count(1)
+        self._view.env.filters["generate_html_element_uuid"] = self._make_element_id
+        self._numbers = count(1)
 
     def write(self, suite: str, result: Any) -> None:
-        """Write a suite's page; its results' values are escaped and cut in place."""
+        """Write a suite's page. The result's values are escaped and shortened in place."""
         for expectation_result in result.results:
             expectation_result.result = escape_values(expectation_result.result)
         result.meta = {"great_expectations_version": result.meta["great_expectations_version"]}
-        self._marks = count(1)
+        self._numbers = count(1)
         page = self._view.render(self._renderer.render(result), show_how_to_buttons=False)
         write_text(self._folder / f"{suite}.html", page)
 
-    def _mark(self, prefix: str = "") -> str:
-        return f"{prefix}{next(self._marks)}"
+    def _make_element_id(self, prefix: str = "") -> str:
+        return f"{prefix}{next(self._numbers)}"
 
 
-def escape_values(value: Any) -> Any:
-    """Escape every text in a result: their tables show it as markup. Long lists are cut."""
+def escape_values(value: object) -> object:
+    """Escape all texts in a result for HTML, and shorten lists to SHOWN members."""
     if isinstance(value, str):
         return html.escape(value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Write datasets for others: JSON Lines, and a folder that appears whole or not at all."""
+"""Write datasets for publication: JSON Lines, and folders that appear complete or not at all."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from tasks.files import remove_leftovers
 
 
-def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
-    """Write one JSON object a line in UTF-8, columns in the rows' order; return how many."""
+def write_jsonl(path: Path, rows: Iterable[Mapping[str, object]]) -> int:
+    """Write one JSON object per line in UTF-8; return their number. Raises ValueError for NaN or infinity."""
     count = 0
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for row in rows:
@@ -25,7 +24,7 @@ def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
 
 @contextmanager
 def draft_folder(out: Path) -> Iterator[Path]:
-    """Hand over an empty folder beside `out`, and put it in its place when all went well."""
+    """Yield an empty folder beside `out`, and replace `out` by it if the block raises nothing."""
     out.parent.mkdir(parents=True, exist_ok=True)
     draft = out.with_name(f".{out.name}.{os.getpid()}")
     remove_leftovers(out.parent, f".{out.name}.")

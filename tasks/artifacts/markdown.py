@@ -1,4 +1,4 @@
-"""The little Markdown that a dataset card needs; data in it is never markup."""
+"""Tables, lists and escaping for a dataset card's Markdown."""
 
 from __future__ import annotations
 
@@ -8,20 +8,22 @@ MARKUP = "\\`*_[]<>#"
 
 
 def draw_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Draw a table; columns of whole numbers are aligned to the right."""
-    lines = list(rows)
-    counts = [bool(lines) and all(isinstance(row[at], int) for row in lines) for at in range(len(header))]
-    whole = [header, ["---:" if count else "---" for count in counts], *lines]
-    return "\n".join("| " + " | ".join(_write_cell(cell) for cell in line) + " |" for line in whole)
+    """Write a table; columns of integers are right-aligned."""
+    body = list(rows)
+    numeric = [
+        bool(body) and all(isinstance(row[index], int) for row in body) for index in range(len(header))
+    ]
+    lines = [header, ["---:" if is_number else "---" for is_number in numeric], *body]
+    return "\n".join("| " + " | ".join(_write_cell(cell) for cell in line) + " |" for line in lines)
 
 
 def draw_list(items: Iterable[str]) -> str:
-    """Draw a list, an item a line."""
+    """Write a bulleted list."""
     return "\n".join(f"- {item}" for item in items)
 
 
 def escape(text: str) -> str:
-    """Make a text one line that Markdown shows as it is."""
+    """Escape a text to one line that Markdown shows literally."""
     return " ".join(
         "".join("\\" + character if character in MARKUP else character for character in text).split()
     )

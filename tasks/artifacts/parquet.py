@@ -1,4 +1,4 @@
-"""The one reader and the one writer of Parquet artifacts: the same rows give the same bytes."""
+"""Read and write Parquet artifacts of dataclass rows; the same rows give the same bytes."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ import pyarrow.parquet as pq
 from pydantic import TypeAdapter, ValidationError
 
 from tasks.artifacts.rows import schema_of
-from tasks.artifacts.spool import Spool
+from tasks.artifacts.spool import Spool, by_id
 from tasks.errors import BadInput
 from tasks.files import write_beside
 
 ROW_GROUP = 65_536
 BATCH = 4_096
-"""Rows that are in memory at one time where an artifact is streamed."""
+"""Number of rows in memory while an artifact is streamed."""
 Row = TypeVar("Row")
 
 
-def write_rows(path: Path, row: type, rows: Iterable[Any]) -> int:
-    """Write dataclass rows sorted by their first column, a row group at a time; return how many.
+def write_rows(path: Path, row: type, rows: Iterable[object]) -> int:
+    """Write dataclass rows of type `row`, sorted by their first column; return their number.
 
-    Rows of a Spool are read in their order, so that memory is bounded by a row group. Raises ValueError
-    where two rows have the same id: one of them would be lost downstream.
+    A Spool is sorted already, and is written with memory bounded by a row group. Raises ValueError if two
+    rows have the same id, one of which would be lost downstream.
     """
     schema = schema_of(row)
     key = schema.names[0]
@@ -47,7 +47,7 @@ def write_rows(path: Path, row: type, rows: Iterable[Any]) -> int:
 
 
 def write_table(path: Path, table: pa.Table) -> None:
-    """Write a table beside its place and rename it there."""
+    """Write a table atomically: to a file beside `path` that is then renamed."""
     with write_beside(path) as draft, _open_writer(draft, table.schema) as writer:
         writer.write_table(table.combine_chunks(), row_group_size=ROW_GROUP)
 
@@ -56,12 +56,13 @@ def _open_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
     return pq.ParquetWriter(path, schema, compression="zstd", store_schema=False, write_statistics=True)
 
 
-def _check_ids(rows: Iterable[Any], path: Path) -> Iterator[Any]:
-    earlier = None
+def _check_ids(rows: Iterable[object], path: Path) -> Iterator[object]:
+    previous = None
     for row in rows:
-        if row.id == earlier:
-            raise ValueError(f"{path.name}: two rows have the id {row.id}")
-        earlier = row.id
+        row_id = by_id(row)
+        if row_id == previous:
+            raise ValueError(f"{path.name}: two rows have the id {row_id}")
+        previous = row_id
         yield row
 
 
@@ -71,38 +72,40 @@ def _adapt(row: type) -> TypeAdapter[list[Any]]:
 
 
 def read_rows(path: Path, row: type[Row]) -> list[Row]:
-    """Read a Parquet artifact back into dataclass rows.
+    """Read a Parquet artifact into dataclass rows of type `row`.
 
-    Raises BadInput where the file is missing or its columns are not those of `row`.
+    Raises BadInput if the file is missing or no Parquet, its columns are not those of `row`, or a cell is not
+    of its column's type.
     """
     return list(StoredRows(path, row))
 
 
-def read_sound_rows(path: Path, row: type[Row]) -> list[Row]:
-    """Read the rows whose every cell is of its type, and pass over the others: a NULL where none may be.
+def read_valid_rows(path: Path, row: type[Row]) -> list[Row]:
+    """Read the rows whose cells are all of their column's type, skipping others (a NULL where none may be).
 
-    For those who judge an artifact, and must not fail on what they are to name. Raises as `read_rows`.
+    For contracts, which must not fail on the rows they are to report. Raises BadInput for a missing file or
+    other columns.
     """
-    return list(StoredRows(path, row).iterate_sound())
+    return list(StoredRows(path, row).iterate_valid())
 
 
 class StoredRows(Generic[Row]):
-    """The rows of a Parquet artifact, read a batch at a time as often as they are asked for."""
+    """The rows of a Parquet artifact; each iteration reads the file again, a batch at a time."""
 
     def __init__(self, path: Path, row: type[Row], limit: int | None = None) -> None:
-        """limit: the first so many rows, for a preview.
+        """limit: only the first rows, for a preview.
 
-        Raises BadInput where the file is missing or its columns are not those of `row`.
+        Raises BadInput if the file is missing or its columns are not those of `row`.
         """
         self._path = path
         self._adapter = _adapt(row)  # type: ignore[arg-type] # mypy: a class is no Hashable
         with self._open() as file:
-            found, wanted = file.schema_arrow.names, schema_of(row).names  # type: ignore[arg-type] # mypy: no Hashable
+            found, expected = file.schema_arrow.names, schema_of(row).names  # type: ignore[arg-type] # no Hashable
             count = int(file.metadata.num_rows)
-        if found != wanted:
+        if found != expected:
             raise BadInput(
                 path,
-                f"has the columns {', '.join(found)}, not {', '.join(wanted)}",
+                f"has the columns {', '.join(found)}, not {', '.join(expected)}",
                 hint="run its stage again",
             )
         self._count = count if limit is None else min(count, limit)
@@ -113,8 +116,8 @@ class StoredRows(Generic[Row]):
     def __iter__(self) -> Iterator[Row]:
         return islice(self._read(), self._count)
 
-    def iterate_sound(self) -> Iterator[Row]:
-        """Pass over the rows of which a cell is not of its type."""
+    def iterate_valid(self) -> Iterator[Row]:
+        """Yield the rows whose cells are all of their column's type, skipping others."""
         for records in self._read_batches():
             for record in records:
                 with suppress(ValidationError):
@@ -126,39 +129,39 @@ class StoredRows(Generic[Row]):
             try:
                 yield from self._adapter.validate_python(records)
             except ValidationError as error:
-                raise self._refuse_row(error, before) from error
+                raise self._make_row_error(error, before) from error
             before += len(records)
 
-    def _read_batches(self) -> Iterator[list[dict[str, Any]]]:
+    def _read_batches(self) -> Iterator[list[dict[str, object]]]:
         with self._open() as file:
             batches = file.iter_batches(BATCH)
-            while (batch := self._take(batches)) is not None:
+            while (batch := self._read_next(batches)) is not None:
                 yield batch.to_pylist()
 
-    def _take(self, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
+    def _read_next(self, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
         try:
             return next(batches, None)
         except (OSError, pa.ArrowException) as error:
-            raise self._refuse(error) from error
+            raise self._make_error(error) from error
 
     def _open(self) -> pq.ParquetFile:
         try:
             return pq.ParquetFile(self._path)
         except (OSError, pa.ArrowException) as error:
-            raise self._refuse(error) from error
+            raise self._make_error(error) from error
 
-    def _refuse_row(self, error: ValidationError, before: int) -> BadInput:
+    def _make_row_error(self, error: ValidationError, before: int) -> BadInput:
         first = error.errors(include_url=False)[0]
         place, *column = first["loc"]
         where = f"row {before + int(place) + 1:,}, {'.'.join(map(str, column))}"
         return BadInput(self._path, f"{where}: {first['msg']}", hint="run its stage again")
 
-    def _refuse(self, error: Exception) -> BadInput:
+    def _make_error(self, error: Exception) -> BadInput:
         return BadInput(self._path, f"cannot be read as Parquet: {' '.join(str(error).split())}")
 
 
 def count_rows(path: Path) -> int:
-    """Read the number of rows from the footer."""
+    """Read an artifact's number of rows from the file's footer."""
     return int(pq.read_metadata(path).num_rows)
 
 

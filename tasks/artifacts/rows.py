@@ -1,4 +1,4 @@
-"""The shape of a dataset row: dataclasses whose annotations are the artifact's schema."""
+"""Rows of artifacts: dataclasses whose annotations are the Parquet schema, their ids and their origins."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
-from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints
+from typing import Generic, TypeVar, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
 
@@ -16,9 +16,9 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a row comes from: kind is `row`, `call`, `evidence` or `file`.
+    """What a row was made from. kind: `row`, `call`, `evidence` or `file`.
 
-    reference: `<artifact path>#<row id>` for a row, a ledger key for a call, a path for a file.
+    reference: `<artifact>#<row id>` for a row, a ledger key for a call, a path for a file.
     """
 
     kind: str
@@ -27,7 +27,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class Dropped:
-    """A row that a stage did not keep, and why. `reason` is one of a stage's few fixed words."""
+    """A row that a stage did not keep. reason: one of the stage's fixed words; detail: free text."""
 
     id: str
     reason: str
@@ -37,7 +37,7 @@ class Dropped:
 
 @dataclass(frozen=True)
 class Drafts(Generic[Row]):
-    """What a stage hands back: the rows it keeps and the rows it drops."""
+    """A stage's result: the rows it keeps and the rows it drops."""
 
     rows: Sequence[Row]
     dropped: Sequence[Dropped] = ()
@@ -45,7 +45,7 @@ class Drafts(Generic[Row]):
 
 @dataclass(frozen=True)
 class Counts:
-    """What a stage hands back that writes a file itself: rows read, rows written, and drops by reason."""
+    """The result of a stage that writes its output itself: rows read, rows written, and drops by reason."""
 
     rows_in: int
     rows_out: int
@@ -56,7 +56,7 @@ ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", 
 
 
 def make_id(*parts: object) -> str:
-    """Hash what determines a row into its id (16 hex digits of SHA-256)."""
+    """Hash the JSON values that determine a row into its id: 16 hex digits of SHA-256."""
     return hashlib.sha256(ENCODER.encode(parts).encode()).hexdigest()[:16]
 
 
@@ -70,9 +70,10 @@ SCALARS: dict[type, pa.DataType] = {
 
 @cache
 def schema_of(row: type) -> pa.Schema:
-    """Build the pyarrow schema of a row dataclass.
+    """Build the Arrow schema of a row dataclass.
 
-    str, int, float, bool, tuples of them, nested dataclasses, and `X | None` for nullable columns.
+    Fields may be str, int, float, bool, nested dataclasses, tuples of these, and `X | None` for nullable
+    columns. Raises TypeError for other types.
     """
     return pa.schema(list(_fields_of(row)))
 
@@ -82,17 +83,19 @@ def _fields_of(row: type) -> list[pa.Field]:
     return [_field_of(field.name, hints[field.name]) for field in fields(row)]
 
 
-def _field_of(name: str, hint: Any) -> pa.Field:
+def _field_of(name: str, hint: object) -> pa.Field:
     options = [option for option in get_args(hint) if option is not type(None)]
     nullable = type(None) in get_args(hint) and get_origin(hint) is not tuple
     return pa.field(name, _type_of(options[0] if nullable else hint), nullable=nullable)
 
 
-def _type_of(hint: Any) -> pa.DataType:
-    if hint in SCALARS:
+def _type_of(hint: object) -> pa.DataType:
+    if isinstance(hint, type) and hint in SCALARS:
         return SCALARS[hint]
     if get_origin(hint) is tuple:
         return pa.list_(pa.field("item", _type_of(get_args(hint)[0]), nullable=False))
     if is_dataclass(hint) and isinstance(hint, type):
         return pa.struct(_fields_of(hint))
-    raise TypeError(f"no column type for {hint!r} (one of {', '.join(t.__name__ for t in SCALARS)})")
+    raise TypeError(
+        f"no column type for {hint!r} (one of {', '.join(scalar.__name__ for scalar in SCALARS)})"
+    )

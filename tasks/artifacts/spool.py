@@ -1,4 +1,4 @@
-"""More rows than memory holds: sorted runs on disk, merged by id when they are written."""
+"""Collect more rows than fit into memory: external merge sort by id, with sorted runs on disk."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from tasks.files import remove_leftovers
 
 Row = TypeVar("Row")
 RUN = 65_536
-"""Rows in memory before they go to disk."""
+"""Number of rows in memory before they are written to disk as a run."""
 PAGE = 250
-"""Rows of each run in memory while runs are merged."""
+"""Number of rows of each run in memory while runs are merged."""
 PREFIX = "benchloom-spool-"
 by_id = attrgetter("id")
 
 
 class Spool(Sequence[Row], Generic[Row]):
-    """Rows that can be added to, and read in the order of their ids; at most `run` are in memory.
+    """A growing sequence of rows, read in the order of their ids, of which at most `run` are in memory.
 
-    Its files go with it.
+    Its temporary files are deleted with it.
     """
 
     def __init__(self, run: int = RUN) -> None:
@@ -37,15 +37,15 @@ class Spool(Sequence[Row], Generic[Row]):
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def add(self, row: Row) -> None:
-        """Add a row."""
+        """Add a row, in any order of ids."""
         self._memory.append(row)
         self._count += 1
         if len(self._memory) >= self._run:
             self._flush()
 
     @contextmanager
-    def together(self) -> Iterator[None]:
-        """Keep all rows that are added inside, or none where an error comes out."""
+    def all_or_none(self) -> Iterator[None]:
+        """Keep all rows added inside the block, or none of them if it raises."""
         before, files, count = self._memory, len(self._files), self._count
         self._memory = []
         try:

@@ -1,4 +1,4 @@
-"""What there is to tell of an artifact: rows kept and dropped, where they come from, calls and tokens."""
+"""Statistics of an artifact: rows kept and dropped, their sources, model calls and tokens."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 
@@ -15,13 +14,13 @@ from tasks.artifacts.parquet import count_rows
 
 @dataclass(frozen=True)
 class CallStatistics:
-    """One call of a model, without its texts. estimated: its tokens were counted by ourselves."""
+    """One model call without its texts. estimated: whether its tokens are estimates of ours."""
 
     id: str
     role: str
     model: str
     identity: str
-    """The checksum of an embedded model's file, else empty."""
+    """Checksum of an embedded model's file; empty for other models."""
     prompt: str
     prompt_digest: str
     prompt_tokens: int
@@ -32,9 +31,9 @@ class CallStatistics:
 
 @dataclass(frozen=True)
 class ArtifactStatistics:
-    """One artifact. name: its file's stem; rows: kept; dropped: reason -> rows.
+    """Statistics of one artifact. name: the file's stem; rows: kept ones; dropped: reason -> rows.
 
-    sources: earlier artifact -> how many of its rows the rows here, kept or dropped, come from.
+    sources: earlier artifact -> number of its rows that rows here, kept or dropped, were made from.
     """
 
     name: str
@@ -46,7 +45,7 @@ class ArtifactStatistics:
 
 @dataclass(frozen=True)
 class CallTotals:
-    """Calls summed up. unparsed: answers that no parser took."""
+    """Totals over calls. unparsed: answers that did not parse; estimated: calls with estimated tokens."""
 
     calls: int
     unparsed: int
@@ -56,7 +55,7 @@ class CallTotals:
 
 
 def read_statistics(artifact: Path) -> ArtifactStatistics:
-    """Read an artifact's facts from its Parquet file and from the dropped rows and calls beside it."""
+    """Read an artifact's statistics from its file and the files of dropped rows and calls beside it."""
     drops = name_beside(artifact, "dropped")
     calls = name_beside(artifact, "calls")
     dropped: Counter[str] = Counter()
@@ -79,36 +78,36 @@ def read_statistics(artifact: Path) -> ArtifactStatistics:
 
 
 def name_beside(artifact: Path, kind: str) -> Path:
-    """Name the file of dropped rows (`dropped`) or calls (`calls`) that stands beside an artifact."""
+    """Return the path of the file of dropped rows (`dropped`) or calls (`calls`) beside an artifact."""
     return artifact.with_name(f"{artifact.stem}.{kind}.parquet")
 
 
 def sum_calls(calls: Iterable[CallStatistics]) -> CallTotals:
-    """Sum calls up; a call that several stages use was paid once and counts once."""
-    each_once = {call.id: call for call in calls}.values()
+    """Sum calls; a call used by several stages was paid once and counts once."""
+    distinct = {call.id: call for call in calls}.values()
     return CallTotals(
-        len(each_once),
-        sum(not call.parsed for call in each_once),
-        sum(call.prompt_tokens for call in each_once),
-        sum(call.completion_tokens for call in each_once),
-        sum(call.estimated for call in each_once),
+        len(distinct),
+        sum(not call.parsed for call in distinct),
+        sum(call.prompt_tokens for call in distinct),
+        sum(call.completion_tokens for call in distinct),
+        sum(call.estimated for call in distinct),
     )
 
 
-def group_by_prompt(facts: Iterable[ArtifactStatistics]) -> list[tuple[str, CallStatistics, CallTotals]]:
-    """Group calls by artifact, prompt and model: (artifact, one call of the group, their tally)."""
+def group_by_prompt(artifacts: Iterable[ArtifactStatistics]) -> list[tuple[str, CallStatistics, CallTotals]]:
+    """Group calls by artifact, prompt, role and model: (artifact, one call of the group, totals)."""
     groups: dict[tuple[str, ...], list[CallStatistics]] = {}
-    for artifact in facts:
+    for artifact in artifacts:
         for call in artifact.calls:
             key = (artifact.name, call.prompt, call.prompt_digest, call.role, call.model)
             groups.setdefault(key, []).append(call)
     return [(key[0], calls[0], sum_calls(calls)) for key, calls in groups.items()]
 
 
-def list_models(facts: Sequence[ArtifactStatistics]) -> list[tuple[str, str, tuple[str, ...]]]:
-    """List the models that were asked by name: (model, checksum or nothing, its roles)."""
+def list_models(artifacts: Sequence[ArtifactStatistics]) -> list[tuple[str, str, tuple[str, ...]]]:
+    """List the models that were called, sorted by name: (model, checksum or "", roles)."""
     roles: dict[tuple[str, str], set[str]] = {}
-    for artifact in facts:
+    for artifact in artifacts:
         for call in artifact.calls:
             roles.setdefault((call.model, call.identity), set()).add(call.role)
     return [(*model, tuple(sorted(roles[model]))) for model in sorted(roles)]
@@ -123,8 +122,8 @@ def _count_sources(paths: Iterable[Path]) -> dict[str, int]:
 
 
 def _list_row_origins(path: Path) -> Iterable[str]:
-    # Flattened in Arrow: a table of a million rows never becomes a million dictionaries.
+    # Flattened in Arrow, so that a table of a million rows does not become a million dictionaries.
     for batch in pq.ParquetFile(path).iter_batches(columns=["origin"]):
-        origins: Any = batch.column(0).flatten()
+        origins = batch.column(0).flatten()
         kinds, references = (origins.field(name).to_pylist() for name in ("kind", "reference"))
         yield from (reference for kind, reference in zip(kinds, references, strict=True) if kind == "row")

@@ -1,6 +1,6 @@
-"""Check contracts with Great Expectations: in memory, with no context on disk and nothing sent.
+"""Check contracts with Great Expectations, in memory: no context on disk, and no telemetry.
 
-Its import takes seconds, so it stands inside the functions that need it.
+Great Expectations is imported inside the functions that need it because that takes seconds.
 """
 
 from __future__ import annotations
@@ -10,36 +10,40 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from tasks.artifacts.checks import PLACE, PROBLEMS, SHAPE, Check, check_columns, check_rows
-from tasks.artifacts.contracts import RESULTS, Contract, ContractFinding, Expectation, is_whole, name_artifact
+from tasks.artifacts.checks import COLUMNS_MATCH, PLACE, PROBLEMS, Check, check_columns, check_rows
+from tasks.artifacts.contracts import RESULTS, Contract, ContractFinding, Expectation, all_held, name_artifact
 from tasks.artifacts.data_docs import DataDocs
 from tasks.artifacts.parquet import write_rows
 from tasks.errors import StageFailed
 
+if TYPE_CHECKING:
+    from great_expectations import ExpectationSuite
+
 DOCS = "data_docs"
 KEPT = 20
-"""How many broken rows a finding names."""
+"""Maximum number of broken rows in a finding."""
 WIDEST = 500
-"""Characters of an id or a detail: a row may hold a book."""
+"""Maximum length of an id or a detail in characters."""
 ONE_AT_A_TIME = threading.Lock()
-"""Great Expectations keeps its context in one place for the whole process."""
+"""Great Expectations keeps its context in a global of the process."""
 UNCHECKED = "What must hold of its rows; they are read when all columns are right."
 
 
 def validate(
     artifacts: Mapping[Path, type], declare: Callable[[], Sequence[Contract]], folder: Path
 ) -> list[ContractFinding]:
-    """Check artifacts, and write the findings and Great Expectations' Data Docs into `folder`.
+    """Check artifacts; write the findings and Great Expectations' Data Docs into `folder`.
 
-    artifacts: file -> its row type, which every artifact's columns are held to. declare: gives the
-    contracts on their rows; asked only where all columns are right, so that it may read them.
+    artifacts: file -> row type, which its columns must match. declare: makes the contracts on rows; called
+    only if all columns match, so that it may read the artifacts. Raises BadInput for a file that is no
+    Parquet, and StageFailed if Great Expectations gives no result.
     """
     findings = run_checks([check_columns(artifacts)], folder / DOCS)
-    if is_whole(findings):
+    if all_held(findings):
         findings += run_checks([check_rows(contract) for contract in declare()], folder / DOCS)
     else:
         names = map(name_artifact, artifacts)
@@ -52,7 +56,7 @@ def validate(
 
 
 def run_checks(checks: Sequence[Check], docs: Path) -> list[ContractFinding]:
-    """Have Great Expectations check each frame, and write its page."""
+    """Check each frame with Great Expectations and write its page into the folder `docs`."""
     with ONE_AT_A_TIME:
         # Releases before 1.24 count their users unless they are told not to.
         os.environ["GX_ANALYTICS_ENABLED"] = "false"
@@ -75,29 +79,33 @@ def run_checks(checks: Sequence[Check], docs: Path) -> list[ContractFinding]:
         return findings
 
 
-def make_suite(check: Check) -> Any:
-    """Make a check's expectations Great Expectations' own."""
+def make_suite(check: Check) -> ExpectationSuite:
+    """Convert a check's expectations to a suite of Great Expectations."""
     import great_expectations as gx
     from great_expectations import expectations as classes
 
-    own = [
+    expectations = [
         getattr(classes, expectation.type)(
             **expectation.options, description=expectation.says, meta={"number": number}
         )
         for number, expectation in enumerate(check.expectations)
     ]
-    return gx.ExpectationSuite(name=check.suite, expectations=own)
+    return gx.ExpectationSuite(name=check.suite, expectations=expectations)
 
 
 def read_findings(check: Check, results: Sequence[Mapping[str, Any]]) -> list[ContractFinding]:
-    """Turn results into findings: those of one name into one, for each artifact of the check."""
+    """Convert the results of a check's expectations, in their order, to findings.
+
+    Expectations of one name become one finding per artifact. Raises StageFailed for a result that does not
+    name its broken rows, as after an error in Great Expectations.
+    """
     broken: defaultdict[tuple[str, str], dict[int, tuple[str, str]]] = defaultdict(dict)
     for expectation, result in zip(check.expectations, results, strict=True):
         rows = list(_read_rows(expectation, result["result"]))
         if "element_count" not in result["result"] or result["success"] == bool(rows):
             raise StageFailed(f"{check.suite}: {expectation.type} gave no result: {_find_message(result)}")
         for place, row, detail in rows:
-            broken[check.whose[place], expectation.name].setdefault(place, (row, detail))
+            broken[check.owners[place], expectation.name].setdefault(place, (row, detail))
     findings = []
     for artifact in check.artifacts:
         for name, says in {expectation.name: expectation.says for expectation in check.expectations}.items():
@@ -110,7 +118,7 @@ def read_findings(check: Check, results: Sequence[Mapping[str, Any]]) -> list[Co
                     contract=name,
                     says=says,
                     state="broken" if places else "held",
-                    checked=check.looked.get(name, check.whose.count(artifact)),
+                    checked=check.checked.get(name, check.owners.count(artifact)),
                     broken=len(places),
                     ids=tuple(row for row, _ in named),
                     details=tuple(detail for _, detail in named),
@@ -122,21 +130,21 @@ def read_findings(check: Check, results: Sequence[Mapping[str, Any]]) -> list[Co
 def _read_rows(expectation: Expectation, result: Mapping[str, Any]) -> Iterable[tuple[int, str, str]]:
     """Yield the broken rows of one result: place, id, and what is wrong with it."""
     for row in result.get("unexpected_index_list") or ():
-        told = [_say(row[name]) for name in expectation.columns if name != "id"]
-        if expectation is SHAPE:
-            detail = f"{told[0]}; due: {told[1]}"
+        cells = [_format(row[name]) for name in expectation.columns if name != "id"]
+        if expectation is COLUMNS_MATCH:
+            detail = f"{cells[0]}; due: {cells[1]}"
         elif expectation.type == PROBLEMS:
-            detail = told[0]
+            detail = cells[0]
         else:
-            detail = f"{expectation.columns[0]} is {told[0]}" if told else ""
-        yield int(row[PLACE]), _say(row["id"])[:WIDEST], detail[:WIDEST]
+            detail = f"{expectation.columns[0]} is {cells[0]}" if cells else ""
+        yield int(row[PLACE]), _format(row["id"])[:WIDEST], detail[:WIDEST]
 
 
-def _say(value: Any) -> str:
+def _format(value: Any) -> str:
     return "NULL" if pd.isna(value) else str(value)
 
 
 def _find_message(result: Mapping[str, Any]) -> str:
-    told = result["exception_info"]
-    first = next((member for member in told.values() if isinstance(member, Mapping)), told)
+    info = result["exception_info"]
+    first = next((member for member in info.values() if isinstance(member, Mapping)), info)
     return " ".join(str(first.get("exception_message") or "no rows are named").split())

@@ -9,13 +9,13 @@ from tasks.artifacts.contracts import (
     Contract,
     ContractFinding,
     Expectation,
-    Origins,
+    OriginIndex,
     RowRule,
     expect_keyed,
     expect_match,
     expect_no_nulls,
     expect_unique,
-    raise_broken,
+    raise_if_broken,
 )
 from tasks.artifacts.rows import Counts, Dropped
 from tasks.artifacts.statistics import name_beside
@@ -52,7 +52,7 @@ def check_artifacts(
     )
 
     def declare_all() -> list[Contract]:
-        origins = Origins([*artifacts, *sources], calls).rule()
+        origins = OriginIndex([*artifacts, *sources], calls).make_rule()
         rules = declare(origins)
         return [
             *(Contract(path, (*expect_keyed(row), *rules[path])) for path, row in artifacts.items()),
@@ -68,5 +68,5 @@ def check_artifacts(
 
 def require_contracts(findings: Sequence[ContractFinding], out: Path) -> Counts:
     """Count rows checked and findings. Raises ContractBroken, with one line, if a contract is broken."""
-    raise_broken(findings, out)
+    raise_if_broken(findings, out)
     return Counts(sum(finding.checked for finding in findings), len(findings), {})

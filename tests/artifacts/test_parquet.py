@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tasks.artifacts.parquet import BATCH, StoredRows, read_rows, read_sound_rows, write_rows
+from tasks.artifacts.parquet import BATCH, StoredRows, read_rows, read_valid_rows, write_rows
 from tasks.artifacts.rows import Origin, make_id, schema_of
 from tasks.errors import BadInput
 
@@ -87,4 +87,4 @@ def test_rows_with_such_a_cell_can_be_passed_over(tmp_path):
     origin = pa.array([[], [], []], schema_of(Item).field("origin").type)
     ids = pa.array(["a", None, "c"], pa.string())
     pq.write_table(pa.table({"id": ids, "number": [1, 2, 3], "origin": origin}), path)
-    assert [row.id for row in read_sound_rows(path, Item)] == ["a", "c"]
+    assert [row.id for row in read_valid_rows(path, Item)] == ["a", "c"]

@@ -52,9 +52,9 @@ def test_rows_come_out_by_id_as_often_as_asked(run):
 def test_an_error_takes_back_what_was_added_together_and_nothing_else(tmp_path):
     first, second, third = make_items(10)[:3], make_items(60)[10:40], make_items(80)[60:70]
     spool = fill(first, 4)
-    with pytest.raises(StopIteration), spool.together():
+    with pytest.raises(StopIteration), spool.all_or_none():
         add_and_fail(spool, second)
-    with spool.together():
+    with spool.all_or_none():
         for item in third:
             spool.add(item)
     assert list(spool) == sorted([*first, *third], key=lambda item: item.id)

@@ -14,7 +14,7 @@ from tasks.artifacts.contracts import (
     RowRule,
     expect_keyed,
     expect_match,
-    raise_broken,
+    raise_if_broken,
     read_findings,
 )
 from tasks.artifacts.parquet import write_rows
@@ -74,7 +74,7 @@ def test_ours_and_great_expectations_own_name_their_rows_alike(tmp_path):
     assert found["counted"].details == ("has not 3 words",)
     assert read_findings(out) == sorted(found.values(), key=lambda finding: finding.id)
     with pytest.raises(ContractBroken) as caught:
-        raise_broken(found.values(), out)
+        raise_if_broken(found.values(), out)
     assert str(caught.value) == (
         f"{tmp_path}: replies.parquet breaks ends in 1 of 3 rows: b (text is No it is not); "
         "replies.parquet breaks words in 1 of 3 rows: b (words is 4); "
@@ -88,7 +88,7 @@ def test_an_artifact_without_rows_holds(tmp_path):
     write_rows(path, Reply, [])
     found = validate({path: Reply}, lambda: declare(path), tmp_path / "contracts")
     assert {(finding.state, finding.broken) for finding in found} == {("held", 0)}
-    raise_broken(found, tmp_path / "contracts")
+    raise_if_broken(found, tmp_path / "contracts")
 
 
 def test_columns_in_another_order_are_named(tmp_path):

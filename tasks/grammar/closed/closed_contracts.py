@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tasks.artifacts.contracts import Record, RowRule
 from tasks.artifacts.export import draft_folder
-from tasks.artifacts.parquet import read_sound_rows
+from tasks.artifacts.parquet import read_valid_rows
 from tasks.artifacts.rows import Counts
 from tasks.grammar.closed.closed_entry import Renaming
 from tasks.grammar.closed.rewriting import make_finder, rewrite
@@ -33,7 +33,7 @@ def closed_contracts(closed_names: Path, documents: Path, out: Path) -> Counts:
 
 def declare(closed_names: Path, documents: Path, origins: RowRule) -> Rules:
     """Declare the rules: names are new and unique, and no document contains an old one."""
-    renamings = read_sound_rows(closed_names, Renaming)
+    renamings = read_valid_rows(closed_names, Renaming)
     return {
         closed_names: [expect_hash(), expect_new(renamings), expect_one_each(renamings), origins],
         documents: [expect_closed(renamings), origins],

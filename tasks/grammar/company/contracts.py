@@ -15,7 +15,7 @@ from tasks.artifacts.contracts import (
     read_records,
 )
 from tasks.artifacts.export import draft_folder
-from tasks.artifacts.parquet import count_rows, read_sound_rows
+from tasks.artifacts.parquet import count_rows, read_valid_rows
 from tasks.artifacts.rows import Counts, Dropped
 from tasks.artifacts.statistics import name_beside
 from tasks.grammar.company.company_data import CompanyData, collect_company
@@ -90,7 +90,7 @@ def declare(paths: Mapping[str, Path], entry: Company, origins: RowRule) -> Rule
 
 def read_company(paths: Mapping[str, Path]) -> CompanyData | None:
     """Read a company's rows; None if a cell is missing in any of them, or there is no profile."""
-    parts: dict[str, list[Any]] = {stem: read_sound_rows(paths[stem], ROWS[stem]) for stem in PARTS}
+    parts: dict[str, list[Any]] = {stem: read_valid_rows(paths[stem], ROWS[stem]) for stem in PARTS}
     if any(len(rows) != count_rows(paths[stem]) for stem, rows in parts.items()) or not parts["profile"]:
         return None
     return collect_company(*parts.values())
@@ -142,7 +142,7 @@ def declare_documents(
 ) -> list[Expectation | RowRule]:
     """Declare the rules of the documents: they are planned, within their length, complete and readable."""
     facts = {plan.id: [fact for section in plan.sections for fact in section.facts] for plan in plans}
-    dropped = {row.id: row.reason for row in read_sound_rows(name_beside(documents, "dropped"), Dropped)}
+    dropped = {row.id: row.reason for row in read_valid_rows(name_beside(documents, "dropped"), Dropped)}
     unread = {
         (plan.id, fact.id): dropped[row]
         for plan in plans

@@ -86,7 +86,7 @@ def fill_template(
     usable = _filter_combinations(read_combinations(query, schema, database), params, left_out)
     writer = GroupWriter(template, query)
     try:
-        with groups.together():
+        with groups.all_or_none():
             for combination in _sample_combinations(usable, template, params, left_out):
                 groups.add(writer.write(combination))
     except SqlTimeout as error:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.contracts import Expectation, RowRule, expect_match, expect_no_match
 from tasks.artifacts.export import draft_folder
-from tasks.artifacts.parquet import read_sound_rows
+from tasks.artifacts.parquet import read_valid_rows
 from tasks.artifacts.rows import Counts
 from tasks.artifacts.statistics import name_beside
 from tasks.databases.columns import Column
@@ -138,7 +138,7 @@ def declare(
     origins: RowRule,
 ) -> Rules:
     """Declare the rules of each artifact. All columns exist and have their types; cells may be NULL."""
-    columns = read_sound_rows(paths["schema"], Column)
+    columns = read_valid_rows(paths["schema"], Column)
     templates = read_index(paths["sql_templates"], ["sql", "placeholders"])
     written = read_index(paths["text_templates"], ["sql_template", "criterion", "text"])
     texts = read_index(paths["back_check"], ["sql_template", "criterion", "text"])

@@ -17,7 +17,7 @@ from tasks.artifacts.contracts import (
     read_ids,
     read_records,
 )
-from tasks.artifacts.parquet import read_sound_rows
+from tasks.artifacts.parquet import read_valid_rows
 from tasks.artifacts.rows import Dropped
 from tasks.grammar.assessment_rows import AskedQuestion
 from tasks.grammar.corpus.document_rules import (
@@ -55,10 +55,10 @@ def declare_corpus(
 
     documents_dropped: the rows that the stage `documents` dropped. groups: the rows of fill_in.
     """
-    profiles = {profile.id: profile for profile in read_sound_rows(paths["profiles"], EntityProfile)}
+    profiles = {profile.id: profile for profile in read_valid_rows(paths["profiles"], EntityProfile)}
     facts = {profile.id: profile.facts for profile in profiles.values()}
     written = read_ids(paths["documents"])
-    dropped = read_sound_rows(documents_dropped, Dropped)
+    dropped = read_valid_rows(documents_dropped, Dropped)
     true = read_index(paths["true_documents"], ["documents"])
     return {
         "profiles": [expect_one_each(paths["profiles"], profiles)],
