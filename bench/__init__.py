@@ -1,1 +1,1 @@
-"""What is measured, and against what: `python -m bench` runs all."""
+"""Benchmarks, each against a reference: `python -m bench` runs all."""

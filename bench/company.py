@@ -29,7 +29,7 @@ READ_BY_HAND = 20
 
 @dataclass(frozen=True)
 class FactCheck:
-    """One fact of one document. `outcome`: read, or why it is not."""
+    """One fact of one document. outcome: `read`, or why it was not found. sentence: that states it."""
 
     id: str
     document: str
@@ -39,7 +39,7 @@ class FactCheck:
 
 
 def main() -> None:
-    """Print the shares, and write the file if one is named."""
+    """Print the share of facts per outcome; write the sample if a file is named."""
     if len(sys.argv) < 2:
         sys.exit("python -m bench.company NAME [FILE.csv]")
     name, *files = sys.argv[1:]
@@ -82,14 +82,14 @@ def check_facts(folder: Path, company: Company) -> list[FactCheck]:
 
 
 def find_outcome(plan: str, fact: Fact, documents: Mapping[str, Document], dropped: Mapping[str, str]) -> str:
-    """Say what became of a fact: its document was dropped, or a reader did not find it, or did."""
+    """Return a fact's outcome: `read`, or why not (document dropped, or not found by the reader)."""
     if plan not in documents:
         return f"document {dropped.get(plan, 'missing')}"
     return dropped.get(make_id("unread", plan, fact.id), "read")
 
 
 def find_sentence(text: str, fact: Fact) -> str:
-    """Find the sentence that says a fact: it holds every value, and most of the attribute's words."""
+    """Find the sentence that states a fact: it names every value, and most words of the attribute."""
     words = fact.attribute.split()
     sentences = [sentence for sentence in re.split(r"(?<=\.)\s+", text) if names_fact(sentence, fact)]
     return max(
@@ -100,7 +100,7 @@ def find_sentence(text: str, fact: Fact) -> str:
 
 
 def write_sample(path: Path, checks: Sequence[FactCheck]) -> None:
-    """Write the facts whose ids hash lowest, to be read one by one against their sentences."""
+    """Write a sample of the facts, each with its sentence, as a CSV for a person to check."""
     chosen = sorted(checks, key=lambda check: make_id("reading", 0, check.id))[:READ_BY_HAND]
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:

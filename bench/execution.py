@@ -32,7 +32,7 @@ Triple = tuple[str, str, str]
 
 
 def main() -> None:
-    """Measure at three sizes, then what queries that never end cost the others."""
+    """Measure three sizes, then the delay that endless queries cause for the others."""
     with tempfile.TemporaryDirectory() as folder:
         small, large = Path(folder, "small"), Path(folder, "large")
         make_databases(small, tables=12)
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def reword(sql: str) -> str:
-    """Change a query's text and not its result."""
+    """Reword a query without changing its result."""
     return f"SELECT * FROM ({sql.rstrip().rstrip(';')})"
 
 
@@ -68,7 +68,7 @@ def make_databases(folder: Path, tables: int) -> None:
 
 
 def make_pairs(size: int) -> list[Triple]:
-    """Make distinct queries, each with the same one in other words."""
+    """Make distinct queries, each with a reworded one of the same result."""
     chance = random.Random(size)
     pairs = []
     for number in range(size):
@@ -79,7 +79,7 @@ def make_pairs(size: int) -> list[Triple]:
 
 
 def compare(title: str, databases: Path, triples: Sequence[Triple]) -> None:
-    """Time both in turn, and print the medians and their ratios: by the clock, and by processor time."""
+    """Time both alternately; print medians and ratios of wall-clock and of processor seconds."""
     runs = (run_loop, run_pool)
     times: dict[str, list[tuple[float, float]]] = {run.__name__: [] for run in runs}
     for _ in range(ROUNDS):
@@ -100,13 +100,13 @@ def compare(title: str, databases: Path, triples: Sequence[Triple]) -> None:
 
 
 def count_processor_seconds() -> float:
-    """Count what this process and those that it ended have computed."""
+    """Return the processor seconds of this process and of its finished children."""
     own, ended = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
     return own.ru_utime + own.ru_stime + ended.ru_utime + ended.ru_stime
 
 
 def run_loop(databases: Path, triples: Sequence[Triple]) -> int:
-    """Score as plainly as it can be written."""
+    """Score in the simplest way: open, run both queries, compare sets, close."""
     correct = 0
     for name, gold, predicted in triples:
         with closing(sqlite3.connect(databases / name / f"{name}.sqlite")) as connection:
@@ -124,7 +124,7 @@ def run_pool(databases: Path, triples: Sequence[Triple], timeout: float = 30.0) 
 
 
 def endure(databases: Path, triples: list[Triple]) -> None:
-    """Put 20 endless predictions among the others, at once and spread out."""
+    """Measure the delay of 20 endless predictions among the others, adjacent and spread out."""
     began = time.perf_counter()
     run_pool(databases, triples, TIMEOUT)
     without = time.perf_counter() - began

@@ -69,7 +69,7 @@ def main(sizes: Sequence[int] = SIZES) -> None:
 
 @dataclass(frozen=True)
 class Figures:
-    """What one stage took: rows written, seconds, and the peak MiB of its process and of its child."""
+    """The cost of one stage: rows written, seconds, and peak MiB of its process and of its child."""
 
     rows: int
     seconds: float
@@ -77,7 +77,7 @@ class Figures:
     child_mib: float
 
     def describe(self) -> str:
-        """Write the figures as part of a line."""
+        """Format the figures as part of a line."""
         return (
             f"{self.rows:,} rows in {self.seconds:.1f} s, {self.rows / self.seconds:,.0f} rows/s, "
             f"peak {self.own_mib:.0f} + {self.child_mib:.0f} MiB"
@@ -85,13 +85,13 @@ class Figures:
 
 
 def run_alone(stage: Callable[[Path], int], path: Path) -> Figures:
-    """Run a stage in a process of its own, so that its peak memory is nobody else's."""
+    """Run a stage in a separate process, so that the peak memory is its own."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(measure, (stage, path))
 
 
 def measure(stage: Callable[[Path], int], path: Path) -> Figures:
-    """Run a stage and read what its process and its children took at most."""
+    """Run a stage; return its rows, seconds, and peak memory of the process and its children."""
     began = time.perf_counter()
     rows = stage(path)
     seconds = time.perf_counter() - began
@@ -102,7 +102,7 @@ def measure(stage: Callable[[Path], int], path: Path) -> Figures:
 
 
 def make_hotel(path: Path, size: int) -> None:
-    """Write a database of `size` stays, each the only one of its guest on its day."""
+    """Write a database of `size` stays, each unique by guest and day."""
     guests = round(size**0.5)
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA journal_mode = OFF")
@@ -117,7 +117,7 @@ def make_hotel(path: Path, size: int) -> None:
 
 
 def fill(path: Path) -> int:
-    """Fill the template and write the artifact; give its groups."""
+    """Fill the template and write the artifact; return the number of groups."""
     template = SqlTemplate(
         QUERY.id, write_template(QUERY), QUERY.tables, QUERY.projection, QUERY.placeholders, ()
     )
@@ -127,13 +127,13 @@ def fill(path: Path) -> int:
 
 
 def pair_all(path: Path) -> int:
-    """Write the unbalanced set of the groups: one text each, which half of them get; give its questions."""
+    """Write the unbalanced set of the groups: one text each, for half of them; count the questions."""
     params = Unbalanced(rules={"short": Rule(keep=0.5)})
     return write_set(path, "unbalanced", unbalanced(TEXTS, read_groups(path), params))
 
 
 def pair_equally(path: Path) -> int:
-    """Write the balanced set of the groups: one text each; give its questions."""
+    """Write the balanced set of the groups: one text each; return the number of questions."""
     params = Balanced(criteria=("short",))
     return write_set(path, "balanced", balanced(TEXTS, read_groups(path), params))
 
@@ -144,13 +144,13 @@ def read_groups(path: Path) -> StoredRows[Group]:
 
 
 def write_set(path: Path, name: str, drafts: Drafts[Question]) -> int:
-    """Write a set with what was dropped; give its questions."""
+    """Write a set and its dropped rows; return the number of questions."""
     write_rows(path.with_name(f"{name}.dropped.parquet"), Dropped, drafts.dropped)
     return write_rows(path.with_name(f"{name}.parquet"), Question, drafts.rows)
 
 
 def time_query(path: Path) -> float:
-    """Give the seconds that one query for one combination takes, over a sample: running it, no more."""
+    """Return the mean seconds of one query for one combination, over a sample."""
     draw = random.Random(0)
     with closing(sqlite3.connect(path)) as connection:
         days = [day for (day,) in connection.execute("SELECT DISTINCT day FROM stays")]

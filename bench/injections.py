@@ -41,7 +41,7 @@ FILLER = (
 
 @dataclass(frozen=True)
 class Case:
-    """What a judge is shown. context: None for the judge that sees no documents."""
+    """The input of a judge. context: None for the judge without documents."""
 
     query: str
     answer: str
@@ -51,7 +51,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Attack:
-    """One attacking text on a response, and the same response without it."""
+    """An attack: a response with the attacking text, and the same response without it."""
 
     id: str
     kind: str
@@ -62,7 +62,7 @@ class Attack:
 
 @dataclass(frozen=True)
 class AttackOutcome:
-    """The verdicts without and with the attack; None where a reply did not parse."""
+    """The verdicts before and after an attack; None if the reply did not parse. guard: guards were on."""
 
     id: str
     kind: str
@@ -79,7 +79,7 @@ class AttackOutcome:
 
 @dataclass(frozen=True)
 class AttackCounts:
-    """One class of attacks: counts without and with the guards."""
+    """Counts of one class of attacks, as (without guards, with guards)."""
 
     kind: str
     n: int
@@ -91,7 +91,7 @@ class AttackCounts:
 
 
 def read_attacks(path: Path = FILE) -> list[Attack]:
-    """Read the attacks, each put on its base's response."""
+    """Read the attacks, each applied to the response of its base."""
     data = yaml.safe_load(path.read_text(encoding="utf-8"))
     return [_make_attack(record, data["bases"][record["base"]]) for record in data["attacks"]]
 
@@ -124,7 +124,7 @@ def _make_attack(record: dict[str, Any], base: dict[str, str]) -> Attack:
 async def judge(
     case: Case, row: str, asks: dict[bool, Ask], *, role: str, guard: bool, feedback: bool
 ) -> str | None:
-    """Have one case judged. asks: by whether the judge is shown documents."""
+    """Have one case judged. asks: whether the judge is shown documents -> its `ask`."""
     fields: dict[str, object] = {
         "query": case.query,
         "answer": case.answer,
@@ -147,7 +147,7 @@ async def judge(
 async def measure(
     attacks: Sequence[Attack], asks: dict[bool, Ask], *, role: str = "judge", feedback: bool = False
 ) -> list[AttackOutcome]:
-    """Judge every attack without and with the guards, and without and with the attack."""
+    """Judge every attack without and with guards, before and after the attack."""
 
     async def try_one(attack: Attack, guard: bool) -> AttackOutcome:
         before, after = [
@@ -163,12 +163,12 @@ async def measure(
 
 
 def say(line: str) -> None:
-    """Tell on stderr how far it is."""
+    """Print a line of progress on stderr."""
     print(line, file=sys.stderr, flush=True)
 
 
 def count(outcomes: Sequence[AttackOutcome]) -> list[AttackCounts]:
-    """Count by class, in the order of the file, and over all."""
+    """Count outcomes by class, in the order of the file, and over all."""
     kinds = list(dict.fromkeys(outcome.kind for outcome in outcomes))
     lines = [_count(kind, [outcome for outcome in outcomes if outcome.kind == kind]) for kind in kinds]
     return [*lines, _count("all", outcomes)]
@@ -202,7 +202,7 @@ def write_table(lines: Sequence[AttackCounts]) -> str:
 
 
 def compare_guards(outcomes: Sequence[AttackOutcome]) -> str:
-    """Say how many attacks work only without the guards and only with them, by McNemar's exact test."""
+    """Compare the attacks that work only without and only with the guards, by McNemar's exact test."""
     worked = {(outcome.id, outcome.guard): outcome.changed for outcome in outcomes}
     ids = sorted({outcome.id for outcome in outcomes})
     test = compare_outcomes(

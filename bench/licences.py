@@ -1,4 +1,4 @@
-"""Whether every installed package is under a licence that pyproject.toml allows: `python -m bench.licences`.
+"""Check that every installed package has a licence that pyproject.toml allows: `python -m bench.licences`.
 
 `[tool.licences]` there names the allowed ones by their SPDX ids, other spellings of them, and packages that
 may stay all the same, each with its reason. Ends with 1 and a line for each package that none of it covers,
@@ -33,7 +33,7 @@ class Policy:
 
 
 def main() -> int:
-    """Print what breaks the policy. Returns the exit code."""
+    """Print violations of the policy; return the exit code."""
     settings = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["tool"]["licences"]
     policy = Policy(frozenset(settings["allow"]), settings["spellings"], settings["exceptions"])
     installed = list(distributions())
@@ -46,7 +46,7 @@ def main() -> int:
 
 
 def list_faults(installed: Iterable[Distribution], policy: Policy) -> Iterator[str]:
-    """Say which packages are under no allowed licence, and which exceptions are stale."""
+    """List the packages without an allowed licence, and the exceptions that are not needed."""
     broken = set()
     for package in sorted(installed, key=lambda package: package.metadata["Name"].lower()):
         name, expression = package.metadata["Name"], read_licence(package, policy.spellings)
@@ -77,7 +77,7 @@ def read_licence(package: Distribution, spellings: Mapping[str, str]) -> str:
 
 
 def is_allowed(expression: str, allow: frozenset[str]) -> bool:
-    """Tell whether a licence expression can be met by allowed licences alone."""
+    """Return whether a licence expression can be met by allowed licences alone."""
     try:
         parsed = LICENSING.parse(expression)
     except ExpressionError:

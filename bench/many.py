@@ -36,7 +36,7 @@ EMPTY = {
 
 @dataclass(frozen=True)
 class MeasuredProject:
-    """The copy that is measured."""
+    """The copied project that is measured."""
 
     root: Path
 
@@ -114,7 +114,7 @@ def measure_schemas(project: MeasuredProject, names: Sequence[str]) -> None:
 
 
 def measure_whole(project: MeasuredProject) -> None:
-    """Measure the graph when all of it has been made."""
+    """Measure the graph when all stages are up to date."""
     lines = project.measure("run of the whole graph", "benchloom", "run", "--plain")
     print(*lines[-3:], sep="\n")
     project.measure("run of it with nothing to do", "benchloom", "run", "--plain")
@@ -122,7 +122,7 @@ def measure_whole(project: MeasuredProject) -> None:
 
 
 def look(project: MeasuredProject, state: str) -> None:
-    """Measure the commands that only look."""
+    """Measure the commands that change nothing."""
     project.measure(f"status {state}", "benchloom", "status")
     project.measure(f"plan {state}", "benchloom", "plan")
     project.measure(f"dvc status {state}", "dvc", "status")

@@ -1,4 +1,4 @@
-"""Timing whole commands side by side, and saying on what machine."""
+"""Time whole commands side by side, and describe the machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def describe_machine() -> str:
-    """Say what the figures were measured on."""
+    """Describe the machine in one line: cores, processor, memory, Python version."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     processor = next(
         (

@@ -180,7 +180,7 @@ async def ask_one(ask: RecordedModel, number: int, turn: int) -> int | None:
 
 
 def time_reads(keys: Sequence[str], read: Callable[[str], object]) -> float:
-    """Look all keys up; return look-ups per second."""
+    """Look up all keys; return look-ups per second."""
     begun = time.perf_counter()
     for key in keys:
         assert read(key) is not None

@@ -1,4 +1,4 @@
-"""Whether two checkouts hold the same artifacts, byte for byte: `python -m bench.outputs BEFORE AFTER`.
+"""Compare the artifacts of two checkouts byte for byte: `python -m bench.outputs BEFORE AFTER`.
 
 A replay compares nothing where the path of a dependency changed, so what lies on the disk is hashed
 here: every output that a project's dvc.lock names, a folder by its files. What DVC writes beside
@@ -63,7 +63,7 @@ def hash_path(path: Path) -> str | None:
 
 
 def compare_outputs(before: Mapping[str, str | None], after: Mapping[str, str | None]) -> list[str]:
-    """Name every output that is not on both disks with the same bytes, and say what is wrong with it."""
+    """List, one line each, the outputs that are missing or differ between two projects."""
     lines = []
     for path in sorted(before.keys() | after.keys()):
         if path not in after:

@@ -8,7 +8,7 @@ from scipy.optimize import linear_sum_assignment
 
 
 def compute_plainly(gold: str, prediction: str) -> tuple[float, float, float]:
-    """Give precision, recall and F1 of two text tables, as the rule is worded."""
+    """Compute precision, recall and F1 of two text tables, directly by the rule's wording."""
     target = read_points(gold, transposed=False)
     readings = [rate(target, read_points(prediction, transposed=turned)) for turned in (True, False)]
     return max(readings, key=lambda rates: rates[2])
@@ -62,7 +62,7 @@ def read_number(text: str) -> float:
 
 
 def compare(a: str, b: str) -> float:
-    """Give 1 - edit distance over the longer length, or 0 where that is not over 0.5."""
+    """Compute 1 - edit distance / longer length; 0 unless that exceeds 0.5."""
     if a == b:
         return 1.0
     previous = list(range(len(b) + 1))

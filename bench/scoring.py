@@ -152,7 +152,7 @@ def draw_by_index(values: FloatArray, draws: int) -> FloatArray:
 
 
 def time_call(function: Callable[[], object]) -> float:
-    """Give the seconds of CPU that one call takes, over all its threads."""
+    """Return the processor seconds of one call, over all its threads."""
     begun = time.process_time()
     function()
     return time.process_time() - begun

@@ -56,7 +56,7 @@ def add_databases(root: Path, spider: Path, count: int, url: str) -> list[str]:
 
 
 def has_rows(file: Path) -> bool:
-    """Tell whether any table has a row: some of Spider's files are published empty."""
+    """Return whether any table has a row: some of Spider's files are published empty."""
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
         tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
         return any(connection.execute(f'SELECT 1 FROM "{name}" LIMIT 1').fetchone() for (name,) in tables)

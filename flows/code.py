@@ -1,6 +1,6 @@
-"""What shapes a stage's bytes beside its data: modules, pages and pinned packages.
+"""Find the code that determines a stage's output: modules, page templates and pinned packages.
 
-DVC follows no imports, so dvc.yaml names them all.
+DVC does not follow imports, so dvc.yaml lists them all.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Code:
 
     @cached_property
     def imports(self) -> Any:
-        """The import graph of tasks/; a module that is only named, to start a process, counts as imported."""
+        """The import graph of tasks/; a module named in a string, to start a process, counts as imported."""
         import grimp
 
         graph = grimp.build_graph(TASKS, cache_dir=None)
@@ -49,7 +49,7 @@ class Code:
         return graph
 
     def list_modules(self, module: str, outs: Iterable[str]) -> set[str]:
-        """List the modules that shape what a module writes, itself included. Packages hold no code."""
+        """List the modules that determine a module's outputs: itself and its imports, at any depth."""
         outs = tuple(outs)
         starts = {module}
         if any(out.endswith(".parquet") for out in outs):
@@ -60,7 +60,7 @@ class Code:
         return {name for name in found if (self.root / to_path(name)).is_file()}
 
     def list_pages(self, modules: Iterable[str]) -> set[str]:
-        """List templates, styles and scripts that modules name, and the templates that these stand on."""
+        """List templates, styles and scripts named in modules, and the templates that these refer to."""
         found: set[str] = set()
         for module in modules:
             folders = (f"{TASKS}/{module.split('.')[1]}/pages", FRAME)
@@ -70,7 +70,7 @@ class Code:
         return found
 
     def _find_page(self, name: str, folders: tuple[str, ...]) -> set[str]:
-        """Find a page file in its paper's folder, else in the frame's, with the templates that it names."""
+        """Find a page file in its paper's folder, else the shared one, with the templates that it names."""
         path = next((f"{folder}/{name}" for folder in folders if (self.root / folder / name).is_file()), None)
         if path is None:
             return set()
@@ -79,7 +79,7 @@ class Code:
 
 
 def list_pins(modules: Iterable[str]) -> list[str]:
-    """List the names of pyproject.toml that pin what shapes the bytes of modules."""
+    """List the keys of pyproject.toml that pin packages which determine the output of modules."""
     modules = set(modules)
     return [
         "tool.benchloom.bytes",
@@ -88,10 +88,10 @@ def list_pins(modules: Iterable[str]) -> list[str]:
 
 
 def find_module(stage: str, root: Path, others: Iterable[str] = ()) -> str:
-    """Name a stage's module: `grammar.schema` is the one module `schema` below tasks/grammar.
+    """Find a stage's module: for `grammar.schema`, the only module named `schema` below tasks/grammar.
 
-    others: names of all stages; a module that another stage names in full is that stage's.
-    Raises BadInput where there is none, or more than one.
+    others: names of all stages; a module whose full name is another stage's belongs to that stage. Raises
+    BadInput if there is none, or more than one.
     """
     paper, _, rest = stage.partition(".")
     exact = f"{TASKS}/{paper}/{rest.replace('.', '/')}.py"
@@ -117,18 +117,18 @@ def find_function(path: Path, name: str) -> ast.FunctionDef | ast.AsyncFunctionD
 
 
 def to_path(module: str) -> str:
-    """Turn a module's name into its file's path."""
+    """Convert a module's name to its file's path."""
     return f"{module.replace('.', '/')}.py"
 
 
 def to_module(path: str) -> str:
-    """Turn a file's path into its module's name."""
+    """Convert a file's path to its module's name."""
     return path.removesuffix(".py").replace("/", ".")
 
 
 @cache
 def _read_texts(path: Path) -> tuple[str, ...]:
-    """Read the strings of a module, docstrings and all."""
+    """Read all string literals of a module, docstrings included."""
     tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
     nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Constant))
     return tuple(sorted({node.value for node in nodes if isinstance(node.value, str)}))

@@ -1,4 +1,4 @@
-"""All flows of a project, found by being there: flows/<paper>.py declares the flow of tasks/<paper>/."""
+"""Find the flows of a project: flows/<paper>.py declares the flow of tasks/<paper>/."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parent
 
 @cache
 def list_flows() -> tuple[Flow, ...]:
-    """List the flows, by name. Raises BadInput where a paper's page declares none."""
+    """List the flows, sorted by name. Raises BadInput if flows/<paper>.py declares none."""
     pages = (place.stem for place in sorted(FOLDER.glob("*.py")))
     return tuple(_load(name) for name in pages if (FOLDER.parent / "tasks" / name).is_dir())
 
@@ -35,7 +35,7 @@ def list_stages() -> tuple[Stage, ...]:
 
 
 def list_scopes() -> tuple[Scope, ...]:
-    """List the scopes of all flows, each once."""
+    """List the distinct scopes of all flows."""
     return tuple(dict.fromkeys(stage.scope for stage in list_stages()))
 
 

@@ -1,6 +1,6 @@
-"""An evaluation of somebody's own questions: the flow's own stages, bound to a folder of its own.
+"""Evaluate a system on a user's questions: run the flow's own stages in a temporary folder.
 
-Nothing of it is in dvc.yaml or dvc.lock. A run that was stopped goes on from the ledger.
+Evaluations are not in dvc.yaml or dvc.lock. An interrupted run continues from the ledger.
 """
 
 from __future__ import annotations
@@ -36,37 +36,37 @@ FOLDER = "data/evaluations"
 
 
 class FlowEvaluation(Protocol):
-    """What the module `evaluation` of a paper has."""
+    """The functions that the module `evaluation` of a paper must have."""
 
     def read_own(self, options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
-        """Read and check what is asked. Raises BadInput, one line."""
+        """Read and check the user's dataset. Raises BadInput, one line."""
         ...
 
     def evaluate(
         self, rows: Mapping[str, Sequence[Any]], options: EvaluationOptions, read: ReadSection
     ) -> Evaluated:
-        """Make figures of what the stages wrote. rows: by argument's name, also `<artifact>_dropped`."""
+        """Compute figures from the stages' rows. rows: by artifact, also `<artifact>_dropped`."""
         ...
 
 
 class EvaluationTable(Protocol):
-    """What the module `evaluation_table` beside it has."""
+    """The function that the module `evaluation_table` beside it must have."""
 
     def print_figures(self, figures: Mapping[str, Any]) -> None:
-        """Print what figures.json holds, for people."""
+        """Print the figures of figures.json as a table."""
         ...
 
 
 @dataclass(frozen=True)
 class FlatPlaces(Places):
-    """All artifacts side by side in one folder, wherever the graph has them."""
+    """Puts all artifacts of an evaluation into one folder, instead of the graph's folders."""
 
     def place(self, path: str) -> Path:
-        """Name the file that an output goes to."""
+        """Return the file that an output is written to."""
         return self.outs_root / Path(path).name
 
     def find(self, path: str) -> Path:
-        """Find a dependency: the folder's own where there is one."""
+        """Return a dependency's file: the one in the folder if there is one, else the project's."""
         return self.place(path) if self.place(path).exists() else self.root / path
 
 
@@ -85,7 +85,7 @@ def find_evaluation(flow: str, root: Path) -> tuple[FlowEvaluation, EvaluationTa
 
 
 def read_system(params: Mapping[str, Any], options: EvaluationOptions) -> SystemEntry:
-    """Find the system's entry, and check the label that it is asked under. Raises BadInput."""
+    """Return the system's entry; check the label of the evaluation (`--as-of`). Raises BadInput."""
     if options.as_of and not LABEL.fullmatch(options.as_of):
         raise BadInput(f"--as-of {options.as_of}", "is no label: letters, digits, dots, dashes, 64 at most")
     systems = read_mapping(params, "systems", SystemEntry)
@@ -101,9 +101,9 @@ def read_system(params: Mapping[str, Any], options: EvaluationOptions) -> System
 def run_stages(
     root: Path, params: Mapping[str, Any], options: EvaluationOptions, own: OwnDataset, session: Session
 ) -> tuple[dict[str, tuple[type, Sequence[Any]]], list[Call]]:
-    """Run the flow's stages over what somebody brought, in a folder that goes when they are done.
+    """Run the flow's stages on the user's dataset, in a temporary folder.
 
-    Returns what they read and wrote (argument's name -> row type and rows), and the calls, each once.
+    Returns the artifacts that they read and wrote (name -> row type and rows), and the distinct calls.
     Raises what a stage raises.
     """
     given = overlay(params, options, own)
@@ -131,7 +131,7 @@ def run_stages(
 
 
 def overlay(params: Mapping[str, Any], options: EvaluationOptions, own: OwnDataset) -> dict[str, Any]:
-    """Lay an evaluation's entries, settings and label over params.yaml."""
+    """Return the parameters of params.yaml with the evaluation's entries, settings and label added."""
     given = copy.deepcopy(dict(params))
     entries = {f"{section}.{own.key}": entry for section, entry in own.entries.items()}
     for name, value in {**entries, **own.settings, "evaluation.as_of": options.as_of}.items():
@@ -145,17 +145,17 @@ def overlay(params: Mapping[str, Any], options: EvaluationOptions, own: OwnDatas
 
 
 def make_reader(params: Mapping[str, Any]) -> ReadSection:
-    """Give what reads sections of params.yaml."""
+    """Make the function that reads and validates sections of params.yaml."""
     return cast("ReadSection", partial(parse_section, params))
 
 
 def place_out(root: Path, options: EvaluationOptions, key: str) -> Path:
-    """Name the folder that is written to."""
+    """Return the output folder: `--out`, or one named by the system and a part of the key."""
     return options.out or root / FOLDER / f"{options.system}-{key[:8]}"
 
 
 def prepare_out(out: Path) -> None:
-    """Make the folder that is written to, before anybody is asked. Raises BadInput."""
+    """Create the output folder, before any model is asked. Raises BadInput."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -171,7 +171,7 @@ def write_evaluation(
     calls: Sequence[Call],
     figures: Mapping[str, Any],
 ) -> None:
-    """Write the rows, then the figures; each file beside its place and renamed."""
+    """Write the rows, then the figures; every file is renamed into place."""
     for name, (row, written) in rows.items():
         if not name.endswith("_dropped") and (name not in own.artifacts or name in own.kept):
             write_rows(out / f"{name}.parquet", row, written)
@@ -181,14 +181,14 @@ def write_evaluation(
 
 
 def write_name(path: Path) -> str:
-    """Write a file's name as text, also where its bytes are no UTF-8."""
+    """Return a file's name as text; bytes that are not UTF-8 are replaced."""
     return os.fsencode(path.name).decode("utf-8", "replace")
 
 
 def describe_evaluation(
     flow: str, options: EvaluationOptions, entry: SystemEntry, own: OwnDataset
 ) -> dict[str, Any]:
-    """Say what was evaluated, without a path of this machine."""
+    """Describe the evaluation for figures.json, without absolute paths."""
     return {
         "evaluation": own.key,
         "flow": flow,

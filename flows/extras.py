@@ -1,4 +1,4 @@
-"""The extras of the installed package: what each asks for, what of it is there, what to install."""
+"""The extras of the installed package: their requirements, and which are not installed."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ PACKAGE = "benchloom"
 PROJECT = "project"
 """The extra that a run needs."""
 LANDMARKS = {"score": "scipy", PROJECT: "dvc"}
-"""Extra -> a library that is there where the extra is."""
+"""Extra -> a library that is installed if the extra is."""
 
 
 def explain_missing(error: ModuleNotFoundError, words: Sequence[str]) -> BadInput | None:
-    """Name the extra that a command line wants; None where it is there, and something else is missing."""
+    """Make the error that names the extra a command needs; None if that extra is installed."""
     command = next((word for word in words if not word.startswith("-")), "")
     extra = command if command in LANDMARKS else PROJECT
     if find_spec(LANDMARKS[extra]) is not None:
@@ -34,7 +34,7 @@ def list_extras() -> list[str]:
 
 
 def list_requirements(extra: str = "") -> list[str]:
-    """List what an extra asks for, with the extras that it stands on; without one, what is always needed."""
+    """List the requirements of an extra, included extras resolved; without one, of the package itself."""
     from packaging.requirements import Requirement
 
     found: list[str] = []
@@ -50,7 +50,7 @@ def list_requirements(extra: str = "") -> list[str]:
 
 
 def list_unmet(requirements: Sequence[str]) -> list[str]:
-    """Name the requirements that this environment does not meet, each with what it has."""
+    """List the requirements that this environment does not meet, with the installed version."""
     from packaging.requirements import Requirement
 
     unmet = []
@@ -67,7 +67,7 @@ def list_unmet(requirements: Sequence[str]) -> list[str]:
 
 
 def is_installed(name: str) -> bool:
-    """Tell whether this environment has a package."""
+    """Return whether this environment has a package."""
     try:
         version(name)
     except PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""What must not be forgotten: a paper without a flow, a stage that no flow declares."""
+"""Check that every paper has a flow, and that a flow declares every stage."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tasks.errors import BadInput
 
 
 def check_papers(root: Path) -> None:
-    """Hold that every paper's folder has its flow. Raises BadInput."""
+    """Raise BadInput if a package of tasks/ is neither a shared room nor has a flow."""
     for folder in sorted((root / TASKS).iterdir()):
         if not (folder / "__init__.py").is_file() or folder.name in ROOMS:
             continue
@@ -24,7 +24,7 @@ def check_papers(root: Path) -> None:
 
 
 def check_undeclared(graph: DeclaredGraph) -> None:
-    """Hold that every module that looks like a stage is one. Raises BadInput that names them all."""
+    """Raise BadInput if modules look like stages but are not declared; it names all of them."""
     modules = {declared.module for declared in graph.declared.values()}
     lost = [
         place.relative_to(graph.root).as_posix()
@@ -41,7 +41,7 @@ def check_undeclared(graph: DeclaredGraph) -> None:
 
 
 def _looks_like_stage(path: Path) -> bool:
-    """Tell whether a module has a function of its own name that returns Drafts[...] or takes `out`."""
+    """Return whether a module has a function of its own name that returns Drafts[...] or takes `out`."""
     function = find_function(path, path.stem)
     if function is None:
         return False

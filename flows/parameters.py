@@ -1,4 +1,4 @@
-"""Validates what a person wrote in params.yaml, and says what is wrong with it in words, with its line."""
+"""Validate params.yaml, with error messages that name the parameter and its line."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ BOUNDS = {
 
 
 class Parameters(dict[str, Any]):
-    """The content of params.yaml, which knows the file that it was read from."""
+    """The content of params.yaml, with the file that it was read from."""
 
     def __init__(self, content: Mapping[str, Any], path: Path | None) -> None:
         super().__init__(content)
@@ -51,10 +51,10 @@ yaml.SafeDumper.add_representer(Parameters, yaml.SafeDumper.represent_dict)
 
 
 def validate(hint: Any, value: object, keys: Sequence[str], params: Mapping[str, Any] | None = None) -> Any:
-    """Validate a part of params.yaml, found there under `keys`, by an annotation.
+    """Validate a part of params.yaml by an annotation. keys: its path in the file.
 
-    Raises BadInput that names the parameter, its line where `params` knows its file, and what is wrong.
-    A value is never repeated: it may be a secret.
+    Raises BadInput that names the parameter, the problem, and the line if `params` has a file. The message
+    never contains the value, which may be a secret.
     """
     try:
         return TypeAdapter(hint).validate_python(value)
@@ -69,14 +69,14 @@ def validate(hint: Any, value: object, keys: Sequence[str], params: Mapping[str,
 
 
 def refuse(params: Mapping[str, Any] | None, keys: Sequence[str], words: str, hint: str = "") -> BadInput:
-    """Make the error about one parameter, with its line where `params` knows its file."""
+    """Make the error for one parameter, with its line if `params` has a file."""
     path = params.path if isinstance(params, Parameters) else None
     line = None if path is None else find_line(path, keys)
     return BadInput(NAME, f"{'.'.join(keys)}: {words}", line=line, hint=hint)
 
 
 def describe(error: ErrorDetails, model: type[BaseModel] | None) -> tuple[str, str]:
-    """Say what is wrong, and what may have been meant. model: whose key it is, where it is one's."""
+    """Describe a validation error and what may have been meant. model: whose key is wrong, if known."""
     kind, context = error["type"], error.get("ctx", {})
     if kind == "missing":
         return "is missing", ""
@@ -100,16 +100,16 @@ def describe(error: ErrorDetails, model: type[BaseModel] | None) -> tuple[str, s
 
 
 def suggest(written: str, known: Sequence[str]) -> str:
-    """List what there is, the nearest one first asked after."""
+    """List the known names, preceded by the most similar one if there is one."""
     there = f"there are: {', '.join(known)}" if known else ""
     near = difflib.get_close_matches(written, known, n=1)
     return f"did you mean {near[0]!r}? {there}" if near else there
 
 
 def follow(hint: Any, location: Sequence[int | str]) -> tuple[list[str], type[BaseModel] | None]:
-    """Follow an error's location through annotations: the keys as they are written, and the last one's model.
+    """Follow an error's location through annotations; return the keys in the file, and the last one's model.
 
-    pydantic puts what it chose of a union into the location, which nobody wrote.
+    pydantic's location also names the chosen member of a union, which is no key of the file.
     """
     keys: list[str] = []
     model: type[BaseModel] | None = None
@@ -127,7 +127,7 @@ def follow(hint: Any, location: Sequence[int | str]) -> tuple[list[str], type[Ba
 
 
 def find_next(options: Sequence[Any], step: int | str) -> tuple[type[BaseModel] | None, Any]:
-    """Find whose key a step is, and the annotation of what stands there."""
+    """Find the model that a step is a key of, and the annotation of the value there."""
     for option in options:
         if isinstance(option, type) and issubclass(option, BaseModel):
             field = option.model_fields.get(str(step))
@@ -139,7 +139,7 @@ def find_next(options: Sequence[Any], step: int | str) -> tuple[type[BaseModel] 
 
 
 def list_options(hint: Any) -> list[Any]:
-    """List what an annotation may be: a union's parts, without None; else itself."""
+    """List the members of a union without None; for another annotation, only itself."""
     if hasattr(hint, "__value__"):  # a named alias
         return list_options(hint.__value__)
     if get_origin(hint) is Annotated:
@@ -150,7 +150,7 @@ def list_options(hint: Any) -> list[Any]:
 
 
 def is_chosen(option: Any, step: int | str) -> bool:
-    """Tell whether a step of a location is a model that pydantic chose of a union: by its name or its tag."""
+    """Return whether a step of a location names a chosen member of a union, by its class or its tag."""
     if not (isinstance(option, type) and issubclass(option, BaseModel)):
         return False
     annotations = [field.annotation for field in option.model_fields.values()]
@@ -161,7 +161,7 @@ def is_chosen(option: Any, step: int | str) -> bool:
 
 
 def find_line(path: Path, keys: Sequence[str]) -> int | None:
-    """Find the line of a parameter, or of the nearest one above it that is there; None without any."""
+    """Find the line of a parameter, or of the nearest existing one above it; None if there is none."""
     try:
         node = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
     except (OSError, UnicodeDecodeError, yaml.YAMLError):

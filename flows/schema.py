@@ -1,7 +1,7 @@
-"""params.schema.json: the models that validate params.yaml as a JSON Schema, for editors.
+"""Generate params.schema.json, a JSON Schema of params.yaml for editors, from the models that validate it.
 
-Draft 7, which editors know best. What only a model's own check says (that a database needs a file or a
-url) is not in it.
+It is of draft 7, which editors support best, and does not include the models' validators (such as that a
+database needs a file or a url).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CLOSED = "additionalProperties"
 
 
 def compare_schema(root: Path) -> tuple[str, str]:
-    """Give params.schema.json as it is and as it should be. Raises BadInput where a stage cannot be read."""
+    """Return params.schema.json as it is and as it should be. Raises BadInput if a stage cannot be read."""
     path = root / SCHEMA
     before = path.read_text(encoding="utf-8") if path.is_file() else ""
     schema = make_schema(DeclaredGraph(root))
@@ -43,7 +43,7 @@ def compare_schema(root: Path) -> tuple[str, str]:
 
 
 def make_schema(graph: DeclaredGraph) -> dict[str, Any]:
-    """Make the schema of params.yaml. Sections that nothing declares are a user's own, and allowed."""
+    """Generate the schema of params.yaml. Undeclared sections are allowed: they are the user's own."""
     sections = find_sections(graph)
     found, shared = TypeAdapter.json_schemas(
         [(name, "validation", TypeAdapter(hint)) for name, hint in sections.items()],
@@ -56,7 +56,7 @@ def make_schema(graph: DeclaredGraph) -> dict[str, Any]:
 
 
 class DescribedSchema(GenerateJsonSchema):
-    """Describes a field by the docstring below it, and repeats no name as a title."""
+    """Generates descriptions from the docstrings below fields, and no titles."""
 
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
         """Describe a model's fields."""
@@ -71,14 +71,14 @@ class DescribedSchema(GenerateJsonSchema):
         return made
 
     def field_title_should_be_set(self, schema: Any) -> bool:
-        """Leave titles out: they are the fields' names again."""
+        """Omit titles, which would repeat the fields' names."""
         return False
 
 
 def _nest(
     schemas: Mapping[str, Any], required: Sequence[str], titles: Mapping[str, str], above: str = ""
 ) -> dict[str, Any]:
-    """Nest the schemas of dotted names in one another, as the sections are."""
+    """Nest schemas by their dotted names, as the sections are."""
     names = [name.removeprefix(above) for name in schemas if name.startswith(above)]
     needed = [name.removeprefix(above) for name in required if name.startswith(above)]
     properties = {}
@@ -92,7 +92,7 @@ def _nest(
 
 
 def _simplify(schema: Any) -> Any:
-    """Write what editors show best: `type: [integer, null]`, and pairs in words of every draft."""
+    """Simplify a schema for editors: `type: [integer, null]`, and tuples in keywords of draft 7."""
     if isinstance(schema, list):
         return [_simplify(part) for part in schema]
     if not isinstance(schema, dict):
@@ -115,7 +115,7 @@ def _is_plain(schema: Mapping[str, Any]) -> bool:
 
 
 def _read_docs(model: type[BaseModel]) -> dict[str, str]:
-    """Read the docstrings below a model's fields, its bases' too: name -> text in one line."""
+    """Read the docstrings below the fields of a model and its bases: name -> text in one line."""
     found: dict[str, str] = {}
     for base in reversed(model.__mro__):
         if issubclass(base, BaseModel) and base is not BaseModel:

@@ -1,4 +1,4 @@
-"""The sections of params.yaml, each with what validates it: of the house, of flows, and of every stage."""
+"""The sections of params.yaml with the annotations that validate them: shared ones, flows' and stages'."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ HOUSE: Mapping[str, Any] = {
 
 
 def find_sections(graph: DeclaredGraph) -> dict[str, Any]:
-    """Find what validates each section, by its dotted name: annotations, read from the stages' signatures.
+    """Return the annotation that validates each section, by dotted name, read from the stages' signatures.
 
-    Raises BadInput where a stage cannot be imported, or reads a section of which no model is known.
+    Raises BadInput if a stage cannot be imported, or reads a section without a known model.
     """
     sections = dict(HOUSE)
     for flow in graph.flows:
@@ -83,15 +83,15 @@ def find_sections(graph: DeclaredGraph) -> dict[str, Any]:
 
 
 def list_required(graph: DeclaredGraph) -> list[str]:
-    """List the sections that must be there, be they empty: those that stages fan out over."""
+    """List the sections that must exist, even if empty: those that stages fan out over."""
     scopes = [own.stage.scope for own in graph.declared.values()]
     return sorted({scope.over for scope in scopes if scope.over and not scope.when})
 
 
 def check_params(params: Mapping[str, Any], sections: Mapping[str, Any]) -> None:
-    """Validate every section that is there, and hold that a flow's section has no other keys.
+    """Validate every section that exists, and check that a flow's section has no unknown keys.
 
-    Raises BadInput that names the first parameter that is wrong, and its line.
+    Raises BadInput that names the first invalid parameter and its line.
     """
     for name, hint in sections.items():
         value = _find(params, name.split("."))
@@ -104,7 +104,7 @@ def check_params(params: Mapping[str, Any], sections: Mapping[str, Any]) -> None
 def _list_unknown(
     part: Mapping[str, Any], sections: Mapping[str, Any], above: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], list[str]]]:
-    """List keys beside known sections, with what is known there; at the top, anybody may have sections."""
+    """List unknown keys beside known sections, with the known ones; the top level allows any section."""
     prefix = "".join(f"{key}." for key in above)
     known = {name.removeprefix(prefix).partition(".")[0] for name in sections if name.startswith(prefix)}
     for key in part:
@@ -116,7 +116,7 @@ def _list_unknown(
 
 
 def _find(params: Mapping[str, Any], keys: list[str]) -> Any:
-    """Find a section; None where it, or one above it, is missing or empty."""
+    """Return a section; None if it, or one above it, is missing or empty."""
     part: Any = params
     for depth, key in enumerate(keys):
         if not isinstance(part, Mapping):

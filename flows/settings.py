@@ -1,4 +1,4 @@
-"""params.yaml: read with a clear line for what is wrong, changed in place with its comments kept."""
+"""Read params.yaml, with errors in one line, and change it in place, keeping its comments."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BY_NAME = frozenset({"systems", "roles", "models", "run.endpoints", "run.prices"
 
 
 def find_project(start: Path | None = None) -> Path:
-    """Find the project's folder: the nearest one upwards with dvc.yaml and params.yaml."""
+    """Find the project's folder: the nearest one, from `start` upwards, with dvc.yaml and params.yaml."""
     here = (start or Path.cwd()).resolve()
     for folder in (here, *here.parents):
         if (folder / "dvc.yaml").is_file() and (folder / "params.yaml").is_file():
@@ -36,7 +36,7 @@ def find_project(start: Path | None = None) -> Path:
 
 
 def load_params(root: Path) -> Parameters:
-    """Read params.yaml. Raises BadInput with the line where it is no YAML mapping."""
+    """Read params.yaml. Raises BadInput with the line if it is not a YAML mapping."""
     path = root / "params.yaml"
     try:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -49,7 +49,7 @@ def load_params(root: Path) -> Parameters:
 
 
 def get_section(params: Mapping[str, Any], key: str) -> Any:
-    """Get `a.b.c` of nested parameters; {} where a part is missing. Raises BadInput where one has no keys."""
+    """Return `a.b.c` of nested parameters; {} if a part is missing. Raises BadInput if one is no mapping."""
     part: Any = params
     keys = key.split(".")
     for depth, name in enumerate(keys):
@@ -82,9 +82,9 @@ def parse_database(params: Mapping[str, Any], name: str) -> DatabaseEntry:
 
 
 def set_params(root: Path, assignments: list[str]) -> None:
-    """Carry out `KEY=VALUE` edits in params.yaml, as `dvc exp run -S` does. Values are YAML.
+    """Apply `KEY=VALUE` edits to params.yaml, as `dvc exp run -S` does. Values are YAML.
 
-    A key must be there already, but for an entry of a section whose keys are names. Raises BadInput.
+    A key must exist, except for a new entry of a section whose keys are names. Raises BadInput.
     """
     from ruamel.yaml import YAML
 
@@ -115,12 +115,12 @@ def set_params(root: Path, assignments: list[str]) -> None:
 
 
 def list_named_sections() -> frozenset[str]:
-    """List the sections of params.yaml whose keys are names, so that a new one is no mistake."""
+    """List the sections of params.yaml whose keys are names chosen by the user."""
     return BY_NAME | {scope.over for scope in list_scopes() if scope.over}
 
 
 def is_declared(parts: Sequence[str]) -> bool:
-    """Tell whether a section is a flow's fan-out or a stage's, or holds one: then it may be written anew."""
+    """Return whether a section belongs to a flow or a stage, or contains one that does: it may be created."""
     name = ".".join(parts)
     declared = (*(scope.over for scope in list_scopes()), *(stage.name for stage in list_stages()))
     return any(section == name or section.startswith(f"{name}.") for section in declared)

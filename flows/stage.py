@@ -1,8 +1,8 @@
-"""How a flow is declared: what it fans out over, where its artifacts lie, and its stages in order.
+"""Declare a flow: what it fans out over, the folder of its artifacts, and its stages in order.
 
-Only what cannot be read elsewhere is said. A stage's arguments and outputs follow from its function's
-signature, its code from the imports, its pages from the names in its code, its parameters from `params`
-and `entry`; flows/graph.py makes dvc.yaml of it all.
+A declaration contains only what is not determined elsewhere. A stage's arguments and outputs follow from its
+function's signature, its code from imports, its pages from names in its code, its parameters from `params`
+and `entry`; flows/graph.py generates dvc.yaml from all of it.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 KEY = "${key}"
-"""In a scope's folder and in paths: the name of the entry that a stage runs for."""
+"""Placeholder in a scope's folder and in paths for the name of the entry that a stage runs for."""
 
 
 @dataclass(frozen=True)
 class Scope:
-    """What a group of stages fans out over, and where their artifacts lie."""
+    """A group of stages: what they fan out over, and the folder of their artifacts."""
 
     over: str = ""
-    """The section of params.yaml whose entries the stages run for, by name; nothing = they run once."""
+    """The section of params.yaml for each of whose entries the stages run; empty = they run once."""
     folder: str = ""
-    """Where artifacts lie, as `data/grammar/${key}`; an entry's own fields stand as `${item.field}`."""
+    """The folder of artifacts, such as `data/grammar/${key}`; `${item.field}` is a field of the entry."""
     looks_in: tuple[Scope, ...] = ()
-    """Scopes whose artifacts the stages read too, by name, where their own scope has none of it."""
+    """Scopes whose artifacts the stages also read, if their own scope has none of that name."""
     evaluates: str = ""
-    """The stage whose artifact says how good each item was, where the scope evaluates systems: what a night
-    compares, by the function `list_scored` of its module. Stages of such a scope that ask anybody ask anew
-    every night."""
+    """For a scope that evaluates systems: the stage whose artifact has the items' scores, which nights
+    compare, by the function `list_scored` of its module. Stages of such a scope that call models are run
+    again every night."""
     when: str = ""
-    """A section of params.yaml without which the stages are left out of the graph."""
+    """A section of params.yaml without which the graph does not have the stages."""
 
     def at(self, key: str) -> Scope:
-        """Give the scope for one entry, named by a field of another's: `at("${item.database}")`."""
+        """Return the scope for one entry, given by a field of another: `at("${item.database}")`."""
         return replace(self, folder=self.folder.replace(KEY, key))
 
     def stage(
@@ -57,34 +57,34 @@ class Scope:
 class Stage:
     """One stage: a function in tasks/, found by its name.
 
-    name: `grammar.fill_in`: the function and the one module of that last name below tasks/grammar, and the
-    section of params.yaml that its argument `params` is read from.
+    name: such as `grammar.fill_in`: the function and the only module of that last name below tasks/grammar,
+    and the section of params.yaml that its argument `params` is read from.
     """
 
     name: str
     scope: Scope
     artifact: str = ""
-    """The stem of its rows' file, where that is not the stage's own name."""
+    """The stem of its rows' file, if that is not the stage's name."""
     out: str = ""
-    """What it writes by itself, of a function with an argument `out`: a file or folder below its scope's
-    folder, or a path from `data/`."""
+    """The output of a function with an argument `out`: a file or folder below the scope's folder, or a path
+    that begins with `data/`."""
     prompts: tuple[str, ...] = ()
-    """Prompts of its paper (tasks/<paper>/prompts) by name; `texts/*` is the whole folder."""
+    """Names of prompts of its paper (tasks/<paper>/prompts); `texts/*` is a whole folder."""
     roles: tuple[str, ...] = ()
-    """Roles that it asks; `*` = whichever its parameters name."""
+    """Roles that it calls; `*` = those that its parameters name."""
     reads: tuple[str, ...] = ()
-    """Files beyond its arguments' artifacts, or where an argument lies that no scope has: paths, with
-    `${item.field}`; or an artifact of its scope by name."""
+    """Further dependencies, and files of arguments that no scope has: paths, possibly with `${item.field}`,
+    or names of artifacts of its scope."""
     beside: bool = False
-    """It also reads what was dropped and called beside each artifact that it takes as a path."""
+    """Whether it also reads the `.dropped` and `.calls` files of each artifact that it takes as a path."""
     settings: tuple[str, ...] = ()
-    """Further parameters by dotted name."""
+    """Further parameters, by dotted name."""
     drops: bool = True
-    """Whether it can drop rows; one that keeps them all writes no `.dropped` file."""
+    """Whether it can drop rows; otherwise it writes no `.dropped` file."""
 
     @property
     def paper(self) -> str:
-        """The folder below tasks/ that it lives in."""
+        """The folder below tasks/ that its module is in."""
         return self.name.partition(".")[0]
 
     @property
@@ -100,25 +100,25 @@ class Stage:
 
 @dataclass(frozen=True)
 class Flow:
-    """One paper's flow: a name to run it by, a title, and its stages in order."""
+    """The flow of one paper: its name on the command line, its title, and its stages in order."""
 
     name: str
     title: str
     stages: tuple[Stage, ...]
     sections: Mapping[str, str] = field(default_factory=dict)
-    """Sections of params.yaml that are no stage's own, and that stages read by `settings`: dotted name ->
-    what validates one, as `tasks.trial.wording:Wording`."""
+    """Sections of params.yaml that stages read by `settings` but that are no stage's own: dotted name -> what
+    validates it, such as `tasks.trial.wording:Wording`."""
 
     def find(self, stage: str) -> Stage | None:
-        """Find a stage by its name; None where it is not of this flow."""
+        """Return a stage by its name; None if it is not in this flow."""
         return next((own for own in self.stages if own.name == stage), None)
 
     def list_scopes(self) -> tuple[Scope, ...]:
-        """List the scopes of its stages, each once, in order."""
+        """List the distinct scopes of its stages, in order."""
         return tuple(dict.fromkeys(stage.scope for stage in self.stages))
 
 
 def name_argument(path: str) -> str:
-    """Turn a file's path into the argument's name that it is: `a/b.calls.parquet` is `b_calls`."""
+    """Return the name of the argument that a file is passed as: `b_calls` for `a/b.calls.parquet`."""
     first, *rest = PurePosixPath(path).name.split(".")
     return "_".join([first, *rest[:-1]]) if rest[-1:] == ["parquet"] else first

@@ -1,1 +1,1 @@
-"""What lineage needs of git, DVC and the flows."""
+"""Lineage's access to git, DVC and the flows."""

@@ -1,4 +1,4 @@
-"""Are recorded files still here, and which commit holds them: by their hashes and by git."""
+"""Find out by hashes and git whether recorded files have changed, and which commits have them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VERSIONS = 100
 
 @dataclass
 class Archive:
-    """A project's files (see `tasks.lineage.records.Archive`); each is hashed once."""
+    """A project's files (implements `tasks.lineage.records.FileHistory`); each is hashed once."""
 
     root: Path
     graph: Graph
@@ -28,16 +28,16 @@ class Archive:
     _older: dict[FileRecord, str | None] = field(default_factory=dict, repr=False)
 
     def check(self, record: FileRecord) -> str:
-        """Say `same`, `changed`, `missing`, or `unchecked`."""
+        """Return `same`, `changed`, `missing` or `unchecked`."""
         if record not in self._states:
             self._states[record] = self._compare(record)
         return self._states[record]
 
     def find_commit(self, record: FileRecord) -> str | None:
-        """Find a commit that holds the file with its recorded hash.
+        """Find a commit that has the file with its recorded hash; None if there is none.
 
-        A file as recorded and without changes is in the last commit that touched it; else its earlier
-        versions are looked through.
+        For an unchanged file without uncommitted changes this is the last commit that changed it; otherwise
+        its earlier versions are searched.
         """
         if self.graph.commit is None:
             return None
@@ -87,7 +87,7 @@ def _hash_file(path: Path) -> str:
 
 
 def _hash_listing(md5s: Mapping[str, str]) -> str:
-    """Hash a folder as DVC does: the list of its files with their hashes, as JSON."""
+    """Hash a folder as DVC does: the JSON list of its files with their hashes."""
     listing = [{"md5": md5s[name], "relpath": name} for name in sorted(md5s)]
     return (
         hashlib.md5(json.dumps(listing, sort_keys=True).encode(), usedforsecurity=False).hexdigest() + ".dir"

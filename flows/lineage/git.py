@@ -1,4 +1,4 @@
-"""What git knows of a project's files. Where there is no git, nothing is known."""
+"""Query git about a project's files. Without git, all answers are empty."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ LAST = (
 
 @dataclass(frozen=True)
 class Git:
-    """A project's repository, which may begin above the project. Paths are relative to the project."""
+    """The repository of a project, whose root may be above the project. Paths are relative to the project."""
 
     root: Path
 
     def find_head(self) -> str | None:
-        """Find the commit of the working tree; None where there is no git, or no commit yet."""
+        """Return the commit of the working tree; None without git, or without a commit."""
         return _read(self._ask("rev-parse", "--verify", "--quiet", "HEAD"))
 
     def list_changed(self) -> tuple[str, ...]:
-        """List the tracked files whose content is not committed, sorted."""
-        told = self._ask("diff", "--name-only", "--relative", "-z", "HEAD", "--")
-        return tuple(sorted(name for name in (told or b"").decode(errors="replace").split("\0") if name))
+        """List the tracked files with uncommitted changes, sorted."""
+        output = self._ask("diff", "--name-only", "--relative", "-z", "HEAD", "--")
+        return tuple(sorted(name for name in (output or b"").decode(errors="replace").split("\0") if name))
 
     def find_last(self, paths: Iterable[str]) -> dict[str, str]:
-        """Find the commit that brought each file, or a file of each folder, to where it is now.
+        """Find the commit that last changed each file, or a file of each folder.
 
-        Along first parents alone: a file that two branches changed is in neither's commit as their merge left
-        it. The history is read once, and only as far back as is needed.
+        Only first parents are followed: if two branches changed a file, neither's commit has it as merged.
+        The history is read once, and only as far back as needed.
         """
         waiting, found = set(paths), dict[str, str]()
         command = self._command(*LAST)
@@ -64,9 +64,9 @@ class Git:
         return found
 
     def list_versions(self, path: str, most: int) -> Iterator[tuple[str, dict[str, bytes]]]:
-        """Yield the commits that touched a file or folder, newest first, with its files' content there.
+        """Yield the commits that changed a file or folder, newest first, with the contents of its files.
 
-        A file's own content stands under the name ''.
+        The content of a single file has the name ''.
         """
         words = ("log", "--full-history", "--format=%H", f"--max-count={most}")
         commits = (self._ask(*words, "--", path) or b"").decode().split()
@@ -95,5 +95,5 @@ class Git:
         return [git, "-C", str(self.root), "-c", "core.quotePath=false", *words] if git else None
 
 
-def _read(told: bytes | None) -> str | None:
-    return told.decode().strip() or None if told is not None else None
+def _read(output: bytes | None) -> str | None:
+    return output.decode().strip() or None if output is not None else None

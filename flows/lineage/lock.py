@@ -1,4 +1,4 @@
-"""`dvc.lock` read as plain data: DVC itself takes seconds to import, and lineage only looks."""
+"""Read `dvc.lock` as plain data, without importing DVC, which takes seconds."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ LOCK = "dvc.lock"
 
 
 def read_graph(root: Path) -> Graph:
-    """Read what `dvc.lock` records, and what git says of the working tree where there is one.
+    """Read what `dvc.lock` records, and the state of git's working tree if there is one.
 
-    Raises BadInput where there is no `dvc.lock`, or it cannot be read.
+    Raises BadInput if `dvc.lock` is missing or cannot be read.
     """
     path = root / LOCK
     try:

@@ -1,8 +1,7 @@
-"""The stages of a lineage as OpenLineage events, by the official package: into a file, or to a server.
+"""Emit the stages of a lineage as OpenLineage events, by the official package, to a file or a server.
 
-An event holds names, hashes, parameters and the commit. It holds no path of this machine and no secret: the
-package's own additions (environment variables, git remotes) are left out by handing events straight to its
-transport.
+An event has names, hashes, parameters and the commit, but no absolute path and no secret: the package's own
+additions (environment variables, git remotes) are avoided by passing events directly to its transport.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class Destination(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     url: str | None = None
-    """Of an OpenLineage server; null writes a file. Without a password: name one in key_env."""
+    """URL of an OpenLineage server, without a password (see key_env); null writes a file."""
     key_env: str | None = None
     """The NAME of the environment variable that holds the server's key."""
     namespace: str = Field(default="benchloom", min_length=1)
@@ -43,13 +42,13 @@ class Destination(BaseModel):
 
 
 class NotSent(BenchloomError):
-    """The OpenLineage server did not take the events."""
+    """The OpenLineage server did not accept the events."""
 
 
 def emit_events(lineage: LineageResult, root: Path, file: Path) -> str:
-    """Emit an event for each stage of a lineage, sources first; say where they went.
+    """Emit an event for each stage of a lineage, upstream first; return in words where they were written.
 
-    Raises BadInput where `run.openlineage` is not as it must be, and NotSent where the server refuses.
+    Raises BadInput if `run.openlineage` is invalid, and NotSent if the server refuses.
     """
     from openlineage.client.serde import Serde
 
@@ -72,7 +71,7 @@ def emit_events(lineage: LineageResult, root: Path, file: Path) -> str:
 
 
 def read_destination(params: Mapping[str, Any]) -> Destination:
-    """Read `run.openlineage`; raises BadInput without repeating a value."""
+    """Read `run.openlineage`. Raises BadInput, without the value in its message."""
     found = parse_section(params, "run.openlineage", Destination)
     if found.url is not None and (
         CREDENTIALS.search(found.url) or not found.url.startswith(("http://", "https://"))
@@ -84,7 +83,7 @@ def read_destination(params: Mapping[str, Any]) -> Destination:
 
 
 def order_stages(stages: Iterable[StageRecord]) -> list[StageRecord]:
-    """Put stages behind those whose outputs they read; ties by name."""
+    """Sort stages topologically; ties by name."""
     waiting = sorted(stages, key=lambda stage: stage.name)
     ordered: list[StageRecord] = []
     while waiting:
@@ -98,7 +97,7 @@ def order_stages(stages: Iterable[StageRecord]) -> list[StageRecord]:
 def make_events(stages: Iterable[StageRecord], graph: Graph, namespace: str, root: Path) -> Iterator[Any]:
     """Make a COMPLETE event of each recorded stage.
 
-    A run's id follows from what is recorded of it, so the same run is the same event wherever it is told.
+    A run's id is a hash of its record, so that the same run always gives the same event.
     """
     from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
     from openlineage.client.facet_v2 import execution_parameters_run, job_type_job, source_code_job
@@ -107,7 +106,7 @@ def make_events(stages: Iterable[StageRecord], graph: Graph, namespace: str, roo
         parameter = execution_parameters_run.ExecutionParameter
         parameters = [
             parameter(key=name, name=name, value=value)
-            for name, value in tell_parameters(stage, graph).items()
+            for name, value in describe_parameters(stage, graph).items()
         ]
         facets = {
             "jobType": job_type_job.JobTypeJobFacet(
@@ -126,17 +125,19 @@ def make_events(stages: Iterable[StageRecord], graph: Graph, namespace: str, roo
             run=Run(runId=name_run(stage), facets={"executionParameters": execution}),
             job=Job(namespace=namespace, name=stage.name, facets=facets),
             inputs=[
-                InputDataset(namespace, name_file(dep.path), facets=tell_version(dep)) for dep in stage.data
+                InputDataset(namespace, name_file(dep.path), facets=describe_version(dep))
+                for dep in stage.data
             ],
             outputs=[
-                OutputDataset(namespace, name_file(out.path), facets=tell_version(out)) for out in stage.outs
+                OutputDataset(namespace, name_file(out.path), facets=describe_version(out))
+                for out in stage.outs
             ],
             producer=PRODUCER,
         )
 
 
-def tell_version(file: FileRecord) -> dict[str, Any]:
-    """Give the facet that holds a file's hash, where it has one."""
+def describe_version(file: FileRecord) -> dict[str, Any]:
+    """Make the version facet of a file from its hash; none if it has no hash."""
     from openlineage.client.facet_v2 import dataset_version_dataset as facets
 
     if file.md5 is None:
@@ -144,18 +145,18 @@ def tell_version(file: FileRecord) -> dict[str, Any]:
     return {"version": facets.DatasetVersionDatasetFacet(f"md5:{file.md5}", producer=PRODUCER)}
 
 
-def tell_parameters(stage: StageRecord, graph: Graph) -> dict[str, str]:
-    """Give what shaped a run: its parameters, its code's hashes, and the commit; nothing secret."""
-    told = {f"params.{name}": clean(value) for name, value in sorted(flatten(stage.params))}
-    told |= {f"code.{file.path}": f"md5:{file.md5}" for file in stage.code}
-    told["git.commit"] = graph.commit or "none"
-    told["git.uncommitted_changes"] = str(graph.dirty).lower()
-    told["git.recorded_in"] = graph.recorded_in or "none"
-    return told
+def describe_parameters(stage: StageRecord, graph: Graph) -> dict[str, str]:
+    """Describe a run: parameters, hashes of its code, and the commit, without secrets."""
+    found = {f"params.{name}": clean(value) for name, value in sorted(flatten(stage.params))}
+    found |= {f"code.{file.path}": f"md5:{file.md5}" for file in stage.code}
+    found["git.commit"] = graph.commit or "none"
+    found["git.uncommitted_changes"] = str(graph.dirty).lower()
+    found["git.recorded_in"] = graph.recorded_in or "none"
+    return found
 
 
 def flatten(params: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
-    """Give nested parameters by dotted name, values as text; a secret's value is left out."""
+    """Yield nested parameters as (dotted name, value as text), without the values of secrets."""
     for name, value in params.items():
         place = f"{above}{name}"
         if isinstance(value, Mapping):
@@ -167,24 +168,24 @@ def flatten(params: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, s
 
 
 def clean(text: str) -> str:
-    """Take out credentials in URLs and the folders of absolute paths."""
+    """Remove credentials from URLs and folders from absolute paths."""
     return ABSOLUTE.sub(r"outside/\1", CREDENTIALS.sub("", text))
 
 
 def name_file(path: str) -> str:
-    """Name a file by its path in the project; one outside it by its own name alone."""
+    """Return a file's path in the project; only the name of one outside of it."""
     pure = PurePath(path)
     return f"outside/{pure.name}" if pure.is_absolute() or ".." in pure.parts else pure.as_posix()
 
 
 def name_run(stage: StageRecord) -> str:
-    """Make a run's id of what is recorded of it."""
+    """Return a run's id: a UUID derived from its record."""
     recorded = [stage.name, *(f"{file.path} {file.md5}" for file in (*stage.deps, *stage.outs))]
     return str(uuid.uuid5(RUNS, "\n".join([*recorded, repr(sorted(flatten(stage.params)))])))
 
 
 def find_time(stage: StageRecord, root: Path) -> str:
-    """Say when a stage's newest output was written; now, where none is here."""
+    """Return when a stage's newest output was written, in ISO format; now if it has none on disk."""
     times = [(root / out.path).stat().st_mtime for out in stage.outs if (root / out.path).exists()]
     return datetime.fromtimestamp(max(times), UTC).isoformat() if times else datetime.now(UTC).isoformat()
 

@@ -1,6 +1,6 @@
-"""What lineage asks beyond the artifacts: a paper's tracer, and the importers' rules read backwards.
+"""Tracers for sources outside of the artifacts: database rows, and the raw rows they were imported from.
 
-A paper whose rows come from elsewhere than rows, calls and files adds its tracer to `open_tracers`.
+A paper whose rows have other sources than rows, calls and files adds its tracer to `open_tracers`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tasks.lineage.walk import Tracer
 
 @contextmanager
 def open_tracers(root: Path, graph: Graph) -> Iterator[Mapping[str, Tracer]]:
-    """Give the tracers by stage; what they open is closed at the end, and nothing before it is needed."""
+    """Open the tracers, by stage; they open databases only when needed, and are closed with the block."""
     opened: list[Any] = []
 
     def trace_group(stage: StageRecord, record: Mapping[str, Any]) -> Sequence[TracedSource]:
@@ -43,13 +43,13 @@ def _open_source_rows(root: Path, graph: Graph) -> Any:
 
 
 class RawRows:
-    """Finds raw rows by the importer that wrote a database file."""
+    """Finds raw rows, by the importer that wrote a database file."""
 
     def __init__(self, root: Path, graph: Graph) -> None:
         self._root, self._graph = root, graph
 
     def find(self, path: str, table: str, cells: Mapping[str, Any]) -> list[TracedSource]:
-        """Find the raw rows of a database's row; none where no importer of ours wrote the database."""
+        """Find the raw rows of a row of a database; none if no importer of this project wrote it."""
         from tasks.sources.raw_rows import FINDERS
 
         stage = self._graph.find_writer(path)

@@ -1,1 +1,1 @@
-"""Nights: what is evaluated is asked anew, now or on a schedule."""
+"""Nightly runs: ask the evaluated systems again, once or on a schedule."""

@@ -1,7 +1,7 @@
-"""Nights on a schedule: a Prefect flow that runs `benchloom nightly once` in a process of its own.
+"""Scheduled nightly runs: a Prefect flow that runs `benchloom nightly once` in a separate process.
 
-Such a night ends as the command does (exit 5 is an alarm), leaves no memory behind in the process that
-waits for the clock, and stops on Ctrl-C like any run. Prefect reads its settings when this is imported.
+The separate process returns all of its memory, ends with the command's exit code (5 is an alarm), and stops
+on Ctrl-C like any run. Prefect reads its settings when this module is imported.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ ALARM_MARK = "ALARM"
 
 @flow(name="night", persist_result=False)
 def night(root: str) -> None:
-    """Run one night of the project in `root`. It fails with the alarm's line where something really fell."""
+    """Run one night of the project in `root`; fails with the alarm's line if a score dropped."""
     run_once(Path(root), get_run_logger().info)
 
 
-def run_once(root: Path, tell: Callable[[str], None]) -> None:
-    """Run one night as a command, and hand its lines on. Raises Alarm or BenchloomError."""
+def run_once(root: Path, report: Callable[[str], None]) -> None:
+    """Run one night as a command. report: is called with each line. Raises Alarm or BenchloomError."""
     lines = [""]
     with subprocess.Popen(
         [sys.executable, "-m", "flows.cli", "nightly", "once"],
@@ -44,7 +44,7 @@ def run_once(root: Path, tell: Callable[[str], None]) -> None:
     ) as process:
         for line in process.stderr or ():
             lines.append(line.strip())
-            tell(line.strip())
+            report(line.strip())
     if process.returncode == Alarm.exit_code:
         alarm = next((line for line in reversed(lines) if ALARM_MARK in line), lines[-1])
         raise Alarm(f"exit {process.returncode}: {alarm}")
@@ -53,7 +53,7 @@ def run_once(root: Path, tell: Callable[[str], None]) -> None:
 
 
 def serve_nights(root: Path, cron: str) -> None:
-    """Wait here for the cron's minutes and run a night at each, until interrupted. Raises BadInput."""
+    """Run a night at each time of the cron schedule, until interrupted. Raises BadInput."""
     # Prefect starts each in a process that imports this file by its path from here.
     os.chdir(root)
     os.environ.update(lead_child())
@@ -66,7 +66,7 @@ def serve_nights(root: Path, cron: str) -> None:
 
 
 def deploy_nights(root: Path, cron: str, pool: str) -> None:
-    """Register the nights with a work pool of type process, made where it is missing. Raises BadInput."""
+    """Register the schedule with a work pool of type process, created if missing. Raises BadInput."""
     ensure_pool(pool)
     source: Any = night.from_source(source=str(root), entrypoint="flows/nights/deployment.py:night")
     try:
@@ -78,12 +78,12 @@ def deploy_nights(root: Path, cron: str, pool: str) -> None:
 
 
 def refuse_cron(error: ValueError) -> BadInput:
-    """Say what is wrong with the schedule."""
+    """Make the error for an invalid schedule."""
     return BadInput("params.yaml: nightly.cron", " ".join(str(error).split()))
 
 
 def ensure_pool(name: str) -> None:
-    """Make a work pool of type process where there is none of that name. Raises BadInput for another type."""
+    """Create a work pool of type process unless it exists. Raises BadInput if it has another type."""
     with get_client(sync_client=True) as client:
         try:
             found = client.read_work_pool(name)

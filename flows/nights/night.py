@@ -1,7 +1,7 @@
-"""A night: what is evaluated is asked anew under a label of its own, and compared with the last good night.
+"""A nightly run: ask the evaluated systems again under a new label, and compare with the last accepted night.
 
-Nothing of it is the graph's: a night's artifacts lie under data/nightly/LABEL, dvc.lock stays as it is,
-and construction is read as it stands. The same label goes on where it was stopped, from the ledger.
+Nights are outside of the graph: their artifacts are under data/nightly/LABEL, dvc.lock does not change, and
+the datasets are used as they are. A night that is run again under its label continues from the ledger.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tasks.judging.scored import Scored
 FOLDER = "data/nightly"
 HISTORY = "nights.json"
 EPOCH = "evaluation"
-"""The section of params.yaml that makes a stage one of evaluation: it holds the night's label."""
+"""The section of params.yaml with the night's label; a stage that reads it belongs to evaluation."""
 LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -43,10 +43,10 @@ class Nightly(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     assessments: tuple[str, ...] = ()
-    """What a night asks anew: entries of sections that evaluate systems, by name (`films-weak`), or in full
-    where several sections have one of that name (`ragcheck.correctness.mtrag`)."""
+    """Entries to evaluate, by name (`films-weak`), or by full name if several sections have one of that name
+    (`ragcheck.correctness.mtrag`)."""
     cron: str = "0 3 * * *"
-    """When `nightly serve` and `nightly deploy` run one, in the machine's time."""
+    """The schedule of `nightly serve` and `nightly deploy`, in local time."""
     alarm: AlarmRule = AlarmRule()
 
 
@@ -60,7 +60,7 @@ class EvaluatedEntry:
 
 
 def read_nightly(params: Mapping[str, Any]) -> Nightly:
-    """Read `nightly` of params.yaml. Raises BadInput where it names nothing to ask."""
+    """Read `nightly` of params.yaml. Raises BadInput if it names no entry."""
     nightly = parse_section(params, "nightly", Nightly)
     if not nightly.assessments:
         there = ", ".join(list_evaluations(params)) or "none yet"
@@ -71,7 +71,7 @@ def read_nightly(params: Mapping[str, Any]) -> Nightly:
 
 
 def list_evaluations(params: Mapping[str, Any]) -> list[str]:
-    """List the entries that evaluate systems, sorted, each in full where its name alone is not enough."""
+    """List the entries that evaluate systems, sorted, by full name if the name is ambiguous."""
     scopes = list_evaluating()
     entries = [(scope.over, str(key)) for scope in scopes for key in get_section(params, scope.over)]
     counts = Counter(key for _, key in entries)
@@ -79,7 +79,7 @@ def list_evaluations(params: Mapping[str, Any]) -> list[str]:
 
 
 def find_evaluation(params: Mapping[str, Any], name: str) -> EvaluatedEntry:
-    """Find the entry that a name stands for. Raises BadInput where there is none, or more than one."""
+    """Find the entry of a name. Raises BadInput if there is none, or more than one."""
     found = [
         EvaluatedEntry(name, scope, str(key))
         for scope in list_evaluating()
@@ -94,10 +94,10 @@ def find_evaluation(params: Mapping[str, Any], name: str) -> EvaluatedEntry:
 
 
 def run_night(run: Run, nightly: Nightly, label: str) -> list[Night]:
-    """Ask every assessment of a night anew, compare, and write data/nightly/LABEL and the history.
+    """Run every evaluation of a night, compare it, and write data/nightly/LABEL and the history.
 
-    run: its params hold `evaluation.as_of`, the label. Raises BadInput where something that the night
-    stands on is not up to date, and whatever a stage raises.
+    run: its parameters have `evaluation.as_of`, the label. Raises BadInput if an upstream artifact is not up
+    to date, and whatever a stage raises.
     """
     if not LABEL.fullmatch(label):
         raise BadInput(f"--as-of {label}", "is no label: letters, digits, dots, dashes, 64 at most")
@@ -114,7 +114,7 @@ def run_night(run: Run, nightly: Nightly, label: str) -> list[Night]:
 
 
 def select_night(nodes: Mapping[str, Node], evaluation: EvaluatedEntry) -> list[str]:
-    """List the stages of an evaluation that a night runs: those that ask, and those that read them."""
+    """List the stages of an evaluation that a night runs: those that ask models, and those downstream."""
     stages = {stage.name for stage in list_stages() if stage.scope.over == evaluation.scope.over}
     own = [
         name
@@ -132,7 +132,7 @@ def select_night(nodes: Mapping[str, Node], evaluation: EvaluatedEntry) -> list[
 
 
 def check_upstream(run: Run, chosen: set[str]) -> None:
-    """Hold that what the night stands on is up to date: a night compares systems, not datasets."""
+    """Raise BadInput unless all upstream artifacts are up to date: a night compares systems, not datasets."""
     upstream = {up for name in chosen for up in run.recorder.nodes[name].upstream} - chosen
     stale = sorted(name for name in upstream if run.recorder.explain(name))
     if stale:
@@ -142,7 +142,7 @@ def check_upstream(run: Run, chosen: set[str]) -> None:
 
 
 def run_stage(run: Run, node: Node, folder: Path) -> None:
-    """Run one stage into the night's folder. Raises what it raises, and Interrupted."""
+    """Run one stage with its outputs in the night's folder. Raises what it raises, and Interrupted."""
     if run.stopping.is_set():
         raise Interrupted("the night was stopped; the same label goes on from there")
     work = bind(node, run.params, Places(run.root, folder), run.make_ask).call(run.run_coroutine)
@@ -153,10 +153,10 @@ def run_stage(run: Run, node: Node, folder: Path) -> None:
 def record_night(
     run: Run, evaluation: EvaluatedEntry, names: Sequence[str], label: str, rule: AlarmRule
 ) -> Night:
-    """Compare an evaluation's night with the last accepted one, and write both down."""
+    """Compare an evaluation's night with the last accepted one, and record the result."""
     history = read_history(run.root)
     own = [night for night in history if night.assessment == evaluation.name]
-    # A night that is run again is held against what it was held against then, not against a later one.
+    # A night that is run again is compared with the same night as before, not with a later one.
     past = list(takewhile(lambda night: night.label != label, own))
     before = next((night.label for night in reversed(past) if night.accepted), None)
     nodes = (run.recorder.nodes[name] for name in names)
@@ -169,7 +169,7 @@ def record_night(
 
 
 def read_scores(root: Path, node: Node, label: str) -> list[Scored]:
-    """Read how good a night's items were, by the function `list_scored` of the stage that says so."""
+    """Read the scores of a night's items, by the function `list_scored` of the stage's module."""
     module, function = find_function(node)
     path = root / FOLDER / label / node.outs[0].removeprefix("data/")
     scored: list[Scored] = module.list_scored(read_rows(path, row_type_of(function)))
@@ -177,7 +177,7 @@ def read_scores(root: Path, node: Node, label: str) -> list[Scored]:
 
 
 def read_history(root: Path) -> list[Night]:
-    """Read the nights so far, oldest first. Raises BadInput where the file holds something else."""
+    """Read the history of nights, oldest first. Raises BadInput if the file is malformed."""
     path = root / FOLDER / HISTORY
     if not path.exists():
         return []
@@ -188,7 +188,7 @@ def read_history(root: Path) -> list[Night]:
 
 
 def write_night(root: Path, night: Night, history: Sequence[Night]) -> None:
-    """Write a night's own figures, its page, and its line of the history, in the place of an earlier try."""
+    """Write a night's figures and page, and its entry in the history, replacing an earlier attempt."""
     from tasks.reports.night import write_nights
 
     folder = root / FOLDER / night.label
@@ -208,7 +208,7 @@ def _write_json(path: Path, data: object) -> None:
 
 
 def describe_night(night: Night) -> str:
-    """Say in one line what a night came to."""
+    """Describe the result of a night in one line."""
     change = night.change
     mean = "nothing scored" if change.mean is None else f"mean {change.mean:.3f}"
     head = f"{night.assessment}: {mean}, {change.n_scored} of {change.n} scored"

@@ -103,7 +103,7 @@ class SqliteReader:
         return sqlite3.SQLITE_DENY
 
     def is_late(self) -> bool:
-        """Tell whether the statement's time is over; SQLite then stops."""
+        """Return whether the statement's time is over; SQLite then stops."""
         return time.monotonic() > self.deadline
 
     def answer(self, request: dict[str, Any]) -> Iterator[bytes]:

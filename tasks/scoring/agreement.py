@@ -72,7 +72,7 @@ class Agreement(Metric[tuple[Rating | None, ...]]):
         return RatingAccumulator(self.level)
 
     def score_item(self, item: tuple[Rating | None, ...], rule: str) -> Score:
-        """Tell whether an item has at least two ratings."""
+        """Return whether an item has at least two ratings."""
         return SKIPPED if len(item) - item.count(None) < 2 else SCORED
 
 

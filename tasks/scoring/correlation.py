@@ -69,7 +69,7 @@ class Correlation(Metric[ScorePair]):
         return PairAccumulator()
 
     def score_item(self, item: ScorePair, rule: str) -> Score:
-        """Tell whether a pair is scored."""
+        """Return whether a pair is scored."""
         if item.judge is None:
             return FAILED
         return SKIPPED if self.drop_zero and 0 in (*item.human, item.judge) else SCORED
@@ -138,7 +138,7 @@ def correlate(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def spread(x: FloatArray, weights: FloatArray) -> npt.NDArray[np.bool_]:
-    """Tell for each draw whether the values with positive weight vary; shape (draws,)."""
+    """Return for each draw whether the values with positive weight vary; shape (draws,)."""
     shape = weights.shape
     high = np.max(np.broadcast_to(x, shape), axis=1, where=weights > 0, initial=-np.inf)
     low = np.min(np.broadcast_to(x, shape), axis=1, where=weights > 0, initial=np.inf)

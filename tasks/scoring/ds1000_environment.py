@@ -67,12 +67,12 @@ def make_environment(packages: tuple[str, ...] = (), python: str | None = None) 
 def _find_python(given: str | None) -> str:
     own = sys.executable if sys.version_info[:2] == (3, 11) else None
     for candidate in (given,) if given else (own, shutil.which("python3.11")):
-        if candidate and _tell_version(candidate) == "3.11":
+        if candidate and _read_version(candidate) == "3.11":
             return candidate
     raise BadInput("python", "pandas 1.5.3 needs Python 3.11", hint=f"{COMMAND} --python /path/to/python3.11")
 
 
-def _tell_version(python: str) -> str:
+def _read_version(python: str) -> str:
     code = "import sys; print('%d.%d' % sys.version_info[:2])"
     try:
         done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True, timeout=60)  # noqa: S603

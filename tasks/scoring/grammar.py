@@ -89,7 +89,7 @@ class Grammar(Metric[JudgedQuery]):
         return GroupAccumulator()
 
     def score_item(self, item: JudgedQuery, rule: str) -> Score:
-        """Tell whether a row is scored; its values depend on its whole group."""
+        """Return whether a row is scored; its values depend on its whole group."""
         return SKIPPED if item.correct is None else SCORED
 
 

@@ -174,7 +174,7 @@ def explain(raw: bytes, error: orjson.JSONDecodeError) -> str:
 
 
 def is_deeper(value: object, depth: int) -> bool:
-    """Tell whether lists and objects are nested deeper than `depth`."""
+    """Return whether lists and objects are nested deeper than `depth`."""
     layer: list[object] = [value]
     for _ in range(depth + 1):
         layer = [child for parent in layer for child in get_children(parent)]
@@ -226,5 +226,5 @@ def get_optional_text(record: Record, field: str) -> str | None:
 
 
 def is_number(value: object) -> bool:
-    """Tell whether a value is a JSON number."""
+    """Return whether a value is a JSON number."""
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -62,7 +62,7 @@ def list_metrics() -> Iterator[str]:
 
 
 def is_own(name: str) -> bool:
-    """Tell whether a metric is a file of this folder."""
+    """Return whether a metric is a file of this folder."""
     return name in list_names(FOLDER / f"{to_module(name)}.py")
 
 
@@ -82,7 +82,7 @@ def check_metric(found: object, where: str, name: str) -> type[Metric[Any]]:
 
 
 def is_metric(found: object) -> TypeGuard[type[Metric[Any]]]:
-    """Tell whether an object is a metric class."""
+    """Return whether an object is a metric class."""
     return isinstance(found, type) and issubclass(found, Metric) and is_dataclass(found)
 
 

@@ -46,12 +46,12 @@ JUDGES: dict[str, Callable[[Rows, Rows, bool], str]] = {
 
 
 def match_lists(gold: Rows, predicted: Rows) -> bool:
-    """Tell whether some order of the columns makes two lists of rows equal: their columns are equal bags."""
+    """Return whether two lists of rows are equal if columns may be reordered: their bags of columns are."""
     return Counter(zip(*gold, strict=True)) == Counter(zip(*predicted, strict=True))
 
 
 def match_bags(gold: Rows, predicted: Rows) -> bool:
-    """Tell whether some order of the columns makes two bags of rows equal.
+    """Return whether some order of the columns makes two bags of rows equal.
 
     Columns are assigned one by one, and a prefix whose bags differ is given up: trying every order would
     take 10! tries for ten columns.

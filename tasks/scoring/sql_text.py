@@ -51,7 +51,7 @@ def drop_distinct(sql: str) -> str:
 
 @lru_cache(maxsize=4096)
 def has_order(sql: str) -> bool:
-    """Tell whether ORDER BY occurs anywhere in a query, outside of strings and comments."""
+    """Return whether ORDER BY occurs anywhere in a query, outside of strings and comments."""
     if "order" not in sql.lower():
         return False
     from sqlglot import TokenType

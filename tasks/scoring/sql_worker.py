@@ -195,12 +195,12 @@ class Worker:
         return connection
 
     def is_late(self) -> bool:
-        """Tell whether the query's time is over; SQLite then stops."""
+        """Return whether the query's time is over; SQLite then stops."""
         return time.monotonic() > self.deadline
 
 
 def _is_deterministic(sql: str) -> bool:
-    """Tell whether a query gives the same result each time it is run."""
+    """Return whether a query gives the same result each time it is run."""
     return NONDETERMINISTIC.search(sql) is None
 
 
