@@ -14,7 +14,7 @@ from flows.stage import KEY, Flow, Scope, Stage, name_argument
 from tasks.errors import BadInput
 
 if TYPE_CHECKING:
-    from flows.run.recorder import Node
+    from flows.run.node import Node
 
 FROM_PARAMS = frozenset(
     {"params", "ask", "database", "settings", "limit", "out", "system", "systems", "entry", "key"}
@@ -104,7 +104,7 @@ class DeclaredGraph:
 
     def make_node(self, name: str, key: str, entry: Mapping[str, Any]) -> Node:
         """Make the node of a stage for an entry that stands nowhere in params.yaml; its code is left out."""
-        from flows.run.recorder import Node
+        from flows.run.node import PARAMS, Node
 
         own = self.declared[name]
 
@@ -121,7 +121,7 @@ class DeclaredGraph:
             deps=tuple(map(resolve, self._list_data(own))),
             outs=tuple(map(resolve, own.outs)),
             upstream=(),
-            params=tuple(map(resolve, self._list_params(own))),
+            settings={PARAMS: tuple(map(resolve, self._list_params(own)))},
         )
 
     def _list_data(self, own: Declared) -> list[str]:

@@ -7,8 +7,9 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from flows.run.node import Node
 from flows.run.outcomes import load_outcome
-from flows.run.recorder import Node, Recorder
+from flows.run.recorder import Recorder
 from flows.run.selection import order_nodes
 from flows.settings import find_project
 from tasks.errors import LockHeld

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import sys
 import threading
 from collections import Counter
@@ -58,9 +60,25 @@ class PathLocks:
 
     def __init__(self, repo: Any) -> None:
         self.repo = repo
+        self.file = Path(repo.tmp_dir) / "rwlock"
         self.counts: Counter[tuple[str, str]] = Counter()
         self.groups: list[tuple[ExitStack, frozenset[tuple[str, str]]]] = []
         self.mutex = threading.Lock()
+
+    def find_writers(self) -> bool:
+        """Tell at a glance, without DVC's lock on its file, whether another process may be writing paths."""
+        try:
+            held = json.loads(self.file.read_bytes() or b"{}").get("write") or {}
+            return any(holder.get("pid") != os.getpid() for holder in held.values())
+        except FileNotFoundError:
+            return False
+        except (ValueError, AttributeError):  # half written, or no lock file: DVC says what it is
+            return True
+
+    def require_free(self, reads: Sequence[str]) -> None:
+        """Hold that paths can be read. Raises DVC's LockError where another process writes one of them."""
+        with self.hold(reads, []):
+            pass
 
     @contextmanager
     def hold(self, reads: Sequence[str], writes: Sequence[str]) -> Iterator[None]:

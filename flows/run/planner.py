@@ -16,8 +16,9 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from flows.run.binding import Bound, Places, bind
+from flows.run.node import Node
 from flows.run.outcomes import load_outcome
-from flows.run.recorder import Node, Recorder
+from flows.run.recorder import Recorder
 from flows.run.session import Session
 from tasks.errors import LockHeld, StageFailed
 from tasks.models.planning import CallPlan

@@ -15,21 +15,22 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dvc.exceptions import DvcException
-from dvc.repo import Repo
+from dvc.dependency import ParamsDependency
 from dvc.stage.cache import RunCacheNotFoundError
-from dvc.stage.serialize import to_lockfile
-from dvc.utils.serialize import dump_yaml, load_yaml
+from dvc.stage.serialize import to_single_stage_lockfile
 
 from flows import STARTED
 from flows.run.dvc_boundary import LOCK_PATIENCE_S, hold_repo, translate_errors
 from flows.run.origin import check_code
+from flows.run.path_hashes import PathHashes, set_hash
 from flows.run.path_locks import PathLocks
-from tasks.errors import BadInput, BenchloomError, ChangedWhileRunning, LockHeld, StageFailed
-from tasks.files import write_beside
+from flows.run.project_graph import ProjectGraph
+from flows.run.staleness import Staleness
+from tasks.errors import BenchloomError, ChangedWhileRunning, LockHeld, StageFailed
 
 Result = TypeVar("Result")
 FLUSH_EVERY_S = 30.0
@@ -38,24 +39,6 @@ PATH_PATIENCE_S = 10.0
 RECORD_PATIENCE_S = 600.0
 """A stage that has run is not thrown away because another process hashes."""
 LOOK_AGAIN_S = 0.2
-
-
-@dataclass(frozen=True)
-class Node:
-    """One stage of the graph, as dvc.yaml resolves it. Paths are relative to the project."""
-
-    name: str
-    """DVC's name: `grammar-schema@films`."""
-    stage: str
-    """Ours: `grammar.schema`, the module below tasks/ and the section of params.yaml."""
-    key: str
-    """What the stage is fanned out over (a database's name), or nothing."""
-    deps: tuple[str, ...]
-    outs: tuple[str, ...]
-    upstream: tuple[str, ...]
-    command: str = ""
-    params: tuple[str, ...] = ()
-    """Sections of params.yaml that the stage depends on."""
 
 
 @dataclass(frozen=True)
@@ -81,56 +64,37 @@ class Recorder:
         self.root = root
         self.mutex = threading.RLock()
         logging.getLogger("dvc").setLevel(logging.WARNING)
-        try:
-            self.repo = Repo(str(root))
-            with hold_repo(self.repo):  # `dvc repro` writes dvc.lock in place: no half of it must be read
-                graph = self.repo.index.graph
-            stages = [stage for stage in self.repo.index.stages if getattr(stage, "cmd", None)]
-        except DvcException as error:
-            raise BadInput(
-                root / "dvc.yaml", str(error), hint="dvc.yaml and params.yaml must agree"
-            ) from error
-        self.stages: dict[str, Any] = {stage.addressing: stage for stage in stages}
-        self.nodes: dict[str, Node] = {}
-        for stage in stages:
-            upstream = sorted(
-                each.addressing for each in graph.successors(stage) if each.addressing in self.stages
-            )
-            self.nodes[stage.addressing] = self._describe(stage, tuple(upstream))
+        self.graph = ProjectGraph(root)
+        self.repo, self.nodes = self.graph.repo, self.graph.nodes
         self.locks = PathLocks(self.repo)
+        self.hashes = PathHashes(self.repo)
+        self.staleness = Staleness(self.repo, self.hashes)
         self.code = self._hash_code()
-        self.locked = {name: self._read_locked(stage) for name, stage in self.stages.items()}
+        self.locked: dict[str, Begun | None] = {}
         self.pending: list[Any] = []
-
-    def _describe(self, stage: Any, upstream: tuple[str, ...]) -> Node:
-        words = str(stage.cmd).split()
-        ours = words[:2] == ["benchloom", "stage"] and len(words) in (3, 4)
-        return Node(
-            name=stage.addressing,
-            stage=words[2] if ours else "",
-            key=words[3] if ours and len(words) == 4 else "",
-            deps=tuple(dep.def_path for dep in stage.deps if dep not in stage.params),
-            outs=tuple(out.def_path for out in stage.outs),
-            upstream=upstream,
-            command=str(stage.cmd),
-            params=tuple(key for dep in stage.params if dep.def_path == "params.yaml" for key in dep.params),
-        )
 
     # What is stale
 
     def explain(self, name: str, patience_s: float = PATH_PATIENCE_S) -> list[str]:
         """Say why a stage is stale (dependencies, parameters, command, outputs); nothing where it is fresh.
 
-        The question that `dvc status` asks: `stage.changed` would take DVC's locks thrice as often.
         Raises LockHeld where another run is at work on the stage for longer than `patience_s`.
         """
-        report = self._when_free(
-            name, lambda: self.stages[name].status().get(name, []), patience_s=patience_s
-        )
+        node = self.nodes[name]
+        if self.locks.find_writers():
+            paths = self._full(node.deps, node.outs)
+            self._when_free(name, lambda: self.locks.require_free(paths), patience_s)
+        with self.mutex, translate_errors(self.root, name):
+            if name in self.graph.plain:
+                return self.staleness.explain(node, self.graph.entries.get(name))
+        return self._when_free(name, lambda: self._ask_dvc(name), patience_s)
+
+    def _ask_dvc(self, name: str) -> list[str]:
+        """Have DVC say why a stage is stale, in the words of `Staleness`."""
         reasons = []
-        for entry in report:
+        for entry in self.graph.find_stage(name).status().get(name, []):
             if isinstance(entry, str):
-                reasons.append("its command or paths changed" if entry == "changed checksum" else entry)
+                reasons.append("its command or paths changed" if entry == "changed command" else entry)
                 continue
             for group in entry.values():
                 for path, state in group.items():
@@ -140,14 +104,16 @@ class Recorder:
                         reasons.append(f"{path} {state}")
         return reasons
 
+    def _full(self, *paths: Iterable[str]) -> list[str]:
+        return [str(Path(self.repo.root_dir, path)) for group in paths for path in group]
+
     # Running one stage
 
     @contextmanager
     def hold(self, name: str) -> Iterator[None]:
         """Hold DVC's read locks on a stage's dependencies and its write locks on its outputs."""
-        stage = self.stages[name]
-        reads = [dep.fs_path for dep in stage.deps]
-        writes = [out.fs_path for out in stage.outs]
+        node = self.nodes[name]
+        reads, writes = self._full(node.deps, node.settings), self._full(node.outs)
         with ExitStack() as stack:
             # Under the repository lock, since DVC's commands hold paths for a moment only while they
             # have that: who holds one now is at work on it.
@@ -174,7 +140,7 @@ class Recorder:
         Must come before `begin`: hashes saved first would make DVC take the old outputs for right.
         """
         with self._touch(name):
-            stage = self.stages[name]
+            stage = self._find_stage(name)
             stage.remove_outs(ignore_remove=False, force=False)
             try:
                 self.repo.stage_cache.restore(stage)
@@ -187,10 +153,10 @@ class Recorder:
 
         What is handed back goes to `finish`.
         """
-        stage = self.stages[name]
         self._check_code(name)
         with self._touch(name):
-            locked = self.locked.get(name)
+            stage = self._find_stage(name)
+            locked = self.locked[name]
             stage.save_deps()
             for out in stage.outs:
                 Path(out.fs_path).parent.mkdir(parents=True, exist_ok=True)
@@ -203,9 +169,9 @@ class Recorder:
 
         must_match: the outputs must have the bytes that dvc.lock holds for the same dependencies.
         """
-        stage = self.stages[name]
         self._check_code(name)
         with self._touch(name, RECORD_PATIENCE_S):
+            stage = self._find_stage(name)
             stage.save(run_cache=False)
             for path, value in self._dep_hashes(stage).items():
                 if begun.hashes.get(path) != value:
@@ -219,14 +185,15 @@ class Recorder:
 
     def adopt(self, name: str) -> None:
         """Record a stage whose outputs came back from the run cache."""
-        stage = self.stages[name]
         with self._touch(name, RECORD_PATIENCE_S):
+            stage = self._find_stage(name)
             stage.save()
             stage.commit()
         self._enqueue(stage)
 
     def _enqueue(self, stage: Any) -> None:
         with self.mutex:
+            self.graph.entries[stage.addressing] = to_single_stage_lockfile(stage)
             self.pending.append(stage)
 
     def flush(self) -> None:
@@ -239,9 +206,10 @@ class Recorder:
                 return
             try:
                 with self._touch("dvc.lock", RECORD_PATIENCE_S):
-                    for place in {Path(stage.path).with_name("dvc.lock") for stage in self.pending}:
+                    for place in {Path(stage.path).with_suffix(".lock") for stage in self.pending}:
                         here = [stage for stage in self.pending if Path(stage.path).parent == place.parent]
-                        write_lock(place, here)
+                        entries = {stage.name: self.graph.entries[stage.addressing] for stage in here}
+                        self.graph.find_lock(place).update(entries)
                         self.repo.scm_context.track_file(str(place))
             except OSError as error:
                 raise StageFailed(
@@ -279,6 +247,29 @@ class Recorder:
         """Touch DVC: one thread of ours at a time, under its repository lock, its errors as ours."""
         with self.mutex, translate_errors(self.root, what), hold_repo(self.repo, patience_s):
             yield
+
+    def _find_stage(self, name: str) -> Any:
+        """Find DVC's object of a stage, and note what dvc.lock held before anything is recorded of it."""
+        stage = self.graph.find_stage(name)
+        if name not in self.locked:
+            self.locked[name] = self._read_locked(stage)
+            if name in self.graph.plain:
+                # DVC asks thrice for the hashes of all dependencies while it records a stage.
+                stage.save_deps = partial(self._save_deps, stage)
+                stage.deps_cached = partial(self._are_deps_recorded, name)
+        return stage
+
+    def _save_deps(self, stage: Any, allow_missing: bool = False) -> None:
+        for dep in stage.deps:
+            found = None if isinstance(dep, ParamsDependency) else self.hashes.find(dep.def_path)
+            if found is None:
+                dep.save()  # a parameter; or DVC's word on a file that is not there
+            else:
+                set_hash(dep, found)
+
+    def _are_deps_recorded(self, name: str) -> bool:
+        entry = self.graph.entries.get(name)
+        return entry is not None and self.staleness.are_inputs_recorded(self.nodes[name], entry)
 
     def _read_locked(self, stage: Any) -> Begun | None:
         """Read what dvc.lock holds of a stage; None where the entry is missing or for another command."""
@@ -320,16 +311,3 @@ def hash_file(path: Path) -> str:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError:
         return "missing"
-
-
-def write_lock(path: Path, stages: Iterable[Any]) -> None:
-    """Write stages into a dvc.lock, sorted by name, so that a run's timing leaves no trace.
-
-    DVC would write the file in place: on a full disk, half of it would stay and every record be lost.
-    """
-    data = load_yaml(str(path)) if path.exists() else {}
-    entries = dict(data.get("stages", {}))
-    for stage in stages:
-        entries.update(to_lockfile(stage))
-    with write_beside(path) as draft:
-        dump_yaml(str(draft), {"schema": "2.0", **data, "stages": dict(sorted(entries.items()))})

@@ -18,9 +18,10 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flows.run.node import Node
 from flows.run.outcomes import Outcome, State, describe_outcome, save_outcome
 from flows.run.progress import say_line
-from flows.run.recorder import Node, Recorder
+from flows.run.recorder import Recorder
 from tasks.errors import BenchloomError, StageFailed
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ class Run:
     def _execute_command(self, node: Node) -> dict[str, Any]:
         """Run a stage that is not ours the way DVC does: its command in a shell."""
         with subprocess.Popen(  # noqa: S602 - the user's own dvc.yaml
-            node.command, shell=True, cwd=self.root, start_new_session=True
+            node.command, shell=True, cwd=self.root / node.folder, start_new_session=True
         ) as process:
             while process.poll() is None:
                 with suppress(subprocess.TimeoutExpired):

@@ -7,8 +7,8 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 from flows.discovery import find_flow, list_flows
+from flows.run.node import Node
 from flows.run.outcomes import load_outcome
-from flows.run.recorder import Node
 from tasks.errors import BadInput
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from flows.nights.night import find_evaluation, list_evaluations, select_night
-from flows.run.recorder import Node
+from flows.run.node import Node
 from tasks.errors import BadInput
 from tasks.judging.scored import Scored
 from tasks.ragcheck import conversations, scores
@@ -29,7 +29,7 @@ def test_every_section_that_evaluates_is_offered_in_full_where_names_are_twice()
 def test_a_night_takes_the_stages_of_its_section_alone():
     def node(stage: str, *upstream: str, params: tuple[str, ...] = ()) -> Node:
         name = f"{stage.replace('.', '-').replace('_', '-')}@mtrag"
-        return Node(name, stage, "mtrag", (), (), upstream, params=params)
+        return Node(name, stage, "mtrag", (), (), upstream, settings={"params.yaml": params})
 
     nodes = [
         node("ragcheck.questions"),

@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from flows.run.binding import Places, bind, read_epoch
-from flows.run.recorder import Node
+from flows.run.node import Node
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Counts, Drafts, Dropped
 from tasks.databases.entry import DatabaseEntry
@@ -25,7 +25,15 @@ PARAMS = {**TRIAL_PARAMS, "databases": {"shop": {"file": "shop.sqlite", "title":
 
 
 def make_node(stage="trial.words", deps=("source.txt",), outs=(WORDS,), key="", params=()):
-    return Node(stage.replace(".", "-"), stage, key, tuple(deps), tuple(outs), (), params=tuple(params))
+    return Node(
+        stage.replace(".", "-"),
+        stage,
+        key,
+        tuple(deps),
+        tuple(outs),
+        (),
+        settings={"params.yaml": tuple(params)},
+    )
 
 
 def refuse(stage, prompts, epoch):

@@ -159,7 +159,7 @@ def test_dvc_too_leaves_its_lock_file_whole_on_a_full_disk(project, monkeypatch)
 
         monkeypatch.setattr("dvc.rwlock.json.dump", write_half)
         with pytest.raises(OSError, match="No space left"), recorder.repo.lock:
-            recorder.stages["first"].changed_outs()
+            recorder.graph.find_stage("first").changed_outs()
         monkeypatch.undo()
         assert file.read_text() == before
     recorder.close()

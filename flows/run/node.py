@@ -1,0 +1,47 @@
+"""One stage of a project's graph, as dvc.yaml resolves it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+PARAMS = "params.yaml"
+
+
+@dataclass(frozen=True)
+class Node:
+    """One stage of the graph. Paths are relative to the project."""
+
+    name: str
+    """DVC's name: `grammar-schema@films`."""
+    stage: str
+    """Ours: `grammar.schema`, the module below tasks/ and the section of params.yaml; or nothing."""
+    key: str
+    """What the stage is fanned out over (a database's name), or nothing."""
+    deps: tuple[str, ...]
+    outs: tuple[str, ...]
+    upstream: tuple[str, ...]
+    command: str = ""
+    folder: str = ""
+    """Where the command runs; nothing = in the project's own."""
+    settings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Parameters that the stage depends on, by dotted name: file -> names."""
+
+    @property
+    def params(self) -> tuple[str, ...]:
+        """Sections of params.yaml that the stage depends on."""
+        return self.settings.get(PARAMS, ())
+
+
+def normalise(path: str) -> str:
+    """Write a path without `./`, `//` and a slash at its end, as it may stand in dvc.yaml and dvc.lock."""
+    odd = path.startswith("./") or path.endswith("/") or "//" in path or "/./" in path
+    return str(PurePosixPath(path)) if odd else path
+
+
+def split_command(command: str) -> tuple[str, str]:
+    """Read a stage's name and key from the command in its block; both are empty where it is not ours."""
+    words = command.split()
+    ours = words[:2] == ["benchloom", "stage"] and len(words) in (3, 4)
+    return (words[2] if ours else "", words[3] if ours and len(words) == 4 else "")
