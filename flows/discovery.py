@@ -29,6 +29,12 @@ def find_stage(name: str) -> Stage | None:
     return next((stage for flow in list_flows() if (stage := flow.find(name))), None)
 
 
+def find_section_of(stage: str) -> str:
+    """Find the section of params.yaml whose entries a stage runs for; nothing where it runs once."""
+    declared = find_stage(stage)
+    return declared.scope.over if declared is not None else ""
+
+
 def list_stages() -> tuple[Stage, ...]:
     """List the stages of all flows, in order."""
     return tuple(stage for flow in list_flows() for stage in flow.stages)

@@ -86,14 +86,21 @@ def plan(targets: Targets = None, as_json: Json = False) -> None:
     raise typer.Exit(plan_command(targets or [], as_json=as_json))
 
 
-def status(as_json: Json = False) -> None:
-    """Show each artifact: fresh, stale (why), missing or failed; its rows and its last run.
+def status(
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[FLOW|STAGE|ENTRY]...", help="Flows, stages, entries of params.yaml; all."),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Every artifact, the fresh ones too.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Show how much of each flow is fresh, and what is stale (why), missing or failed.
 
-    Example: benchloom status --json
+    Example: benchloom status films
     """
     from flows.commands.status import status_command
 
-    raise typer.Exit(status_command(as_json=as_json))
+    raise typer.Exit(status_command(targets or [], every=every, as_json=as_json))
 
 
 def snapshot(

@@ -5,17 +5,25 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import reduce
 from operator import add
 from typing import Any
 
+from rich.console import Console
+
+from flows.commands.columns import join_reasons, print_columns
 from flows.run.planner import NOTHING, Range, StagePlan, plan_stages
 from flows.run.recorder import Recorder
 from flows.run.selection import select_nodes
 from flows.run.session import open_session
 from flows.settings import find_project, load_params
+
+HEAD = ("stage", "new calls", "in the ledger", "tokens", "dollars", "why")
+MANY = 5
+"""More entries of a stage than so many, that would run for the same reason, share a line."""
 
 
 def plan_command(targets: Sequence[str], *, as_json: bool) -> int:
@@ -64,33 +72,49 @@ def write_range(span: Range) -> dict[str, Any]:
 
 def print_plan(plans: Sequence[StagePlan]) -> None:
     """Print a plan for people: a table, the reasons, the totals."""
-    from rich.console import Console
-    from rich.table import Column, Table
-
     console = Console()
     if not plans:
         console.print("Nothing would run: all artifacts are up to date.")
         return
-    table = Table(Column("stage", no_wrap=True), "new calls", "in the ledger", "tokens", "dollars", "why")
-    for plan in plans:
-        table.add_row(
-            plan.stage,
-            show(plan.calls),
-            str(plan.recorded),
-            show(plan.tokens),
-            show(plan.usd, 4),
-            "; ".join(plan.why),
-        )
-    console.print(table)
+    print_columns(console, [HEAD, *(describe_plans(group) for group in group_plans(plans))])
     document = to_document(plans)
     calls = total([plan.calls for plan in plans])
-    console.print(f"{len(plans)} stages would run. New calls: {show(calls)}, of which first attempts known "
-                  f"exactly: {document['exact_calls']}. In the ledger: {document['recorded']}.")  # fmt: skip
+    console.print(
+        f"{len(plans)} stages would run. New calls: {show(calls)}, of which first attempts known "
+        f"exactly: {document['exact_calls']}. In the ledger: {document['recorded']}.",
+        soft_wrap=True,
+    )
     timed = [plan.seconds for plan in plans if plan.seconds is not None]
     known = len(timed) == len(plans)
     console.print(
         f"Dollars: {show(total([plan.usd for plan in plans]), 4)}. Seconds: "
-        + (f"{show(total(timed))}." if known else "not known, for some of it has never run here.")
+        + (f"{show(total(timed))}." if known else "not known, for some of it has never run here."),
+        soft_wrap=True,
+    )
+
+
+def group_plans(plans: Sequence[StagePlan]) -> list[list[StagePlan]]:
+    """Put the entries of one stage together where many would run for the same reason."""
+    groups = defaultdict[tuple[str, ...], list[StagePlan]](list)
+    for plan in plans:
+        stage, _, key = plan.stage.partition("@")
+        groups[stage, *(reason.replace(key, "KEY") if key else reason for reason in plan.why)].append(plan)
+    listed = [[group] if len(group) > MANY else [[plan] for plan in group] for group in groups.values()]
+    return [group for part in listed for group in part]
+
+
+def describe_plans(plans: Sequence[StagePlan]) -> tuple[str, ...]:
+    """Write the line of one stage, or of one stage for many entries."""
+    first = plans[0]
+    stage, _, key = first.stage.partition("@")
+    why = join_reasons(first.why)
+    return (
+        first.stage if len(plans) == 1 else f"{stage}@ of {len(plans)} entries",
+        show(total([plan.calls for plan in plans])),
+        str(sum(plan.recorded for plan in plans)),
+        show(total([plan.tokens for plan in plans])),
+        show(total([plan.usd for plan in plans]), 4),
+        why if len(plans) == 1 else f"{key}: {why}; the others likewise",
     )
 
 

@@ -1,18 +1,28 @@
-"""`benchloom status`: each artifact, whether it is fresh, and what its last run came to."""
+"""`benchloom status`: how much of each flow is fresh, and what is not, why, and what mends it."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from pathlib import Path
 
+from rich.console import Console
+
+from flows.commands.columns import join_reasons, print_columns
+from flows.discovery import find_section_of, list_flows
 from flows.run.node import Node
-from flows.run.outcomes import load_outcome
+from flows.run.outcomes import find_last_time, load_outcome
 from flows.run.recorder import Recorder
-from flows.run.selection import order_nodes
+from flows.run.selection import select_matches
 from flows.settings import find_project
 from tasks.errors import LockHeld
+
+OWN = "own"
+"""What stages of a user's own stand under, which no flow declares."""
 
 
 @dataclass(frozen=True)
@@ -31,18 +41,44 @@ class Standing:
     """The command that mends it, where something is to be mended."""
 
 
-def status_command(*, as_json: bool) -> int:
-    """Carry out `benchloom status`; returns the exit code."""
+@dataclass(frozen=True)
+class Entry:
+    """What stages are counted by: a flow, and an entry of a section of params.yaml that it runs for."""
+
+    flow: str
+    section: str = ""
+    key: str = ""
+
+    def describe(self) -> str:
+        """Name it as params.yaml does: `databases.films`."""
+        return f"{self.section}.{self.key}" if self.section else self.key or "sample"
+
+
+def status_command(targets: Sequence[str] = (), *, every: bool = False, as_json: bool) -> int:
+    """Carry out `benchloom status`; returns the exit code. Raises BadInput on a target that is none."""
     root = find_project()
     os.chdir(root)
     recorder = Recorder(root)
-    standings = [find_standing(recorder, recorder.nodes[name]) for name in order_nodes(recorder.nodes)]
-    recorder.close()
+    try:
+        names = select_matches(recorder.nodes, targets)
+        standings = {name: find_standing(recorder, recorder.nodes[name]) for name in names}
+        entries = {name: find_entry(recorder.nodes[name]) for name in names}
+    finally:
+        recorder.close()
     if as_json:
-        print(json.dumps([asdict(standing) for standing in standings], indent=1, ensure_ascii=False))
+        listed = [asdict(standing) for standing in standings.values()]
+        print(json.dumps(listed, indent=1, ensure_ascii=False))
     else:
-        print_standings(standings)
+        print_standings(root, standings, entries, targets, every=every)
     return 0
+
+
+def find_entry(node: Node) -> Entry:
+    """Find what a stage is counted by."""
+    flow = next((flow for flow in list_flows() if flow.find(node.stage)), None)
+    if flow is None:
+        return Entry(OWN, key=node.name.partition("@")[2])
+    return Entry(flow.name, find_section_of(node.stage), node.key)
 
 
 def find_standing(recorder: Recorder, node: Node) -> Standing:
@@ -81,23 +117,69 @@ def count_artifact_rows(root: Path, node: Node) -> int | None:
     return None
 
 
-def print_standings(standings: list[Standing]) -> None:
-    """Print the table for people."""
-    from rich.console import Console
-    from rich.table import Column, Table
-
+def print_standings(
+    root: Path,
+    standings: Mapping[str, Standing],
+    entries: Mapping[str, Entry],
+    targets: Sequence[str],
+    *,
+    every: bool,
+) -> None:
+    """Print a line an entry, then what is not fresh (every: all of it), and the command that mends it."""
     console = Console()
-    table = Table(Column("stage", no_wrap=True), "state", "rows", "dropped", "last run", "why")
-    for each in standings:
-        drops = ", ".join(f"{count} {reason}" for reason, count in each.dropped.items())
-        table.add_row(
-            each.stage,
-            each.state,
-            "" if each.rows is None else str(each.rows),
-            drops,
-            each.last_run,
-            "; ".join(each.why[:3]) + (f"; and {len(each.why) - 3} more" if len(each.why) > 3 else ""),
-        )
-    console.print(table)
-    stale = [each for each in standings if each.state != "fresh"]
-    console.print(f"{len(stale)} of {len(standings)} are not fresh: benchloom run" if stale else "All fresh.")
+    groups = defaultdict[Entry, list[Standing]](list)
+    for name, standing in standings.items():
+        groups[entries[name]].append(standing)
+    if not groups:
+        console.print("No stages: dvc.yaml declares none.")
+        return
+    ordered = sorted(groups.items(), key=lambda item: (item[0].flow == OWN, item[0].flow, item[0].section))
+    print_columns(console, [describe_entry(root, entry, group) for entry, group in ordered])
+    shown = [
+        standing
+        for _, group in ordered
+        for standing in group
+        if every or (standing.state != "fresh" and not is_untouched(standing))
+    ]
+    if shown:
+        console.print()
+        print_columns(console, list(map(describe_standing, shown)), indent="  ")
+    waiting = Counter(standing.state for standing in standings.values() if standing.state != "fresh")
+    if not waiting:
+        console.print("All fresh.")
+        return
+    counts = ", ".join(f"{count} {state}" for state, count in waiting.items())
+    console.print(
+        f"{waiting.total()} of {len(standings)} are not fresh ({counts}): benchloom run", soft_wrap=True
+    )
+
+
+def is_untouched(standing: Standing) -> bool:
+    """Tell whether a stage has never run: its entry's line counts it."""
+    return standing.state == "missing" and not standing.last_run
+
+
+def describe_entry(root: Path, entry: Entry, group: Sequence[Standing]) -> tuple[str, ...]:
+    """Write an entry's line: how many of its stages are fresh, rows of its artifacts, its last run."""
+    fresh = sum(standing.state == "fresh" for standing in group)
+    untouched = sum(map(is_untouched, group))
+    last = max(filter(None, (find_last_time(root, standing.stage) for standing in group)), default=None)
+    when = datetime.fromtimestamp(last).strftime("%Y-%m-%d %H:%M") if last else ""  # noqa: DTZ006 - for people
+    parts = (
+        f"{untouched} never run" if untouched else "",
+        f"{sum(standing.rows or 0 for standing in group):,} rows",
+        f"last run {when}" if when else "",
+    )
+    return entry.flow, entry.describe(), f"{fresh} of {len(group)} fresh", "; ".join(filter(None, parts))
+
+
+def describe_standing(standing: Standing) -> tuple[str, ...]:
+    """Write a stage's line."""
+    drops = ", ".join(f"{count} {reason}" for reason, count in standing.dropped.items())
+    parts = (
+        join_reasons(standing.why),
+        f"{standing.rows:,} rows" if standing.rows is not None and not standing.why else "",
+        f"dropped {drops}" if drops and not standing.why else "",
+        standing.last_run if not standing.why else "",
+    )
+    return standing.stage, standing.state, "; ".join(filter(None, parts))

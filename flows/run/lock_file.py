@@ -26,7 +26,7 @@ Entry = dict[str, Any]
 """What dvc.lock records of a stage: cmd, deps, params, outs."""
 HEAD = re.compile(r"\A(?:schema: ['\"]?2\.0['\"]?\n)?stages:\n")
 NEXT = re.compile(r"^(?=  [^ \n#])", re.MULTILINE)
-WHOLE = re.compile(r"^[^ \n]|^ +(?:- |[^'\"]+: )[&*]", re.MULTILINE)
+WHOLE = re.compile(r"^[^ \n]|(?:- |: )[&*]\w", re.MULTILINE)
 """A key beside the stages, or an anchor or alias, by which one entry's text stands for part of another's."""
 HINT = "bring it back from git, or remove it: what has run comes back from the run cache"
 

@@ -53,6 +53,14 @@ def load_outcome(root: Path, stage: str) -> Outcome | None:
         return None
 
 
+def find_last_time(root: Path, stage: str) -> float | None:
+    """Find when a stage's last outcome was kept, in seconds since 1970; None where there is none."""
+    try:
+        return _place(root, stage).stat().st_mtime
+    except OSError:
+        return None
+
+
 def describe_outcome(outcome: Outcome) -> str:
     """Write an outcome as one line for people."""
     parts = []

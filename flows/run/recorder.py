@@ -25,6 +25,7 @@ from dvc.stage.serialize import to_single_stage_lockfile
 
 from flows import STARTED
 from flows.run.dvc_boundary import LOCK_PATIENCE_S, hold_repo, translate_errors
+from flows.run.node import normalise
 from flows.run.origin import check_code
 from flows.run.path_hashes import PathHashes, set_hash
 from flows.run.path_locks import PathLocks
@@ -254,9 +255,12 @@ class Recorder:
         if name not in self.locked:
             self.locked[name] = self._read_locked(stage)
             if name in self.graph.plain:
-                # DVC asks thrice for the hashes of all dependencies while it records a stage.
+                # While DVC records a stage, it asks thrice for the hashes of all it depends on, and parses
+                # the files of its parameters seven times.
                 stage.save_deps = partial(self._save_deps, stage)
                 stage.deps_cached = partial(self._are_deps_recorded, name)
+                for dep in stage.params:
+                    dep.read_params = partial(self._read_params, dep)
         return stage
 
     def _save_deps(self, stage: Any, allow_missing: bool = False) -> None:
@@ -266,6 +270,9 @@ class Recorder:
                 dep.save()  # a parameter; or DVC's word on a file that is not there
             else:
                 set_hash(dep, found)
+
+    def _read_params(self, dep: Any, **_: Any) -> dict[str, Any]:
+        return self.staleness.read_values(normalise(dep.def_path), dep.params)
 
     def _are_deps_recorded(self, name: str) -> bool:
         entry = self.graph.entries.get(name)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from graphlib import TopologicalSorter
 from pathlib import Path
+from typing import NoReturn
 
-from flows.discovery import find_flow, list_flows
+from flows.discovery import find_flow, find_section_of, list_flows
 from flows.run.node import Node
 from flows.run.outcomes import load_outcome
 from tasks.errors import BadInput
@@ -19,24 +20,8 @@ def order_nodes(nodes: Mapping[str, Node]) -> list[str]:
 
 
 def select_nodes(nodes: Mapping[str, Node], targets: Sequence[str]) -> list[str]:
-    """Find the stages that targets name, and their upstream stages, in order.
-
-    A target is a flow (`grammar`), a stage (`grammar.fill_in`), one of its runs
-    (`grammar-fill-in@films`), or an artifact's path. No target means everything.
-    """
-    if not targets:
-        return order_nodes(nodes)
-    chosen: set[str] = set()
-    for target in targets:
-        matches = [name for name in nodes if _matches(nodes[name], target)]
-        if not matches and (flow := find_flow(target)):
-            sections = ", ".join(scope.over for scope in flow.list_scopes() if scope.over)
-            raise BadInput(
-                target, "has nothing to run yet", hint=f"fill in one of these in params.yaml: {sections}"
-            )
-        if not matches:
-            raise BadInput(target, "is no flow, stage or artifact of dvc.yaml", hint=_suggest(nodes))
-        chosen.update(matches)
+    """Find the stages that targets name (see `select_matches`), and their upstream stages, in order."""
+    chosen = set(select_matches(nodes, targets))
     todo = list(chosen)
     while todo:
         for upstream in nodes[todo.pop()].upstream:
@@ -53,11 +38,38 @@ def select_failed(root: Path, nodes: Mapping[str, Node], names: Sequence[str]) -
     return select_nodes(nodes, failed) if failed else []
 
 
+def select_matches(nodes: Mapping[str, Node], targets: Sequence[str]) -> list[str]:
+    """Find the stages that targets name, in order; no target means everything.
+
+    A target is a flow (`grammar`), a stage (`grammar.fill_in`), one of its runs (`grammar-fill-in@films`), an
+    entry of params.yaml (`films`, `databases.films`), or an artifact's path. Raises BadInput on all else.
+    """
+    chosen: set[str] = set()
+    for target in targets:
+        matches = [name for name in nodes if _matches(nodes[name], target)]
+        if not matches:
+            _refuse_target(nodes, target)
+        chosen.update(matches)
+    return [name for name in order_nodes(nodes) if name in chosen or not targets]
+
+
+def _refuse_target(nodes: Mapping[str, Node], target: str) -> NoReturn:
+    if flow := find_flow(target):
+        sections = ", ".join(scope.over for scope in flow.list_scopes() if scope.over)
+        raise BadInput(
+            target, "has nothing to run yet", hint=f"fill in one of these in params.yaml: {sections}"
+        )
+    raise BadInput(target, "is no flow, stage, entry or artifact of dvc.yaml", hint=_suggest(nodes))
+
+
 def _matches(node: Node, target: str) -> bool:
     flow = find_flow(target)
     if flow is not None:
         return flow.find(node.stage) is not None
-    return target in (node.name, node.name.partition("@")[0], node.stage) or target.rstrip("/") in node.outs
+    names = {node.name, node.name.partition("@")[0], node.stage}
+    if node.key:
+        names |= {node.key, f"{find_section_of(node.stage)}.{node.key}"}
+    return target in names or target.rstrip("/") in node.outs
 
 
 def _suggest(nodes: Mapping[str, Node]) -> str:

@@ -5,7 +5,7 @@ The answers are those of `dvc status` (a test holds them against it), without DV
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,11 @@ class Staleness:
         """Tell whether dependencies and parameters are what was recorded."""
         return not [*self._compare_deps(node, entry), *self._compare_params(node, entry)]
 
+    def read_values(self, path: str, names: Iterable[str]) -> dict[str, Any]:
+        """Read parameters of a file by their dotted names; those that it lacks are left out."""
+        values = {name: self._find_value(path, name) for name in names}
+        return {name: value for name, value in values.items() if value is not MISSING}
+
     def _compare_deps(self, node: Node, entry: Entry) -> Iterator[str]:
         recorded = read_hashes(entry, "deps")
         for path in node.deps:
@@ -62,13 +67,13 @@ class Staleness:
             elif before is None:
                 yield f"{path} new"
             else:
+                now = self.read_values(path, names)
                 for name in names:
-                    now = self._find_value(path, name)
-                    if now is MISSING:
+                    if name not in now:
                         yield f"{name} in {path} deleted"
                     elif name not in before:
                         yield f"{name} in {path} new"
-                    elif now != before[name]:
+                    elif now[name] != before[name]:
                         yield f"{name} in {path} modified"
 
     def _compare_outs(self, node: Node, entry: Entry) -> Iterator[str]:
