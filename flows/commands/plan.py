@@ -14,7 +14,7 @@ from typing import Any
 
 from rich.console import Console
 
-from flows.commands.columns import join_reasons, print_columns
+from flows.commands.cli_columns import join_reasons, print_columns
 from flows.run.planner import NOTHING, Range, StagePlan, plan_stages
 from flows.run.recorder import Recorder
 from flows.run.selection import select_nodes

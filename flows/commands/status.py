@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from flows.commands.columns import join_reasons, print_columns
+from flows.commands.cli_columns import join_reasons, print_columns
 from flows.discovery import find_section_of, list_flows
 from flows.run.node import Node
 from flows.run.outcomes import find_last_time, load_outcome
@@ -149,9 +149,8 @@ def print_standings(
         console.print("All fresh.")
         return
     counts = ", ".join(f"{count} {state}" for state, count in waiting.items())
-    console.print(
-        f"{waiting.total()} of {len(standings)} are not fresh ({counts}): benchloom run", soft_wrap=True
-    )
+    again = " ".join(["benchloom run", *targets])
+    console.print(f"{waiting.total()} of {len(standings)} are not fresh ({counts}): {again}", soft_wrap=True)
 
 
 def is_untouched(standing: Standing) -> bool:

@@ -66,10 +66,9 @@ def _matches(node: Node, target: str) -> bool:
     flow = find_flow(target)
     if flow is not None:
         return flow.find(node.stage) is not None
-    names = {node.name, node.name.partition("@")[0], node.stage}
-    if node.key:
-        names |= {node.key, f"{find_section_of(node.stage)}.{node.key}"}
-    return target in names or target.rstrip("/") in node.outs
+    block, _, key = node.name.partition("@")
+    entry = {key, f"{find_section_of(node.stage)}.{key}"} if key else set()
+    return target in {node.name, block, node.stage, *entry} or target.rstrip("/") in node.outs
 
 
 def _suggest(nodes: Mapping[str, Node]) -> str:
