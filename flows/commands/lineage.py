@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flows.lineage.lock import LOCK, read_graph
+from flows.lineage.lock import read_graph
+from flows.run.lock_file import LOCK
 from tasks.errors import BadInput
 from tasks.lineage.records import Graph
 from tasks.lineage.result import LineageResult

@@ -5,13 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from flows.lineage.git import Git
+from flows.run.lock_file import KEPT_ENTRIES, LOCK, LockFile
 from tasks.errors import BadInput
 from tasks.lineage.records import FileRecord, Graph, StageRecord
-
-LOCK = "dvc.lock"
 
 
 def read_graph(root: Path) -> Graph:
@@ -20,17 +17,11 @@ def read_graph(root: Path) -> Graph:
     Raises BadInput if `dvc.lock` is missing or cannot be read.
     """
     path = root / LOCK
-    try:
-        recorded: dict[str, Any] = yaml.load(path.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe loaders
-        stages = tuple(
-            _read_stage(name, record) for name, record in (recorded or {}).get("stages", {}).items()
-        )
-    except FileNotFoundError as error:
-        raise BadInput(LOCK, "is not here: nothing has run", hint="benchloom run") from error
-    except (yaml.YAMLError, AttributeError, TypeError, KeyError) as error:
-        raise BadInput(
-            LOCK, f"cannot be read: {str(error).splitlines()[0]}", hint="git checkout dvc.lock"
-        ) from error
+    if not path.is_file():
+        raise BadInput(LOCK, "is not here: nothing has run", hint="benchloom run")
+    stages = tuple(
+        _read_stage(name, entry) for name, entry in LockFile(path, root / KEPT_ENTRIES).read().items()
+    )
     git = Git(root)
     commit = git.find_head()
     changed = git.list_changed() if commit else ()

@@ -22,6 +22,9 @@ from ruamel.yaml.error import YAMLError
 from tasks.errors import BadInput
 from tasks.files import write_beside, write_text
 
+LOCK = "dvc.lock"
+KEPT_ENTRIES = ".benchloom/lock-entries.json"
+"""Where a project's parsed entries are kept."""
 Entry = dict[str, Any]
 """What dvc.lock records of a stage: cmd, deps, params, outs."""
 HEAD = re.compile(r"\A(?:schema: ['\"]?2\.0['\"]?\n)?stages:\n")

@@ -20,12 +20,10 @@ from dvc.repo import Repo
 from dvc.stage.loader import StageLoader
 
 from flows.run.dvc_boundary import hold_repo
-from flows.run.lock_file import Entry, LockFile
+from flows.run.lock_file import KEPT_ENTRIES, LOCK, Entry, LockFile
 from flows.run.node import PARAMS, Node, normalise, split_command
 from tasks.errors import BadInput
 
-LOCK = "dvc.lock"
-KEPT = ".benchloom/lock-entries.json"
 KNOWN = frozenset({"cmd", "deps", "params", "outs", "desc", "meta"})
 """What a block may say to be read without a DVC object. What says more (`frozen`, `wdir`, an output without
 cache) is DVC's to judge."""
@@ -62,7 +60,7 @@ class ProjectGraph:
 
     def find_lock(self, path: Path) -> LockFile:
         """Find the lock file at a path."""
-        return LockFile(path, self.root / KEPT if path == self.root / LOCK else None)
+        return LockFile(path, self.root / KEPT_ENTRIES if path == self.root / LOCK else None)
 
     def _read_main(self) -> None:
         """Read the project's own dvc.yaml."""
