@@ -58,7 +58,7 @@ class Request:
     messages: tuple[Mapping[str, str], ...]
     decoding: Mapping[str, Any] = field(default_factory=dict)
     """temperature, top_p, max_tokens, seed, logprobs ..., by their names in the OpenAI protocol."""
-    constraint: Mapping[str, Any] = field(default_factory=dict)
+    constraint: Mapping[str, object] = field(default_factory=dict)
     """{"grammar": text} or {"json_schema": schema}, or nothing."""
     sample: int = 0
     attempt: int = 0
@@ -98,7 +98,7 @@ class Unparsed(ValueError):
 class Transport(Protocol):
     """A connection to a system under test, as `run.systems.<name>` sets it up."""
 
-    async def post(self, path: str, body: Mapping[str, Any]) -> str:
+    async def post(self, path: str, body: Mapping[str, object]) -> str:
         """Post JSON to a path below the system's URL; return the reply's text."""
         ...
 
@@ -123,7 +123,7 @@ class Ask(Protocol):
         row: str,
         parse: Callable[[str], Value],
         grammar: str | None = None,
-        schema: Mapping[str, Any] | None = None,
+        schema: Mapping[str, object] | None = None,
         sample: int = 0,
         max_tokens: int | None = None,
         top_logprobs: int = 0,
@@ -155,7 +155,7 @@ class Ask(Protocol):
         self,
         name: str,
         version: str,
-        request: Mapping[str, Any],
+        request: Mapping[str, object],
         *,
         send: Send,
         row: str,
@@ -210,7 +210,7 @@ def make_request(
     *,
     identity: str = "",
     grammar: str | None = None,
-    schema: Mapping[str, Any] | None = None,
+    schema: Mapping[str, object] | None = None,
     sample: int = 0,
     attempt: int = 0,
     epoch: str = "",
@@ -218,7 +218,7 @@ def make_request(
     top_logprobs: int = 0,
 ) -> Request:
     """Build the request for a rendered prompt: decoding parameters, seed and constraint by the role."""
-    decoding: dict[str, Any] = {
+    decoding: dict[str, object] = {
         "temperature": role.temperature,
         "top_p": role.top_p,
         "max_tokens": min(max_tokens or role.max_tokens, role.max_tokens),
@@ -227,7 +227,7 @@ def make_request(
         decoding["seed"] = role.seed + 1_000 * attempt + sample
     if role.logprobs and top_logprobs:
         decoding |= {"logprobs": True, "top_logprobs": top_logprobs}
-    constraint: dict[str, Any] = {}
+    constraint: dict[str, object] = {}
     if role.constrain == "grammar" and grammar is not None:
         constraint = {"grammar": grammar}
     elif role.constrain == "json_schema" and schema is not None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from aiohttp import web
 
-AnswerLine = Callable[[str, Mapping[str, Any]], tuple[int, dict[str, Any]]]
+AnswerLine = Callable[[str, Mapping[str, object]], tuple[int, dict[str, object]]]
 """(custom id, body of a call) -> status and body of its answer."""
 
 
@@ -25,7 +25,7 @@ class ServedBatch:
     created: float
     output: str = ""
 
-    def report(self, *, done: bool) -> dict[str, Any]:
+    def report(self, *, done: bool) -> dict[str, object]:
         """Return the batch as the protocol's JSON object."""
         return {
             "id": self.id,
@@ -100,7 +100,7 @@ class BatchApi:
         batch = self.batches.get(request.match_info["id"])
         return make_error(404, "no such batch") if batch is None else web.json_response(self._look(batch))
 
-    def _look(self, batch: ServedBatch) -> dict[str, Any]:
+    def _look(self, batch: ServedBatch) -> dict[str, object]:
         done = time.time() >= batch.created + self.takes_s
         if done and not batch.output:
             batch.output = self._keep("".join(map(self._answer, self._read_calls(batch))).encode())

@@ -83,10 +83,10 @@ class Budget:
         Raises BudgetSpent if it would not fit even if all calls in flight turned out free.
         """
         amount = self.price(model, prompt_tokens, max_tokens, batch=batch)
-        wanted = Reservation(model, prompt_tokens, max_tokens, amount, batch)
-        while (turn := self._try(wanted)) is not None:
+        reservation = Reservation(model, prompt_tokens, max_tokens, amount, batch)
+        while (turn := self._try(reservation)) is not None:
             await asyncio.wrap_future(turn)
-        return wanted
+        return reservation
 
     def settle(self, reservation: Reservation, prompt_tokens: int, completion_tokens: int) -> Amount:
         """Replace a reservation by the actual cost; return the cost."""
@@ -104,13 +104,13 @@ class Budget:
             self.possibly_paid += reservation.amount
         self._finish(reservation, reservation.amount)
 
-    def _try(self, wanted: Reservation) -> Future[None] | None:
+    def _try(self, reservation: Reservation) -> Future[None] | None:
         with self._lock:
-            if self._fits(self.spent + self.reserved + wanted.amount):
-                self.reserved += wanted.amount
+            if self._fits(self.spent + self.reserved + reservation.amount):
+                self.reserved += reservation.amount
                 return None
-            if self.reserved == Amount() or not self._fits(self.spent + wanted.amount):
-                raise BudgetSpent(self._describe(wanted))
+            if self.reserved == Amount() or not self._fits(self.spent + reservation.amount):
+                raise BudgetSpent(self._describe(reservation))
             turn: Future[None] = Future()
             self._waiting.append(turn)
             return turn
@@ -130,15 +130,17 @@ class Budget:
         usd, tokens = self.limits.usd, self.limits.tokens
         return (usd is None or amount.usd <= usd + SLACK_USD) and (tokens is None or amount.tokens <= tokens)
 
-    def _describe(self, wanted: Reservation) -> str:
+    def _describe(self, reservation: Reservation) -> str:
         usd, tokens = self.limits.usd, self.limits.tokens
-        if tokens is not None and self.spent.tokens + wanted.amount.tokens > tokens:
-            spent, need, limit = f"{self.spent.tokens} tokens", f"{wanted.amount.tokens}", f"{tokens} tokens"
+        if tokens is not None and self.spent.tokens + reservation.amount.tokens > tokens:
+            spent, need = f"{self.spent.tokens} tokens", f"{reservation.amount.tokens}"
+            limit = f"{tokens} tokens"
             knob = "run.budget.tokens"
         else:
-            spent, need, limit = f"${self.spent.usd:.6f}", f"${wanted.amount.usd:.6f}", f"${usd:.6f}"
+            spent, need, limit = f"${self.spent.usd:.6f}", f"${reservation.amount.usd:.6f}", f"${usd:.6f}"
             knob = "run.budget.usd"
         return (
-            f"budget: {spent} spent, the next call to {wanted.model} may need {need}, the limit is {limit}; "
+            f"budget: {spent} spent, the next call to {reservation.model} may need {need}, "
+            f"the limit is {limit}; "
             f"raise {knob} (--{knob.removeprefix('run.').replace('.', '-')}) and run the same command again"
         )

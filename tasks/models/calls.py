@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from tasks.models.ask import CANONICAL, Prompt, Request
 from tasks.models.entries import LedgerEntry
@@ -70,6 +69,6 @@ def make_call(
     )  # fmt: skip
 
 
-def _dump(value: Mapping[str, Any] | list[dict[str, str]]) -> str:
+def _dump(value: Mapping[str, object] | list[dict[str, str]]) -> str:
     plain = dict(value) if isinstance(value, Mapping) else value
     return CANONICAL.encode(plain)

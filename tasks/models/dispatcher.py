@@ -129,10 +129,10 @@ class Dispatcher:
     async def _share(
         self, requests: Mapping[str, Request], batch: bool, send: Send | None
     ) -> dict[str, CallResult]:
-        ours = {key: request for key, request in requests.items() if key not in self._in_flight}
-        if ours:
-            task = asyncio.create_task(self._complete(ours, batch, send))
-            self._in_flight |= {key: CallInFlight(task, batch) for key in ours}
+        new = {key: request for key, request in requests.items() if key not in self._in_flight}
+        if new:
+            task = asyncio.create_task(self._complete(new, batch, send))
+            self._in_flight |= {key: CallInFlight(task, batch) for key in new}
         calls = {key: self._in_flight[key] for key in requests}
         for call in calls.values():
             call.waiting += 1
@@ -141,7 +141,7 @@ class Dispatcher:
             for key, call in calls.items():
                 # Shielded: when one stage stops, another's call must go on and a paid reply be recorded.
                 sent = (await asyncio.shield(call.task))[key]
-                answers[key] = sent if key in ours else CallResult(sent.entry, live=False)
+                answers[key] = sent if key in new else CallResult(sent.entry, live=False)
         finally:
             for call in calls.values():
                 call.waiting -= 1

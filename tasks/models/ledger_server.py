@@ -44,7 +44,7 @@ class ServerCounts:
     peak_concurrency: int = 0
     faults: dict[str, int] = field(default_factory=dict)
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> dict[str, object]:
         """Return the counts as plain data."""
         return {
             "requests": self.requests,
@@ -125,7 +125,7 @@ class LedgerServer:
         self._count(entries)
         return web.json_response(write_reply(entries, body))
 
-    def _answer_line(self, key: str, body: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
+    def _answer_line(self, key: str, body: Mapping[str, object]) -> tuple[int, dict[str, object]]:
         """Answer one line of a batch: its status and body. Faults there are statuses."""
         entries = self._find([key], body) or self._find([], body)
         if not entries:
@@ -153,7 +153,7 @@ class LedgerServer:
         self._arrivals.append(now)
         return False
 
-    def _find(self, keys: Sequence[str], body: Mapping[str, Any]) -> list[LedgerEntry]:
+    def _find(self, keys: Sequence[str], body: Mapping[str, object]) -> list[LedgerEntry]:
         """Find the entries that answer a body, one per text for embeddings; [] if any is missing."""
         given: list[Iterable[str]] = [[key] for key in keys]
         found = [self._find_one(candidates) for candidates in given or guess_keys(body, self._identities)]
@@ -193,7 +193,7 @@ def guess_keys(body: Mapping[str, Any], identities: Mapping[str, str]) -> list[I
         texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
         messages = [{"role": INPUT, "content": str(text)} for text in texts]
         return [[Request(model, (message,), identity=identity).key()] for message in messages]
-    constraint: dict[str, Any] = {}
+    constraint: dict[str, object] = {}
     if "grammar" in body:
         constraint = {"grammar": body["grammar"]}
     elif body.get("response_format", {}).get("type") == "json_schema":
@@ -204,7 +204,7 @@ def guess_keys(body: Mapping[str, Any], identities: Mapping[str, str]) -> list[I
     return [(replace(likely, attempt=attempt, sample=sample).key() for attempt, sample in numbers)]
 
 
-def write_reply(entries: Sequence[LedgerEntry], body: Mapping[str, Any]) -> dict[str, Any]:
+def write_reply(entries: Sequence[LedgerEntry], body: Mapping[str, object]) -> dict[str, object]:
     """Format entries as the reply to a body."""
     model = str(body.get("model", ""))
     if "input" not in body:
@@ -218,13 +218,13 @@ def write_reply(entries: Sequence[LedgerEntry], body: Mapping[str, Any]) -> dict
     return {"object": "list", "data": rows, "model": model, "usage": usage}
 
 
-def complete(entry: LedgerEntry, model: str) -> dict[str, Any]:
+def complete(entry: LedgerEntry, model: str) -> dict[str, object]:
     """Format an entry as a chat completion."""
     message = {"role": "assistant", "content": entry.text}
     choice = {"index": 0, "finish_reason": entry.finish_reason, "message": message}
     if "logprobs" in entry.extra:
         choice["logprobs"] = entry.extra["logprobs"]
-    reply: dict[str, Any] = {
+    reply: dict[str, object] = {
         "id": f"ledger-{entry.key[:16]}",
         "object": "chat.completion",
         "created": 0,

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from tasks.errors import CallMissing
 from tasks.models.ask import Answer, Prompt, Request, Send
@@ -65,7 +65,7 @@ class RecordedModel:
         row: str,
         parse: Callable[[str], Value],
         grammar: str | None = None,
-        schema: Mapping[str, Any] | None = None,
+        schema: Mapping[str, object] | None = None,
         sample: int = 0,
         max_tokens: int | None = None,
         top_logprobs: int = 0,
@@ -102,7 +102,7 @@ class RecordedModel:
         self,
         name: str,
         version: str,
-        request: Mapping[str, Any],
+        request: Mapping[str, object],
         *,
         send: Send,
         row: str,

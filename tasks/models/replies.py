@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
-from typing import Any
 
 from tasks.models.ask import Request
 from tasks.models.embeddings import is_embedding, round_vector
@@ -28,10 +27,10 @@ class ModelReply:
     prompt_tokens: int
     completion_tokens: int
     estimated: bool
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, object] = field(default_factory=dict)
 
 
-def build_post(requests: Sequence[Request], served_model: str | None = None) -> tuple[str, dict[str, Any]]:
+def build_post(requests: Sequence[Request], served_model: str | None = None) -> tuple[str, dict[str, object]]:
     """Return path and body of a POST for requests: one question, or any number of texts to embed."""
     path, first = find_path(requests[0]), requests[0]
     if path == CHAT:
@@ -46,15 +45,15 @@ def find_path(request: Request) -> str:
 
 
 def read_replies(raw: bytes, requests: Sequence[Request]) -> list[ModelReply]:
-    """Read a response body, one reply per request in their order. Raises UnusableReplyReply."""
+    """Read a response body, one reply per request in their order. Raises UnusableReply."""
     if is_embedding(requests[0]):
         return parse_embeddings(raw, requests)
     return [parse_reply(raw, requests[0])]
 
 
-def build_body(request: Request, served_model: str | None = None) -> dict[str, Any]:
+def build_body(request: Request, served_model: str | None = None) -> dict[str, object]:
     """Write a request as the body of `POST /chat/completions`."""
-    body: dict[str, Any] = {
+    body: dict[str, object] = {
         "model": served_model or request.model,
         "messages": [dict(message) for message in request.messages],
         **request.decoding,

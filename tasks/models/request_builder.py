@@ -66,7 +66,7 @@ class RequestBuilder:
         """Make the request that embeds a text."""
         return make_embedding(text, role, identity=self.identities.get(role.model, ""), epoch=self.epoch)
 
-    def system_call(self, name: str, version: str, request: Mapping[str, Any]) -> Request:
+    def system_call(self, name: str, version: str, request: Mapping[str, object]) -> Request:
         """Make the request of one call to a system under test."""
         return make_system_call(name, version, request, epoch=self.epoch)
 

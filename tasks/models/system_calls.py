@@ -7,7 +7,7 @@ place of the model and its version in that of the checksum.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from tasks.models.ask import CANONICAL, Request, Unparsed
 from tasks.models.entries import LedgerEntry
@@ -19,7 +19,7 @@ FAILED = "failed"
 """The finish reason of a call that has no answer; its text says why."""
 
 
-def make_system_call(name: str, version: str, request: Mapping[str, Any], *, epoch: str = "") -> Request:
+def make_system_call(name: str, version: str, request: Mapping[str, object], *, epoch: str = "") -> Request:
     """Make the request of a call to a system. It has no sampling, so no decoding is part of the key."""
     message = {"role": CALL, "content": CANONICAL.encode(dict(request))}
     return Request(name, (message,), epoch=epoch, identity=version)

@@ -8,7 +8,6 @@ import inspect
 import json
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import aiohttp
@@ -43,7 +42,7 @@ class LiveTransport:
         self._secret = read_secret(self._place, settings.key_env)
         self._session: aiohttp.ClientSession | None = None
 
-    async def post(self, path: str, body: Mapping[str, Any]) -> str:
+    async def post(self, path: str, body: Mapping[str, object]) -> str:
         """Post JSON and read the reply's text; redirects only on the same host. Raises SendFailed."""
         if self._settings.url is None:
             raise BadInput(f"{self._place}.url", "is missing", hint="the system is asked over HTTP")
@@ -88,7 +87,7 @@ class LiveTransport:
             await self._session.close()
             self._session = None
 
-    async def _exchange(self, url: str, body: Mapping[str, Any]) -> str | _Redirect:
+    async def _exchange(self, url: str, body: Mapping[str, object]) -> str | _Redirect:
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         if self._secret:
             bearer = self._settings.key_header.lower() == "authorization"
@@ -131,7 +130,7 @@ class _Redirect:
         self.status, self.location = status, location
 
 
-def find_function(place: str, function: str) -> Callable[..., Any]:
+def find_function(place: str, function: str) -> Callable[..., object]:
     """Import `package.module:name`. Raises BadInput if there is no such function."""
     module, _, name = function.partition(":")
     try:
@@ -140,16 +139,16 @@ def find_function(place: str, function: str) -> Callable[..., Any]:
         raise BadInput(place, f"{function} cannot be imported: {error}", hint="set PYTHONPATH") from error
     if not callable(found):
         raise BadInput(place, f"{module} has no function {name!r}")
-    checked: Callable[..., Any] = found
+    checked: Callable[..., object] = found
     return checked
 
 
-async def run_in_thread(function: Callable[[], Any]) -> Any:
+async def run_in_thread(function: Callable[[], object]) -> object:
     """Run a function in a daemon thread, so that one that hangs does not keep the process from ending."""
     loop = asyncio.get_running_loop()
-    done: asyncio.Future[Any] = loop.create_future()
+    done: asyncio.Future[object] = loop.create_future()
 
-    def settle(result: Any, error: Exception | None) -> None:
+    def settle(result: object, error: Exception | None) -> None:
         if done.done():
             return
         if error is None:

@@ -54,10 +54,11 @@ def draw_sample(calls: Sequence[Call], size: int | None, seed: int) -> list[Call
 
 
 async def ask_again(
-    calls: Iterable[Call], client: ModelClient, tell: Callable[[RepeatedCall], None] = lambda _: None
+    calls: Iterable[Call], client: ModelClient, report: Callable[[RepeatedCall], None] = lambda _: None
 ) -> list[RepeatedCall]:
     """Ask every call again, in the order given, as fast as the rate limits allow.
 
+    report: is given each repeated call as it is answered.
     Raises BadInput if a call's columns do not give its key, and what `ModelClient.send` raises.
     """
 
@@ -66,7 +67,7 @@ async def ask_again(
         if request.key() != call.id:
             raise BadInput(f"call {call.id[:12]}", "was recorded with other columns than its artifact holds")
         repeated = RepeatedCall(call, (await client.send({call.id: request}))[call.id].entry.text)
-        tell(repeated)
+        report(repeated)
         return repeated
 
     try:

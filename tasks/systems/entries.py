@@ -17,7 +17,7 @@ RetrieverKind = Literal["keyword", "bm25", "dense", "hybrid", "none"]
 FUNCTION = r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"
 
 
-class StrictModel(BaseModel):
+class EntryModel(BaseModel):
     """A model that refuses unknown keys, so that a misspelt key is not silently a default."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -35,7 +35,7 @@ def check_path(text: str) -> str:
 JsonPath = Annotated[str, AfterValidator(check_path)]
 
 
-class CallableEntry(StrictModel):
+class CallableEntry(EntryModel):
     """A user's Python function; docs/systems.md describes its arguments and result."""
 
     kind: Literal["callable"]
@@ -47,7 +47,7 @@ class CallableEntry(StrictModel):
     """The function that retrieves without answering, if there is one."""
 
 
-class PlugEntry(StrictModel):
+class PlugEntry(EntryModel):
     """A user's functions by a plug's name: a file of the project, or a module of an installed package."""
 
     kind: Literal["plug"]
@@ -61,7 +61,7 @@ class PlugEntry(StrictModel):
     """Whether the plug has a function `search`, which retrieves without answering."""
 
 
-class OpenAiEntry(StrictModel):
+class OpenAiEntry(EntryModel):
     """An OpenAI-compatible endpoint that is sent the question."""
 
     kind: Literal["openai"]
@@ -74,7 +74,7 @@ class OpenAiEntry(StrictModel):
     """Send earlier turns as messages."""
 
 
-class HttpCall(StrictModel):
+class HttpCall(EntryModel):
     """One POST to a system, and where its JSON reply holds the retrieved passages (JMESPath).
 
     With `passages`, the other paths are read within each member of that list; without it, each of them names
@@ -120,7 +120,7 @@ class HttpAnswer(HttpCall):
     """The answer."""
 
 
-class HttpEntry(StrictModel):
+class HttpEntry(EntryModel):
     """A system behind HTTP."""
 
     kind: Literal["http"]
@@ -131,7 +131,7 @@ class HttpEntry(StrictModel):
     """The call that retrieves without answering, if there is one; `{question}` is the query."""
 
 
-class Chunking(StrictModel):
+class Chunking(EntryModel):
     """How documents are split into chunks, at sentence, line or word boundaries."""
 
     tokens: int = Field(gt=0)
@@ -146,7 +146,7 @@ class Chunking(StrictModel):
         return self
 
 
-class RagEntry(StrictModel):
+class RagEntry(EntryModel):
     """The built-in reference RAG. Its defaults are the setting of GRAMMAR's reproduction."""
 
     kind: Literal["rag"]

@@ -76,10 +76,10 @@ def test_a_cell_that_no_row_may_have_is_named(tmp_path):
     path = tmp_path / "items.parquet"
     origin = pa.array([[]], schema_of(Item).field("origin").type)
     pq.write_table(pa.table({"id": pa.array([None], pa.string()), "number": [1], "origin": origin}), path)
-    with pytest.raises(BadInput, match=r"items\.parquet: row 1, id: Input should be a valid string") as told:
+    with pytest.raises(BadInput, match=r"items\.parquet: row 1, id: Input should be a valid string") as error:
         read_rows(path, Item)
-    assert "\n" not in str(told.value)
-    assert "http" not in str(told.value)
+    assert "\n" not in str(error.value)
+    assert "http" not in str(error.value)
 
 
 def test_rows_with_such_a_cell_can_be_passed_over(tmp_path):

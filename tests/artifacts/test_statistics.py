@@ -2,37 +2,37 @@ from tasks.artifacts.statistics import group_by_prompt, list_models, read_statis
 from tests.grammar.sample import write_sample
 
 
-def test_facts_count_rows_drops_sources_and_calls(tmp_path):
+def test_statistics_count_rows_drops_sources_and_calls(tmp_path):
     sample = write_sample(tmp_path)
 
-    facts = read_statistics(sample.paths()["back_check"])
+    statistics = read_statistics(sample.paths()["back_check"])
 
-    assert (facts.name, facts.rows, facts.dropped) == ("back_check", 4, {"misread": 1})
-    assert facts.sources == {"text_templates": 5}  # the four that were kept and the one that was dropped
-    assert len(facts.calls) == 4
+    assert (statistics.name, statistics.rows, statistics.dropped) == ("back_check", 4, {"misread": 1})
+    assert statistics.sources == {"text_templates": 5}  # the four that were kept and the one that was dropped
+    assert len(statistics.calls) == 4
 
 
 def test_an_artifact_without_calls_and_drops_has_none(tmp_path):
-    facts = read_statistics(write_sample(tmp_path).paths()["schema"])
+    statistics = read_statistics(write_sample(tmp_path).paths()["schema"])
 
-    assert (facts.calls, facts.dropped, facts.sources) == ((), {}, {})
+    assert (statistics.calls, statistics.dropped, statistics.sources) == ((), {}, {})
 
 
 def test_a_call_that_two_stages_use_is_paid_once(tmp_path):
     calls = read_statistics(write_sample(tmp_path).paths()["sql_templates"]).calls
 
-    tally = sum_calls([*calls, *calls])
+    totals = sum_calls([*calls, *calls])
 
-    assert (tally.calls, tally.unparsed) == (3, 1)
-    assert (tally.prompt_tokens, tally.completion_tokens) == (300, 30)
+    assert (totals.calls, totals.unparsed) == (3, 1)
+    assert (totals.prompt_tokens, totals.completion_tokens) == (300, 30)
 
 
 def test_prompts_and_models_are_grouped(tmp_path):
-    facts = [read_statistics(path) for path in write_sample(tmp_path).paths().values()]
+    statistics = [read_statistics(path) for path in write_sample(tmp_path).paths().values()]
 
-    assert [(name, tally.calls) for name, _, tally in group_by_prompt(facts)] == [
+    assert [(name, totals.calls) for name, _, totals in group_by_prompt(statistics)] == [
         ("sql_templates", 3),
         ("text_templates", 4),
         ("back_check", 4),
     ]
-    assert list_models(facts) == [("small", "ab" * 32, ("generator", "judge"))]
+    assert list_models(statistics) == [("small", "ab" * 32, ("generator", "judge"))]

@@ -95,17 +95,17 @@ def test_every_call_is_accounted_for_under_faults_of_all_kinds(tmp_path, scripte
     ledger, keys = scripted
     server = Watch(ledger, tmp_path / "live.sqlite", faults=0.3, seed=11, latency_s=0.01)
     with serving(server.application()) as url:
-        facts = finish(start(tmp_path, url, "--timeout", "10"))
+        report = finish(start(tmp_path, url, "--timeout", "10"))
         again = finish(start(tmp_path, url, out="again.calls.parquet"))
     counts = server.counts
     failed = sum(counts.faults.values())
     print(
-        f"faults: {counts.report()}, asked after commit {server.asked_after_commit}, spent {facts['tokens']}"
+        f"faults: {counts.report()}, asked after commit {server.asked_after_commit}, spent {report['tokens']}"
     )
     assert set(counts.faults) == set(FAULTS)
     assert 0.25 * CALLS < failed < 0.35 * CALLS
-    assert facts["values"] == [2 * number for number in range(CALLS)]
-    assert facts["live"] == CALLS
+    assert report["values"] == [2 * number for number in range(CALLS)]
+    assert report["live"] == CALLS
     # Every request is either a fault or the one answer of its key.
     assert (counts.requests, counts.paid_twice, len(counts.answered)) == (CALLS + failed, 0, CALLS)
     assert server.asked_after_commit == 0
@@ -117,8 +117,8 @@ def test_every_call_is_accounted_for_under_faults_of_all_kinds(tmp_path, scripte
     assert lost == counts.faults["drop"]
     # A machine that is short of breath lets a call of its own time out before it is even sent.
     assert len(possibly_paid) - unreadable - lost >= counts.faults["hang"]
-    assert facts["doubtful"] == sum(call.prompt_tokens + call.max_tokens for call in possibly_paid)
-    assert facts["tokens"] == 10 * CALLS + facts["doubtful"]
+    assert report["doubtful"] == sum(call.prompt_tokens + call.max_tokens for call in possibly_paid)
+    assert report["tokens"] == 10 * CALLS + report["doubtful"]
     check_ledger(tmp_path, keys)
     assert (again["live"], again["tokens"]) == (0, 0)
     assert (tmp_path / "again.calls.parquet").read_bytes() == (tmp_path / "out.calls.parquet").read_bytes()
@@ -165,9 +165,9 @@ def test_processes_share_one_ledger_and_no_call_is_made_twice(tmp_path, scripted
     server = Watch(ledger, tmp_path / "live.sqlite", latency_s=0.02)
     with serving(server.application()) as url:
         processes = [start(tmp_path, url, out=f"{number}.calls.parquet") for number in range(PROCESSES)]
-        facts = [finish(process) for process in processes]
-    print(f"processes: live calls {[report['live'] for report in facts]}, {server.counts.report()}")
-    assert sum(report["live"] for report in facts) == CALLS
+        reports = [finish(process) for process in processes]
+    print(f"processes: live calls {[report['live'] for report in reports]}, {server.counts.report()}")
+    assert sum(report["live"] for report in reports) == CALLS
     assert (server.counts.requests, server.counts.paid_twice, server.asked_after_commit) == (CALLS, 0, 0)
     check_ledger(tmp_path, keys)
     assert len({(tmp_path / f"{number}.calls.parquet").read_bytes() for number in range(PROCESSES)}) == 1
@@ -185,9 +185,9 @@ def test_a_budget_stops_cleanly_and_goes_on_when_raised(tmp_path, scripted):
         with Ledger(tmp_path / "live.sqlite") as live:
             spent = 10 * live.stats().live_calls
         assert 0.9 * limit < spent <= limit
-        facts = finish(start(tmp_path, url, "--tokens", str(100 * CALLS)))
-    print(f"budget: {spent} of {limit} tokens spent, then {facts['tokens']} more")
-    assert spent + facts["tokens"] == 10 * CALLS
+        report = finish(start(tmp_path, url, "--tokens", str(100 * CALLS)))
+    print(f"budget: {spent} of {limit} tokens spent, then {report['tokens']} more")
+    assert spent + report["tokens"] == 10 * CALLS
     assert (server.counts.requests, server.asked_after_commit) == (CALLS, 0)
     check_ledger(tmp_path, keys)
 

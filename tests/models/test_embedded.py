@@ -32,9 +32,9 @@ def sleeper():
 
 def leave_state(pid, started, name="m"):
     state = embedded.state_folder() / f"{name}.json"
-    facts = {"pid": pid, "started": started, "name": name, "sha256": MODEL.sha256, "context": MODEL.context,
+    fields = {"pid": pid, "started": started, "name": name, "sha256": MODEL.sha256, "context": MODEL.context,
              "threads": MODEL.threads, "url": "http://127.0.0.1:1/v1"}  # fmt: skip
-    state.write_text(json.dumps(facts))
+    state.write_text(json.dumps(fields))
     return state
 
 

@@ -13,13 +13,13 @@ WHEELS = Wheels(prefix="loom-part", parts=3, version="1.0.0")
 
 
 def make_model(**more):
-    facts = {
+    fields = {
         "file": "m.gguf",
         "bytes": len(CONTENT),
         "sha256": hashlib.sha256(CONTENT).hexdigest(),
         "licence": "MIT",
     }
-    return EmbeddedModel(**{**facts, **more})
+    return EmbeddedModel(**{**fields, **more})
 
 
 @pytest.fixture(autouse=True)

@@ -97,9 +97,9 @@ def test_a_letter_of_japanese_counts_as_a_token():
 
 @given(st.text(max_size=200), st.integers(1, 60))
 def test_a_cut_text_keeps_to_its_budget_and_begins_alike(text, tokens):
-    cut = truncate_text(text, tokens)
-    if cut != text:
-        body = cut.removesuffix(ELLIPSIS)
+    truncated = truncate_text(text, tokens)
+    if truncated != text:
+        body = truncated.removesuffix(ELLIPSIS)
         assert estimate_tokens(body) <= tokens
         assert text.startswith(body)
     else:

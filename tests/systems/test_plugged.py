@@ -60,9 +60,9 @@ def test_an_installed_one_must_be_the_one_that_is_named(own, site):
     entry = {"kind": "plug", "plug": "acme-rag"}
     with pytest.raises(
         BadInput, match=r"acme-rag 2\.0 is installed.*version: \"2\.0\", record: \w{64}"
-    ) as told:
+    ) as error:
         run(site, entry, answer, NOWHERE)
-    entry |= {"version": "2.0", "record": str(told.value).rstrip(")").rpartition(" ")[2]}
+    entry |= {"version": "2.0", "record": str(error.value).rstrip(")").rpartition(" ")[2]}
     response, (call,) = run(site, entry, answer, NOWHERE)
     assert response.text == "From the package."
     assert call.identity == f"2.0-{entry['record'][:16]}"

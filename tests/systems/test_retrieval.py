@@ -121,13 +121,13 @@ def test_a_vector_index_finds_what_the_exact_search_finds():
     ask = ScriptedAsk(vector=vectors.__getitem__)
     exact, indexed = (DenseRetriever(chunk_texts(*texts), ask, "embedder", limit) for limit in (10_000, 100))
     again = DenseRetriever(chunk_texts(*texts), ask, "embedder", 100)
-    found = wanted = 0
+    found = expected = 0
     for query in queries:
         truth, got = search(exact, query, 5), search(indexed, query, 5)
         assert got == search(again, query, 5)
         assert all(hit in truth or hit[1] <= truth[-1][1] for hit in got)
-        found, wanted = found + len(set(truth) & set(got)), wanted + 5
-    assert found / wanted >= 0.95
+        found, expected = found + len(set(truth) & set(got)), expected + 5
+    assert found / expected >= 0.95
 
 
 def test_a_plan_without_vectors_retrieves_nothing():
@@ -140,9 +140,9 @@ def test_a_plan_without_vectors_retrieves_nothing():
 @given(st.lists(st.text(alphabet="ab ?", max_size=12), max_size=6), st.text(alphabet="ab ?", max_size=8))
 def test_keyword_scores_count_shared_words(texts, query):
     split = load_tokenizer("en")
-    wanted = {place: len(set(split(query)) & set(split(text))) for place, text in enumerate(texts)}
+    expected = {place: len(set(split(query)) & set(split(text))) for place, text in enumerate(texts)}
     hits = search(KeywordRetriever(chunk_texts(*texts), "en"), query)
-    assert dict(hits) == {place: float(score) for place, score in wanted.items() if score}
+    assert dict(hits) == {place: float(score) for place, score in expected.items() if score}
     assert hits == sorted(hits, key=lambda hit: (-hit[1], hit[0]))
 
 
@@ -167,8 +167,8 @@ def test_passages_that_fit_the_budget_are_kept_whole_and_the_first_alone_is_cut(
     assert fit_chunks(three, "gpt-4", 1_000) == three
     assert fit_chunks(three, "gpt-4", 22) == three[:2]
     assert fit_chunks(three, "gpt-4", 12) == three[:1]
-    (cut,) = fit_chunks(three, "gpt-4", 4)
-    assert cut.text == "one two three four"
+    (truncated,) = fit_chunks(three, "gpt-4", 4)
+    assert truncated.text == "one two three four"
     assert fit_chunks([], "gpt-4", 4) == []
 
 
