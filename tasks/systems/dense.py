@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,24 @@ CORPUS = "corpus"
 """The row id of the calls that embed the corpus."""
 
 
+class Matches(Protocol):
+    """What a vector index finds: row numbers, nearest first."""
+
+    keys: NDArray[np.uint64]
+
+
+class VectorIndex(Protocol):
+    """The part of usearch's Index that is used here."""
+
+    def add(self, keys: NDArray[np.int64], vectors: NDArray[np.float32], *, threads: int) -> object:
+        """Add vectors under integer keys."""
+        ...
+
+    def search(self, vector: NDArray[np.float32], count: int) -> Matches:
+        """Find the vectors nearest to one."""
+        ...
+
+
 class DenseRetriever:
     """Ranks chunks by the cosine of embeddings; the corpus is embedded on the first search."""
 
@@ -30,7 +48,7 @@ class DenseRetriever:
         self._chunks, self._ask, self._role = chunks, ask, role
         self._exact_up_to = exact_up_to
         self._matrix: Matrix | None = None
-        self._index: Any = None
+        self._index: VectorIndex | None = None
         self._lock = asyncio.Lock()
 
     async def search(self, query: str, count: int, *, row: str) -> list[Hit]:
@@ -51,8 +69,8 @@ class DenseRetriever:
         places = np.arange(len(self._chunks))
         if self._index is not None:
             most = min(len(self._chunks), max(MIN_CANDIDATES, CANDIDATES * count))
-            found = self._index.search(query_vector.astype(np.float32), most).keys
-            places = np.sort(found.astype(np.int64))
+            candidates = self._index.search(query_vector.astype(np.float32), most).keys
+            places = np.sort(candidates.astype(np.int64))
         return rank(self._matrix[places], query_vector, places, count)
 
     async def _embed(self, texts: Sequence[str], row: str) -> Matrix:
@@ -80,9 +98,9 @@ def rank(matrix: Matrix, query_vector: Matrix, places: NDArray[np.int64], count:
     return [Hit(int(places[position]), float(scores[position])) for position in best]
 
 
-def build_index(matrix: Matrix) -> Any:
+def build_index(matrix: Matrix) -> VectorIndex:
     """Build a vector index by the library usearch, in one thread for reproducibility. Raises BadInput."""
     library = load_library("usearch.index", "a vector index")
-    index = library.Index(ndim=matrix.shape[1], metric="cos", dtype="f32")
+    index: VectorIndex = library.Index(ndim=matrix.shape[1], metric="cos", dtype="f32")
     index.add(np.arange(len(matrix)), matrix.astype(np.float32), threads=1)
     return index

@@ -7,7 +7,7 @@ which no stage depends.
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 import jmespath
 from jmespath.exceptions import JMESPathError
@@ -83,7 +83,7 @@ class HttpCall(EntryModel):
 
     path: str = Field(default="", pattern=r"^(/[^\s?#]*)?$")
     """Appended to the url of `run.systems.<name>`."""
-    body: dict[str, Any]
+    body: dict[str, object]
     """The JSON to post. Strings may contain `{question}`; the string `"{history}"` becomes the list of
     earlier turns, and `"{messages}"` the whole conversation as messages of the OpenAI protocol."""
     passages: JsonPath | None = None
@@ -97,7 +97,7 @@ class HttpCall(EntryModel):
 
     @field_validator("body")
     @classmethod
-    def _check_body(cls, body: dict[str, Any]) -> dict[str, Any]:
+    def _check_body(cls, body: dict[str, object]) -> dict[str, object]:
         if not _carries_question(body):
             raise ValueError(
                 "holds neither {question} nor a string that is {messages}: no question would get there"
