@@ -12,8 +12,8 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from tasks.databases.messages import Reply, Request
 from tasks.errors import (
     BadInput,
     BenchloomError,
@@ -50,7 +50,7 @@ class ReaderProgram:
     label: str
     module: str
     options: tuple[str, ...]
-    setup: Mapping[str, Any]
+    setup: Mapping[str, object]
     grace: float
 
 
@@ -84,7 +84,7 @@ class ReaderProcess:
         """The process id."""
         return self._process.pid
 
-    def ask(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    def ask(self, request: Request, seconds: float) -> Reply:
         """Send a request and wait for its reply, at most `seconds` plus the grace time.
 
         Raises SqlRefused, SqlTimeout, SqlTooLarge or SqlFailed, and DatabaseGone if the server went away;
@@ -114,7 +114,7 @@ class ReaderProcess:
                 if pipe is not None:
                     pipe.close()
 
-    def _send(self, frame: Mapping[str, Any]) -> None:
+    def _send(self, frame: Mapping[str, object]) -> None:
         body = json.dumps(frame).encode()
         if self._process.stdin is None:
             raise SqlFailed("the engine has no input")
@@ -125,13 +125,13 @@ class ReaderProcess:
             self.kill()
             raise SqlFailed("the engine ended between two statements") from None
 
-    def _receive(self, seconds: float) -> dict[str, Any]:
+    def _receive(self, seconds: float) -> Reply:
         deadline = time.monotonic() + seconds
         size = int.from_bytes(self._read(4, deadline), "big")
         if size > self._largest:
             self.kill()
             raise SqlTooLarge(f"a reply of {size:,} bytes")
-        reply: dict[str, Any] = json.loads(self._read(size, deadline))
+        reply: Reply = json.loads(self._read(size, deadline))
         return reply
 
     def _read(self, size: int, deadline: float) -> bytearray:

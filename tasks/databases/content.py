@@ -166,7 +166,7 @@ def _read_table(connection: Connection, name: str, columns: Sequence[Column]) ->
     return TableContent(columns=describe_columns(columns), rows=rows, sha256=f"{total % MODULUS:064x}")
 
 
-def hash_row(row: Sequence[Any]) -> int:
+def hash_row(row: Sequence[object]) -> int:
     """Hash one row's plain values."""
     text = json.dumps(to_plain_row(row), ensure_ascii=False, separators=(",", ":"))
     return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest(), "big")

@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.databases.checking import check_select
 from tasks.databases.child import ReaderProcess
 from tasks.databases.entry import DatabaseEntry
+from tasks.databases.messages import Request
 from tasks.databases.server import DatabaseServer
 from tasks.databases.snapshot import Snapshot
 from tasks.databases.values import Value
@@ -75,7 +75,8 @@ class SafeDatabase:
         away.
         """
         check_select(sql, self.dialect)
-        request = {"sql": sql, "parameters": list(parameters), "rows": self.limits.rows + 1, "whole": True}
+        rows = self.limits.rows + 1
+        request: Request = {"sql": sql, "parameters": list(parameters), "rows": rows, "whole": True}
         with self._borrow() as child:
             reply = child.ask(request, self.limits.timeout_s)
         if len(reply["rows"]) > self.limits.rows:
@@ -91,12 +92,7 @@ class SafeDatabase:
         Raises as `query` does. A caller that queries between batches needs a second child process.
         """
         check_select(sql, self.dialect)
-        request: dict[str, Any] = {
-            "sql": sql,
-            "parameters": list(parameters),
-            "rows": batch,
-            "whole": False,
-        }
+        request: Request = {"sql": sql, "parameters": list(parameters), "rows": batch, "whole": False}
         left = self.limits.timeout_s
         late = f"the stream did not end within {left:.3g} s of work"
         with self._borrow() as child:

@@ -11,8 +11,10 @@ import math
 import resource
 import struct
 import sys
-from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol, cast
+
+from tasks.databases.messages import Request
 
 HEADER = struct.Struct(">I")
 CHUNK = 256
@@ -21,19 +23,19 @@ CHUNK = 256
 class Reader(Protocol):
     """Runs the statements of requests."""
 
-    def answer(self, request: dict[str, Any]) -> Iterator[bytes]:
+    def answer(self, request: Request) -> Iterator[bytes]:
         """Start or continue a statement; yield the pieces of one JSON frame."""
 
     def close(self) -> None:
         """End the current statement."""
 
 
-def receive() -> dict[str, Any] | None:
+def receive() -> object:
     """Read one frame from stdin; None at its end."""
     header = sys.stdin.buffer.read(HEADER.size)
     if len(header) < HEADER.size:
         return None
-    frame: dict[str, Any] = json.loads(sys.stdin.buffer.read(HEADER.unpack(header)[0]))
+    frame: object = json.loads(sys.stdin.buffer.read(HEADER.unpack(header)[0]))
     return frame
 
 
@@ -55,7 +57,7 @@ def serve(reader: Reader, classify_error: Callable[[Exception], tuple[str, str]]
     """Answer requests until stdin ends, memory is exhausted, or the server is gone."""
     while (request := receive()) is not None:
         try:
-            pieces = list(reader.answer(request))
+            pieces = list(reader.answer(cast("Request", request)))
         except Exception as error:  # noqa: BLE001 (every error is reported to the parent)
             kind, text = classify_error(error)
             with contextlib.suppress(Exception):
@@ -68,7 +70,7 @@ def serve(reader: Reader, classify_error: Callable[[Exception], tuple[str, str]]
 
 
 def fetch(
-    fetchmany: Callable[[int], list[Any]], wanted: int, max_bytes: int, chunk: int = CHUNK
+    fetchmany: Callable[[int], Sequence[Sequence[object]]], wanted: int, max_bytes: int, chunk: int = CHUNK
 ) -> tuple[list[bytes], bool]:
     """Fetch up to `wanted` rows as JSON; return them and whether there may be more.
 
@@ -96,7 +98,7 @@ def frame_rows(columns: list[str], pieces: list[bytes], *, more: bool) -> Iterat
     yield b',"rows":[' + b",".join(pieces) + b"]}"
 
 
-def dump_rows(rows: list[Any]) -> bytes:
+def dump_rows(rows: Sequence[Sequence[object]]) -> bytes:
     """Encode rows as JSON without the outer brackets."""
     try:
         text = json.dumps(rows, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -106,7 +108,7 @@ def dump_rows(rows: list[Any]) -> bytes:
     return text[1:-1].encode("utf-8", "replace")
 
 
-def make_safe(cell: Any) -> Any:
+def make_safe(cell: object) -> object:
     """Convert values that JSON cannot represent: blobs to hex digits, infinite numbers to text."""
     if isinstance(cell, bytes):
         return cell.hex()

@@ -11,6 +11,7 @@ from pymysql.constants import FIELD_TYPE
 from pymysql.converters import conversions
 from pymysql.cursors import SSCursor
 
+from tasks.databases.messages import ServerSetup
 from tasks.databases.server_engine import AccountMayWrite
 
 STREAM_TIMEOUT_S = 3_600
@@ -27,8 +28,8 @@ GONE = frozenset({1053, 1927, 2003, 2006, 2013, 2014, 2055})
 class Mariadb:
     """One connection to MariaDB."""
 
-    def __init__(self, setup: dict[str, Any]) -> None:
-        self.address: dict[str, Any] = setup["connect"]
+    def __init__(self, setup: ServerSetup) -> None:
+        self.address = setup["connect"]
         self.memory: int = setup["memory"]
         self.disk: int = setup["disk"]
         self.bytes: int = setup["bytes"]
@@ -71,7 +72,7 @@ class Mariadb:
     def extend(self, seconds: float) -> None:
         """Do nothing: the process's alarm limits the time; the server would count the reader's pauses."""
 
-    def fetchmany(self, wanted: int) -> list[Any]:
+    def fetchmany(self, wanted: int) -> list[tuple[object, ...]]:
         """Fetch the next rows."""
         return list(self.cursor.fetchmany(wanted))
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any
 
 import psycopg
 from psycopg.types.string import TextLoader
 
+from tasks.databases.messages import ServerSetup
 from tasks.databases.server_engine import AccountMayWrite
 
 AS_TEXT = (
@@ -69,8 +69,8 @@ SHUTDOWN = ("57P", "08")
 class Postgres:
     """One connection to PostgreSQL."""
 
-    def __init__(self, setup: dict[str, Any]) -> None:
-        self.address: dict[str, Any] = setup["connect"]
+    def __init__(self, setup: ServerSetup) -> None:
+        self.address = setup["connect"]
         self.memory: int = setup["memory"]
         self.disk: int = setup["disk"]
 
@@ -100,7 +100,7 @@ class Postgres:
         """Limit the time of each further fetch, in seconds; the process's alarm limits their sum."""
         self._set("statement_timeout", f"{max(1, round(seconds * 1000))}ms")
 
-    def fetchmany(self, wanted: int) -> list[Any]:
+    def fetchmany(self, wanted: int) -> list[tuple[object, ...]]:
         """Fetch the next rows."""
         return self.cursor.fetchmany(wanted)
 

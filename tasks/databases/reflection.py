@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, inspect, types
 from sqlalchemy.dialects import mysql
+from sqlalchemy.engine.interfaces import ReflectedColumn, ReflectedForeignKeyConstraint
 from sqlalchemy.exc import SAWarning, SQLAlchemyError
 
 from tasks.databases.columns import Column
@@ -66,7 +67,7 @@ def reflect_connection(connection: Connection) -> list[Column]:
 
 
 def _resolve_references(
-    constraints: Iterable[Mapping[str, Any]], shapes: Mapping[str, Iterable[Mapping[str, Any]]]
+    constraints: Iterable[ReflectedForeignKeyConstraint], shapes: Mapping[str, Iterable[ReflectedColumn]]
 ) -> dict[str, str]:
     """Map each foreign-key column to the `table.column` it points to, in the catalogue's spelling.
 
@@ -87,12 +88,12 @@ def _resolve_references(
     return found
 
 
-def _order_key(constraint: Mapping[str, Any]) -> list[Any]:
+def _order_key(constraint: ReflectedForeignKeyConstraint) -> tuple[list[str], str, list[str]]:
     """Sort constraints by their columns: their names differ between engines."""
-    return [constraint["constrained_columns"], constraint["referred_table"], constraint["referred_columns"]]
+    return constraint["constrained_columns"], constraint["referred_table"], constraint["referred_columns"]
 
 
-def _describe(table: str, column: Mapping[str, Any], key: list[str], references: str | None) -> Column:
+def _describe(table: str, column: ReflectedColumn, key: list[str], references: str | None) -> Column:
     name, kind = str(column["name"]), column["type"]
     generic = _name_type(kind)
     surrogate = key == [name] and generic == "integer"

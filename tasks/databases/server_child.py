@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import cast
 
 from tasks.databases.frames import (
     drop_privileges,
@@ -20,8 +20,9 @@ from tasks.databases.frames import (
     send_error,
     serve,
 )
+from tasks.databases.messages import Request, ServerSetup
 from tasks.databases.server_engine import AccountMayWrite, Engine
-from tasks.databases.values import to_plain_row
+from tasks.databases.values import Value, to_plain_row
 
 ALARM_S = 0.1
 """How many seconds after the server's own limit this process ends a statement."""
@@ -35,7 +36,7 @@ class StatementLate(Exception):
 class ServerReader:
     """One connection and its current statement."""
 
-    def __init__(self, engine: Engine, setup: dict[str, Any]) -> None:
+    def __init__(self, engine: Engine, setup: ServerSetup) -> None:
         self.engine = engine
         self.bytes: int = setup["bytes"]
         self.columns: list[str] = []
@@ -44,7 +45,7 @@ class ServerReader:
         signal.signal(signal.SIGALRM, _raise_late)
         drop_privileges(setup["memory"])
 
-    def answer(self, request: dict[str, Any]) -> Iterator[bytes]:
+    def answer(self, request: Request) -> Iterator[bytes]:
         """Start or continue a statement; yield the pieces of one JSON frame."""
         seconds = request["seconds"]
         limit_cpu(seconds)
@@ -83,7 +84,7 @@ class ServerReader:
             return "memory", "the statement needs more memory than it may have"
         return self.engine.classify_error(error), text
 
-    def _fetch_plain(self, wanted: int) -> list[Any]:
+    def _fetch_plain(self, wanted: int) -> list[list[Value]]:
         return [to_plain_row(row) for row in self.engine.fetchmany(wanted)]
 
 
@@ -93,7 +94,7 @@ def _raise_late(*_: object) -> None:
 
 def main() -> None:
     """Connect to the server of the first frame and answer requests."""
-    setup = receive()
+    setup = cast("ServerSetup | None", receive())
     if setup is None:
         return
     engine: Engine = load_engine(setup)
@@ -108,7 +109,7 @@ def main() -> None:
         serve(reader, reader.classify_error)
 
 
-def load_engine(setup: dict[str, Any]) -> Engine:
+def load_engine(setup: ServerSetup) -> Engine:
     """Import the required driver and create its engine."""
     engines: dict[str, Callable[[], type]] = {"postgres": _load_postgres, "mysql": _load_mariadb}
     engine: Engine = engines[setup["dialect"]]()(setup)

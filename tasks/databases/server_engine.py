@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Protocol
 
 
 class AccountMayWrite(Exception):
@@ -21,7 +22,7 @@ class Engine(Protocol):
     def extend(self, seconds: float) -> None:
         """Give the current statement more time, in seconds."""
 
-    def fetchmany(self, wanted: int) -> list[Any]:
+    def fetchmany(self, wanted: int) -> Sequence[Sequence[object]]:
         """Fetch the next rows."""
 
     def end(self, *, finished: bool) -> None:

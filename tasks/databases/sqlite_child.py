@@ -12,7 +12,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import cast
 
 from tasks.databases.frames import (
     drop_privileges,
@@ -24,6 +24,7 @@ from tasks.databases.frames import (
     send_error,
     serve,
 )
+from tasks.databases.messages import Request, SqliteSetup
 
 PROGRESS_STEPS = 20_000
 
@@ -46,7 +47,7 @@ VIRTUAL = frozenset({"json_each", "json_tree"})
 class SqliteReader:
     """The connection, its limits, and the current statement."""
 
-    def __init__(self, setup: dict[str, Any]) -> None:
+    def __init__(self, setup: SqliteSetup) -> None:
         self.deadline = math.inf
         self.bytes: int = setup["bytes"]
         self.cursor: sqlite3.Cursor | None = None
@@ -106,7 +107,7 @@ class SqliteReader:
         """Return whether the statement's time is over; SQLite then stops."""
         return time.monotonic() > self.deadline
 
-    def answer(self, request: dict[str, Any]) -> Iterator[bytes]:
+    def answer(self, request: Request) -> Iterator[bytes]:
         """Start or continue a statement; yield the pieces of one JSON frame."""
         self.deadline = time.monotonic() + request["seconds"]
         limit_cpu(request["seconds"])
@@ -146,7 +147,7 @@ def classify_error(error: Exception) -> tuple[str, str]:
 
 def main() -> None:
     """Open the file of the first frame and answer requests."""
-    setup = receive()
+    setup = cast("SqliteSetup | None", receive())
     if setup is None:
         return
     try:

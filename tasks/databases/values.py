@@ -19,14 +19,14 @@ def to_plain_row(row: Iterable[Any]) -> list[Value]:
     return [cell if type(cell) in PLAIN else to_plain(cell) for cell in row]
 
 
-def to_plain(cell: Any) -> Value:
+def to_plain(cell: object) -> Value:
     """Convert a driver's cell to what SQLite stores for the same value.
 
     Whole decimals become integers, other decimals floats; booleans 1 and 0; dates and times ISO text with
     a space; blobs hex digits; everything else text, JSON with sorted keys.
     """
-    if cell is None or type(cell) in PLAIN:
-        return cell  # type: ignore[no-any-return]
+    if cell is None or (isinstance(cell, (str, int, float)) and type(cell) in PLAIN):
+        return cell
     if isinstance(cell, (bool, int)):
         return int(cell)
     if isinstance(cell, Decimal):

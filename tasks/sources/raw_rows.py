@@ -14,15 +14,14 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from tasks.errors import BadInput
 from tasks.sources import films as film_rules
 from tasks.sources import flights as flight_rules
 
-Cells = Mapping[str, Any]
-Take = Callable[[Mapping[str, str]], Sequence[Any]]
+Cells = Mapping[str, object]
+ConvertRow = Callable[[Mapping[str, str]], Sequence[object]]
 FILM_TABLES = ("omdb", "tomatoes")
 
 
@@ -34,7 +33,7 @@ class RawRow:
     place: str
     cells: Cells
     more: int = 0
-    """How many further rows the same would follow from."""
+    """Number of further raw rows that would give the same row."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +43,12 @@ class Lines:
     file: str
     leading: tuple[str, ...]
     begin: Callable[[Cells], Sequence[object]]
-    convert: Take
-    """What the importer takes from a line, in the table's order."""
+    convert: ConvertRow
+    """Converts a line to the cells that the importer made of it, in the table's order."""
     telling: tuple[str, ...] = ()
-    """Columns of the table whose cells stand in the line as they are: no other line is taken apart."""
+    """Columns whose cells occur verbatim in the line: only such lines are parsed."""
     numbered: bool = False
-    """Whether the table's first column is a number of the importer's own."""
+    """Whether the table's first column is a number that the importer assigned."""
 
 
 def find_film_rows(raw: Sequence[Path], database: Path, table: str, cells: Cells) -> list[RawRow]:
@@ -122,7 +121,7 @@ class CsvLines:
     """Looks up a CSV file's lines by their beginning: scans at first, sorts the lines after many look-ups."""
 
     WORTH = 4
-    """After so many beginnings all lines are sorted by theirs: a pass takes as long as ten looks."""
+    """Look-ups before the lines are sorted; sorting takes as long as ten look-ups."""
 
     def __init__(self, path: Path, leading: int) -> None:
         with flight_rules.open_text(path) as text:
@@ -163,24 +162,25 @@ def _open_lines(path: Path, leading: int, _changed_at: int) -> CsvLines:
 
 
 def _split_date(cells: Cells, name: str) -> list[int]:
-    return [int(part) for part in cells[name][:10].split("-")]
+    return [int(part) for part in str(cells[name])[:10].split("-")]
 
 
-def _take(
-    columns: Sequence[tuple[str, flight_rules.Convert]],
-) -> Callable[[Mapping[str, str]], Sequence[Any]]:
+def _convert_with(columns: Sequence[tuple[str, flight_rules.Convert]]) -> ConvertRow:
     return lambda record: flight_rules.convert_row(record, columns)
 
 
 CSV_TABLES = {
     "airlines": Lines(
-        "airlines.csv", ("carrier",), lambda cells: [cells["carrier_code"]], _take(flight_rules.AIRLINES)
+        "airlines.csv",
+        ("carrier",),
+        lambda cells: [cells["carrier_code"]],
+        _convert_with(flight_rules.AIRLINES),
     ),
     "airports": Lines(
-        "airports.csv", ("faa",), lambda cells: [cells["airport_code"]], _take(flight_rules.AIRPORTS)
+        "airports.csv", ("faa",), lambda cells: [cells["airport_code"]], _convert_with(flight_rules.AIRPORTS)
     ),
     "planes": Lines(
-        "planes.csv", ("tailnum",), lambda cells: [cells["tail_number"]], _take(flight_rules.PLANES)
+        "planes.csv", ("tailnum",), lambda cells: [cells["tail_number"]], _convert_with(flight_rules.PLANES)
     ),
     "flights": Lines(
         "flights.csv.zip",
@@ -196,7 +196,7 @@ CSV_TABLES = {
         lambda cells: [
             cells["airport_code"],
             *_split_date(cells, "observation_time"),
-            int(cells["observation_time"][11:13]),
+            int(str(cells["observation_time"])[11:13]),
         ],
         flight_rules.convert_hour,
         numbered=True,

@@ -1,0 +1,50 @@
+"""The JSON frames between `SafeDatabase` and its reading processes. Standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypedDict
+
+
+class Limits(TypedDict):
+    """What every first frame has: limits of memory and of written files, and of a result, in bytes."""
+
+    memory: int
+    disk: int
+    bytes: int
+
+
+class SqliteSetup(Limits):
+    """The first frame of a process that reads SQLite. uri: of the file."""
+
+    uri: str
+
+
+class ServerSetup(Limits):
+    """The first frame of a process that reads a server. connect: arguments of its driver, with password."""
+
+    dialect: str
+    connect: Mapping[str, Any]
+
+
+class Request(TypedDict, total=False):
+    """A request: with `sql` it starts a statement, without it continues the last one.
+
+    rows: the number of rows wanted. whole: the result is not streamed. seconds: the time limit.
+    """
+
+    sql: str
+    parameters: list[str | int | float | None]
+    rows: int
+    whole: bool
+    seconds: float
+
+
+class Reply(TypedDict, total=False):
+    """A reply: rows of a result, or an error with its kind and text. more: there may be more rows."""
+
+    columns: list[str]
+    rows: list[list[str | int | float | None]]
+    more: bool
+    error: str
+    text: str
