@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from tasks.errors import BadInput
 from tasks.scoring.items import BadItem, Record, describe_type
-from tasks.scoring.metric import SKIPPED, Accumulator, FloatArray, IntArray, Metric, Score, divide
+from tasks.scoring.metric import SKIPPED, Accumulator, FloatArray, IntArray, ItemValues, Metric, Score, divide
 
 LEVELS = ("nominal", "ordinal", "interval")
 SCORED = Score({})
@@ -109,7 +109,7 @@ class RatingAccumulator(Accumulator[tuple[Rating | None, ...]]):
         scale = np.array([value for value in values if isinstance(value, float)])
         return RatingSample(self.level, counts, tables, scale, pairs)
 
-    def item_values(self) -> Iterator[dict[str, Any]]:
+    def item_values(self) -> Iterator[ItemValues]:
         """Yield for each item whether its ratings are unanimous."""
         for item in self.items:
             yield {"unanimous": None if item is None else int(len({*item} - {None}) == 1)}

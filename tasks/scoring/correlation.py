@@ -17,6 +17,7 @@ from tasks.scoring.metric import (
     Accumulator,
     FloatArray,
     IntArray,
+    ItemValues,
     Metric,
     Score,
     count_kinds,
@@ -94,7 +95,7 @@ class PairAccumulator(Accumulator[ScorePair]):
         kinds, counts = count_kinds(rows[~np.isnan(rows[:, 0])])
         return PairSample(kinds[:, 0], kinds[:, 1], counts)
 
-    def item_values(self) -> Iterator[dict[str, Any]]:
+    def item_values(self) -> Iterator[ItemValues]:
         """Yield each item's averaged human score and judge score."""
         for human, judge in zip(self.human, self.judge, strict=True):
             scored = human == human

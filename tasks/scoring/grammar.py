@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -71,9 +71,9 @@ class Grammar(Metric[JudgedQuery]):
 
     def read(self, record: Record) -> JudgedQuery:
         """Read group, judgement and both lists of ids."""
-        group: Any = record.get("group")
+        group = record.get("group")
         judgement = record.get("judgement")
-        if type(group) not in ID_TYPES:
+        if group is None or type(group) not in ID_TYPES:
             raise BadItem(f"group is {describe_type(group)}; text or a whole number is wanted")
         if judgement is not None and (not isinstance(judgement, str) or judgement not in JUDGEMENTS):
             raise BadItem(f"judgement is {judgement!r:.40}; Correct, Incorrect or null is wanted")
@@ -113,6 +113,13 @@ def digest_ids(ids: Ids) -> bytes:
     return blake2b(repr(ordered).encode(), digest_size=DIGEST_BYTES).digest()
 
 
+class RowValues(TypedDict):
+    """One row's scores. accuracy: 1, 0, or None if unscored. context: rule -> accuracy; None if unknown."""
+
+    accuracy: int | None
+    context: dict[str, dict[str, int] | None]
+
+
 class GroupAccumulator(Accumulator[JudgedQuery]):
     """Collects rows as columns, a few bytes per row."""
 
@@ -149,7 +156,7 @@ class GroupAccumulator(Accumulator[JudgedQuery]):
         """Return the groups."""
         return self.rows.gather()
 
-    def item_values(self) -> Iterator[dict[str, Any]]:
+    def item_values(self) -> Iterator[RowValues]:
         """Yield each row's correctness, and whether its retrieval is sufficient under either rule."""
         rows = self.rows
         scored = zip(rows.correct, rows.matches, rows.siblings, strict=True)

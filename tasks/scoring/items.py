@@ -156,7 +156,7 @@ def parse_record(raw: bytes) -> Record:
     return record
 
 
-def load_json(raw: bytes) -> Any:
+def load_json(raw: bytes) -> object:
     """Parse strict JSON: orjson refuses NaN and lone surrogates, but rounds integers over 64 bits."""
     value = orjson.loads(raw)
     return json.loads(raw) if LONG_NUMBER in raw.translate(ZEROS) else value

@@ -18,6 +18,8 @@ IntArray = npt.NDArray[np.int64]
 State = Literal["scored", "failed", "skipped"]
 ItemT = TypeVar("ItemT")
 NAN = float("nan")
+ItemValues = Mapping[str, object]
+"""An item's own scores, as `--items` writes them: figure -> score, or nested figures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ class Accumulator(ABC, Generic[ItemT]):
         """Return the scored units."""
 
     @abstractmethod
-    def item_values(self) -> Iterator[dict[str, Any]]:
+    def item_values(self) -> Iterator[ItemValues]:
         """Yield every item's scores by the figures' names, in order; None for a score it does not have."""
 
 
@@ -119,7 +121,7 @@ class MeanAccumulator(Accumulator[Any]):
         rows = np.array(self.columns, dtype=np.float64).T[np.asarray(self.scored, dtype=bool)]
         return MeanSample.gather(self.names, self.counted, rows)
 
-    def item_values(self) -> Iterator[dict[str, Any]]:
+    def item_values(self) -> Iterator[ItemValues]:
         """Yield every item's scores."""
         for values in zip(*self.columns, strict=True):
             yield {

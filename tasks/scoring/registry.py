@@ -21,7 +21,7 @@ KIND = "metrics"
 NAMED = re.compile(r'^    name(?:: ClassVar\[str\])? = "([\w-]+)"$', re.MULTILINE)
 
 
-def make_metric(name: str, options: Mapping[str, Any]) -> Metric[Any]:
+def make_metric(name: str, options: Mapping[str, object]) -> Metric[Any]:
     """Make a metric with the given options. Raises BadInput for an unknown name or option."""
     kind: Any = find_metric(name)
     known = [field.name for field in fields(kind)]

@@ -16,7 +16,7 @@ import numpy as np
 from tasks.errors import BadInput
 from tasks.files import write_beside
 from tasks.scoring.items import BadItem, UnreadableLine, describe_source, open_items, read_lines
-from tasks.scoring.metric import Accumulator, Metric, Sample, to_plain_number
+from tasks.scoring.metric import Accumulator, ItemValues, Metric, Sample, to_plain_number
 from tasks.scoring.statistics import bootstrap
 
 STATES = ("scored", "failed", "skipped")
@@ -164,7 +164,7 @@ def compute_figures(sample: Sample, intervals: Bootstrap | None) -> Report:
     return figures
 
 
-def nest_names(flat: Mapping[str, Any]) -> Report:
+def nest_names(flat: Mapping[str, object]) -> Report:
     """Nest names with dots: {"a.b": 1} becomes {"a": {"b": 1}}."""
     nested: Report = {}
     for name, value in flat.items():
@@ -202,7 +202,7 @@ def open_output(path: Path) -> Iterator[BinaryIO]:
         yield stream
 
 
-def describe_items(column: RuleScores) -> Iterator[Report]:
+def describe_items(column: RuleScores) -> Iterator[ItemValues]:
     """Yield each item's line under one rule, without its id."""
     for values, outcome in zip(column.accumulator.item_values(), column.outcomes, strict=True):
         yield values if outcome is None else {**values, "outcome": outcome}

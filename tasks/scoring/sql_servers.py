@@ -12,7 +12,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from decimal import Decimal
 from itertools import islice
 from types import TracebackType
-from typing import Any
 from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine
@@ -145,12 +144,12 @@ class SqlServers:
         return read_entry("url", fields).connect()
 
 
-def freeze_row(row: Iterable[Any]) -> Row:
+def freeze_row(row: Iterable[object]) -> Row:
     """Make a row's cells comparable."""
     return tuple(freeze(cell) for cell in row)
 
 
-def freeze(cell: Any) -> Hashable:
+def freeze(cell: object) -> Hashable:
     """Make a cell comparable: NaN equals NaN, arrays become tuples, JSON its text with sorted keys."""
     if isinstance(cell, float | Decimal) and math.isnan(cell):
         return "NaN"

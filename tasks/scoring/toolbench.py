@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from tasks.scoring.items import (
     MAX_DEPTH,
@@ -55,7 +55,7 @@ WITHOUT_JUDGE = frozenset(
 )
 """The 31 APIs whose arguments are compared; for the others a judge decides."""
 
-Arguments = Mapping[str, Any]
+Arguments = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,7 +186,7 @@ def shows_retrieval(rows: Iterable[JudgedRow]) -> bool:
 
 def _accumulate(rows: Iterable[JudgedRow], *, closed: bool = False) -> GroupAccumulator:
     metric = Grammar(closed=closed)
-    tally = metric.make_accumulator("")
+    accumulator = metric.make_accumulator("")
     for row in rows:
         known = row.true is not None and row.retrieved is not None
         item = metric.read(
@@ -197,18 +197,19 @@ def _accumulate(rows: Iterable[JudgedRow], *, closed: bool = False) -> GroupAccu
                 "true_document_ids": sorted(row.true or ()) if known else None,
             }
         )
-        tally.add(item, metric.score_item(item, ""))
-    return tally
+        accumulator.add(item, metric.score_item(item, ""))
+    return accumulator
 
 
-def _list_correct(rows: Sequence[JudgedRow], tally: GroupAccumulator) -> list[bool | None]:
+def _list_correct(rows: Sequence[JudgedRow], accumulator: GroupAccumulator) -> list[bool | None]:
     return [
-        None if values["accuracy"] is None else bool(values["accuracy"]) for values in tally.item_values()
+        None if values["accuracy"] is None else bool(values["accuracy"])
+        for values in accumulator.item_values()
     ]
 
 
-def _list_context(tally: GroupAccumulator, rule: str) -> list[bool | None]:
-    found = [values["context"][rule] for values in tally.item_values()]
+def _list_context(accumulator: GroupAccumulator, rule: str) -> list[bool | None]:
+    found = [values["context"][rule] for values in accumulator.item_values()]
     return [None if context is None else bool(context["accuracy"]) for context in found]
 
 
