@@ -33,7 +33,7 @@ class Evaluation(BaseModel):
     """The night's label, part of the key of every call of an evaluation. Empty: of no night."""
 
 
-class Run(ModelRun):
+class RunSettings(ModelRun):
     """How things are reached and what they may cost: no stage depends on any of it."""
 
     workers: Workers = 4
@@ -48,7 +48,7 @@ HOUSE: Mapping[str, Any] = {
     "models": dict[str, EmbeddedModel],
     "nightly": Nightly,
     "roles": dict[str, Role],
-    "run": Run,
+    "run": RunSettings,
     "systems": dict[str, SystemEntry],
 }
 """Sections that are no stage's and no flow's own: dotted name -> what validates them."""

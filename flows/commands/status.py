@@ -42,7 +42,7 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Entry:
+class StageGroup:
     """What stages are counted by: a flow, and an entry of a section of params.yaml that it runs for."""
 
     flow: str
@@ -73,12 +73,12 @@ def status_command(targets: Sequence[str] = (), *, every: bool = False, as_json:
     return 0
 
 
-def find_entry(node: Node) -> Entry:
+def find_entry(node: Node) -> StageGroup:
     """Find what a stage is counted by."""
     flow = next((flow for flow in list_flows() if flow.find(node.stage)), None)
     if flow is None:
-        return Entry(OWN, key=node.name.partition("@")[2])
-    return Entry(flow.name, find_section_of(node.stage), node.key)
+        return StageGroup(OWN, key=node.name.partition("@")[2])
+    return StageGroup(flow.name, find_section_of(node.stage), node.key)
 
 
 def find_standing(recorder: Recorder, node: Node) -> Standing:
@@ -120,14 +120,14 @@ def count_artifact_rows(root: Path, node: Node) -> int | None:
 def print_standings(
     root: Path,
     standings: Mapping[str, Standing],
-    entries: Mapping[str, Entry],
+    entries: Mapping[str, StageGroup],
     targets: Sequence[str],
     *,
     every: bool,
 ) -> None:
     """Print a line an entry, then what is not fresh (every: all of it), and the command that mends it."""
     console = Console()
-    groups = defaultdict[Entry, list[Standing]](list)
+    groups = defaultdict[StageGroup, list[Standing]](list)
     for name, standing in standings.items():
         groups[entries[name]].append(standing)
     if not groups:
@@ -158,7 +158,7 @@ def is_untouched(standing: Standing) -> bool:
     return standing.state == "missing" and not standing.last_run
 
 
-def describe_entry(root: Path, entry: Entry, group: Sequence[Standing]) -> tuple[str, ...]:
+def describe_entry(root: Path, entry: StageGroup, group: Sequence[Standing]) -> tuple[str, ...]:
     """Write an entry's line: how many of its stages are fresh, rows of its artifacts, its last run."""
     fresh = sum(standing.state == "fresh" for standing in group)
     untouched = sum(map(is_untouched, group))

@@ -14,6 +14,7 @@ from tasks.scoring.metric import FloatArray, IntArray, Sample, count_kinds, divi
 Interval = tuple[float, float]
 
 CELLS_AT_ONCE = 2_000_000
+INDICES_AT_ONCE = 100_000
 UNITS_PER_KIND = 10
 LEVEL = 0.95
 NORMAL_QUANTILE = 1.9599639845400545
@@ -73,10 +74,14 @@ def draw_weights(counts: IntArray, draws: int, rng: np.random.Generator) -> Iter
 
 def draw_by_index(counts: IntArray, draws: int, rng: np.random.Generator) -> FloatArray:
     """Draw units one by one and count how often each kind is drawn; shape (draws, kinds)."""
-    kind = np.repeat(np.arange(len(counts)), counts)
-    weights = np.empty((draws, len(counts)))
-    for row in weights:
-        row[:] = np.bincount(kind[rng.integers(0, len(kind), len(kind))], minlength=len(counts))
+    kind, kinds = np.repeat(np.arange(len(counts)), counts), len(counts)
+    weights = np.empty((draws, kinds))
+    block = max(1, INDICES_AT_ONCE // max(len(kind), kinds))
+    for start in range(0, draws, block):
+        size = min(block, draws - start)
+        drawn = kind[rng.integers(0, len(kind), (size, len(kind)))] + kinds * np.arange(size)[:, None]
+        counted = np.bincount(drawn.ravel(), minlength=size * kinds)
+        weights[start : start + size] = counted.reshape(size, kinds)
     return weights
 
 

@@ -13,7 +13,7 @@ from flows.graph import DeclaredGraph
 from flows.parameters import Parameters
 from flows.run.model_settings import RUNNER_KEYS
 from flows.schema import SCHEMA, compare_schema
-from flows.sections import HOUSE, Run, check_params, find_sections
+from flows.sections import HOUSE, RunSettings, check_params, find_sections
 from flows.stage import Flow, Scope
 from tasks.errors import BadInput
 from tasks.models.settings import ModelRun
@@ -162,7 +162,7 @@ def test_a_field_has_its_default_its_bounds_and_its_docstring():
 
 
 def test_what_run_holds_beside_the_models_is_the_runners():
-    assert set(Run.model_fields) - set(ModelRun.model_fields) == RUNNER_KEYS
+    assert set(RunSettings.model_fields) - set(ModelRun.model_fields) == RUNNER_KEYS
 
 
 def test_every_section_that_is_read_by_name_has_its_model(sections):

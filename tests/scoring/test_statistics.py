@@ -15,6 +15,7 @@ from tasks.scoring.statistics import (
     compare_outcomes,
     compare_paired,
     correct_holm,
+    draw_by_index,
     draw_weights,
     find_wilson_interval,
 )
@@ -128,3 +129,12 @@ def test_wilsons_interval_has_scipys_digits():
 
 def test_the_quantile_of_wilsons_interval_is_that_of_the_level():
     assert NormalDist().cdf(NORMAL_QUANTILE) == pytest.approx((1 + LEVEL) / 2, rel=1e-15)
+
+
+@pytest.mark.parametrize(("units", "kinds"), [(1, 1), (7, 3), (60, 60), (1500, 900)])
+def test_draws_in_blocks_are_those_of_one_draw_after_the_other(units, kinds):
+    counts = np.bincount(np.arange(units) % kinds, minlength=kinds)
+    kind = np.repeat(np.arange(kinds), counts)
+    rng = np.random.default_rng(5)
+    one_by_one = [np.bincount(kind[rng.integers(0, units, units)], minlength=kinds) for _ in range(301)]
+    assert (draw_by_index(counts, 301, np.random.default_rng(5)) == one_by_one).all()
