@@ -52,7 +52,7 @@ class FlowEvaluation(Protocol):
 class EvaluationTable(Protocol):
     """The function that the module `evaluation_table` beside it must have."""
 
-    def print_figures(self, figures: Mapping[str, Any]) -> None:
+    def print_figures(self, figures: Mapping[str, object]) -> None:
         """Print the figures of figures.json as a table."""
         ...
 
@@ -84,7 +84,7 @@ def find_evaluation(flow: str, root: Path) -> tuple[FlowEvaluation, EvaluationTa
     )
 
 
-def read_system(params: Mapping[str, Any], options: EvaluationOptions) -> SystemEntry:
+def read_system(params: Mapping[str, object], options: EvaluationOptions) -> SystemEntry:
     """Return the system's entry; check the label of the evaluation (`--as-of`). Raises BadInput."""
     if options.as_of and not LABEL.fullmatch(options.as_of):
         raise BadInput(f"--as-of {options.as_of}", "is no label: letters, digits, dots, dashes, 64 at most")
@@ -99,7 +99,7 @@ def read_system(params: Mapping[str, Any], options: EvaluationOptions) -> System
 
 
 def run_stages(
-    root: Path, params: Mapping[str, Any], options: EvaluationOptions, own: OwnDataset, session: Session
+    root: Path, params: Mapping[str, object], options: EvaluationOptions, own: OwnDataset, session: Session
 ) -> tuple[dict[str, tuple[type, Sequence[Any]]], list[Call]]:
     """Run the flow's stages on the user's dataset, in a temporary folder.
 
@@ -130,13 +130,13 @@ def run_stages(
     return rows, list(calls.values())
 
 
-def overlay(params: Mapping[str, Any], options: EvaluationOptions, own: OwnDataset) -> dict[str, Any]:
+def overlay(params: Mapping[str, object], options: EvaluationOptions, own: OwnDataset) -> dict[str, object]:
     """Return the parameters of params.yaml with the evaluation's entries, settings and label added."""
     given = copy.deepcopy(dict(params))
     entries = {f"{section}.{own.key}": entry for section, entry in own.entries.items()}
     for name, value in {**entries, **own.settings, "evaluation.as_of": options.as_of}.items():
         *parents, last = name.split(".")
-        section = given
+        section: dict[str, Any] = given
         for parent in parents:
             section[parent] = section.get(parent) or {}
             section = section[parent]
@@ -144,7 +144,7 @@ def overlay(params: Mapping[str, Any], options: EvaluationOptions, own: OwnDatas
     return given
 
 
-def make_reader(params: Mapping[str, Any]) -> ReadSection:
+def make_reader(params: Mapping[str, object]) -> ReadSection:
     """Make the function that reads and validates sections of params.yaml."""
     return cast("ReadSection", partial(parse_section, params))
 
@@ -169,7 +169,7 @@ def write_evaluation(
     own: OwnDataset,
     rows: Mapping[str, tuple[type, Sequence[Any]]],
     calls: Sequence[Call],
-    figures: Mapping[str, Any],
+    figures: Mapping[str, object],
 ) -> None:
     """Write the rows, then the figures; every file is renamed into place."""
     for name, (row, written) in rows.items():
@@ -187,7 +187,7 @@ def write_name(path: Path) -> str:
 
 def describe_evaluation(
     flow: str, options: EvaluationOptions, entry: SystemEntry, own: OwnDataset
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Describe the evaluation for figures.json, without absolute paths."""
     return {
         "evaluation": own.key,

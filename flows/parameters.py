@@ -42,7 +42,7 @@ BOUNDS = {
 class Parameters(dict[str, Any]):
     """The content of params.yaml, with the file that it was read from."""
 
-    def __init__(self, content: Mapping[str, Any], path: Path | None) -> None:
+    def __init__(self, content: Mapping[str, object], path: Path | None) -> None:
         super().__init__(content)
         self.path = path
 
@@ -50,7 +50,9 @@ class Parameters(dict[str, Any]):
 yaml.SafeDumper.add_representer(Parameters, yaml.SafeDumper.represent_dict)
 
 
-def validate(hint: Any, value: object, keys: Sequence[str], params: Mapping[str, Any] | None = None) -> Any:
+def validate(
+    hint: Any, value: object, keys: Sequence[str], params: Mapping[str, object] | None = None
+) -> Any:
     """Validate a part of params.yaml by an annotation. keys: its path in the file.
 
     Raises BadInput that names the parameter, the problem, and the line if `params` has a file. The message
@@ -68,7 +70,7 @@ def validate(hint: Any, value: object, keys: Sequence[str], params: Mapping[str,
     raise refuse(params, [*keys, *place], words, hint=suggestion or more)
 
 
-def refuse(params: Mapping[str, Any] | None, keys: Sequence[str], words: str, hint: str = "") -> BadInput:
+def refuse(params: Mapping[str, object] | None, keys: Sequence[str], words: str, hint: str = "") -> BadInput:
     """Make the error for one parameter, with its line if `params` has a file."""
     path = params.path if isinstance(params, Parameters) else None
     line = None if path is None else find_line(path, keys)

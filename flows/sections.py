@@ -41,7 +41,7 @@ class RunSettings(ModelRun):
     openlineage: Destination = Destination()
 
 
-HOUSE: Mapping[str, Any] = {
+HOUSE: Mapping[str, object] = {
     "databases": dict[str, DatabaseEntry],
     "evaluation": Evaluation,
     "judging.thresholds": TrustThresholds,
@@ -88,7 +88,7 @@ def list_required(graph: DeclaredGraph) -> list[str]:
     return sorted({scope.over for scope in scopes if scope.over and not scope.when})
 
 
-def check_params(params: Mapping[str, Any], sections: Mapping[str, Any]) -> None:
+def check_params(params: Mapping[str, object], sections: Mapping[str, object]) -> None:
     """Validate every section that exists, and check that a flow's section has no unknown keys.
 
     Raises BadInput that names the first invalid parameter and its line.
@@ -102,20 +102,21 @@ def check_params(params: Mapping[str, Any], sections: Mapping[str, Any]) -> None
 
 
 def _list_unknown(
-    part: Mapping[str, Any], sections: Mapping[str, Any], above: tuple[str, ...]
+    part: Mapping[str, object], sections: Mapping[str, object], above: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], list[str]]]:
     """List unknown keys beside known sections, with the known ones; the top level allows any section."""
     prefix = "".join(f"{key}." for key in above)
     known = {name.removeprefix(prefix).partition(".")[0] for name in sections if name.startswith(prefix)}
     for key in part:
         name = f"{prefix}{key}"
-        if key in known and name not in sections and isinstance(part[key], Mapping):
-            yield from _list_unknown(part[key], sections, (*above, key))
+        inner = part[key]
+        if key in known and name not in sections and isinstance(inner, Mapping):
+            yield from _list_unknown(inner, sections, (*above, key))
         elif key not in known and above:
             yield (*above, str(key)), sorted(known)
 
 
-def _find(params: Mapping[str, Any], keys: list[str]) -> Any:
+def _find(params: Mapping[str, object], keys: list[str]) -> Any:
     """Return a section; None if it, or one above it, is missing or empty."""
     part: Any = params
     for depth, key in enumerate(keys):
@@ -127,7 +128,7 @@ def _find(params: Mapping[str, Any], keys: list[str]) -> Any:
     return part
 
 
-def _is_known(name: str, sections: Mapping[str, Any]) -> bool:
+def _is_known(name: str, sections: Mapping[str, object]) -> bool:
     return any(name == own or own.startswith(f"{name}.") or name.startswith(f"{own}.") for own in sections)
 
 

@@ -48,7 +48,7 @@ def load_params(root: Path) -> Parameters:
     return Parameters(data, path)
 
 
-def get_section(params: Mapping[str, Any], key: str) -> Any:
+def get_section(params: Mapping[str, object], key: str) -> Any:
     """Return `a.b.c` of nested parameters; {} if a part is missing. Raises BadInput if one is no mapping."""
     part: Any = params
     keys = key.split(".")
@@ -59,18 +59,18 @@ def get_section(params: Mapping[str, Any], key: str) -> Any:
     return part
 
 
-def parse_section(params: Mapping[str, Any], key: str, model: type[Model]) -> Model:
+def parse_section(params: Mapping[str, object], key: str, model: type[Model]) -> Model:
     """Validate one section of params.yaml. Raises BadInput that names the parameter and its line."""
     section = get_section(params, key)
     return cast(Model, validate(model, {} if section is None else section, key.split("."), params))
 
 
-def parse_value(params: Mapping[str, Any], key: str, hint: Any) -> Any:
+def parse_value(params: Mapping[str, object], key: str, hint: Any) -> Any:
     """Validate a part of params.yaml by any annotation. Raises BadInput that names it and its line."""
     return validate(hint, get_section(params, key), key.split("."), params)
 
 
-def parse_database(params: Mapping[str, Any], name: str) -> DatabaseEntry:
+def parse_database(params: Mapping[str, object], name: str) -> DatabaseEntry:
     """Validate one entry of `databases:`. Raises BadInput that names the parameter and its line."""
     from tasks.databases.entry import DatabaseEntry
 

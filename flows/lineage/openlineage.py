@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -20,6 +20,9 @@ from flows.settings import load_params, parse_section
 from tasks.errors import BadInput, BenchloomError
 from tasks.lineage.records import FileRecord, Graph, StageRecord
 from tasks.lineage.result import LineageResult
+
+if TYPE_CHECKING:
+    from openlineage.client.generated.base import DatasetFacet
 
 PRODUCER = "urn:benchloom:lineage"
 RUNS = uuid.uuid5(uuid.NAMESPACE_URL, PRODUCER)
@@ -70,7 +73,7 @@ def emit_events(lineage: LineageResult, root: Path, file: Path) -> str:
     return f"{len(events)} events: sent to {destination.url}"
 
 
-def read_destination(params: Mapping[str, Any]) -> Destination:
+def read_destination(params: Mapping[str, object]) -> Destination:
     """Read `run.openlineage`. Raises BadInput, without the value in its message."""
     found = parse_section(params, "run.openlineage", Destination)
     if found.url is not None and (
@@ -136,7 +139,7 @@ def make_events(stages: Iterable[StageRecord], graph: Graph, namespace: str, roo
         )
 
 
-def describe_version(file: FileRecord) -> dict[str, Any]:
+def describe_version(file: FileRecord) -> dict[str, DatasetFacet]:
     """Make the version facet of a file from its hash; none if it has no hash."""
     from openlineage.client.facet_v2 import dataset_version_dataset as facets
 
@@ -155,7 +158,7 @@ def describe_parameters(stage: StageRecord, graph: Graph) -> dict[str, str]:
     return found
 
 
-def flatten(params: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+def flatten(params: Mapping[str, object], above: str = "") -> Iterator[tuple[str, str]]:
     """Yield nested parameters as (dotted name, value as text), without the values of secrets."""
     for name, value in params.items():
         place = f"{above}{name}"

@@ -21,7 +21,7 @@ def open_tracers(root: Path, graph: Graph) -> Iterator[Mapping[str, Tracer]]:
     """Open the tracers, by stage; they open databases only when needed, and are closed with the block."""
     opened: list[Any] = []
 
-    def trace_group(stage: StageRecord, record: Mapping[str, Any]) -> Sequence[TracedSource]:
+    def trace_group(stage: StageRecord, record: Mapping[str, object]) -> Sequence[TracedSource]:
         if not opened:
             opened.append(_open_source_rows(root, graph))
         found: Sequence[TracedSource] = opened[0](stage, record)
@@ -48,7 +48,7 @@ class RawRows:
     def __init__(self, root: Path, graph: Graph) -> None:
         self._root, self._graph = root, graph
 
-    def find(self, path: str, table: str, cells: Mapping[str, Any]) -> list[TracedSource]:
+    def find(self, path: str, table: str, cells: Mapping[str, object]) -> list[TracedSource]:
         """Find the raw rows of a row of a database; none if no importer of this project wrote it."""
         from tasks.sources.raw_rows import FINDERS
 

@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
@@ -59,7 +58,7 @@ class EvaluatedEntry:
     key: str
 
 
-def read_nightly(params: Mapping[str, Any]) -> Nightly:
+def read_nightly(params: Mapping[str, object]) -> Nightly:
     """Read `nightly` of params.yaml. Raises BadInput if it names no entry."""
     nightly = parse_section(params, "nightly", Nightly)
     if not nightly.assessments:
@@ -70,7 +69,7 @@ def read_nightly(params: Mapping[str, Any]) -> Nightly:
     return nightly
 
 
-def list_evaluations(params: Mapping[str, Any]) -> list[str]:
+def list_evaluations(params: Mapping[str, object]) -> list[str]:
     """List the entries that evaluate systems, sorted, by full name if the name is ambiguous."""
     scopes = list_evaluating()
     entries = [(scope.over, str(key)) for scope in scopes for key in get_section(params, scope.over)]
@@ -78,7 +77,7 @@ def list_evaluations(params: Mapping[str, Any]) -> list[str]:
     return sorted(f"{over}.{key}" if counts[key] > 1 else key for over, key in entries)
 
 
-def find_evaluation(params: Mapping[str, Any], name: str) -> EvaluatedEntry:
+def find_evaluation(params: Mapping[str, object], name: str) -> EvaluatedEntry:
     """Find the entry of a name. Raises BadInput if there is none, or more than one."""
     found = [
         EvaluatedEntry(name, scope, str(key))

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tasks.databases.messages import Reply, Request
+from tasks.databases.messages import ReaderReply, ReaderRequest
 from tasks.errors import (
     BadInput,
     BenchloomError,
@@ -84,7 +84,7 @@ class ReaderProcess:
         """The process id."""
         return self._process.pid
 
-    def ask(self, request: Request, seconds: float) -> Reply:
+    def ask(self, request: ReaderRequest, seconds: float) -> ReaderReply:
         """Send a request and wait for its reply, at most `seconds` plus the grace time.
 
         Raises SqlRefused, SqlTimeout, SqlTooLarge or SqlFailed, and DatabaseGone if the server went away;
@@ -125,13 +125,13 @@ class ReaderProcess:
             self.kill()
             raise SqlFailed("the engine ended between two statements") from None
 
-    def _receive(self, seconds: float) -> Reply:
+    def _receive(self, seconds: float) -> ReaderReply:
         deadline = time.monotonic() + seconds
         size = int.from_bytes(self._read(4, deadline), "big")
         if size > self._largest:
             self.kill()
             raise SqlTooLarge(f"a reply of {size:,} bytes")
-        reply: Reply = json.loads(self._read(size, deadline))
+        reply: ReaderReply = json.loads(self._read(size, deadline))
         return reply
 
     def _read(self, size: int, deadline: float) -> bytearray:

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tasks.databases.checking import check_select
 from tasks.databases.child import ReaderProcess
 from tasks.databases.entry import DatabaseEntry
-from tasks.databases.messages import Request
+from tasks.databases.messages import ReaderRequest
 from tasks.databases.server import DatabaseServer
 from tasks.databases.snapshot import Snapshot
 from tasks.databases.values import Value
@@ -76,7 +76,7 @@ class SafeDatabase:
         """
         check_select(sql, self.dialect)
         rows = self.limits.rows + 1
-        request: Request = {"sql": sql, "parameters": list(parameters), "rows": rows, "whole": True}
+        request: ReaderRequest = {"sql": sql, "parameters": list(parameters), "rows": rows, "whole": True}
         with self._borrow() as child:
             reply = child.ask(request, self.limits.timeout_s)
         if len(reply["rows"]) > self.limits.rows:
@@ -92,7 +92,7 @@ class SafeDatabase:
         Raises as `query` does. A caller that queries between batches needs a second child process.
         """
         check_select(sql, self.dialect)
-        request: Request = {"sql": sql, "parameters": list(parameters), "rows": batch, "whole": False}
+        request: ReaderRequest = {"sql": sql, "parameters": list(parameters), "rows": batch, "whole": False}
         left = self.limits.timeout_s
         late = f"the stream did not end within {left:.3g} s of work"
         with self._borrow() as child:

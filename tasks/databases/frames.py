@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, cast
 
-from tasks.databases.messages import Request
+from tasks.databases.messages import ReaderRequest
 
 HEADER = struct.Struct(">I")
 CHUNK = 256
@@ -23,7 +23,7 @@ CHUNK = 256
 class Reader(Protocol):
     """Runs the statements of requests."""
 
-    def answer(self, request: Request) -> Iterator[bytes]:
+    def answer(self, request: ReaderRequest) -> Iterator[bytes]:
         """Start or continue a statement; yield the pieces of one JSON frame."""
 
     def close(self) -> None:
@@ -57,7 +57,7 @@ def serve(reader: Reader, classify_error: Callable[[Exception], tuple[str, str]]
     """Answer requests until stdin ends, memory is exhausted, or the server is gone."""
     while (request := receive()) is not None:
         try:
-            pieces = list(reader.answer(cast("Request", request)))
+            pieces = list(reader.answer(cast("ReaderRequest", request)))
         except Exception as error:  # noqa: BLE001 (every error is reported to the parent)
             kind, text = classify_error(error)
             with contextlib.suppress(Exception):

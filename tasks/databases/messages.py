@@ -27,7 +27,7 @@ class ServerSetup(Limits):
     connect: Mapping[str, Any]
 
 
-class Request(TypedDict, total=False):
+class ReaderRequest(TypedDict, total=False):
     """A request: with `sql` it starts a statement, without it continues the last one.
 
     rows: the number of rows wanted. whole: the result is not streamed. seconds: the time limit.
@@ -40,7 +40,7 @@ class Request(TypedDict, total=False):
     seconds: float
 
 
-class Reply(TypedDict, total=False):
+class ReaderReply(TypedDict, total=False):
     """A reply: rows of a result, or an error with its kind and text. more: there may be more rows."""
 
     columns: list[str]

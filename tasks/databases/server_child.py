@@ -20,7 +20,7 @@ from tasks.databases.frames import (
     send_error,
     serve,
 )
-from tasks.databases.messages import Request, ServerSetup
+from tasks.databases.messages import ReaderRequest, ServerSetup
 from tasks.databases.server_engine import AccountMayWrite, Engine
 from tasks.databases.values import Value, to_plain_row
 
@@ -45,7 +45,7 @@ class ServerReader:
         signal.signal(signal.SIGALRM, _raise_late)
         drop_privileges(setup["memory"])
 
-    def answer(self, request: Request) -> Iterator[bytes]:
+    def answer(self, request: ReaderRequest) -> Iterator[bytes]:
         """Start or continue a statement; yield the pieces of one JSON frame."""
         seconds = request["seconds"]
         limit_cpu(seconds)

@@ -24,7 +24,7 @@ from tasks.databases.frames import (
     send_error,
     serve,
 )
-from tasks.databases.messages import Request, SqliteSetup
+from tasks.databases.messages import ReaderRequest, SqliteSetup
 
 PROGRESS_STEPS = 20_000
 
@@ -107,7 +107,7 @@ class SqliteReader:
         """Return whether the statement's time is over; SQLite then stops."""
         return time.monotonic() > self.deadline
 
-    def answer(self, request: Request) -> Iterator[bytes]:
+    def answer(self, request: ReaderRequest) -> Iterator[bytes]:
         """Start or continue a statement; yield the pieces of one JSON frame."""
         self.deadline = time.monotonic() + request["seconds"]
         limit_cpu(request["seconds"])

@@ -10,11 +10,34 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from tasks.errors import BadInput
 
 SEPARATOR = "[SEP]"
+
+
+class _Answer(TypedDict):
+    text: str
+
+
+class _Question(TypedDict):
+    id: str
+    question: str
+    answers: list[_Answer]
+    is_impossible: NotRequired[bool]
+
+
+class _Paragraph(TypedDict):
+    context: str
+    qas: list[_Question]
+
+
+class _Article(TypedDict):
+    """One article of the published file; nothing of it has been checked."""
+
+    title: NotRequired[str]
+    paragraphs: list[_Paragraph]
 
 
 @dataclass(frozen=True)
@@ -69,7 +92,7 @@ def _find_file(path: Path) -> Path:
     return files[0]
 
 
-def _read_article(number: int, article: Any) -> Iterator[tuple[Paragraph, list[Item]]]:
+def _read_article(number: int, article: _Article) -> Iterator[tuple[Paragraph, list[Item]]]:
     for place, given in enumerate(article["paragraphs"]):
         head, separator, body = given["context"].partition(SEPARATOR)
         title = article.get("title") or head.strip()
@@ -77,7 +100,7 @@ def _read_article(number: int, article: Any) -> Iterator[tuple[Paragraph, list[I
         yield paragraph, [_read_item(asked, title, paragraph.id) for asked in given["qas"]]
 
 
-def _read_item(asked: Any, title: str, paragraph: str) -> Item:
+def _read_item(asked: _Question, title: str, paragraph: str) -> Item:
     answers = Counter(answer["text"].strip() for answer in asked["answers"])
     # most_common keeps the order of first sight among equals.
     reference = answers.most_common(1)[0][0] if answers and not asked.get("is_impossible") else ""

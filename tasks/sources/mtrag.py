@@ -2,21 +2,49 @@
 
 Read from the published layout: `*reference*.jsonl`, one task a line, `input` the conversation so far,
 `targets` the reference answer, `contexts` the passages that a person found. A folder's other files (relevance
-judgements, questions without answers) hold no reference and are not read.
+judgements, questions without answers) have no reference and are not read.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from tasks.errors import BadInput
 
 PATTERN = "*reference*.jsonl"
 USER, AGENT = "user", "agent"
+
+
+class _Turn(TypedDict):
+    speaker: str
+    text: str
+
+
+class _Target(TypedDict):
+    text: str
+
+
+class _Context(TypedDict):
+    document_id: str
+    title: NotRequired[str | None]
+    text: str
+
+
+class _Record(TypedDict):
+    """One line of the published files; nothing of it has been checked."""
+
+    task_id: str
+    Collection: NotRequired[str]
+    collection: NotRequired[str]
+    turn: int | str
+    answerability: NotRequired[list[str]]
+    input: list[_Turn]
+    targets: list[_Target]
+    contexts: list[_Context]
 
 
 @dataclass(frozen=True)
@@ -82,7 +110,7 @@ def _read_file(path: Path) -> Iterator[Task]:
                 raise BadInput(path, f"is no MT-RAG task: {error}", line=number) from error
 
 
-def _read_task(record: Mapping[str, Any]) -> Task:
+def _read_task(record: _Record) -> Task:
     messages = [(turn["speaker"], _text(turn["text"])) for turn in record["input"]]
     alternating = [(USER, AGENT)[n % 2] for n in range(len(messages))]
     if [speaker for speaker, _ in messages] != alternating or not len(messages) % 2:

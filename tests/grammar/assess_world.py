@@ -13,7 +13,7 @@ from typing import Any
 
 from tasks.artifacts.rows import Origin, make_id
 from tasks.grammar.assess.answers import answers
-from tasks.grammar.assess.assessment_entry import Entry
+from tasks.grammar.assess.assessment_entry import AssessmentEntry
 from tasks.grammar.assess.baselines import Baselines, baselines
 from tasks.grammar.assess.canaries import canaries
 from tasks.grammar.assess.closed_domain import closed_domain
@@ -128,7 +128,7 @@ def answer_as_told(prompt: str, fields: dict[str, Any]) -> str:
 def assess(world: World, name: str, *, withheld=None, model: Model | None = None, sample: int = 6):
     """Run the stages up to the judgements; returns the arguments of `assessment` that are rows, by name."""
     ask = model or Model()
-    entry = Entry(database="villages", system=name, llm_only=f"v-{name}", withheld=withheld)
+    entry = AssessmentEntry(database="villages", system=name, llm_only=f"v-{name}", withheld=withheld)
     system = SYSTEMS[name]
 
     async def run():

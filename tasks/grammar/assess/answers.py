@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.grammar.assess.ablation import DocumentAblation, plan_ablation
-from tasks.grammar.assess.assessment_entry import Entry
+from tasks.grammar.assess.assessment_entry import AssessmentEntry
 from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer
 from tasks.models.ask import Ask
 from tasks.systems.build import build_system
@@ -19,7 +19,7 @@ async def answers(
     questions: list[AskedQuestion],
     documents: list[Document],
     key: str,
-    entry: Entry,
+    entry: AssessmentEntry,
     system: SystemEntry,
     ask: Ask,
 ) -> Drafts[AssessedAnswer]:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tasks.artifacts.parquet import count_rows
 from tasks.artifacts.rows import Counts
 from tasks.files import write_text
-from tasks.grammar.assess.assessment_entry import Entry
+from tasks.grammar.assess.assessment_entry import AssessmentEntry
 from tasks.grammar.assess.assessment_figures import HeadlineFault, JudgeFigures, RowCounts
 from tasks.grammar.assess.judged import RULES, SETS, JudgedRow, Mode
 from tasks.grammar.assess.set_figures import (
@@ -70,7 +70,7 @@ def assessment(
     balanced: Path,
     unbalanced: Path,
     key: str,
-    entry: Entry,
+    entry: AssessmentEntry,
     settings: Mapping[str, object],
     params: AssessmentParams,
     out: Path,

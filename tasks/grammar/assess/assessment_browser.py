@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tasks.grammar.assess.ablation import plan_ablation
 from tasks.grammar.assess.assessment import join_rows
-from tasks.grammar.assess.assessment_entry import Entry
+from tasks.grammar.assess.assessment_entry import AssessmentEntry
 from tasks.grammar.assess.assessment_figures import HeadlineFault
 from tasks.grammar.assess.judged import MODES, MODULES, RULES, SETS, TaggedRow, tag_rows
 from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, BaselineVerdict, Judgement
@@ -122,7 +122,7 @@ def make_browser(
     answers: Iterable[AssessedAnswer],
     judgements: Sequence[Judgement],
     baselines: Iterable[BaselineVerdict],
-    entry: Entry,
+    entry: AssessmentEntry,
 ) -> AssessmentBrowser:
     """Collect the browser's rows; groups are tagged over all texts that were asked, whatever their set."""
     answer_of = {answer.question: answer for answer in answers}

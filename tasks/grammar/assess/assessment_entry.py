@@ -12,7 +12,7 @@ LABELS = Path("data/labels")
 """The folder of human labels: a dependency in dvc.yaml as a whole, since a label file is optional."""
 
 
-class Entry(BaseModel):
+class AssessmentEntry(BaseModel):
     """One entry of `assessments`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -9,7 +9,7 @@ from tasks.artifacts.rows import Counts, Dropped
 from tasks.databases.entry import DatabaseEntry
 from tasks.grammar.assess.assessment_browser import make_browser
 from tasks.grammar.assess.assessment_content import AssessmentContent
-from tasks.grammar.assess.assessment_entry import Entry
+from tasks.grammar.assess.assessment_entry import AssessmentEntry
 from tasks.grammar.assess.assessment_figures import AssessmentFigures, Interval, read_figures
 from tasks.grammar.assess.assessment_record import (
     ALL,
@@ -48,7 +48,7 @@ def assessment_report(
     judgements_calls: Path,
     baselines_calls: Path,
     key: str,
-    entry: Entry,
+    entry: AssessmentEntry,
     database: DatabaseEntry,
     out: Path,
 ) -> Counts:
@@ -106,7 +106,7 @@ def _fill_form(questions: Iterable[AskedQuestion], answers: Iterable[AssessedAns
     )
 
 
-def _make_title(database: str, entry: Entry) -> str:
+def _make_title(database: str, entry: AssessmentEntry) -> str:
     """Name database, system and ablation, which distinguishes assessments of one system."""
     title = f"{database}: the system “{entry.system}” assessed"
     return f"{title}, {entry.withheld.share:.0%} of the groups without documents" if entry.withheld else title

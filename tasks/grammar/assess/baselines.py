@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.grammar.assess.answers import ablate_corpus
-from tasks.grammar.assess.assessment_entry import Entry
+from tasks.grammar.assess.assessment_entry import AssessmentEntry
 from tasks.grammar.assess.resampling import ResampledAsk
 from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, BaselinePart, BaselineVerdict
 from tasks.judging.grammars import judge_grammar
@@ -55,7 +55,7 @@ async def baselines(
     answers: list[AssessedAnswer],
     questions: list[AskedQuestion],
     documents: list[Document],
-    entry: Entry,
+    entry: AssessmentEntry,
     system: SystemEntry,
     params: Baselines,
     ask: Ask,

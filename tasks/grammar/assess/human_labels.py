@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
-from tasks.grammar.assess.assessment_entry import LABELS, Entry
+from tasks.grammar.assess.assessment_entry import LABELS, AssessmentEntry
 from tasks.grammar.assessment_rows import AnswerLabel, AssessedAnswer
 from tasks.judging.human_files import is_same_text, write_form
 from tasks.judging.human_labels import read_human_labels
@@ -15,7 +15,7 @@ UNKNOWN, OTHER, TWICE = "unknown_answer", "other_response", "labelled_twice"
 FORM = ("id", "question", "answer", "response", "label", "rater")
 
 
-def human_labels(answers: list[AssessedAnswer], entry: Entry) -> Drafts[AnswerLabel]:
+def human_labels(answers: list[AssessedAnswer], entry: AssessmentEntry) -> Drafts[AnswerLabel]:
     """Match labels to answers; no rows if the assessment names no file.
 
     A line's id is that of an answer or of its question. Drop reasons, with the line in `detail`: those of

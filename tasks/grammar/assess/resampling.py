@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from tasks.models.ask import Answer, Ask, Send
 
@@ -30,7 +30,7 @@ class ResampledAsk:
         row: str,
         parse: Callable[[str], Value],
         grammar: str | None = None,
-        schema: Mapping[str, Any] | None = None,
+        schema: Mapping[str, object] | None = None,
         sample: int = 0,
         max_tokens: int | None = None,
         top_logprobs: int = 0,
@@ -60,7 +60,7 @@ class ResampledAsk:
         self,
         name: str,
         version: str,
-        request: Mapping[str, Any],
+        request: Mapping[str, object],
         *,
         send: Send,
         row: str,

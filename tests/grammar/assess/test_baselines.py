@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.grammar.assess.assessment_entry import Entry
+from tasks.grammar.assess.assessment_entry import AssessmentEntry
 from tasks.grammar.assess.baselines import CLAIMS_GRAMMAR, Baselines, baselines, parse_claims, weigh_parts
 from tasks.grammar.assess.tables import compare_baselines
 from tasks.grammar.assessment_rows import BaselinePart, BaselineVerdict
@@ -65,7 +65,7 @@ def test_a_failed_sample_or_check_leaves_the_answer_unscored(world):
 def test_a_system_that_cannot_be_sampled_is_unscored(world):
     parts = assess(world, "good", sample=1)
     system = CallableEntry(kind="callable", version="1", function="some.module:answer")
-    entry = Entry(database="villages", system="own", llm_only="own")
+    entry = AssessmentEntry(database="villages", system="own", llm_only="own")
     drafts = asyncio.run(
         baselines(
             parts["answers"], world.questions, world.documents, entry, system, Baselines(sample=2), Model()
@@ -78,7 +78,7 @@ def test_a_system_that_cannot_be_sampled_is_unscored(world):
 
 
 def test_an_assessment_may_leave_the_baselines_out(world):
-    entry = Entry(database="villages", system="good", llm_only="good", baselines=False)
+    entry = AssessmentEntry(database="villages", system="good", llm_only="good", baselines=False)
 
     async def refuse(*_: object, **__: object) -> None:
         raise AssertionError("nobody is to be asked")

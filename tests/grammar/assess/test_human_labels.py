@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from tasks.errors import BadInput
-from tasks.grammar.assess.assessment_entry import Entry
+from tasks.grammar.assess.assessment_entry import AssessmentEntry
 from tasks.grammar.assess.human_labels import human_labels
 from tests.grammar.assess.test_assessment_report import write_page
 from tests.grammar.assess_world import assess, make_world
@@ -89,8 +89,8 @@ def test_without_a_file_there_is_no_label(parts):
 )
 def test_a_file_outside_of_the_folder_is_refused_since_no_change_of_it_would_be_seen(path):
     with pytest.raises(ValidationError, match="must be a file in data/labels"):
-        Entry(database="d", system="s", llm_only="a", labels=path)
-    assert Entry(database="d", system="s", llm_only="a", labels="data/labels/a.csv").labels
+        AssessmentEntry(database="d", system="s", llm_only="a", labels=path)
+    assert AssessmentEntry(database="d", system="s", llm_only="a", labels="data/labels/a.csv").labels
 
 
 def say(answer, judged, *, other: bool) -> str:
