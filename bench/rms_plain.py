@@ -18,7 +18,7 @@ def read_points(text: str, *, transposed: bool) -> dict[str, str]:
     """Read {row name + " " + header: cell}."""
     points = {}
     lines = text.lower().split("\n")
-    if lines[0].startswith("title |"):
+    if lines[0].startswith("title|"):
         points["title"] = lines.pop(0).partition("|")[2].strip()
     rows = [[cell.strip() for cell in line.split("|")] for line in lines]
     if transposed:

@@ -16,7 +16,13 @@ from tasks.scoring.items import Record, get_optional_text, get_text
 from tasks.scoring.metric import FAILED, MeanAccumulator, Metric, Score
 from tasks.scoring.sql_pool import QueryPair, SqlPool
 from tasks.scoring.sql_suites import TestSuites
-from tasks.scoring.sql_text import drop_distinct, has_order, prepare_prediction
+from tasks.scoring.sql_text import (
+    drop_distinct,
+    has_order,
+    join_operators,
+    keep_first_statement,
+    prepare_prediction,
+)
 
 if TYPE_CHECKING:
     from tasks.scoring.sql_servers import SqlServers
@@ -39,7 +45,8 @@ class Execution(Metric[QueryItem]):
       (STREAMBENCH, appendix F.2.1).
     - bird: the same, but empty results may be equal (BIRD's evaluation).
     - test-suite: equal bags of rows under some order of the columns, in the order of rows iff the gold query
-      has ORDER BY, DISTINCT removed from both, on every `*.sqlite` of the folder (Zhong et al. 2020).
+      has ORDER BY, on every `*.sqlite` of the folder (Zhong et al. 2020). In both queries `> =`, `< =`, `! =`
+      are operators; unless `keep_distinct`, DISTINCT is removed and only the first statement counts.
 
     Under every rule NULL equals NULL, 1 equals 1.0, text never equals a number, an error or a query that does
     not end in `timeout` seconds is wrong, and a gold query that does not run makes the item failed. For `url`
@@ -116,10 +123,10 @@ class Execution(Metric[QueryItem]):
         """Make the pair of queries to compare under a rule."""
         if rule != "test-suite":
             return QueryPair(rule, item.uris[:1], item.gold, prediction)
-        ordered = has_order(item.gold)
-        if self.keep_distinct:
-            return QueryPair(rule, item.uris, item.gold, prediction, ordered)
-        return QueryPair(rule, item.uris, drop_distinct(item.gold), drop_distinct(prediction), ordered)
+        queries = [join_operators(query) for query in (item.gold, prediction)]
+        if not self.keep_distinct:
+            queries = [drop_distinct(keep_first_statement(query)) for query in queries]
+        return QueryPair(rule, item.uris, queries[0], queries[1], has_order(item.gold))
 
 
 @cache

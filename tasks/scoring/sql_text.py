@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
 FENCE = re.compile(r"```(?:[\w+-]*[ \t]*\r?\n|sql(?:ite)?\b)?(.*?)(?:```|\Z)", re.DOTALL | re.IGNORECASE)
+SPLIT_OPERATOR = re.compile(r"([<>!]) =")
 COMMENT = re.compile(r"\s*(?:--[^\n]*(?:\n|\Z)|/\*.*?\*/)", re.DOTALL)
 BEGINNING = re.compile(r"\s*(?:SELECT|WITH|VALUES)\b|\s*\(", re.IGNORECASE)
 
@@ -29,6 +30,22 @@ def _skip_comments(sql: str) -> str:
     while comment := COMMENT.match(sql):
         sql = sql[comment.end() :]
     return sql
+
+
+def join_operators(sql: str) -> str:
+    """Write `> =`, `< =` and `! =` as one operator, in strings too: so does the test suite's evaluation."""
+    return SPLIT_OPERATOR.sub(r"\1=", sql)
+
+
+@lru_cache(maxsize=4096)
+def keep_first_statement(sql: str) -> str:
+    """Cut what follows the first semicolon outside of strings and comments, as in `SELECT 1;;`."""
+    if ";" not in sql:
+        return sql
+    from sqlglot import TokenType
+
+    ends = (token.end + 1 for token in _tokenize(sql) if token.token_type == TokenType.SEMICOLON)
+    return sql[: next(ends, len(sql))]
 
 
 @lru_cache(maxsize=4096)

@@ -7,7 +7,7 @@ from itertools import zip_longest
 
 from tasks.scoring.items import BadItem, Record, describe_type, is_number
 
-TITLE = "title |"
+TITLE = "title|"
 
 Cell = str | tuple[str, ...]
 """A cell's text, or its values if the record lists them."""
@@ -36,7 +36,10 @@ def get_table(record: Record, field: str) -> Table:
 
 
 def parse_table(text: str) -> Table:
-    """Parse a text table; a first line `title | x` is its title."""
+    """Parse a text table; a first line `title|x` is its title, and `title | x` a header like any other.
+
+    A newline at the end leaves an empty last row, as in TANQ's released code.
+    """
     lines = text.lower().split("\n")
     title = lines.pop(0).removeprefix(TITLE).strip() if lines[0].startswith(TITLE) else None
     return Table(tuple(tuple(cell.strip() for cell in line.split("|")) for line in lines), title)

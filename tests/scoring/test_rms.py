@@ -97,10 +97,16 @@ PLAIN = "entity|born|died\nada|1815|1852\nmary|1797|1851"
         ("entity|born", "entity", (1, 1, 1)),
         (PLAIN, "entity\nada\nmary", (1, 0, 0)),
         # a title is a datapoint: 3 of 3 predicted, 3 of 3 gold; without it 2 of 2 and 2 of 3
-        ("title | poets\nentity|a\nx|1\ny|2", "title | poets\nentity|a\nx|1\ny|2", (1, 1, 1)),
-        ("title | poets\nentity|a\nx|1\ny|2", "entity|a\nx|1\ny|2", (1, 2 / 3, 4 / 5)),
-        # a header `title` without the space is a header
-        ("title|year\njaws|1975", "title|year\njaws|1975", (1, 1, 1)),
+        ("title|poets\nentity|a\nx|1\ny|2", "title|poets\nentity|a\nx|1\ny|2", (1, 1, 1)),
+        ("title|poets\nentity|a\nx|1\ny|2", "entity|a\nx|1\ny|2", (1, 2 / 3, 4 / 5)),
+        # a title is the only datapoint of a table with no row beside its header: 1 of 1, "1975" against none
+        ("title|year\njaws|1975", "entity|year\njaws|1975", (0, 0, 0)),
+        # a header `title` before a space is a header
+        ("title |year\njaws|1975", "title | year\njaws|1975", (1, 1, 1)),
+        # a newline at the end: transposed {"x a": 1, "x ": ""}: 1 of 2 predicted, 1 of 1 gold points
+        ("entity|a\nx|1", "entity|x\na|1\n", (1 / 2, 1, 2 / 3)),
+        # ... which as it stands makes no datapoint
+        ("entity|a\nx|1", "entity|a\nx|1\n", (1, 1, 1)),
         # cells beyond the shorter of header and row are dropped
         ("entity|a\nx|1", "entity|a\nx|1|2|3", (1, 1, 1)),
         ("entity|a|b\nx|1", "entity|a\nx|1", (1, 1, 1)),

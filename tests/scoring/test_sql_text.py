@@ -2,7 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from tasks.scoring.sql_text import drop_distinct, has_order, prepare_prediction
+from tasks.scoring.sql_text import (
+    drop_distinct,
+    has_order,
+    join_operators,
+    keep_first_statement,
+    prepare_prediction,
+)
 
 
 @pytest.mark.parametrize(
@@ -63,3 +69,29 @@ def test_distinct_is_taken_out(sql: str, plain: str) -> None:
 )
 def test_order_by_is_seen(sql: str, ordered: bool) -> None:
     assert has_order(sql) is ordered
+
+
+@pytest.mark.parametrize(
+    ("sql", "joined"),
+    [
+        ("a > = 1 AND b < = 2 AND c ! = 3", "a >= 1 AND b <= 2 AND c != 3"),
+        ("SELECT a FROM t WHERE a >= 1", "SELECT a FROM t WHERE a >= 1"),
+        ("SELECT a FROM t WHERE a = 1", "SELECT a FROM t WHERE a = 1"),
+    ],
+)
+def test_an_operator_in_two_parts_is_joined(sql: str, joined: str) -> None:
+    assert join_operators(sql) == joined
+
+
+@pytest.mark.parametrize(
+    ("sql", "first"),
+    [
+        ("SELECT 1;;", "SELECT 1;"),
+        ("SELECT 1; SELECT 2", "SELECT 1;"),
+        ("SELECT ';' AS x -- ;\n; DROP TABLE t", "SELECT ';' AS x -- ;\n;"),
+        ("SELECT 1", "SELECT 1"),
+        ("SELECT ';", "SELECT ';"),
+    ],
+)
+def test_only_the_first_statement_counts(sql: str, first: str) -> None:
+    assert keep_first_statement(sql) == first
