@@ -73,8 +73,8 @@ def test_rates_lie_between_0_and_1_and_f1_between_the_two(gold, prediction):
 @quick
 @given(tables(words, least=2), st.data())
 def test_permuted_rows_and_columns_score_the_same_where_the_keys_are_gold_ones(rows, data):
-    # With gold's own keys the optimum costs nothing and is the only one that does. Transposed it may be one of
-    # several, of which the order of the rows chooses.
+    # With gold's own keys the optimum costs nothing and is the only one that does. Transposed it may be one
+    # of several, among which the order of the rows chooses.
     body = [[name, *(data.draw(words) for _ in rest)] for name, *rest in rows[1:]]
     prediction = [rows[0], *body]
     columns = [0, *data.draw(st.permutations(range(1, len(rows[0]))))]
