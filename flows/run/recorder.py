@@ -25,6 +25,7 @@ from dvc.stage.serialize import to_single_stage_lockfile
 
 from flows import STARTED
 from flows.run.dvc_boundary import LOCK_PATIENCE_S, hold_repo, translate_errors
+from flows.run.kept_files import keep_foreign, note_begun, note_ended
 from flows.run.node import normalise
 from flows.run.origin import check_code
 from flows.run.path_hashes import PathHashes, set_hash
@@ -135,6 +136,14 @@ class Recorder:
                     raise
             time.sleep(LOOK_AGAIN_S)
 
+    def keep_foreign(self, name: str) -> list[tuple[str, str]]:
+        """Move outputs that no run wrote out of a stage's way; lists each path and where it lies now."""
+        if name not in self.graph.plain:
+            return []
+        with self._touch(name):
+            entry = self.graph.entries.get(name)
+            return list(keep_foreign(self.root, self.nodes[name], entry, self.hashes))
+
     def restore(self, name: str) -> bool:
         """Bring a stage's outputs back from the run cache, if it ran with these inputs before.
 
@@ -161,6 +170,7 @@ class Recorder:
             stage.save_deps()
             for out in stage.outs:
                 Path(out.fs_path).parent.mkdir(parents=True, exist_ok=True)
+            note_begun(self.root, name)
             hashes = self._dep_hashes(stage)
             same = locked is not None and locked.hashes == hashes
             return Begun(hashes, locked.expected if locked and same else {})
@@ -182,6 +192,7 @@ class Recorder:
                     raise StageFailed(f"{name}: {out.def_path} has other bytes than dvc.lock holds")
             self.repo.stage_cache.save(stage)
             stage.commit()
+            note_ended(self.root, name)
         self._enqueue(stage)
 
     def adopt(self, name: str) -> None:

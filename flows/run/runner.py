@@ -91,6 +91,8 @@ class Run:
         if not self.recorder.explain(node.name):
             return Outcome(node.name, "fresh")
         with self.recorder.hold(node.name):
+            for path, kept in self.recorder.keep_foreign(node.name):
+                self.say(f"{path}: no run of {node.name} wrote what lies there; it is kept as {kept}")
             if self.recorder.restore(node.name):
                 self.recorder.adopt(node.name)
                 return Outcome(node.name, "restored")
