@@ -23,7 +23,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import ModuleType
 from typing import Any, cast, get_args, get_origin, get_type_hints
 
@@ -39,12 +39,16 @@ from tasks.artifacts.parquet import StoredRows, read_rows, write_rows
 from tasks.artifacts.rows import Counts, Drafts, Dropped
 from tasks.databases.entry import DatabaseEntry
 from tasks.errors import BadInput, StageFailed
+from tasks.models.calls import Call
 
 CODE = "tasks/"
 """Dependencies that are code, prompts or pages: they make a stage stale and are no arguments."""
 
 IMPORTING = threading.Lock()
 """Stages start in threads, and libraries with import cycles (nltk) deadlock where two threads import them."""
+
+SYSTEM = "system"
+"""The role in the row of a call to a system under test, which has none."""
 
 EVALUATION = "evaluation"
 """The section whose `as_of` names the night: a stage that declares it asks under that epoch."""
@@ -96,6 +100,8 @@ class Bound:
         result = self.function(**self.arguments)
         if inspect.iscoroutine(result):
             result = run_coroutine(result)
+        if self.ask is not None:
+            check_asked(self.node, self.places.root, self.ask.call_rows())
         return self._write(result)
 
     def _write(self, result: object) -> Work:
@@ -172,6 +178,33 @@ def bind(node: Node, params: Mapping[str, Any], places: Places, make_ask: MakeAs
             arguments[name] = cut_rows(rows, get_args(hint)[0], places.limit)
             rows_in = len(arguments[name]) if rows_in is None else rows_in
     return Bound(node, places, function, arguments, ask, rows_in)
+
+
+def check_asked(node: Node, root: Path, calls: Iterable[Call]) -> None:
+    """Raise BadInput if a stage asked by a prompt, or a role, that it does not depend on.
+
+    An edit of it would not make the stage stale. A node without code (of an evaluation) is not checked.
+    """
+    code = [dep for dep in node.deps if dep.startswith(CODE)]
+    known = any(dep.endswith(".py") for dep in code)
+    asked = {(call.prompt, call.role) for call in calls} if known else set()
+    for prompt, role in sorted(asked):
+        file = f"{prompt}.md"
+        if prompt and not any(
+            PurePosixPath(dep).name == file or (root / dep / file).is_file() for dep in code
+        ):
+            raise BadInput(
+                node.name,
+                f"asked by the prompt {prompt!r}, which its flow's page does not name",
+                hint="prompts=(...), then `benchloom graph`",
+            )
+        sections = {".".join(name.split(".")[:2]) for name in node.params}
+        if role != SYSTEM and not sections & {"roles", f"roles.{role}"}:
+            raise BadInput(
+                node.name,
+                f"asked the role {role!r}, which its flow's page does not name",
+                hint="roles=(...), then `benchloom graph`",
+            )
 
 
 def find_function(node: Node) -> tuple[ModuleType, Callable[..., Any]]:

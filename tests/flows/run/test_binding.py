@@ -4,11 +4,12 @@ import sys
 import types
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from pydantic import BaseModel
 
-from flows.run.binding import Places, bind, read_epoch
+from flows.run.binding import Places, bind, check_asked, read_epoch
 from flows.run.node import Node
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Counts, Drafts, Dropped
@@ -73,6 +74,25 @@ def test_an_asking_stage_gets_rows_and_an_ask_and_its_calls_are_an_artifact(tria
     assert len(calls) == 5  # one word's answer does not parse, and is asked twice
     for row in rows:
         assert calls[row.origin[1].reference].text == row.text
+
+
+def test_a_stage_that_asks_by_what_it_does_not_depend_on_is_refused(tmp_path):
+    (tmp_path / "tasks/trial/prompts/texts").mkdir(parents=True)
+    (tmp_path / "tasks/trial/prompts/texts/short.md").touch()
+    code = ("tasks/trial/answers.py", "tasks/trial/prompts/ask.md", "tasks/trial/prompts/texts")
+    node = make_node(deps=code, params=("roles.judge.model", "roles.writer"))
+
+    def check(prompt, role, node=node):
+        check_asked(node, tmp_path, [SimpleNamespace(prompt=prompt, role=role)])
+
+    for prompt, role in (("ask", "judge"), ("short", "writer"), ("", "system"), ("", "judge")):
+        check(prompt, role)
+    with pytest.raises(BadInput, match=r"asked by the prompt 'other'.*prompts="):
+        check("other", "judge")
+    with pytest.raises(BadInput, match=r"asked the role 'other'.*roles="):
+        check("ask", "other")
+    check("ask", "other", make_node(deps=code, params=("roles",)))
+    check("other", "other", make_node(deps=("source.txt", "tasks/judging/canaries.yaml")))
 
 
 def test_settings_are_the_declared_parameters_by_dotted_name(trial, stage):
