@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from flows.graph import DeclaredGraph
-from flows.house import check_papers, check_undeclared
+from flows.house import check_evaluations, check_pages, check_papers, check_undeclared
 from tasks.errors import BadInput
 from tasks.files import write_text
 
@@ -32,19 +32,27 @@ def write_graph(root: Path, params: Mapping[str, Any]) -> bool:
 
 
 def compare_graph(root: Path, params: Mapping[str, Any]) -> tuple[str, str]:
-    """Give dvc.yaml as it is and as it should be. Raises BadInput where the code cannot be placed."""
+    """Give dvc.yaml as it is and as it should be.
+
+    Raises BadInput where the code cannot be placed, or `params` has a key that nothing reads.
+    """
+    from flows.sections import check_names
+
     path = root / DVC_YAML
     before = path.read_text(encoding="utf-8") if path.is_file() else ""
     check_papers(root)
     graph = DeclaredGraph(root)
     check_undeclared(graph)
+    check_evaluations(graph)
+    check_pages(graph)
+    check_names(params, graph)
     return before, render_graph(graph.make_blocks(params), split_own(before, graph))
 
 
 def require_graph(root: Path, params: Mapping[str, Any]) -> None:
     """Hold that dvc.yaml is what the flows declare, so that no stage runs with a dependency unnamed.
 
-    Asked again only where code, dvc.yaml or the sections of params.yaml have changed. Raises BadInput.
+    Asked again only where code, dvc.yaml or the names in params.yaml have changed. Raises BadInput.
     """
     if not (root / "flows" / "stage.py").is_file():  # a folder that brings no code of its own
         return
@@ -61,13 +69,23 @@ def require_graph(root: Path, params: Mapping[str, Any]) -> None:
 
 
 def _fingerprint(root: Path, params: Mapping[str, Any]) -> str:
-    """Hash what dvc.yaml follows from, by name, size and time of change."""
+    """Hash what dvc.yaml follows from: files by name, size and time of change, parameters by name."""
     files = [root / DVC_YAML, *(file for room in ("flows", "tasks") for file in (root / room).rglob("*.*"))]
     stats = [
         (file.relative_to(root).as_posix(), file.stat()) for file in sorted(files) if file.suffix != ".pyc"
     ]
     told = [(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]
-    return hashlib.sha256(repr((sorted(params), told)).encode()).hexdigest()
+    return hashlib.sha256(repr((list_keys(params), told)).encode()).hexdigest()
+
+
+def list_keys(params: Mapping[str, object], above: str = "") -> list[str]:
+    """List the dotted names of all parameters, sorted."""
+    found: list[str] = []
+    for key, value in params.items():
+        found.append(f"{above}{key}")
+        if isinstance(value, Mapping):
+            found += list_keys(value, f"{above}{key}.")
+    return sorted(found)
 
 
 def describe_difference(before: str, after: str, name: str = DVC_YAML) -> str:

@@ -97,6 +97,22 @@ def check_params(params: Mapping[str, object], sections: Mapping[str, object]) -
         value = _find(params, name.split("."))
         if value is not None:
             validate(hint, value, name.split("."), params)
+    _refuse_unknown(params, sections)
+
+
+def check_names(params: Mapping[str, object], graph: DeclaredGraph) -> None:
+    """Check that a flow's section has no unknown keys; imports no stage, and validates no value.
+
+    Raises BadInput that names the first unknown key and its line.
+    """
+    names = [*HOUSE, *(name for flow in graph.flows for name in flow.sections)]
+    for own in graph.declared.values():
+        names += [own.stage.name] if "params" in own.arguments else []
+        names += [own.stage.scope.over] if own.stage.scope.over else []
+    _refuse_unknown(params, dict.fromkeys(names))
+
+
+def _refuse_unknown(params: Mapping[str, object], sections: Mapping[str, object]) -> None:
     for keys, known in _list_unknown(params, sections, ()):
         raise refuse(params, keys, "no such key", hint=suggest(keys[-1], known))
 

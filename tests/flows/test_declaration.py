@@ -31,6 +31,7 @@ from tasks.artifacts.rows import Drafts, Dropped
 from tasks.trial.helping import help_out
 class Answers(BaseModel): ...
 def answers(words: list[Dropped], params: Answers, ask: object) -> Drafts[Dropped]: ...
+def list_scored(answers: list[Dropped]) -> list: ...
 """,
     "show.py": """
 from pathlib import Path
@@ -201,6 +202,15 @@ def test_blocks_of_a_users_own_stay_word_for_word(house):
         ),
         ("flows/trial.py", "trial.show", "trial.shown", "there is no tasks/trial/shown.py"),
         ("flows/trial.py", 'Flow("trial"', 'Flow("other"', "must declare one flow of the name 'trial'"),
+        ("flows/trial.py", '"trial.answers")', '"trial.answer")', "no stage that runs over trial.runs"),
+        ("flows/trial.py", '"trial.answers")', '"trial.words")', "no stage that runs over trial.runs"),
+        ("tasks/trial/make/answers.py", "def list_scored", "def list_scores", "no function 'list_scored'"),
+        (
+            "params.yaml",
+            "answers: {}",
+            "answer: {}",
+            "params.yaml, line 1: trial.answer: no such key (did you",
+        ),
     ],
 )
 def test_what_is_forgotten_is_said(house, file, old, new, said):
@@ -216,6 +226,40 @@ def test_a_stage_that_no_flow_declares_is_named(house):
     done = graph(house)
     assert done.returncode == 2
     assert "tasks/trial/make/lost.py: has a stage's function, and no flow declares it" in done.stderr
+
+
+def test_an_importer_that_no_flow_declares_is_named(house):
+    (house / "tasks/sources").unlink()
+    write(house, "tasks/sources/__init__.py", "")
+    write(house, "tasks/sources/words.py", STAGES["make/words.py"].replace("entry: dict", ""))
+    edit(
+        house,
+        "flows/trial.py",
+        "    ENTRY.stage(",
+        '    Scope(folder="data/raw").stage("sources.words"),\n    ENTRY.stage(',
+    )
+    assert "sources-words" in read_stages(house)
+    write(house, "tasks/sources/books.py", "def books(out): ...\n")
+    done = graph(house)
+    assert done.returncode == 2
+    assert "tasks/sources/books.py: has a stage's function, and no flow declares it" in done.stderr
+
+
+@pytest.mark.parametrize("out", ["data/reports/trial-${key}", "data/reports/trial/${key}/deep", "page"])
+def test_a_page_where_the_front_page_does_not_look_is_named(house, out):
+    edit(house, "tasks/trial/show.py", "TEMPLATE", "from tasks.reports.folder import write_page\nTEMPLATE")
+    assert "trial-show" in read_stages(house)
+    edit(house, "flows/trial.py", "data/reports/trial/${key}", out)
+    done = graph(house)
+    assert done.returncode == 2
+    assert "which is not on the front page: out must be data/reports/FLOW/NAME" in done.stderr
+
+
+def test_a_flow_without_a_folder_is_named(house):
+    write(house, "flows/newer.py", PAGE.replace("trial", "newer"))
+    done = graph(house)
+    assert done.returncode == 2
+    assert "flows/newer.py: declares a flow, and there is no tasks/newer/__init__.py" in done.stderr
 
 
 def test_a_paper_without_a_flow_is_named(house):
@@ -259,3 +303,8 @@ def test_a_run_refuses_a_graph_that_lacks_what_the_code_imports(house):
     assert "dvc.yaml: is not what the flows declare (run `benchloom graph`" in done.stderr
     assert "tasks/trial/newer.py" in read_stages(house)["trial-answers"]["do"]["deps"]
     assert subprocess.run(require, cwd=house, check=False).returncode == 0
+    params["trial"]["answer"] = {}
+    code = code.partition("require_graph(Path")[0] + f"require_graph(Path({str(house)!r}), {params!r})"
+    misspelt = [sys.executable, "-c", code]
+    done = subprocess.run(misspelt, cwd=house, capture_output=True, text=True, check=False)
+    assert "params.yaml: trial.answer: no such key (did you mean 'answers'?" in done.stderr
