@@ -29,7 +29,7 @@ def score(
         bool, typer.Option("--keep-distinct", help="execution, test-suite: leave DISTINCT in.")
     ] = False,
     closed: Annotated[
-        bool, typer.Option("--closed", help="grammar: an answer without a true document is incorrect.")
+        bool, typer.Option("--closed", help="grammar: an answer without all its true documents is incorrect.")
     ] = False,
     turns: Annotated[int | None, typer.Option(help="multiturn: the most turns; 5.")] = None,
     drop_zero: Annotated[

@@ -61,8 +61,8 @@ class Grammar(Metric[JudgedQuery]):
     - siblings: a correct row is sufficient, a wrong one in a gap group is not, a wrong one in a non-robust
       group is if its retrieved ids equal, as a set, those of a correct row of its group.
 
-    closed: before tagging, a row whose retrieval found no true document becomes Incorrect: a closed-domain
-    answer needs its document. Rows with null true ids keep their judgement.
+    closed: before tagging, a row whose retrieval did not bring every true document becomes Incorrect: the
+    model must have known the rest by itself. Rows with null true ids keep their judgement.
     """
 
     name: ClassVar[str] = "grammar"
@@ -80,7 +80,7 @@ class Grammar(Metric[JudgedQuery]):
         retrieved = read_ids(record, "retrieved_document_ids")
         true = None if record.get("true_document_ids") is None else read_ids(record, "true_document_ids")
         correct = None if judgement is None else JUDGEMENTS[judgement]
-        if correct and self.closed and true is not None and retrieved.isdisjoint(true):
+        if correct and self.closed and true is not None and not true <= retrieved:
             correct = False
         return JudgedQuery(group, correct, digest_ids(retrieved), None if true is None else retrieved == true)
 

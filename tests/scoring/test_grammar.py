@@ -59,7 +59,7 @@ def test_context_rules(score):
     assert context["siblings"] == pytest.approx({"accuracy": 6 / 9, "robustness": 6 / 7})
 
 
-def test_closed_mode_takes_answers_without_a_true_document_as_incorrect_before_tagging(score):
+def test_closed_mode_takes_answers_without_their_true_documents_as_incorrect_before_tagging(score):
     # E's correct row retrieved x alone: E becomes a gap group, and its rows have no sibling any more
     report = score("grammar", ROWS, closed=True)
     assert report["accuracy"] == pytest.approx(3 / 9)
@@ -71,9 +71,10 @@ def test_closed_mode_takes_answers_without_a_true_document_as_incorrect_before_t
     assert report["context"]["siblings"] == pytest.approx({"accuracy": 4 / 9, "robustness": 4 / 5})
 
 
-def test_closed_mode_wants_one_true_document_not_all(score):
-    report = score("grammar", number([row("A", "+", "dx", "de"), row("A", "+", "x", None)]), closed=True)
-    assert report["accuracy"] == 1  # d is there; with null true ids the judgement stands
+def test_closed_mode_wants_every_true_document(score):
+    rows = [row("A", "+", "dx", "de"), row("A", "+", "exd", "de"), row("A", "+", "x", None)]
+    report = score("grammar", number(rows), closed=True)
+    assert report["accuracy"] == pytest.approx(2 / 3)  # e is missing; with null true ids the judgement stands
 
 
 def test_ids_are_compared_as_sets_of_exact_ids(score_items):

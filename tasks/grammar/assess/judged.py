@@ -16,7 +16,7 @@ from tasks.scoring.running import Bootstrap, compute_figures
 
 Mode = Literal["open", "closed"]
 MODES: tuple[Mode, ...] = ("open", "closed")
-"""closed: before tagging, an answer whose retrieval found no true document counts as Incorrect."""
+"""closed: before tagging, an answer whose retrieval did not bring every true document counts as Incorrect."""
 RULES = ("siblings", "siblings_overlap", "gold", "gold_contained")
 """Context rules. A row's context is sufficient if its retrieved ids equal those of a correct row of its
 group, share an id with them, equal the true ids, or include all true ids."""
