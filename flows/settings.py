@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 
 from flows.discovery import list_scopes, list_stages
 from flows.parameters import Parameters, refuse, validate
+from flows.params_file import parse_params
 from tasks.errors import BadInput
 from tasks.files import write_beside
 
@@ -24,6 +25,8 @@ Workers = Annotated[int, Field(gt=0)]
 
 BY_NAME = frozenset({"systems", "roles", "models", "run.endpoints", "run.prices", "run.systems"})
 """Sections of params.yaml beside the flows' fan-outs whose keys are anybody's names."""
+OWN_SECTIONS = frozenset({"evaluation", "judging", "nightly"})
+"""Sections that are no stage's."""
 
 
 def find_project(start: Path | None = None) -> Path:
@@ -36,16 +39,13 @@ def find_project(start: Path | None = None) -> Path:
 
 
 def load_params(root: Path) -> Parameters:
-    """Read params.yaml. Raises BadInput with the line if it is not a YAML mapping."""
+    """Read params.yaml. Raises BadInput with the line where it cannot be used (see `parse_params`)."""
     path = root / "params.yaml"
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else None
-        raise BadInput(path, f"is not valid YAML: {error.problem}", line=line) from error
-    if not isinstance(data, dict):
-        raise BadInput(path, "holds no mapping", hint="see params.yaml in the project this one was made from")
-    return Parameters(data, path)
+        content = path.read_bytes()
+    except OSError as error:
+        raise BadInput(path, f"cannot be read: {error.strerror}") from error
+    return Parameters(parse_params(content, path, list_fanned(), list_sections()), path)
 
 
 def get_section(params: Mapping[str, object], key: str) -> Any:
@@ -89,6 +89,7 @@ def set_params(root: Path, assignments: list[str]) -> None:
     from ruamel.yaml import YAML
 
     path = root / "params.yaml"
+    load_params(root)
     editor = YAML()
     editor.preserve_quotes = True
     editor.width = 120
@@ -109,14 +110,29 @@ def set_params(root: Path, assignments: list[str]) -> None:
         if not isinstance(section, dict) or (last not in section and not new):
             known = ", ".join(map(str, section)) if isinstance(section, dict) else "no keys"
             raise BadInput(f"--set {key}", f"params.yaml has no such parameter (there: {known})")
-        section[last] = yaml.safe_load(value)
+        try:
+            section[last] = yaml.safe_load(value)
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            raise BadInput(f"--set {key}", "the value is not valid YAML", hint="put it in quotes") from error
     with write_beside(path) as draft:
         editor.dump(data, draft)
+        parse_params(draft.read_bytes(), path, list_fanned(), list_sections())
+
+
+def list_sections() -> frozenset[str]:
+    """List the top-level sections of params.yaml that hold settings of ours."""
+    names = {*OWN_SECTIONS, *list_named_sections(), *(stage.name for stage in list_stages())}
+    return frozenset(name.partition(".")[0] for name in names)
+
+
+def list_fanned() -> frozenset[str]:
+    """List the sections of params.yaml whose entries stages run for."""
+    return frozenset(scope.over for scope in list_scopes() if scope.over)
 
 
 def list_named_sections() -> frozenset[str]:
     """List the sections of params.yaml whose keys are names chosen by the user."""
-    return BY_NAME | {scope.over for scope in list_scopes() if scope.over}
+    return BY_NAME | list_fanned()
 
 
 def is_declared(parts: Sequence[str]) -> bool:

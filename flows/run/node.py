@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from tasks.errors import BadInput
+
 PARAMS = "params.yaml"
+WORD = re.compile(r"\w[\w.-]*")
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,15 @@ def normalise(path: str) -> str:
 
 
 def split_command(command: str) -> tuple[str, str]:
-    """Read a stage's name and key from the command in its block; both are empty where it is not ours."""
+    """Read a stage's name and key from the command in its block; both are empty where it is not ours.
+
+    Raises BadInput for one that begins as ours do and is none: a shell must not see what a name brings along.
+    """
     words = command.split()
-    ours = words[:2] == ["benchloom", "stage"] and len(words) in (3, 4)
-    return (words[2] if ours else "", words[3] if ours and len(words) == 4 else "")
+    if words[:2] != ["benchloom", "stage"]:
+        return "", ""
+    if len(words) not in (3, 4) or not all(WORD.fullmatch(word) for word in words[2:]):
+        raise BadInput(
+            "dvc.yaml", f"`{command[:80]}` is no stage's command", hint="benchloom stage NAME [KEY]"
+        )
+    return words[2], words[3] if len(words) == 4 else ""

@@ -22,6 +22,7 @@ from dvc.stage.loader import StageLoader
 from flows.run.dvc_boundary import hold_repo
 from flows.run.lock_file import KEPT_ENTRIES, LOCK, Entry, LockFile
 from flows.run.node import PARAMS, Node, normalise, split_command
+from flows.settings import load_params
 from tasks.errors import BadInput
 
 KNOWN = frozenset({"cmd", "deps", "params", "outs", "desc", "meta"})
@@ -40,6 +41,8 @@ class ProjectGraph:
         self.plain: set[str] = set()
         self.stages: dict[str, Any] = {}
         """DVC's own objects, as far as they were made."""
+        if (root / PARAMS).is_file():
+            load_params(root)  # DVC would resolve whatever it holds
         try:
             self.repo = Repo(str(root))
             with hold_repo(self.repo):  # `dvc repro` writes dvc.lock in place: no half of it must be read
