@@ -91,7 +91,7 @@ def deploy(
     Example: benchloom nightly deploy --pool benchloom
     """
     from flows.nights.night import read_nightly
-    from flows.run.prefect_server import use_prefect
+    from flows.run.prefect_server import describe_access, use_prefect
     from flows.settings import find_project, load_params
 
     root = find_project()
@@ -101,7 +101,7 @@ def deploy(
 
         deploy_nights(root, nightly.cron, pool)
     _say(f"deployed at {nightly.cron!r} to the work pool {pool!r}; where it shall run, start a worker:")
-    _say(f"PREFECT_API_URL={url}/api prefect worker start --pool {pool}")
+    _say(f"{describe_access(root, url)}PREFECT_API_URL={url}/api prefect worker start --pool {pool}")
 
 
 def _say(line: str) -> None:

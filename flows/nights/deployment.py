@@ -18,7 +18,7 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.actions import WorkPoolCreate
 from prefect.exceptions import ObjectNotFound
 
-from flows.run.origin import lead_child
+from flows.run.origin import HERE, lead_child
 from tasks.errors import Alarm, BadInput, BenchloomError
 
 NAME = "nightly"
@@ -26,9 +26,12 @@ ALARM_MARK = "ALARM"
 
 
 @flow(name="night", persist_result=False)
-def night(root: str) -> None:
-    """Run one night of the project in `root`; fails with the alarm's line if a score dropped."""
-    run_once(Path(root), get_run_logger().info)
+def night() -> None:
+    """Run one night of the project whose code this is; fails with the alarm's line if a score dropped.
+
+    It takes no parameter: a path or a module in one would be a stranger's code, run with this project's keys.
+    """
+    run_once(HERE, get_run_logger().info)
 
 
 def run_once(root: Path, report: Callable[[str], None]) -> None:
@@ -58,9 +61,7 @@ def serve_nights(root: Path, cron: str) -> None:
     os.chdir(root)
     os.environ.update(lead_child())
     try:
-        night.serve(
-            name=NAME, cron=cron, parameters={"root": str(root)}, limit=1, print_starting_message=False
-        )
+        night.serve(name=NAME, cron=cron, limit=1, print_starting_message=False)
     except ValueError as error:
         raise refuse_cron(error) from error
 
@@ -70,9 +71,7 @@ def deploy_nights(root: Path, cron: str, pool: str) -> None:
     ensure_pool(pool)
     source: Any = night.from_source(source=str(root), entrypoint="flows/nights/deployment.py:night")
     try:
-        source.deploy(
-            name=NAME, work_pool_name=pool, cron=cron, parameters={"root": str(root)}, print_next_steps=False
-        )
+        source.deploy(name=NAME, work_pool_name=pool, cron=cron, print_next_steps=False)
     except ValueError as error:
         raise refuse_cron(error) from error
 

@@ -6,11 +6,10 @@ Fails on a console error, on a request to anywhere outside, and on a picture tha
 from __future__ import annotations
 
 import argparse
-import json
+import base64
 import subprocess
 import sys
 import tempfile
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,13 +18,14 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page
 
 from flows.commands.lineage import trace_target
-from flows.run.prefect_server import use_prefect
+from flows.run.prefect_server import read_auth, use_prefect
 from flows.settings import find_project
 from tasks.errors import BadInput, BenchloomError
 from tasks.reports.lineage_page import write_lineage
 from tests.browser.assessments import open_answer
 from tests.browser.staged import run_ragcheck, stage_ragcheck, write_nights
 from tests.browser.watch import Complaints, open_chromium
+from tests.flows.prefect_api import ask_prefect
 
 LARGEST = 300_000
 """Bytes of a picture: they are in the repository."""
@@ -76,7 +76,7 @@ def look(root: Path, pictures: Path | None, prefect: str | None, no_prefect: boo
                 complaints += look_at_page(browser, view, path, pictures)
             if not no_prefect:
                 with find_prefect(root, prefect) as url:
-                    complaints += look_at_prefect(browser, url, pictures)
+                    complaints += look_at_prefect(browser, root, url, pictures)
     sizes = {path.name: path.stat().st_size for path in sorted(pictures.glob("*.png"))}
     print("\n".join(f"{name}: {size:,} bytes" for name, size in sizes.items()))
     return complaints + [
@@ -203,13 +203,15 @@ LINEAGE = View("lineage", "#tree [role=treeitem]", "source", open_source)
 NIGHTS = View("nights", ".plot .point")
 
 
-def look_at_prefect(browser: Browser, url: str, pictures: Path) -> list[str]:
+def look_at_prefect(browser: Browser, root: Path, url: str, pictures: Path) -> list[str]:
     """Open Prefect's front page and its last flow run."""
     complaints = Complaints(url)
     page = new_page(browser, complaints, *LOOKS["dark"])
+    token = base64.b64encode(read_auth(root).encode()).decode()
+    page.add_init_script(f"localStorage.setItem('prefect-password', {token!r})")
     for name, path in (
         ("prefect_dashboard", "/dashboard"),
-        ("prefect_run", f"/runs/flow-run/{find_run(url)}"),
+        ("prefect_run", f"/runs/flow-run/{find_run(root, url)}"),
     ):
         page.goto(url + path, wait_until="domcontentloaded", timeout=PATIENCE_MS)
         page.wait_for_load_state("networkidle", timeout=PATIENCE_MS)
@@ -230,15 +232,9 @@ def find_prefect(root: Path, url: str | None) -> Iterator[str]:
         yield found.rstrip("/").removesuffix("/api")
 
 
-def find_run(url: str) -> str:
+def find_run(root: Path, url: str) -> str:
     """Find the last flow run. Raises BadInput where there is none."""
-    request = urllib.request.Request(
-        f"{url}/api/flow_runs/filter",
-        data=json.dumps({"sort": "START_TIME_DESC", "limit": 1}).encode(),
-        headers={"Content-Type": "application/json"},
-    )
-    with urllib.request.urlopen(request, timeout=30) as reply:
-        runs = json.load(reply)
+    runs = ask_prefect(root, f"{url}/api/flow_runs/filter", {"sort": "START_TIME_DESC", "limit": 1})
     if not runs:
         raise BadInput(url, "has no flow run to look at", hint="benchloom run")
     return str(runs[0]["id"])

@@ -11,6 +11,7 @@ import subprocess
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 import yaml
@@ -21,6 +22,7 @@ from flows.run.prefect_server import SERVER, server_folder
 from flows.run.servers import find_server, stop_servers
 from tasks.models.ledger import Ledger
 from tests.databases.servers import copy_tables, open_place
+from tests.flows.prefect_api import ask_prefect, make_headers
 from tests.flows.sample import ROOT, Sample, make_datasets, replay_datasets
 from tests.flows.search import find_secrets, list_forms
 from tests.models.scenes import LedgerServer, serving
@@ -231,7 +233,7 @@ def test_a_key_and_a_password_are_found_nowhere_after_runs_with_faults_under_pre
                 artifact = f"data/grammar/{name}/{step}.parquet"
                 assert (watched.root / artifact).read_bytes() == (replayed.root / artifact).read_bytes()
 
-        told = ask_prefect(find_server(server_folder(watched.root), SERVER).url)
+        told = list_told(watched.root, find_server(server_folder(watched.root), SERVER).url)
     assert {"flow_runs", "task_runs", "logs", "events", "artifacts"} == set(told)
     assert all(told.values())
     print(f"secrets: { ({what: len(rows) for what, rows in told.items()}) }")
@@ -270,26 +272,24 @@ def make_echo() -> web.Application:
     return app
 
 
-def ask_prefect(url: str) -> dict[str, list[object]]:
+def list_told(root: Path, url: str) -> dict[str, list[object]]:
     """Read what Prefect's server knows, through its API: pages of 200."""
     found: dict[str, list[object]] = {}
     for what in ("flow_runs", "task_runs", "logs", "artifacts"):
         rows: list[object] = []
-        while page := post(url, what, {"limit": 200, "offset": len(rows)}):
+        while page := post(root, url, what, {"limit": 200, "offset": len(rows)}):
             rows += page
         found[what] = rows
-    page = post(url, "events", {"limit": 50})
+    page = post(root, url, "events", {"limit": 50})
     found["events"] = list(page["events"])
     while page.get("next_page"):
-        with urllib.request.urlopen(page["next_page"]) as reply:
+        with urllib.request.urlopen(
+            urllib.request.Request(page["next_page"], headers=make_headers(root))
+        ) as reply:
             page = json.load(reply)
         found["events"] += page["events"]
     return found
 
 
-def post(url: str, what: str, body: dict[str, object]):
-    request = urllib.request.Request(
-        f"{url}/api/{what}/filter", json.dumps(body).encode(), {"Content-Type": "application/json"}
-    )
-    with urllib.request.urlopen(request) as reply:
-        return json.load(reply)
+def post(root: Path, url: str, what: str, body: dict[str, object]):
+    return ask_prefect(root, f"{url}/api/{what}/filter", body)

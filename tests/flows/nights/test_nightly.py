@@ -5,14 +5,15 @@ import os
 import signal
 import subprocess
 import time
-import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from flows.run.prefect_server import server_folder
 from flows.run.servers import find_server, stop_servers
 from tests.flows.night_model import NightModel
+from tests.flows.prefect_api import ask_prefect
 from tests.flows.sample import NOWHERE, Sample, make_sample, wait_for
 from tests.models.scenes import answering
 
@@ -145,12 +146,12 @@ def test_a_cron_a_minute_ahead_fires_and_its_second_night_finds_a_planted_regres
     try:
         wait_for(lambda: find_server(server_folder(built.root), "prefect") is not None, served)
         server = find_server(server_folder(built.root), "prefect")
-        wait_for(lambda: finished(server.url) == ["Completed"], served, 300)
+        wait_for(lambda: finished(built.root, server.url) == ["Completed"], served, 300)
         model.broken = True
         asked = dict(model.asked)
-        wait_for(lambda: len(finished(server.url)) == 2, served, 300)
-        assert sorted(finished(server.url)) == ["Completed", "Failed"]
-        failed = next(run for run in flow_runs(server.url) if run["state_name"] == "Failed")
+        wait_for(lambda: len(finished(built.root, server.url)) == 2, served, 300)
+        assert sorted(finished(built.root, server.url)) == ["Completed", "Failed"]
+        failed = next(run for run in flow_runs(built.root, server.url) if run["state_name"] == "Failed")
         assert "exit 5" in failed["state"]["message"]
         assert "the mean fell by" in failed["state"]["message"]
         assert dict(model.asked) == {kind: 2 * count for kind, count in asked.items()}
@@ -160,17 +161,13 @@ def test_a_cron_a_minute_ahead_fires_and_its_second_night_finds_a_planted_regres
         stop_servers(server_folder(built.root))
 
 
-def flow_runs(url: str) -> list[dict]:
-    request = urllib.request.Request(
-        f"{url}/api/flow_runs/filter", b"{}", {"Content-Type": "application/json"}
-    )
+def flow_runs(root: Path, url: str) -> list[dict]:
     try:
-        with urllib.request.urlopen(request) as reply:
-            return json.load(reply)
+        return ask_prefect(root, f"{url}/api/flow_runs/filter")
     except OSError:
         return []  # it is still coming up
 
 
-def finished(url: str) -> list[str]:
+def finished(root: Path, url: str) -> list[str]:
     ended = ("COMPLETED", "FAILED", "CRASHED")
-    return [run["state_name"] for run in flow_runs(url) if run["state_type"] in ended]
+    return [run["state_name"] for run in flow_runs(root, url) if run["state_type"] in ended]

@@ -3,8 +3,10 @@
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 
 import pytest
@@ -12,6 +14,7 @@ import yaml
 
 from flows.run.prefect_server import server_folder
 from flows.run.servers import find_server, stop_servers
+from tests.flows.prefect_api import ask_prefect
 from tests.flows.sample import interrupt, wait_for
 
 RUN = [sys.executable, "-m", "flows.cli", "run"]
@@ -36,10 +39,8 @@ def benchloom(project):
     stop_servers(server_folder(project.root))
 
 
-def ask_api(url, path):
-    request = urllib.request.Request(f"{url}/api/{path}/filter", b"{}", {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request) as reply:
-        return json.load(reply)
+def ask_api(project, url, path):
+    return ask_prefect(project.root, f"{url}/api/{path}/filter")
 
 
 @pytest.mark.timeout(280)
@@ -52,7 +53,7 @@ def test_a_run_under_prefect(project, benchloom):
 
     tables = {
         each["key"]: {row["what"]: row["figure"] for row in json.loads(each["data"])}
-        for each in ask_api(server.url, "artifacts")
+        for each in ask_api(project, server.url, "artifacts")
     }
     assert set(tables) == {"first", "second", "third"}
     assert {"model calls", "paid by this run, dollars", "seconds"} <= set(tables["first"])
@@ -60,11 +61,24 @@ def test_a_run_under_prefect(project, benchloom):
     theirs = yaml.safe_load(project.read("dvc.lock"))
     assert "up to date" in project.dvc("status")
 
+    secret = server_folder(project.root) / "prefect.secret"
+    assert stat.S_IMODE(secret.stat().st_mode) == 0o600
+    assert secret.read_text() not in first.stderr
+    for headers in (
+        {},
+        {"Authorization": "Basic YTpi"},
+        {"Host": "evil.example", "Origin": "http://evil.example"},
+    ):
+        for path in ("flow_runs/filter", "deployments/filter", "admin/settings"):
+            request = urllib.request.Request(f"{server.url}/api/{path}", b"{}", headers)
+            with pytest.raises(urllib.error.HTTPError, match="401"):
+                urllib.request.urlopen(request)
+
     again = benchloom(PREFECT_API_URL=f"{server.url}/api")
     assert again.returncode == 0, again.stderr
     assert "starting a Prefect server" not in again.stderr
     assert "3 stages: 3 up to date" in again.stderr
-    states = sorted((run["name"], run["state_name"]) for run in ask_api(server.url, "task_runs"))
+    states = sorted((run["name"], run["state_name"]) for run in ask_api(project, server.url, "task_runs"))
     assert states == [
         ("first", "Cached"), ("first", "Completed"), ("second", "Cached"), ("second", "Completed"),
         ("third", "Cached"), ("third", "Completed"),
@@ -75,7 +89,7 @@ def test_a_run_under_prefect(project, benchloom):
     assert broken.returncode == 1
     assert "1 failed" in broken.stderr
     assert "Traceback" not in broken.stderr
-    flows = ask_api(server.url, "flow_runs")
+    flows = ask_api(project, server.url, "flow_runs")
     assert sorted(run["state_name"] for run in flows) == ["Completed", "Completed", "Failed"]
 
     (project.root / "dvc.yaml").write_text(
