@@ -12,7 +12,7 @@ from typing import Any
 
 from benchloom.history import History
 from benchloom.making import read_version, write_project
-from benchloom.places import find_project, find_template
+from benchloom.places import LAUNCHER, find_project, find_template
 from benchloom.yaml_files import load_yaml, write_yaml
 from tasks.errors import BadInput
 
@@ -30,6 +30,8 @@ def upgrade_command(folder: Path) -> int:
         raise BadInput(folder, "no Benchloom project here", hint="benchloom init DIR makes one")
     if root == template:
         raise BadInput(root, "is the checkout that this benchloom runs from", hint="git pull")
+    if (root / LAUNCHER.name / "launcher.py").is_file():
+        raise BadInput(root, "is a checkout of Benchloom itself, not a project made from it", hint="git pull")
     history, version = History(root), read_version(template)
     history.check_root()
     if dirty := history.list_dirty(GUARDED):

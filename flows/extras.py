@@ -15,12 +15,20 @@ LANDMARKS = {"score": "scipy", PROJECT: "dvc"}
 """Extra -> a library that is installed if the extra is."""
 
 
+SERVERS = {"postgresql": ("sqlalchemy", "pydantic", "psycopg"), "mariadb": ("pymysql",)}
+"""Extra of a database server -> libraries that it brings beside those of `score`."""
+
+
 def explain_missing(error: ModuleNotFoundError, words: Sequence[str]) -> BadInput | None:
     """Make the error that names the extra a command needs; None if that extra is installed."""
     command = next((word for word in words if not word.startswith("-")), "")
     extra = command if command in LANDMARKS else PROJECT
     if find_spec(LANDMARKS[extra]) is not None:
-        return None
+        server = next((extra for extra, names in SERVERS.items() if error.name in names), None)
+        asked = command == "score" and any(word.startswith("--url") for word in words)
+        if server is None or not asked:
+            return None
+        extra = next((name for name in SERVERS if any(name in word for word in words)), server)
     return BadInput(
         f"{PACKAGE} {command}".strip(),
         f"needs {error.name}, which is not installed here",

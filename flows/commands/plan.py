@@ -17,9 +17,10 @@ from rich.console import Console
 from flows.commands.cli_columns import join_reasons, print_columns
 from flows.run.planner import NOTHING, Range, StagePlan, plan_stages
 from flows.run.recorder import Recorder
-from flows.run.selection import select_nodes
+from flows.run.selection import explain_nothing, select_nodes
 from flows.run.session import open_session
 from flows.settings import find_project, load_params
+from tasks.errors import BadInput
 
 HEAD = ("stage", "new calls", "in the ledger", "tokens", "dollars", "why")
 MANY = 5
@@ -31,6 +32,8 @@ def plan_command(targets: Sequence[str], *, as_json: bool) -> int:
     root = find_project()
     os.chdir(root)
     recorder = Recorder(root)
+    if not recorder.nodes:
+        raise BadInput("benchloom plan", explain_nothing())
     params = load_params(root)
     session = open_session(root, params, replay=True)
     try:

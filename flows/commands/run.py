@@ -13,7 +13,7 @@ from flows.run.bill import describe_bill
 from flows.run.outcomes import Outcome
 from flows.run.recorder import Recorder
 from flows.run.runner import Interrupted, Run, run_plain
-from flows.run.selection import select_failed, select_nodes
+from flows.run.selection import explain_nothing, select_failed, select_nodes
 from flows.run.snapshots import find_servers, refresh_records
 from flows.settings import Workers, find_project, get_section, load_params, set_params
 from tasks.errors import BadInput, BenchloomError, BudgetSpent, CallMissing, LockHeld
@@ -44,6 +44,8 @@ def run_command(
     require_graph(root, params)
     servers = find_servers(root, params)
     recorder = Recorder(root)
+    if not recorder.nodes:
+        raise BadInput("benchloom run", explain_nothing())
     names = select_nodes(recorder.nodes, targets)
     if only_failed:
         names = select_failed(root, recorder.nodes, names)
@@ -95,12 +97,17 @@ def make_run(
 
 def run_with_prefect(run: Run, names: Sequence[str], workers: int, title: str) -> None:
     """Run under the project's Prefect server, or the one that PREFECT_API_URL names; plainly without one."""
-    if len(names) > SHOWN_FRESH:
-        names = leave_out_fresh(run, names)
-        if not names:
-            return
-    from flows.run.prefect_server import use_prefect
+    from flows.run.prefect_server import is_server_up, use_prefect
 
+    stale = list_stale(run, names)
+    many = len(names) > SHOWN_FRESH
+    if many or not (stale or is_server_up(run.root)):
+        for name in names:
+            if name not in stale:
+                run.keep(Outcome(name, "fresh"))
+        names = stale
+    if not names:
+        return
     with use_prefect(run.root, run.say) as url:
         if url is None:
             run_plain(run, names, workers)
@@ -110,19 +117,17 @@ def run_with_prefect(run: Run, names: Sequence[str], workers: int, title: str) -
         run_flow(run, names, workers, title)
 
 
-def leave_out_fresh(run: Run, names: Sequence[str]) -> list[str]:
-    """Settle the stages that are fresh and stand on fresh ones; the others remain, in order."""
-    remaining = dict[str, None]()
+def list_stale(run: Run, names: Sequence[str]) -> list[str]:
+    """List the stages that are stale, or stand on stale ones, in order."""
+    stale = dict[str, None]()
     for name in names:
         try:
-            waits = any(upstream in remaining for upstream in run.recorder.nodes[name].upstream)
+            waits = any(upstream in stale for upstream in run.recorder.nodes[name].upstream)
             if waits or run.recorder.explain(name):
-                remaining[name] = None
-            else:
-                run.keep(Outcome(name, "fresh"))
+                stale[name] = None
         except LockHeld:  # it is waited for when its turn comes
-            remaining[name] = None
-    return list(remaining)
+            stale[name] = None
+    return list(stale)
 
 
 def conclude(run: Run, names: Sequence[str]) -> int:

@@ -17,7 +17,7 @@ from flows.discovery import find_section_of, list_flows
 from flows.run.node import Node
 from flows.run.outcomes import find_last_time, load_outcome
 from flows.run.recorder import Recorder
-from flows.run.selection import select_matches
+from flows.run.selection import explain_nothing, select_matches
 from flows.settings import find_project
 from tasks.errors import LockHeld
 
@@ -131,7 +131,7 @@ def print_standings(
     for name, standing in standings.items():
         groups[entries[name]].append(standing)
     if not groups:
-        console.print("No stages: dvc.yaml declares none.")
+        console.print(f"No stages: {explain_nothing()}", soft_wrap=True)
         return
     ordered = sorted(groups.items(), key=lambda item: (item[0].flow == OWN, item[0].flow, item[0].section))
     print_columns(console, [describe_entry(root, entry, group) for entry, group in ordered])

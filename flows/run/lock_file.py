@@ -23,6 +23,8 @@ from tasks.errors import BadInput
 from tasks.files import write_beside, write_text
 
 LOCK = "dvc.lock"
+WIDTH = 80
+"""Both writers of YAML break lines that are longer, each in its way."""
 KEPT_ENTRIES = ".benchloom/lock-entries.json"
 """Where a project's parsed entries are kept."""
 Entry = dict[str, Any]
@@ -154,15 +156,22 @@ def hash_text(text: str) -> str:
 
 
 def dump(data: Mapping[str, Any]) -> str:
-    """Write YAML 1.2 in block style, keys in the order given."""
-    yaml = YAML(typ="safe")
-    yaml.default_flow_style = False
-    yaml.allow_unicode = True
-    yaml.width = 80
-    yaml.representer.sort_base_mapping_type_on_output = False
-    stream = StringIO()
-    yaml.dump(json_like(data), stream)
-    return stream.getvalue()
+    """Write YAML 1.2 in block style, keys in the order given, as DVC does to the letter.
+
+    The fast writer breaks long lines elsewhere, and writes null out: such entries are left to DVC's own.
+    """
+    plain = json_like(data)
+    for yaml in (YAML(typ="safe"), YAML()):
+        yaml.default_flow_style = False
+        yaml.representer.sort_base_mapping_type_on_output = False
+        stream = StringIO()
+        yaml.dump(plain, stream)
+        text = stream.getvalue()
+        if text.isascii() and not any(
+            len(line) > WIDTH or line.endswith("null") for line in text.splitlines()
+        ):
+            break
+    return text
 
 
 def json_like(value: Any) -> Any:

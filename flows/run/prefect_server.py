@@ -68,6 +68,11 @@ def use_prefect(root: Path, say: Callable[[str], None]) -> Iterator[str | None]:
         yield server.url
 
 
+def is_server_up(root: Path) -> bool:
+    """Tell whether there is a server to show a run to, without starting one."""
+    return bool(os.environ.get("PREFECT_API_URL")) or find_server(server_folder(root), SERVER) is not None
+
+
 def start_server(root: Path) -> Server:
     """Find a project's own server, or start it. Raises BenchloomError where it does not come up."""
     return ensure_server(

@@ -150,6 +150,7 @@ class Recorder:
         Must come before `begin`: hashes saved first would make DVC take the old outputs for right.
         """
         with self._touch(name):
+            self._require_deps(name)
             stage = self._find_stage(name)
             stage.remove_outs(ignore_remove=False, force=False)
             try:
@@ -157,6 +158,16 @@ class Recorder:
             except RunCacheNotFoundError:
                 return False
             return True
+
+    def _require_deps(self, name: str) -> None:
+        """Hold that everything a stage depends on is there. Raises StageFailed that names what is not."""
+        node = self.nodes[name]
+        gone = [dep for dep in node.deps if not (self.root / dep).exists()]
+        if gone:
+            raise StageFailed(
+                f"{name}: {gone[0]} is not there; bring it back, or correct its path in params.yaml, and run "
+                "the same command again"
+            )
 
     def begin(self, name: str) -> Begun:
         """Hash a stage's dependencies and make room for its outputs, which `restore` has removed.

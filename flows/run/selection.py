@@ -53,6 +53,12 @@ def select_matches(nodes: Mapping[str, Node], targets: Sequence[str]) -> list[st
     return [name for name in order_nodes(nodes) if name in chosen or not targets]
 
 
+def explain_nothing() -> str:
+    """Say what a project lacks in which there is nothing to run."""
+    sections = ", ".join(scope.over for flow in list_flows() for scope in flow.list_scopes() if scope.over)
+    return f"params.yaml names nothing to run for: fill in one of {sections}"
+
+
 def _refuse_target(nodes: Mapping[str, Node], target: str) -> NoReturn:
     if flow := find_flow(target):
         sections = ", ".join(scope.over for scope in flow.list_scopes() if scope.over)

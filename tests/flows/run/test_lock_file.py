@@ -2,6 +2,7 @@
 
 import copy
 import json
+from pathlib import Path
 
 import pytest
 from dvc.utils.serialize import dump_yaml, load_yaml
@@ -130,3 +131,14 @@ def test_a_file_that_is_no_lock_file_is_refused_in_one_line(lock, text, line):
         lock.read()
     assert "\n" not in str(caught.value)
     assert "dvc.lock" in str(caught.value)
+
+
+def test_an_entry_is_written_as_dvc_writes_it_to_the_letter(lock):
+    """A run of ours and `dvc repro` in turn change no line of dvc.lock that stands for the same thing."""
+    own = Path(__file__).parents[3] / "dvc.lock"
+    stages = load_yaml(str(own))["stages"]
+    some = {name: stages[name] for name in sorted(stages)[::9]}
+    lock.update(some)
+    theirs = lock.path.with_name("theirs.lock")
+    dump_yaml(str(theirs), {"schema": "2.0", "stages": some})
+    assert lock.path.read_text() == theirs.read_text()
