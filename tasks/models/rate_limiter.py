@@ -77,7 +77,7 @@ class RateLimiter:
         self._allowed, self._under_way = float(endpoint.in_flight), 0
         self._reduced_at, self._throttled = 0.0, 0
         self._failures, self._failing_since, self._cooldown_s = 0, 0.0, endpoint.breaker_s
-        self._paused_until = 0.0
+        self._paused_until, self._last_problem = 0.0, ""
 
     @property
     def allowed(self) -> int:
@@ -90,7 +90,9 @@ class RateLimiter:
         if self._failures < 2:
             return ""
         seconds = time.monotonic() - self._failing_since
-        return f"{self._name}: {self._failures} failures in a row, for {seconds:.0f} s"
+        return (
+            f"{self._name}: {self._failures} failures in a row, for {seconds:.0f} s ({self._describe_last()})"
+        )
 
     async def acquire(self, tokens: int, *, again: bool = False) -> Permit:
         """Wait until an attempt is admitted. tokens: the most it may use. again: go before new ones.
@@ -130,6 +132,7 @@ class RateLimiter:
         if failure.kind == "throttled":
             self._slow_down(permit, wait_s)
         elif failure.kind == "broken":
+            self._last_problem = failure.problem
             self._count_failure()
         else:
             self._failures = 0
@@ -165,9 +168,14 @@ class RateLimiter:
                 turn.set_exception(
                     ModelFailed(
                         f"{self._name}: the endpoint has failed {self._failures} times in a row "
-                        f"for {seconds:.0f} s; run the same command again once it is back"
+                        f"for {seconds:.0f} s ({self._describe_last()}); run the same command again "
+                        "once it is back"
                     )
                 )
+
+    def _describe_last(self) -> str:
+        """Describe the last failure: where, and what."""
+        return ": ".join(filter(None, (self._endpoint.url, self._last_problem[:120])))
 
     def _release(self, permit: Permit, used: int) -> None:
         self._under_way -= 1

@@ -232,3 +232,4 @@ def test_an_endpoint_that_only_fails_is_in_trouble_until_it_answers():
     assert (never, once, well) == ("", "", "")
     assert twice.startswith("tester: 2 failures in a row, for ")
     assert thrice.startswith("tester: 3 failures in a row, for ")
+    assert thrice.endswith(f"s (http://127.0.0.1:9/v1: {BROKEN.problem})")
