@@ -14,6 +14,7 @@ FILES = (
     ".dvcignore",
     ".gitignore",
     "data/labels/README.md",
+    "data/templates/README.md",
     "dvc.yaml",
     "params.schema.json",
     "params.yaml",

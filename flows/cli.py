@@ -12,6 +12,7 @@ import typer
 from flows.commands.cli_graph import graph, lineage, plan, run, snapshot, stage, status
 from flows.commands.cli_options import Json
 from flows.commands.cli_scores import evaluate, score
+from flows.commands.import_ import app as import_app
 from flows.commands.ledger import app as ledger_app
 from flows.commands.model import app as model_app
 from flows.commands.nightly import app as nightly_app
@@ -118,6 +119,7 @@ for command in (
     stop,
 ):
     app.command()(command)
+app.add_typer(import_app, name="import")
 app.add_typer(ledger_app, name="ledger")
 app.add_typer(model_app, name="model")
 app.add_typer(nightly_app, name="nightly")

@@ -75,6 +75,11 @@ GRAMMAR = Flow(
         CLOSED.stage("grammar.closed", reads=("${item.file}",), out="database.sqlite"),
         # Questions with answers (section 4)
         DATABASE.stage("grammar.schema", reads=("${item.file}",)),
+        DATABASE.stage(
+            "grammar.own_templates",
+            reads=("data/templates",),
+            settings=("databases.${key}", "grammar.text_templates", "grammar.balanced"),
+        ),
         DATABASE.stage("grammar.sql_templates", prompts=("sql_template",), roles=("generator",)),
         DATABASE.stage("grammar.text_templates", prompts=("texts/*",), roles=("generator",)),
         DATABASE.stage("grammar.back_check", prompts=("back_check",), roles=("judge",)),
@@ -82,7 +87,7 @@ GRAMMAR = Flow(
         DATABASE.stage("grammar.unbalanced"),
         DATABASE.stage("grammar.balanced"),
         # Documents to retrieve from (section 5.1)
-        DATABASE.stage("grammar.profiles", reads=("${item.file}",)),
+        DATABASE.stage("grammar.profiles", reads=("${item.file}",), settings=("assessments",)),
         DATABASE.stage(
             "grammar.documents", prompts=("document_part", "machine_reading"), roles=("generator", "judge")
         ),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
@@ -86,6 +87,14 @@ def set_params(root: Path, assignments: list[str]) -> None:
 
     A key must exist, except for a new entry of a section whose keys are names. Raises BadInput.
     """
+    with edit_params(root) as data:
+        for assignment in assignments:
+            _assign(data, assignment)
+
+
+@contextmanager
+def edit_params(root: Path) -> Iterator[Any]:
+    """Give params.yaml to be changed in place; it is written, with its comments, if the block ends well."""
     from ruamel.yaml import YAML
 
     path = root / "params.yaml"
@@ -94,29 +103,32 @@ def set_params(root: Path, assignments: list[str]) -> None:
     editor.preserve_quotes = True
     editor.width = 120
     data = editor.load(path.read_text(encoding="utf-8"))
-    for assignment in assignments:
-        key, equals, value = assignment.partition("=")
-        if not equals:
-            raise BadInput(f"--set {assignment}", "is not KEY=VALUE")
-        *parents, last = key.strip().split(".")
-        section = data
-        for depth, name in enumerate(parents, start=1):
-            if isinstance(section, dict) and section.get(name) is None and is_declared(parents[:depth]):
-                section[name] = {}
-            if not isinstance(section, dict) or name not in section:
-                raise BadInput(f"--set {key}", f"params.yaml has no section {name!r}")
-            section = section[name]
-        new = ".".join(parents) in list_named_sections() or is_declared(key.strip().split("."))
-        if not isinstance(section, dict) or (last not in section and not new):
-            known = ", ".join(map(str, section)) if isinstance(section, dict) else "no keys"
-            raise BadInput(f"--set {key}", f"params.yaml has no such parameter (there: {known})")
-        try:
-            section[last] = yaml.safe_load(value)
-        except (yaml.YAMLError, ValueError, RecursionError) as error:
-            raise BadInput(f"--set {key}", "the value is not valid YAML", hint="put it in quotes") from error
+    yield data
     with write_beside(path) as draft:
         editor.dump(data, draft)
         parse_params(draft.read_bytes(), path, list_fanned(), list_sections())
+
+
+def _assign(data: Any, assignment: str) -> None:
+    key, equals, value = assignment.partition("=")
+    if not equals:
+        raise BadInput(f"--set {assignment}", "is not KEY=VALUE")
+    *parents, last = key.strip().split(".")
+    section = data
+    for depth, name in enumerate(parents, start=1):
+        if isinstance(section, dict) and section.get(name) is None and is_declared(parents[:depth]):
+            section[name] = {}
+        if not isinstance(section, dict) or name not in section:
+            raise BadInput(f"--set {key}", f"params.yaml has no section {name!r}")
+        section = section[name]
+    new = ".".join(parents) in list_named_sections() or is_declared(key.strip().split("."))
+    if not isinstance(section, dict) or (last not in section and not new):
+        known = ", ".join(map(str, section)) if isinstance(section, dict) else "no keys"
+        raise BadInput(f"--set {key}", f"params.yaml has no such parameter (there: {known})")
+    try:
+        section[last] = yaml.safe_load(value)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise BadInput(f"--set {key}", "the value is not valid YAML", hint="put it in quotes") from error
 
 
 def list_sections() -> frozenset[str]:

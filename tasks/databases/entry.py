@@ -6,7 +6,7 @@ import os
 import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
@@ -43,6 +43,8 @@ class DatabaseEntry(BaseModel):
     source: str = ""
     attribution: str = ""
     description: str = ""
+    templates: Literal["beside", "instead"] | None = None
+    """Whether a person's templates (data/templates/<name>.jsonl) stand beside a model's, or instead."""
 
     @field_validator("url")
     @classmethod

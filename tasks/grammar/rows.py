@@ -21,6 +21,32 @@ class SqlTemplate:
 
 
 @dataclass(frozen=True)
+class OwnText:
+    """A text that a person wrote for a SQL template, under a linguistic criterion."""
+
+    criterion: str
+    text: str
+
+
+@dataclass(frozen=True)
+class OwnTemplate:
+    """A SQL template that a person brought, with its texts. Its id is that of the SQL template."""
+
+    id: str
+    sql: str
+    """Canonical SQL, as in `SqlTemplate`."""
+    tables: tuple[str, ...]
+    projection: tuple[str, ...]
+    placeholders: tuple[str, ...]
+    texts: tuple[OwnText, ...]
+    tag: str
+    """The person's own label for the groups of this template; empty if there is none."""
+    instead: bool
+    """Whether such templates stand instead of a model's: then no model is asked for any."""
+    origin: tuple[Origin, ...]
+
+
+@dataclass(frozen=True)
 class TextTemplate:
     """One way to ask a SQL template's question, with the same placeholders."""
 

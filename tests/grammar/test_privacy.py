@@ -27,13 +27,13 @@ def test_no_request_of_the_template_steps_holds_a_cell_value(tmp_path):
     }
     params = SqlTemplates(kinds=kinds, criteria={"one_placeholder": "One."}, example=EXAMPLE)
     first = ScriptedAsk(pick)
-    templates = asyncio.run(sql_templates(schema, params, first)).rows
+    templates = asyncio.run(sql_templates(schema, [], params, first)).rows
     second = ScriptedAsk(lambda _: "no text")
     criteria = {
         "short": {"prompt": "texts/short", "samples": 1},
         "long": {"prompt": "texts/long", "samples": 1},
     }
-    asyncio.run(text_templates(templates, schema, TextTemplates(criteria=criteria), second))
+    asyncio.run(text_templates(templates, [], schema, TextTemplates(criteria=criteria), second))
     sent = "\n".join(request.text + request.grammar for request in (*first.asked, *second.asked)).lower()
     values = read_values(path)
     assert len(first.asked) > 10

@@ -23,7 +23,7 @@ from tasks.grammar.corpus.profiles import Profiles, profiles
 from tasks.grammar.corpus.questions import Questions, questions
 from tasks.grammar.corpus.true_documents import TrueDocuments, true_documents
 from tasks.grammar.publish.contracts import ROWS, Contracts, contracts
-from tasks.grammar.rows import SqlTemplate, TextTemplate
+from tasks.grammar.rows import OwnTemplate, SqlTemplate, TextTemplate
 from tasks.models.calls import Call
 from tasks.systems.contract import Document
 from tests.grammar.sample import make_call
@@ -125,6 +125,7 @@ def make_world(root: Path) -> World:
     groups = list(fill_in(templates, SCHEMA, entry, FillIn()).rows)
     made = {
         "schema": Drafts[Column](SCHEMA),
+        "own_templates": Drafts[OwnTemplate]([]),
         "sql_templates": Drafts(templates),
         "text_templates": Drafts(texts),
         "back_check": Drafts(confirmed),
@@ -145,7 +146,12 @@ def make_corpus(groups, templates, in_balance, others, database, call) -> dict[s
     """Write the doctors and clinics up, each fact in a sentence; one fact of one document was not read."""
     entry = DatabaseEntry(name="clinic", file=database)
     things = profiles(
-        list(in_balance.rows), templates, SCHEMA, entry, Profiles(entities={"clinic": ("doctors", "clinics")})
+        list(in_balance.rows),
+        templates,
+        SCHEMA,
+        entry,
+        {},
+        Profiles(entities={"clinic": ("doctors", "clinics")}),
     )
     told, dropped = [], []
     for profile in things.rows:

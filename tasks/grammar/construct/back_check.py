@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -13,7 +13,7 @@ from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.databases.columns import Column
 from tasks.grammar.construct.queries import Query
 from tasks.grammar.construct.sql_rules import read_template
-from tasks.grammar.rows import SqlTemplate, TextTemplate
+from tasks.grammar.rows import OwnTemplate, SqlTemplate, TextTemplate
 from tasks.models.ask import Answer, Ask, Unparsed
 
 LETTERS = "ABCD"
@@ -51,15 +51,20 @@ class BackCheckRequest:
 async def back_check(
     text_templates: list[TextTemplate],
     sql_templates: list[SqlTemplate],
+    own_templates: list[OwnTemplate],
     schema: list[Column],
     params: BackCheck,
     ask: Ask,
 ) -> Drafts[TextTemplate]:
     """Keep the texts for which the model picks their SQL template among the most similar ones.
 
+    Where a person's templates stand instead of a model's, their texts are kept as they are.
+
     Drop reasons: `misread` (another template was picked), `no_verdict` (the reply did not parse), `unchecked`
     (there is no other template to choose from).
     """
+    if any(own.instead for own in own_templates):
+        return Drafts([replace(text, origin=_list_rows(text)) for text in text_templates])
     queries = {template.id: read_template(template.sql, schema) for template in sql_templates}
     templates = {template.id: template for template in sql_templates}
     distractors = {name: find_distractors(name, queries, params.choices - 1) for name in queries}
@@ -133,11 +138,7 @@ def _evaluate_replies(
     text: TextTemplate, replies: Sequence[tuple[BackCheckRequest, Answer[str]]]
 ) -> TextTemplate | Dropped:
     calls = tuple(Origin("call", answer.call) for _, answer in replies)
-    origin = (
-        Origin("row", f"text_templates#{text.id}"),
-        Origin("row", f"sql_templates#{text.sql_template}"),
-        *calls,
-    )
+    origin = (*_list_rows(text), *calls)
     if not replies:
         return Dropped(text.id, "unchecked", "there is no other SQL template to tell it from", origin)
     for request, answer in replies:
@@ -147,6 +148,10 @@ def _evaluate_replies(
             guess = request.choices[LETTERS.index(answer.value)].sql
             return Dropped(text.id, "misread", f"{text.text} -- was read as: {guess}", origin)
     return TextTemplate(text.id, text.sql_template, text.criterion, text.text, origin)
+
+
+def _list_rows(text: TextTemplate) -> tuple[Origin, ...]:
+    return Origin("row", f"text_templates#{text.id}"), Origin("row", f"sql_templates#{text.sql_template}")
 
 
 def _features(query: Query) -> frozenset[tuple[str, ...]]:

@@ -16,7 +16,7 @@ from tasks.grammar.construct.queries import DIALECT, Query, write_template
 from tasks.grammar.construct.sql_grammar import write_sql_grammar
 from tasks.grammar.construct.sql_rules import BrokenRule, read_template
 from tasks.grammar.construct.template_requests import TemplateRequest, list_template_requests, tables_of
-from tasks.grammar.rows import SqlTemplate
+from tasks.grammar.rows import OwnTemplate, SqlTemplate
 from tasks.models.ask import Answer, Ask, Unparsed
 
 
@@ -60,13 +60,18 @@ class SqlTemplates(BaseModel):
     seed: int = 0
 
 
-async def sql_templates(schema: list[Column], params: SqlTemplates, ask: Ask) -> Drafts[SqlTemplate]:
+async def sql_templates(
+    schema: list[Column], own_templates: list[OwnTemplate], params: SqlTemplates, ask: Ask
+) -> Drafts[SqlTemplate]:
     """Ask for templates of each kind until there are enough distinct ones (GRAMMAR, section 4.1).
 
     Each round sends as many requests as templates are missing, in a fixed order, so that neither the
-    requests nor the rows depend on which answer arrives first.
+    requests nor the rows depend on which answer arrives first. A person's templates come first and count
+    towards no kind; where they stand instead of a model's, no model is asked.
     """
-    kept: dict[str, SqlTemplate] = {}
+    kept = {own.id: _take_own(own) for own in own_templates}
+    if any(own.instead for own in own_templates):
+        return Drafts(list(kept.values()))
     dropped: list[Dropped] = []
     for name, kind in params.kinds.items():
         rules = [_find_criterion(params, name, criterion) for criterion in kind.criteria]
@@ -140,6 +145,11 @@ def parse_answer(text: str, schema: Sequence[Column], kind: TemplateKind, exampl
         found = f"{len(query.projection)} columns asked for, {len(query.placeholders)} given"
         raise Unparsed(f"other_kind: {found}")
     return query
+
+
+def _take_own(own: OwnTemplate) -> SqlTemplate:
+    origin = (Origin("row", f"own_templates#{own.id}"),)
+    return SqlTemplate(own.id, own.sql, own.tables, own.projection, own.placeholders, origin)
 
 
 def _sort_answer(

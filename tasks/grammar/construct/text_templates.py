@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -14,7 +14,7 @@ from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.construct.text_grammar import write_text_grammar
 from tasks.grammar.construct.text_rules import parse_text
 from tasks.grammar.construct.verbalisation import Verbalisation, verbalise_query
-from tasks.grammar.rows import SqlTemplate, TextTemplate
+from tasks.grammar.rows import OwnTemplate, SqlTemplate, TextTemplate
 from tasks.models.ask import Answer, Ask
 
 SLACK = 4
@@ -55,26 +55,50 @@ class TextRequest:
 
 
 async def text_templates(
-    sql_templates: list[SqlTemplate], schema: list[Column], params: TextTemplates, ask: Ask
+    sql_templates: list[SqlTemplate],
+    own_templates: list[OwnTemplate],
+    schema: list[Column],
+    params: TextTemplates,
+    ask: Ask,
 ) -> Drafts[TextTemplate]:
     """Word every SQL template as questions, once per criterion and sample (GRAMMAR, section 4.1).
 
-    Drop reasons: those of `text_rules`, and `duplicate`.
+    A person's texts come first: the model is asked only under criteria for which a SQL template has none of
+    them, and not at all where they stand instead of a model's. Drop reasons: those of `text_rules`, and
+    `duplicate`.
     """
+    kept = {text.id: text for own in own_templates for text in _list_own_texts(own)}
+    if any(own.instead for own in own_templates):
+        return Drafts(list(kept.values()))
+    worded = {(text.sql_template, text.criterion) for text in kept.values()}
     requests = [
         TextRequest(make_id("text", template.id, name, sample), template, name, sample)
         for template in sql_templates
         for name, criterion in params.criteria.items()
+        if (template.id, name) not in worded
         for sample in range(criterion.samples)
     ]
     answers = await asyncio.gather(
         *(_ask_text(request, schema, params.criteria[request.criterion], ask) for request in requests)
     )
-    kept: dict[str, TextTemplate] = {}
     dropped: list[Dropped] = []
     for request, answer in zip(requests, answers, strict=True):
         _sort_answer(request, answer, kept, dropped)
     return Drafts(list(kept.values()), dropped)
+
+
+def make_text_id(template: str, text: str) -> str:
+    """Hash a text under its SQL template, whatever its case, spaces and last stop.
+
+    The criterion is not hashed: the same text under another criterion would be the same question twice.
+    """
+    return make_id("text_template", template, " ".join(text.lower().split()).rstrip(".?"))
+
+
+def _list_own_texts(own: OwnTemplate) -> Iterator[TextTemplate]:
+    origin = (Origin("row", f"own_templates#{own.id}"), Origin("row", f"sql_templates#{own.id}"))
+    for text in own.texts:
+        yield TextTemplate(make_text_id(own.id, text.text), own.id, text.criterion, text.text, origin)
 
 
 async def _ask_text(
@@ -115,8 +139,7 @@ def _sort_answer(
         reason, _, detail = answer.problem.partition(": ")
         dropped.append(Dropped(request.id, reason, f"{criterion}: {detail}: {answer.text}", origin))
         return
-    # The criterion is not hashed: the same text under another criterion would be the same question twice.
-    text_id = make_id("text_template", template, " ".join(answer.value.lower().split()).rstrip(".?"))
+    text_id = make_text_id(template, answer.value)
     if text_id in kept:
         dropped.append(Dropped(request.id, "duplicate", f"{criterion}: of {text_id}", origin))
         return

@@ -1,7 +1,8 @@
 """Stage: collect the facts of the entities that questions are asked about, for a document each.
 
-An entity is a row of one of the tables that `entities` lists for a database. Its facts are its own
-columns and those of the rows that it refers to, directly or through a link table.
+An entity is a row of one of the tables that `entities` lists for a database or, where it lists none and an
+assessment asks about that database, of a table that questions ask about. Its facts are its own columns and
+those of the rows that it refers to, directly or through a link table.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.grammar.construct.fill_in import format_value
 from tasks.grammar.construct.names import name_table
+from tasks.grammar.construct.queries import table_of
 from tasks.grammar.construct.source_keys import read_keys
 from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.corpus.entities import EntityProfile, Fact
@@ -37,7 +39,8 @@ class Profiles(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     entities: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
-    """Database -> tables whose rows get a document each; a database without an entry has no corpus."""
+    """Database -> tables whose rows get a document each. For a database without an entry that an assessment
+    names, the tables that questions ask about; for any other there is no corpus."""
     count: int | None = Field(default=None, ge=1)
     """Maximum number of entities per table, those asked about by most groups of the balanced set first;
     null = all rows."""
@@ -53,12 +56,19 @@ def profiles(
     sql_templates: list[SqlTemplate],
     schema: list[Column],
     database: DatabaseEntry,
+    settings: Mapping[str, object],
     params: Profiles,
 ) -> Drafts[EntityProfile]:
-    """Collect the facts of the entities that the balanced set asks about most (GRAMMAR, section 5.1)."""
+    """Collect the facts of the entities that the balanced set asks about most (GRAMMAR, section 5.1).
+
+    settings: `assessments`, dotted name -> value. Drop reasons: `many_values` of a fact, `no_primary_key` of
+    a table that questions ask about and whose rows nothing tells apart.
+    """
     rows: list[EntityProfile] = []
     dropped: list[Dropped] = []
-    names = params.entities.get(database.name, ())
+    names: Sequence[str] = params.entities.get(database.name, ())
+    if database.name not in params.entities and is_assessed(database.name, settings):
+        names, dropped = choose_tables(balanced, sql_templates, schema)
     tables = [open_entity_table(database.name, name, schema) for name in names]
     with ensure_unchanged(database), SafeDatabase(database, params.limits) as safe:
         for table in tables:
@@ -67,6 +77,39 @@ def profiles(
             rows += table_rows
             dropped += table_dropped
     return Drafts(rows, dropped)
+
+
+def is_assessed(database: str, settings: Mapping[str, object]) -> bool:
+    """Tell whether an assessment asks about a database. settings: `assessments`, dotted name -> value."""
+    return any(
+        name.startswith("assessments.") and name.count(".") == 2 and name.endswith(".database")
+        for name, value in settings.items()
+        if value == database
+    )
+
+
+def choose_tables(
+    questions: Iterable[Question], templates: Iterable[SqlTemplate], schema: Sequence[Column]
+) -> tuple[list[str], list[Dropped]]:
+    """Choose the tables with a column that questions ask for, sorted; those without a primary key drop."""
+    wanted = {question.sql_template for question in questions}
+    asked: defaultdict[str, set[str]] = defaultdict(set)
+    for template in templates:
+        if template.id in wanted:
+            for column in template.projection:
+                asked[table_of(column)].add(f"sql_templates#{template.id}")
+    keyed = {column.table for column in schema if column.primary_key}
+    dropped = [
+        Dropped(
+            make_id("entity_table", table),
+            "no_primary_key",
+            f"{table}: nothing tells its rows apart",
+            tuple(Origin("row", reference) for reference in sorted(references)),
+        )
+        for table, references in sorted(asked.items())
+        if table not in keyed
+    ]
+    return sorted(keyed.intersection(asked)), dropped
 
 
 def count_groups(

@@ -22,6 +22,7 @@ from tasks.grammar.construct.balanced import Balanced
 from tasks.grammar.corpus.documents import Documents
 from tasks.grammar.corpus.questions import Questions
 from tasks.grammar.publish import corpus_contracts
+from tasks.grammar.publish.authorship import list_own
 from tasks.grammar.publish.corpus_contracts import declare_corpus
 from tasks.grammar.publish.rerun import Rerun, choose_skipped_sql
 from tasks.grammar.publish.row_rules import (
@@ -37,11 +38,12 @@ from tasks.grammar.publish.row_rules import (
     expect_template,
     read_index,
 )
-from tasks.grammar.rows import Group, Question, SqlTemplate, TextTemplate
+from tasks.grammar.rows import Group, OwnTemplate, Question, SqlTemplate, TextTemplate
 from tasks.reports.contract_stage import Rules, check_artifacts, expect_hash, require_contracts
 
 ROWS: Mapping[str, type] = {
     "schema": Column,
+    "own_templates": OwnTemplate,
     "sql_templates": SqlTemplate,
     "text_templates": TextTemplate,
     "back_check": TextTemplate,
@@ -77,6 +79,7 @@ class Sections:
 
 def contracts(
     schema: Path,
+    own_templates: Path,
     sql_templates: Path,
     text_templates: Path,
     back_check: Path,
@@ -97,7 +100,10 @@ def contracts(
     settings: parameters of other stages, dotted name -> value. Raises ContractBroken after writing, with one
     line that names artifact, contract, count and ids.
     """
-    made = (schema, sql_templates, text_templates, back_check, fill_in, unbalanced, balanced)
+    made = (
+        schema, *list_own(own_templates), sql_templates, text_templates, back_check, fill_in, unbalanced,
+        balanced,
+    )  # fmt: skip
     corpus = (profiles, documents, true_documents, questions)
     paths = {path.stem: path for path in (*made, *corpus)}
     sections = Sections(
@@ -149,6 +155,7 @@ def declare(
     known = expect_known("sql_template_exists", "sql_template", "SQL template", templates)
     own: dict[str, Sequence[Expectation | RowRule]] = {
         "schema": [expect_references(column.id for column in columns)],
+        "own_templates": [expect_hash(), expect_template(columns), origins],
         "sql_templates": [expect_hash(), expect_template(columns), origins],
         "text_templates": [expect_hash(), known, expect_placeholders(templates), origins],
         "back_check": [

@@ -14,6 +14,7 @@ from tasks.artifacts.export import draft_folder, write_jsonl
 from tasks.artifacts.rows import Counts
 from tasks.artifacts.statistics import read_statistics
 from tasks.databases.entry import DatabaseEntry
+from tasks.grammar.publish.authorship import WORDING, list_own
 from tasks.grammar.publish.yields import count_templates, count_yields
 
 COLUMNS = {
@@ -28,28 +29,6 @@ COLUMNS = {
     "answer_rows": "the distinct result rows, a JSON list of lists",
     "origin": "the rows and calls that it was made from",
 }
-SETS = {
-    "balanced": "questions, equally many per semantic group and criterion",
-    "unbalanced": "questions by each criterion's own rule, not balanced",
-    "groups": "semantic groups: a filled query and its answer",
-    "text_templates": "the texts with placeholders that passed the back-check",
-    "sql_templates": "the queries with placeholders",
-}
-MADE = (
-    "The database's schema is reflected: tables, columns, types and keys. No cell is read.",
-    "A model writes SQL templates over tables that foreign keys join; a parser drops what breaks a rule.",
-    "A model words every SQL template as questions, under each linguistic criterion.",
-    "Back-check: a model is shown a text and several SQL templates and must pick the right one; "
-    "texts that it reads otherwise are dropped.",
-    "The database fills the placeholders: one query per template gives every combination with its answer.",
-    "Texts and filled queries are paired, then balanced per semantic group and criterion.",
-)
-LIMITS = (
-    "The texts are a model's. The back-check catches misreadings, not every clumsy or incomplete wording.",
-    "Answers are true of the database as it was, not of the world.",
-    "Templates use selection, projection and join only: no counts, sums, comparisons or negations.",
-    "Where a query has a single answer in this database, the question may be ambiguous outside it.",
-)
 REBUILD = (
     "make reproduce             # replays the recorded answers, offline",
     "benchloom run grammar      # asks the model for what is not recorded",
@@ -67,6 +46,7 @@ class Dataset(BaseModel):
 
 def dataset(
     schema: Path,
+    own_templates: Path,
     sql_templates: Path,
     text_templates: Path,
     back_check: Path,
@@ -90,10 +70,11 @@ def dataset(
         "text_templates": back_check,
         "sql_templates": sql_templates,
     }
-    artifacts = [
-        read_statistics(path)
-        for path in (schema, sql_templates, text_templates, back_check, fill_in, unbalanced, balanced)
-    ]
+    own = list_own(own_templates)
+    sets |= {path.stem: path for path in own}
+    wording = WORDING[database.templates]
+    made = (schema, *own, sql_templates, text_templates, back_check, fill_in, unbalanced, balanced)
+    artifacts = [read_statistics(path) for path in made]
     with draft_folder(out) as folder:
         rows = {name: write_jsonl(folder / f"{name}.jsonl", _read(path)) for name, path in sets.items()}
         card = DatasetCard(
@@ -103,12 +84,15 @@ def dataset(
             tasks=("question-answering",),
             tags=params.tags,
             sources=(_describe(database),),
-            sets=[DatasetConfig(name, f"{name}.jsonl", rows[name], text) for name, text in SETS.items()],
+            sets=[
+                DatasetConfig(name, f"{name}.jsonl", count, wording.sets[name])
+                for name, count in rows.items()
+            ],
             artifacts=artifacts,
             columns=COLUMNS,
-            made=MADE,
+            made=wording.made,
             rebuild=REBUILD,
-            limits=LIMITS,
+            limits=wording.limits,
             sections=(
                 _describe_yields(text_templates, back_check, unbalanced, balanced),
                 _describe_contracts(contracts),

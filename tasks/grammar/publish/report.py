@@ -8,6 +8,7 @@ from pathlib import Path
 from tasks.artifacts.rows import Counts
 from tasks.artifacts.statistics import ArtifactStatistics, name_beside, read_statistics, sum_calls
 from tasks.databases.entry import DatabaseEntry
+from tasks.grammar.publish.authorship import WORDING, list_own
 from tasks.grammar.publish.browser import make_browser
 from tasks.grammar.publish.dataset_content import Bar, Chart, DatasetContent, Example
 from tasks.grammar.publish.dataset_record import list_dataset_figures
@@ -22,15 +23,6 @@ from tasks.reports.page import DATASETS, Headline, Page
 PAGES = Path(__file__).parents[1] / "pages"
 EXAMPLES = 12
 """Maximum number of dropped rows that are shown for each reason."""
-EXPLANATIONS = {
-    "schema": "The database's columns with types and keys, by reflection: no cell is read.",
-    "sql_templates": "Queries with [table.column] where values go, written by a model over joined tables.",
-    "text_templates": "Every query put in words by a model, once per linguistic criterion and sample.",
-    "back_check": "The texts that a model, shown several queries, matched to the right one.",
-    "fill_in": "Semantic groups: a filled query and its answer, all combinations by one query per template.",
-    "unbalanced": "Texts paired with the groups of their query, as each criterion's rule has it.",
-    "balanced": "Equally many questions per semantic group and criterion.",
-}
 SUBTITLE = (
     "Question/answer pairs grounded in a relational database: each group asks the same thing in other words, "
     "and each answer is the result of the query beside it."
@@ -42,6 +34,7 @@ FROM_THE_DATABASE = ("schema", "fill_in")
 
 def report(
     schema: Path,
+    own_templates: Path,
     sql_templates: Path,
     text_templates: Path,
     back_check: Path,
@@ -53,7 +46,10 @@ def report(
     out: Path,
 ) -> Counts:
     """Write the page's folder; the artifacts' `*.dropped` and `*.calls` files are read too."""
-    paths = (schema, sql_templates, text_templates, back_check, fill_in, unbalanced, balanced)
+    paths = (
+        schema, *list_own(own_templates), sql_templates, text_templates, back_check, fill_in, unbalanced,
+        balanced,
+    )  # fmt: skip
     artifacts = [read_statistics(path) for path in paths]
     browser, call_keys = make_browser(sql_templates, back_check, fill_in, unbalanced, balanced)
     page = Page(
@@ -64,12 +60,15 @@ def report(
         subtitle=SUBTITLE,
         headlines=_make_headlines(artifacts, balanced),
     )
+    wording = WORDING[database.templates]
     content = DatasetContent(
         about=_describe_database(database),
         artifacts=artifacts,
-        explanations=EXPLANATIONS,
+        explanations=wording.explanations,
         feeds=[(database.name, name) for name in FROM_THE_DATABASE],
-        charts=_make_charts(count_yields(text_templates, back_check, unbalanced, balanced)),
+        charts=_make_charts(
+            count_yields(text_templates, back_check, unbalanced, balanced), wording.confirmed
+        ),
         examples=_choose_examples(paths),
         contracts=open_contracts(contracts, [path.stem for path in paths], out),
     )
@@ -137,7 +136,7 @@ def _describe_database(database: DatabaseEntry) -> list[tuple[str, str]]:
     ]
 
 
-def _make_charts(yields: Sequence[CriterionYield]) -> list[Chart]:
+def _make_charts(yields: Sequence[CriterionYield], confirmed: str) -> list[Chart]:
     def make_bar(criterion: str, counts: Sequence[int], artifacts: Sequence[str]) -> Bar:
         return Bar(criterion, counts, [_count_rows(artifact, criterion) for artifact in artifacts])
 
@@ -145,9 +144,7 @@ def _make_charts(yields: Sequence[CriterionYield]) -> list[Chart]:
     questions = [make_bar(own.criterion, (own.unbalanced, own.balanced), SETS) for own in yields]
     rates = ", ".join(f"{own.criterion} {own.rate:.0%}" for own in yields if own.rate is not None)
     return [
-        Chart(
-            "Texts per criterion", f"confirmed by the back-check: {rates}", ("written", "confirmed"), texts
-        ),
+        Chart("Texts per criterion", f"{confirmed}: {rates}", ("written", "confirmed"), texts),
         Chart("Questions per criterion", "before and after balancing", ("unbalanced", "balanced"), questions),
     ]
 

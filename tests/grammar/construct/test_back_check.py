@@ -19,9 +19,9 @@ TEMPLATES = [
 TEXT = TextTemplate("t1", QUERIES[1].id, "short", "town of the clinic of doctor [doctors.name]", ())
 
 
-def run(reply, templates=TEMPLATES, **params):
+def run(reply, templates=TEMPLATES, own=(), **params):
     ask = ScriptedAsk(reply)
-    return asyncio.run(back_check([TEXT], templates, SCHEMA, BackCheck(**params), ask)), ask
+    return asyncio.run(back_check([TEXT], templates, own, SCHEMA, BackCheck(**params), ask)), ask
 
 
 def letter_of(asked, query):

@@ -53,7 +53,7 @@ def make_templates(schema):
         "two": make_kind(templates=40, requests=60, placeholders=2),
     }
     params = SqlTemplates(kinds=kinds, criteria={"one_placeholder": "One."}, example=EXAMPLE)
-    return asyncio.run(sql_templates(schema, params, ask)), [
+    return asyncio.run(sql_templates(schema, [], params, ask)), [
         request.text + request.grammar for request in ask.asked
     ]
 

@@ -31,9 +31,9 @@ def make_params(**samples):
     return TextTemplates(criteria={name: {**criteria[name], "samples": n} for name, n in samples.items()})
 
 
-def run(reply, params, attempts=1):
+def run(reply, params, attempts=1, own=()):
     ask = ScriptedAsk(reply, attempts)
-    return asyncio.run(text_templates([TEMPLATE], SCHEMA, params, ask)), ask
+    return asyncio.run(text_templates([TEMPLATE], own, SCHEMA, params, ask)), ask
 
 
 def test_each_criterion_is_asked_with_its_own_prompt_and_bounds():

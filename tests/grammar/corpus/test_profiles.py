@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,7 @@ def ask_of(groups):
 
 def collect(entry, questions, **params):
     return profiles(
-        questions, TEMPLATES, SCHEMA, entry, Profiles(entities={"hospital": ("doctors",)}, **params)
+        questions, TEMPLATES, SCHEMA, entry, {}, Profiles(entities={"hospital": ("doctors",)}, **params)
     )
 
 
@@ -79,19 +80,55 @@ def test_the_rows_that_most_groups_ask_about_come_first(entry):
 def test_a_fact_with_many_values_is_left_out_and_named(entry):
     # A doctor leads visits, but a visit is no fact of hers: rows that refer to a thing are not told.
     assert not any("visit" in attribute.words for attribute in list_attributes("doctors", SCHEMA))
-    drafts = profiles([], TEMPLATES, SCHEMA, entry, Profiles(entities={"hospital": ("visits",)}, values=1))
+    drafts = profiles(
+        [], TEMPLATES, SCHEMA, entry, {}, Profiles(entities={"hospital": ("visits",)}, values=1)
+    )
     first = next(profile for profile in drafts.rows if profile.key == ("1",))
     assert {fact.attribute for fact in first.facts} >= {"day", "order", "reason", "leading doctor"}
     assert not drafts.dropped
 
 
 def test_a_database_without_entities_has_no_corpus(entry):
-    assert not profiles([], TEMPLATES, SCHEMA, entry, Profiles()).rows
+    assert not profiles([], TEMPLATES, SCHEMA, entry, {}, Profiles()).rows
+
+
+ASSESSED = {"assessments.a.database": "hospital", "assessments.a.system": "good"}
+
+
+def test_an_assessed_database_has_the_tables_that_questions_ask_about(entry):
+    asked = ask_of(fill(entry))
+    drafts = profiles(asked, TEMPLATES, SCHEMA, entry, ASSESSED, Profiles())
+    assert {profile.table for profile in drafts.rows} == {"clinics", "doctors", "visits"}
+    of_towns = [question for question in asked if question.sql_template == TOWN.id]
+    drafts = profiles(of_towns, TEMPLATES, SCHEMA, entry, ASSESSED, Profiles())
+    assert {profile.table for profile in drafts.rows} == {"clinics"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "entities"),
+    [
+        (ASSESSED, {"hospital": ()}),
+        ({"assessments.hospital.database": "other", "assessments.hospital.system": "hospital"}, {}),
+        ({"assessments": {}}, {}),
+    ],
+)
+def test_no_table_is_chosen_where_none_is_wanted_or_no_assessment_asks(entry, settings, entities):
+    asked = ask_of(fill(entry))
+    assert not profiles(asked, TEMPLATES, SCHEMA, entry, settings, Profiles(entities=entities)).rows
+
+
+def test_a_table_without_a_primary_key_is_dropped_with_its_reason(entry):
+    schema = [replace(each, primary_key=each.primary_key and each.table != "visits") for each in SCHEMA]
+    drafts = profiles(ask_of(fill(entry)), TEMPLATES, schema, entry, ASSESSED, Profiles())
+    assert {profile.table for profile in drafts.rows} == {"clinics", "doctors"}
+    (row,) = [row for row in drafts.dropped if row.reason == "no_primary_key"]
+    assert row.detail == "visits: nothing tells its rows apart"
+    assert row.origin[0].reference == f"sql_templates#{REASON.id}"
 
 
 def test_an_unknown_table_is_named_with_those_there_are(entry):
     with pytest.raises(BadInput, match=r"entities\.hospital.*no table 'nurses' \(there are clinics, doctors"):
-        profiles([], TEMPLATES, SCHEMA, entry, Profiles(entities={"hospital": ("nurses",)}))
+        profiles([], TEMPLATES, SCHEMA, entry, {}, Profiles(entities={"hospital": ("nurses",)}))
 
 
 def test_groups_find_their_documents_by_the_keys_of_their_source_rows(entry):

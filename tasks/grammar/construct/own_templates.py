@@ -1,0 +1,86 @@
+"""Stage: read a person's own templates, SQL with texts, which stand beside a model's or instead of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
+from tasks.databases.columns import Column
+from tasks.databases.entry import DatabaseEntry
+from tasks.errors import BadInput
+from tasks.grammar.construct.balanced import Balanced
+from tasks.grammar.construct.template_lines import (
+    FOLDER,
+    TemplateRules,
+    check_lines,
+    read_template_lines,
+)
+from tasks.grammar.construct.text_templates import TextTemplates
+from tasks.grammar.rows import OwnTemplate
+
+TEXTS, BALANCED = "grammar.text_templates", "grammar.balanced"
+
+
+def own_templates(
+    templates: Path, schema: list[Column], database: DatabaseEntry, settings: Mapping[str, object]
+) -> Drafts[OwnTemplate]:
+    """Read `<database>.jsonl` where the database's entry says `templates`; else there are no rows.
+
+    templates: the folder. settings: parameters of other stages, dotted name -> value. A template, or a text
+    of one, that breaks a rule is dropped with its line; the reasons are those of `template_advice`. Raises
+    BadInput if the file is missing, or has no template that can be used.
+    """
+    if database.templates is None:
+        return Drafts([])
+    place = f"{(FOLDER / database.name).as_posix()}.jsonl"
+    file = templates / f"{database.name}.jsonl"
+    if not file.is_file():
+        what = f"is not there, and databases.{database.name}.templates is {database.templates}"
+        raise BadInput(place, what, hint="benchloom import templates FILE puts it there")
+    texts = TextTemplates.model_validate(nest_settings(settings, TEXTS))
+    balanced = Balanced.model_validate(nest_settings(settings, BALANCED))
+    rules = make_rules(database, schema, texts, balanced, instead=database.templates == "instead")
+    checked = check_lines(list(read_template_lines(str(file))), rules)
+    if not checked.templates:
+        first = checked.problems[0] if checked.problems else None
+        what = f"has no template that can be used, of {checked.lines} lines"
+        raise BadInput(place, what, hint=f"line {first.line}: {first.what}" if first else "it is empty")
+    dropped = [
+        Dropped(
+            make_id("own_template", number, problem.line, problem.reason),
+            problem.reason,
+            f"line {problem.line}: {problem.what}",
+            (Origin("evidence", f"{place}, line {problem.line}"),),
+        )
+        for number, problem in enumerate(checked.problems)
+    ]
+    return Drafts(checked.templates, dropped)
+
+
+def make_rules(
+    database: DatabaseEntry,
+    schema: list[Column],
+    texts: TextTemplates,
+    balanced: Balanced,
+    *,
+    instead: bool,
+) -> TemplateRules:
+    """Make the rules for a database: where no model adds texts, those of the balanced set must be there."""
+    wanted = dict.fromkeys(balanced.criteria, balanced.texts) if instead else {}
+    return TemplateRules(database.name, schema, texts.criteria, wanted, instead)
+
+
+def nest_settings(settings: Mapping[str, object], section: str) -> dict[str, Any]:
+    """Nest the parameters of one section again, from dotted names."""
+    nested: dict[str, Any] = {}
+    for name, value in settings.items():
+        if not name.startswith(f"{section}."):
+            continue
+        *parents, last = name.removeprefix(f"{section}.").split(".")
+        part = nested
+        for parent in parents:
+            part = part.setdefault(parent, {})
+        part[last] = value
+    return nested

@@ -1,0 +1,112 @@
+"""What card and page say of who wrote the templates: a model, a person, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tasks.artifacts.parquet import count_rows
+from tasks.artifacts.statistics import name_beside
+
+
+@dataclass(frozen=True)
+class Wording:
+    """The sentences that depend on it.
+
+    made: steps. limits: known limitations. sets: set -> what it holds. explanations: artifact -> what it is.
+    confirmed: what the texts that are used were confirmed by.
+    """
+
+    made: tuple[str, ...]
+    limits: tuple[str, ...]
+    sets: Mapping[str, str]
+    explanations: Mapping[str, str]
+    confirmed: str
+
+
+REFLECTED = "The database's schema is reflected: tables, columns, types and keys. No cell is read."
+WRITTEN = (
+    "A model writes SQL templates over tables that foreign keys join; a parser drops what breaks a rule.",
+    "A model words every SQL template as questions, under each linguistic criterion.",
+    "Back-check: a model is shown a text and several SQL templates and must pick the right one; "
+    "texts that it reads otherwise are dropped.",
+)
+FILLED = (
+    "The database fills the placeholders: one query per template gives every combination with its answer.",
+    "Texts and filled queries are paired, then balanced per semantic group and criterion.",
+)
+BROUGHT = "A person brought SQL templates with texts; what breaks a rule for a model's is dropped."
+TRUE_OF = (
+    "Answers are true of the database as it was, not of the world.",
+    "Templates use selection, projection and join only: no counts, sums, comparisons or negations.",
+    "Where a query has a single answer in this database, the question may be ambiguous outside it.",
+)
+SETS = {
+    "balanced": "questions, equally many per semantic group and criterion",
+    "unbalanced": "questions by each criterion's own rule, not balanced",
+    "groups": "semantic groups: a filled query and its answer",
+    "text_templates": "the texts with placeholders that passed the back-check",
+    "sql_templates": "the queries with placeholders",
+}
+EXPLANATIONS = {
+    "schema": "The database's columns with types and keys, by reflection: no cell is read.",
+    "sql_templates": "Queries with [table.column] where values go, written by a model over joined tables.",
+    "text_templates": "Every query put in words by a model, once per linguistic criterion and sample.",
+    "back_check": "The texts that a model, shown several queries, matched to the right one.",
+    "fill_in": "Semantic groups: a filled query and its answer, all combinations by one query per template.",
+    "unbalanced": "Texts paired with the groups of their query, as each criterion's rule has it.",
+    "balanced": "Equally many questions per semantic group and criterion.",
+}
+OWN_SETS = {**SETS, "own_templates": "a person's SQL templates with texts and tags, by the SQL template's id"}
+OWN_EXPLANATIONS = {
+    **EXPLANATIONS,
+    "own_templates": "A person's queries with [table.column] where values go, and the texts for each.",
+}
+
+BY_MODEL = Wording(
+    made=(REFLECTED, *WRITTEN, *FILLED),
+    limits=(
+        "The texts are a model's. The back-check catches misreadings, not every clumsy or incomplete "
+        "wording.",
+        *TRUE_OF,
+    ),
+    sets=SETS,
+    explanations=EXPLANATIONS,
+    confirmed="confirmed by the back-check",
+)
+BY_BOTH = Wording(
+    made=(REFLECTED, BROUGHT, *WRITTEN, *FILLED),
+    limits=(
+        "The texts are a person's and a model's. The back-check catches misreadings, not every clumsy or "
+        "incomplete wording.",
+        *TRUE_OF,
+    ),
+    sets=OWN_SETS,
+    explanations={
+        **OWN_EXPLANATIONS,
+        "sql_templates": "Queries with [table.column] where values go: a person's, and a model's.",
+        "text_templates": "Every query in words, by a person or by a model, under linguistic criteria.",
+    },
+    confirmed="confirmed by the back-check",
+)
+BY_PERSON = Wording(
+    made=(REFLECTED, BROUGHT, *FILLED),
+    limits=("The texts are a person's: no model wrote them, and none has read them back.", *TRUE_OF),
+    sets={**OWN_SETS, "text_templates": "the texts with placeholders"},
+    explanations={
+        **OWN_EXPLANATIONS,
+        "sql_templates": "A person's queries with [table.column] where values go.",
+        "text_templates": "A person's texts for each query, under linguistic criteria.",
+        "back_check": "The same texts: no model is asked for templates that a person brought instead.",
+    },
+    confirmed="a person's, not read back by a model",
+)
+WORDING: Mapping[str | None, Wording] = {None: BY_MODEL, "beside": BY_BOTH, "instead": BY_PERSON}
+"""By `databases.<name>.templates`."""
+
+
+def list_own(artifact: Path) -> list[Path]:
+    """List the artifact `own_templates` if it has rows or dropped some; else a person brought none."""
+    beside = name_beside(artifact, "dropped")
+    return [artifact] if count_rows(artifact) or (beside.is_file() and count_rows(beside)) else []

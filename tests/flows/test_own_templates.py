@@ -1,0 +1,161 @@
+"""The whole way of a person's templates: the command, then a dataset under DVC with no model there."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from benchloom.yaml_files import load_yaml
+from flows.commands.import_ import templates as import_templates
+from flows.commands.run import make_run
+from flows.run.recorder import Recorder
+from flows.run.runner import run_plain
+from flows.run.selection import select_nodes
+from flows.settings import load_params
+from tasks.artifacts.parquet import count_rows, read_rows
+from tasks.artifacts.rows import Dropped
+from tasks.errors import BadInput
+from tasks.grammar.corpus.entities import EntityProfile
+from tasks.grammar.rows import OwnTemplate, Question
+from tests.flows.conftest import make_folder
+from tests.grammar.construct.test_own_templates import LINES, TOWN
+from tests.grammar.scripted import make_database
+
+ROOT = Path(__file__).parents[2]
+LAST = "grammar-dataset@clinic"
+NOBODY = {"url": "http://127.0.0.1:9/v1", "retries": 0}
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    """A project of GRAMMAR's construction over the clinic, where every model's endpoint is dead."""
+    root = make_folder(tmp_path / "project")
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("BENCHLOOM_LEDGER", str(tmp_path / "ledger.sqlite"))
+    # The stages run in this process: a copy of their code is as good as its own.
+    monkeypatch.setattr("flows.run.recorder.check_code", lambda root: None)
+    shutil.copytree(ROOT / "tasks", root / "tasks", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "data/templates", root / "data/templates")
+    shutil.copy(ROOT / "pyproject.toml", root / "pyproject.toml")
+    make_database(root / "clinic.sqlite")
+    stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
+    own = {name: each for name, each in stages.items() if each.get("foreach") == "${databases}"}
+    (root / "dvc.yaml").write_text(yaml.safe_dump({"stages": own}, sort_keys=False))
+    params = yaml.safe_load((ROOT / "params.yaml").read_text())
+    for role in params["roles"].values():
+        role |= {"model": "nobody", "constrain": "none"}
+    params |= {
+        "assessments": {},
+        "databases": {"clinic": {"file": "clinic.sqlite", "title": "Clinic"}},
+        "models": {},
+    }
+    params["run"] |= {"endpoints": {"nobody": NOBODY}, "prices": {}}
+    (root / "params.yaml").write_text("# mine\n" + yaml.safe_dump(params, sort_keys=False))
+    return root
+
+
+def run(root, last=LAST):
+    recorder = Recorder(root)
+    work = make_run(root, recorder, load_params(root))
+    work.say = lambda line: None
+    try:
+        run_plain(work, select_nodes(recorder.nodes, [last]), 2)
+    finally:
+        work.finish()
+        recorder.close()
+    assert not work.errors, work.errors
+    return {name: outcome.state for name, outcome in work.outcomes.items()}
+
+
+def write(root, lines):
+    path = root / "mine.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return str(path)
+
+
+@pytest.mark.timeout(600)
+def test_from_a_file_to_a_dataset_with_no_model(root, capsys):
+    import_templates(write(root, LINES), database="clinic", instead=True, drop=False)
+    assert "clinic: 3 SQL templates with 7 texts, instead of a model's" in capsys.readouterr().out
+    assert load_yaml(root / "params.yaml")["databases"]["clinic"]["templates"] == "instead"
+    assert (root / "params.yaml").read_text().startswith("# mine\n")
+
+    assert set(run(root).values()) == {"ran"}
+    folder = root / "data/grammar/clinic"
+    own = {row.id: row for row in read_rows(folder / "own_templates.parquet", OwnTemplate)}
+    balanced = read_rows(folder / "balanced.parquet", Question)
+    assert {question.sql_template for question in balanced} == set(own)
+    assert sum(question.question == "town of the clinic Xanadu House" for question in balanced) == 1
+    assert {question.criterion for question in balanced} == {"short", "long"}
+    assert not list((root / "ledger.sqlite").parent.glob("*.calls"))
+    for stem in ("sql_templates", "text_templates", "back_check"):
+        assert count_rows(folder / f"{stem}.calls.parquet") == 0
+    lines = (folder / "dataset/own_templates.jsonl").read_text().splitlines()
+    assert sorted(json.loads(line)["tag"] for line in lines) == ["", "", "places"]
+    card = (folder / "dataset/README.md").read_text()
+    assert "A person brought SQL templates" in card
+    assert "A model" not in card
+    assert not read_rows(folder / "profiles.parquet", EntityProfile)
+    assert set(run(root, "grammar-report@clinic").values()) == {"fresh", "ran"}
+
+    # An assessment is one entry: what is asked for then gets documents, without an entry in `entities`.
+    params = load_yaml(root / "params.yaml")
+    params["assessments"] = {"c": {"database": "clinic", "system": "good", "llm_only": "c"}}
+    (root / "params.yaml").write_text(yaml.safe_dump(json.loads(json.dumps(params))))
+    states = run(root, "grammar-profiles@clinic")
+    assert states.pop("grammar-profiles@clinic") == "ran"
+    profiles = read_rows(folder / "profiles.parquet", EntityProfile)
+    assert {profile.table for profile in profiles} == {"clinics", "doctors"}
+
+
+def test_a_broken_line_is_named_and_nothing_is_imported(root, capsys):
+    before = (root / "params.yaml").read_text()
+    file = write(root, [*LINES, {**TOWN, "sql": "SELECT clinics.city FROM clinics"}])
+    with pytest.raises(BadInput, match=r"mine.jsonl: 1 of 4 lines break a rule, and nothing was imported"):
+        import_templates(file, database=None, instead=True, drop=False)
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 1
+    assert "mine.jsonl, line 4: unknown_name: column clinics.city (names are those of the schema" in said[0]
+    assert (root / "params.yaml").read_text() == before
+    assert not (root / "data/templates/clinic.jsonl").exists()
+
+
+@pytest.mark.timeout(600)
+def test_what_is_left_out_stands_among_the_dropped_rows(root):
+    file = write(root, [*LINES, {**TOWN, "sql": "DROP TABLE clinics"}, LINES[0]])
+    import_templates(file, database="clinic", instead=True, drop=True)
+    run(root, "grammar-own-templates@clinic")
+    dropped = read_rows(root / "data/grammar/clinic/own_templates.dropped.parquet", Dropped)
+    assert {(row.reason, row.detail.partition(":")[0]) for row in dropped} == {
+        ("not_select", "line 4"), ("duplicate", "line 5"),
+    }  # fmt: skip
+
+
+def test_a_second_import_keeps_the_first_and_says_so(root, capsys):
+    import_templates(write(root, LINES), database=None, instead=True, drop=False)
+    import_templates(write(root, LINES[:1]), database=None, instead=None, drop=False)
+    said = capsys.readouterr()
+    kept = ".benchloom/kept/data/templates/clinic.jsonl"
+    assert f"are kept as {kept}" in said.err
+    assert len((root / kept).read_text().splitlines()) == 3
+    assert "1 SQL templates with 2 texts, instead of" in said.out
+
+
+@pytest.mark.parametrize(
+    ("lines", "database", "said"),
+    [
+        (LINES, "nope", r"--database: params.yaml has no database 'nope' \(there: clinic, other\)"),
+        (LINES, None, r"line 1: names no database \(there: clinic, other\)"),
+        ([{**TOWN, "database": "nope"}], None, r"line 1: names a database that params.yaml has not"),
+        ([], "clinic", "is empty"),
+        ([{**TOWN, "database": "other"}], None, "no such database file"),
+    ],
+)
+def test_which_database_it_is_for_must_be_plain(root, lines, database, said):
+    params = load_yaml(root / "params.yaml")
+    params["databases"]["other"] = {"file": "nowhere.sqlite"}
+    (root / "params.yaml").write_text(yaml.safe_dump(json.loads(json.dumps(params))))
+    with pytest.raises(BadInput, match=said):
+        import_templates(write(root, lines), database=database, instead=True, drop=False)

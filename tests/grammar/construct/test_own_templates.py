@@ -1,0 +1,226 @@
+"""A person's templates: held to the rules for a model's, and what breaks one is named by its line."""
+
+import asyncio
+import inspect
+import json
+import re
+
+import pytest
+
+from tasks.artifacts.rows import Origin
+from tasks.databases.entry import DatabaseEntry
+from tasks.errors import BadInput
+from tasks.grammar.construct import sql_rules, text_rules
+from tasks.grammar.construct.back_check import BackCheck, back_check
+from tasks.grammar.construct.own_templates import own_templates
+from tasks.grammar.construct.sql_templates import sql_templates
+from tasks.grammar.construct.template_advice import ADVICE
+from tasks.grammar.construct.template_lines import TemplateRules, check_lines, read_template_lines
+from tasks.grammar.construct.text_templates import Criterion, TextTemplates, text_templates
+from tests.grammar.construct.test_sql_templates import make_params, pick_first
+from tests.grammar.scripted import SCHEMA, ScriptedAsk
+
+TOWN = {
+    "sql": "SELECT clinics.town FROM clinics WHERE clinics.name = [clinics.name]",
+    "texts": {
+        "short": "town of the clinic [clinics.name]",
+        "long": "In which town is the clinic [clinics.name]? I am writing down the way for a friend who has "
+        "never been there and would rather not be late on the very first morning of all.",
+    },
+    "tag": "places",
+}
+SPECIALTY = {
+    "sql": "SELECT d.specialty FROM doctors d WHERE d.name = '[doctors.name]'",
+    "texts": {
+        "short": ["specialty of doctor [doctors.name]", "the specialty that doctor [doctors.name] has"],
+        "long": "What is the specialty of the doctor [doctors.name]? My aunt has asked me to find out before "
+        "she makes up her mind whom to see, as she has waited for a long while and is tired of it.",
+    },
+}
+RATE = {
+    "sql": "SELECT hourly_rate FROM doctors WHERE name = '[doctors.name]'",
+    "texts": {
+        "short": "hourly rate of doctor [doctors.name]",
+        "long": "What is the hourly rate of the doctor [doctors.name]? We are drawing up what next year will "
+        "cost us, and all that is still lacking in the long list of sums is this one, as ever.",
+    },
+}
+LINES = [TOWN, SPECIALTY, RATE]
+CRITERIA = {
+    "short": {"prompt": "texts/short", "minimum_words": 3, "maximum_words": 18, "samples": 1},
+    "long": {"prompt": "texts/long", "minimum_words": 30, "maximum_words": 52, "samples": 1},
+}
+SETTINGS = {
+    **{
+        f"grammar.text_templates.criteria.{name}.{key}": value
+        for name, fields in CRITERIA.items()
+        for key, value in fields.items()
+    },
+    "grammar.balanced.criteria": ["short", "long"],
+    "grammar.balanced.texts": 1,
+}
+RULES = TemplateRules(
+    "clinic", SCHEMA, {name: Criterion(**fields) for name, fields in CRITERIA.items()},
+    {"short": 1, "long": 1}, instead=True,
+)  # fmt: skip
+
+
+def check(tmp_path, *lines, rules=RULES):
+    path = tmp_path / "lines.jsonl"
+    path.write_bytes(b"\n".join(x if isinstance(x, bytes) else json.dumps(x).encode() for x in lines))
+    return check_lines(list(read_template_lines(str(path))), rules)
+
+
+def change(**fields):
+    return {**TOWN, **fields}
+
+
+def reword(**texts):
+    return change(texts={**TOWN["texts"], **texts})
+
+
+def test_templates_are_kept_in_canonical_sql_with_their_texts_and_tag(tmp_path):
+    checked = check(tmp_path, *LINES)
+    assert not checked.problems
+    town, specialty, _ = checked.templates
+    assert town.sql == "SELECT DISTINCT clinics.town FROM clinics WHERE clinics.name = '[clinics.name]'"
+    assert (town.tag, specialty.tag) == ("places", "")
+    assert [text.criterion for text in specialty.texts] == ["short", "short", "long"]
+    assert town.origin[0] == Origin("evidence", "data/templates/clinic.jsonl, line 1")
+    assert Origin("row", "schema#clinics.town") in town.origin
+
+
+@pytest.mark.parametrize(
+    ("line", "reason", "said"),
+    [
+        (b'{"sql": "\xff\xfe"}', "unreadable_line", "is not valid UTF-8"),
+        (b"nonsense", "unreadable_line", "is no JSON"),
+        (b"[1]", "unreadable_line", "is no JSON object but a list"),
+        (b"x" * (16 * 2**20 + 1), "unreadable_line", "is longer than 16 MiB"),
+        (change(sql="SELECT 1; DROP TABLE x"), "unreadable", "2 statements"),
+        (change(sql="DELETE FROM clinics"), "not_select", "Delete"),
+        (change(sql="PRAGMA table_info(x)"), "not_select", "Pragma"),
+        (change(sql="SELECT ("), "unreadable", ""),
+        (change(sql="SELECT " + "(" * 1900 + "1" + ")" * 1900), "", ""),
+        (change(sql="x" * 4001), "wrong_field", "sql is longer than 4,000 characters"),
+        (change(sql="SELECT \x00"), "wrong_field", "sql holds characters that cannot be printed"),
+        (change(sql=7), "wrong_field", "sql is a number; text is wanted"),
+        ({"texts": TOWN["texts"]}, "wrong_field", "sql is missing; text is wanted"),
+        (change(sql="SELECT town FROM nope WHERE name = '[nope.name]'"), "unknown_name", "table nope"),
+        (change(sql="SELECT nope FROM clinics WHERE name = '[clinics.name]'"), "unknown_name", "column nope"),
+        (change(sql="SELECT COUNT(*) FROM clinics"), "star", ""),
+        (change(sql="SELECT town FROM clinics"), "no_placeholder", "nothing is left open"),
+        (change(sql="SELECT town FROM clinics WHERE name = 'Vex'"), "constant", "name = 'Vex'"),
+        (change(txt={}), "wrong_field", "has the field 'txt'"),
+        (change(database="films"), "other_database", "is for 'films', not 'clinic'"),
+        (change(texts={}), "missing_text", "texts is missing"),
+        (change(texts=["x"]), "missing_text", "texts is a list; texts by criterion are wanted"),
+        ({"sql": TOWN["sql"]}, "missing_text", "texts is missing"),
+        (
+            change(texts={"short": TOWN["texts"]["short"]}),
+            "missing_text",
+            "has 0 texts, needs 1 under 'long'",
+        ),
+        (change(texts={"short": 7}), "wrong_field", "a text under 'short' is a number; text is wanted"),
+        (change(texts={"short": ["x"] * 101}), "wrong_field", "has 101 texts under 'short'"),
+        (reword(odd="town of the clinic [clinics.name]"), "unknown_criterion", "(there are long, short)"),
+        (reword(short="town of the clinic [name]"), "wrong_placeholders", "holds [name]; its SQL has [clin"),
+        (reword(short="town of the clinic"), "wrong_placeholders", "holds none; its SQL has [clinics.name]"),
+        (reword(short="[clinics.name]"), "too_short", "has 1 words, of 3 to 18"),
+        (reword(short="what of the clinic [clinics.name]"), "wanted_missing", "(town)"),
+        (reword(short="x" * 2001), "wrong_field", "is too long"),
+        (reword(short=[TOWN["texts"]["short"], TOWN["texts"]["short"] + "?"]), "duplicate", "says the same"),
+    ],
+)
+def test_what_breaks_a_rule_is_one_clear_line(tmp_path, line, reason, said):
+    checked = check(tmp_path, *LINES[1:], line)
+    assert len(checked.templates) == 2 + (reason in ("unknown_criterion", "duplicate"))
+    (problem,) = checked.problems
+    assert problem.line == 3
+    assert problem.reason == reason or not reason
+    assert said in problem.what
+    assert problem.advice
+    assert "\n" not in problem.what
+    assert len(problem.what) < 400
+
+
+def test_the_same_question_in_other_clothes_is_a_duplicate(tmp_path):
+    twin = change(sql="select c.town from clinics as c where '[clinics.name]' = c.name")
+    (problem,) = check(tmp_path, TOWN, twin).problems
+    assert (problem.line, problem.reason, problem.what) == (2, "duplicate", "asks the same as line 1")
+
+
+def test_every_reason_has_its_advice():
+    for module in (sql_rules, text_rules):
+        source = inspect.getsource(module)
+        reasons = re.findall(r'(?:BrokenRule\(|Unparsed\(f?)"([a-z_]+)', source)
+        assert len(reasons) > 8
+        assert set(reasons) <= set(ADVICE)
+
+
+def stage(tmp_path, *lines, mode="instead"):
+    (tmp_path / "clinic.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    entry = DatabaseEntry(name="clinic", file=tmp_path / "clinic.sqlite", templates=mode)
+    return own_templates(tmp_path, SCHEMA, entry, SETTINGS)
+
+
+def test_a_database_without_templates_of_its_own_has_no_rows(tmp_path):
+    assert stage(tmp_path, *LINES, mode=None).rows == []
+
+
+def test_each_dropped_template_and_text_has_its_reason_and_its_line(tmp_path):
+    lines = (TOWN, change(sql="SELECT 1"), reword(odd="x"), SPECIALTY)
+    drafts = stage(tmp_path, *lines)
+    assert len(drafts.rows) == 2
+    assert [row.reason for row in drafts.dropped] == ["constant", "unknown_criterion", "duplicate"]
+    assert [row.detail.partition(":")[0] for row in drafts.dropped] == ["line 2", "line 3", "line 3"]
+    assert len({row.id for row in drafts.dropped}) == 3
+    assert all(row.origin for row in drafts.dropped)
+
+
+def test_a_file_that_is_missing_or_of_no_use_is_one_line(tmp_path):
+    with pytest.raises(BadInput, match=r"data/templates/clinic.jsonl: has no template .* \(line 1: Delete\)"):
+        stage(tmp_path, change(sql="DELETE FROM clinics"))
+    (tmp_path / "clinic.jsonl").unlink()
+    entry = DatabaseEntry(name="clinic", file=tmp_path / "clinic.sqlite", templates="beside")
+    with pytest.raises(BadInput, match=r"is not there, and databases.clinic.templates is beside"):
+        own_templates(tmp_path, SCHEMA, entry, SETTINGS)
+
+
+def construct(own, reply):
+    ask = ScriptedAsk(reply)
+
+    async def construct_all():
+        queries = list((await sql_templates(SCHEMA, own, make_params(), ask)).rows)
+        params = TextTemplates(criteria=CRITERIA)
+        texts = list((await text_templates(queries, own, SCHEMA, params, ask)).rows)
+        return queries, texts, await back_check(texts, queries, own, SCHEMA, BackCheck(), ask)
+
+    return asyncio.run(construct_all()), ask
+
+
+def test_instead_of_a_models_nobody_is_asked(tmp_path):
+    own = stage(tmp_path, *LINES).rows
+    (queries, texts, checked), ask = construct(own, lambda _: pytest.fail("a model was asked"))
+    assert not ask.asked
+    assert {query.id for query in queries} == {template.id for template in own}
+    assert len(texts) == 7
+    assert {(row.id, row.text) for row in checked.rows} == {(row.id, row.text) for row in texts}
+    assert not checked.dropped
+
+
+def test_beside_a_models_it_words_only_what_a_person_did_not_and_reads_all_back(tmp_path):
+    own = stage(tmp_path, change(texts={"short": TOWN["texts"]["short"]}), mode="beside").rows
+
+    def reply(asked):
+        return "A" if asked.role == "judge" else pick_first(asked) if "join" in asked.text.lower() else "?"
+
+    (queries, texts, checked), ask = construct(own, reply)
+    assert len(queries) == 1 + 4
+    worded = [
+        asked.fields["sql"] for asked in ask.asked if asked.role == "generator" and "sql" in asked.fields
+    ]
+    assert worded.count(own[0].sql) == 1  # the long text, which the person left to the model
+    assert [text.text for text in texts] == [TOWN["texts"]["short"]]
+    assert sum(asked.role == "judge" for asked in ask.asked) == 1
+    assert len(checked.rows) + len(checked.dropped) == 1
