@@ -107,7 +107,7 @@ def test_an_own_database_in_an_empty_folder(installed, shop):
     looked = installed.succeed(shop, "run", "--plain", "--limit", "2", "--set", ENTRY, "grammar.schema")
     assert "data/.preview" in looked
     assert "1 stages: 1 ran" in installed.succeed(shop, "run", "--plain", "grammar.schema")
-    assert "grammar-schema@shop" in installed.succeed(shop, "status")
+    assert "grammar-schema@shop" in installed.succeed(shop, "status", "--all")
 
 
 def test_dvc_calls_the_same_launcher(installed, shop):
