@@ -15,8 +15,8 @@ from typing import Any
 from rich.console import Console
 
 from flows.commands.cli_columns import join_reasons, print_columns
+from flows.commands.cli_recorder import open_recorder
 from flows.run.planner import NOTHING, Range, StagePlan, plan_stages
-from flows.run.recorder import Recorder
 from flows.run.selection import explain_nothing, select_nodes
 from flows.run.session import open_session
 from flows.settings import find_project, load_params
@@ -31,7 +31,7 @@ def plan_command(targets: Sequence[str], *, as_json: bool) -> int:
     """Carry out `benchloom plan`; returns the exit code."""
     root = find_project()
     os.chdir(root)
-    recorder = Recorder(root)
+    recorder = open_recorder(root)
     if not recorder.nodes:
         raise BadInput("benchloom plan", explain_nothing())
     params = load_params(root)

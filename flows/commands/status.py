@@ -13,6 +13,7 @@ from pathlib import Path
 from rich.console import Console
 
 from flows.commands.cli_columns import join_reasons, print_columns
+from flows.commands.cli_recorder import open_recorder
 from flows.discovery import find_section_of, list_flows
 from flows.run.node import Node
 from flows.run.outcomes import find_last_time, load_outcome
@@ -58,7 +59,7 @@ def status_command(targets: Sequence[str] = (), *, every: bool = False, as_json:
     """Carry out `benchloom status`; returns the exit code. Raises BadInput on a target that is none."""
     root = find_project()
     os.chdir(root)
-    recorder = Recorder(root)
+    recorder = open_recorder(root)
     try:
         names = select_matches(recorder.nodes, targets)
         standings = {name: find_standing(recorder, recorder.nodes[name]) for name in names}

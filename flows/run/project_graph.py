@@ -51,7 +51,6 @@ class ProjectGraph:
                     self._read_other(path)
             self._connect()
         except DvcException as error:
-            self._require_params()
             raise BadInput(
                 root / PROJECT_FILE, str(error), hint="dvc.yaml and params.yaml must agree"
             ) from error
@@ -61,15 +60,6 @@ class ProjectGraph:
         if name not in self.stages:
             self.stages[name] = self.loader[name]
         return self.stages[name]
-
-    def _require_params(self) -> None:
-        """Hold that params.yaml has no key that nothing reads: of two errors, its own says where to look."""
-        if (self.root / "flows" / "stage.py").is_file():
-            from flows.graph import DeclaredGraph
-            from flows.sections import check_params, find_sections
-
-            graph = DeclaredGraph(self.root)
-            check_params(load_params(self.root), find_sections(graph))
 
     def find_lock(self, path: Path) -> LockFile:
         """Find the lock file at a path."""

@@ -1,0 +1,25 @@
+"""Opening a project's graph for a command that only looks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from flows.run.recorder import Recorder
+from flows.settings import load_params
+from tasks.errors import BadInput
+
+
+def open_recorder(root: Path) -> Recorder:
+    """Open a project's graph. Raises BadInput; where DVC cannot resolve it, of params.yaml if that is why.
+
+    DVC only says that dvc.yaml and params.yaml disagree; our own check names the key and its line.
+    """
+    try:
+        return Recorder(root)
+    except BadInput:
+        if (root / "flows" / "stage.py").is_file():
+            from flows.graph import DeclaredGraph
+            from flows.sections import check_params, find_sections
+
+            check_params(load_params(root), find_sections(DeclaredGraph(root)))
+        raise
