@@ -33,8 +33,8 @@ def test_the_graph_is_empty_until_there_is_a_database(own):
     graph = call(own, "graph", "--check")
     assert graph.returncode == 0, graph.stdout
     run = call(own, "run", "--plain")
-    assert run.returncode == 0, run.stderr
-    assert "0 stages" in run.stderr
+    assert run.returncode == 2, run.stderr
+    assert "params.yaml names nothing to run for: fill in one of" in run.stderr
 
 
 def test_it_is_committed_whole_and_names_what_it_was_made_from(own):
