@@ -81,4 +81,5 @@ def mark_file(path: str, status: os.stat_result) -> tuple[str, int, int, int]:
 def set_hash(item: Any, found: tuple[Meta, HashInfo]) -> None:
     """Give a dependency of DVC's a hash that is known."""
     item.meta, item.hash_info = found
+    item.hash_name = ALGORITHM  # DVC takes a path that dvc.lock does not have for one of an older version
     item.obj = item.files = None

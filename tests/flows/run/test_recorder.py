@@ -65,6 +65,19 @@ def test_a_comment_in_the_parameters_makes_nothing_stale(project):
     assert UP_TO_DATE in project.dvc("status")
 
 
+def test_a_dependency_that_is_new_to_a_stage_is_recorded_as_dvc_records_it(project):
+    project.states()
+    project.write("more.md", "more\n")
+    project.write(
+        "dvc.yaml", project.read("dvc.yaml").replace("[raw.txt, note.md]", "[raw.txt, note.md, more.md]")
+    )
+    project.states()
+    ours = yaml.safe_load(project.read("dvc.lock"))
+    project.dvc("repro", "--force", "--no-run-cache")
+    assert yaml.safe_load(project.read("dvc.lock")) == ours
+    assert all(item["hash"] == "md5" for item in ours["stages"]["first"]["deps"])
+
+
 def test_a_restored_stage_has_its_own_bytes_not_the_last_ones(project):
     """`save_deps` before `restore` would hand back the outputs that lie there."""
     outputs = {}
