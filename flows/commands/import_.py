@@ -72,9 +72,11 @@ def templates(
     }
     for name, own in parts.items():
         checked[name] = check(root, params, name, own, modes[name] == "instead")
-    problems = sorted((one for each in checked.values() for one in each.problems), key=lambda one: one.line)
+    problems = sorted(
+        (problem for read in checked.values() for problem in read.problems), key=lambda problem: problem.line
+    )
     tell_problems(name_source(file), problems)
-    kept = sum(len(each.templates) for each in checked.values())
+    kept = sum(len(read.templates) for read in checked.values())
     if problems and not (drop and kept):
         broken = len({problem.line for problem in problems})
         raise BadInput(
