@@ -45,10 +45,15 @@ def parse_params(
         data: dict[str, object] = loader.construct_document(root)
     except yaml.MarkedYAMLError as error:
         at = error.problem_mark.line + 1 if error.problem_mark else None
-        raise BadInput(path, f"is not valid YAML: {error.problem}", line=at) from error
+        raise BadInput(path, f"is not valid YAML: {str(error.problem)[:200]}", line=at) from error
     except yaml.YAMLError as error:  # a character that YAML does not allow
         raise BadInput(path, f"is not valid YAML: {str(error).splitlines()[0]}") from error
-    except (RecursionError, ValueError, OverflowError) as error:  # too deep; no date, no number
+    except (
+        RecursionError,
+        ValueError,
+        OverflowError,
+        AttributeError,
+    ) as error:  # too deep; no date, no number
         raise BadInput(path, f"cannot be read: {type(error).__name__}: {str(error)[:80]}") from error
     check_sections(root, path, named, sections)
     return data

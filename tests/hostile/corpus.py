@@ -1,0 +1,55 @@
+"""The inputs: `data/<kind>.jsonl`, a line an input; `kinds/<kind>.py` says whom they are thrown at.
+
+To add one that was found, add a line. To look for more, `python -m tests.hostile.grow KIND`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import random
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from tests.hostile.subject import Kind
+
+FOLDER = Path(__file__).parent
+KINDS = sorted(path.stem for path in (FOLDER / "data").glob("*.jsonl"))
+
+
+@dataclass(frozen=True)
+class Hostile:
+    """An input; `may`: the kinds of outcome that are right; `seed`: made by the generator, from this."""
+
+    name: str
+    input: Any
+    may: tuple[str, ...] = ("refused",)
+    seed: int | None = None
+
+
+def load_kind(kind: str) -> Kind:
+    """Import the module of a kind, and make its subject's description."""
+    return cast(Kind, importlib.import_module(f"tests.hostile.kinds.{kind}").KIND)
+
+
+def read_inputs(kind: str) -> list[Hostile]:
+    """Read every input of a kind, in the file's order."""
+    lines = (FOLDER / "data" / f"{kind}.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    return [Hostile(**row | {"may": tuple(row.get("may", ("refused",)))}) for row in rows]
+
+
+def write_inputs(kind: str, inputs: list[Hostile]) -> None:
+    """Write a kind's inputs; what is not said of one is left out."""
+    plain = Hostile("", None)
+    with (FOLDER / "data" / f"{kind}.jsonl").open("w", encoding="utf-8") as file:
+        for row in map(asdict, inputs):
+            said = {key: value for key, value in row.items() if value != getattr(plain, key)}
+            file.write(json.dumps(said) + "\n")
+
+
+def draw_inputs(kind: str, count: int, seed: int) -> list[Hostile]:
+    """Draw some of a kind's inputs, the same for a seed."""
+    inputs = read_inputs(kind)
+    return random.Random(seed).sample(inputs, min(count, len(inputs)))
