@@ -18,7 +18,8 @@ PIECES = [
     "]", ",", "&a ", "*a", "<<: ", "!!python/name:os.system ", "!!binary ", "!!set ", "!!timestamp ", "? ",
     "|\n", ">-\n", "'", '"', "\\u0000", "\\x1b", "\x00", "\x1b[2J", "\xef\xbb\xbf", "\xff\xfe", "\xe9",
     "---\n", "...\n", "%YAML 9.9\n", "# x\n", "~", "yes", "0x10", "1_0", "1e999", ".nan", "2020-13-45",
-    "12:30:45", "$(touch pwned)", "../x", "\xe2\x80\xae", "\xe2\x80\xa8", "a", "files", "@", "`", "=", "9" * 30,
+    "12:30:45", "$(touch pwned)", "../x", "\xe2\x80\xae", "\xe2\x80\xa8", "a", "files", "@", "`", "=",
+    "9" * 30,
 ]  # fmt: skip
 
 
