@@ -73,35 +73,82 @@ def serve() -> None:
 
     root = find_project()
     nightly = read_nightly(load_params(root))
-    with use_prefect(root, _say):
+    with use_prefect(root, _say, needed=True):
         from flows.nights.deployment import serve_nights
 
         _say(f"nights at {nightly.cron!r}, the machine's time; Ctrl-C ends this")
         serve_nights(root, nightly.cron)
 
 
+Pool = Annotated[str, typer.Option(help="A Prefect work pool of type process; made where missing.")]
+POOL = "benchloom"
+
+
 @app.command()
 def deploy(
-    pool: Annotated[
-        str, typer.Option(help="A Prefect work pool of type process; made where missing.")
-    ] = "benchloom",
+    pool: Pool = POOL,
+    port: Annotated[
+        int, typer.Option(min=1, max=65535, help="Where the project's Prefect server stays from now on.")
+    ] = 4210,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Take the deployment back, and its server.")
+    ] = False,
 ) -> None:
-    """Make it a Prefect deployment, for a worker of a work pool to run on schedule.
+    """Make it a Prefect deployment, with a server that stays and files that bring up server and worker.
 
-    Example: benchloom nightly deploy --pool benchloom
+    Example: benchloom nightly deploy --port 4210
     """
+    from contextlib import nullcontext
+
     from flows.nights.night import read_nightly
-    from flows.run.prefect_server import describe_access, use_prefect
+    from flows.nights.standing import remove_files, write_files
+    from flows.run.prefect_server import end_standing, find_foreign, stand_server, use_prefect
     from flows.settings import find_project, load_params
 
     root = find_project()
-    nightly = read_nightly(load_params(root))
-    with use_prefect(root, _say) as url:
-        from flows.nights.deployment import deploy_nights
+    params = load_params(root)
+    foreign = find_foreign(root) is not None
+    if remove:
+        with use_prefect(root, _say, needed=True):
+            from flows.nights.deployment import remove_nights
 
-        deploy_nights(root, nightly.cron, pool)
-    _say(f"deployed at {nightly.cron!r} to the work pool {pool!r}; where it shall run, start a worker:")
-    _say(f"{describe_access(root, url)}PREFECT_API_URL={url}/api prefect worker start --pool {pool}")
+            found = remove_nights()
+        if not foreign:
+            end_standing(root)
+        remove_files(root)
+        _say("the deployment is taken back" if found else "no nights were deployed")
+        return
+    nightly = read_nightly(params)
+    with nullcontext() if foreign else stand_server(root, port, _say):
+        files = write_files(root, pool, params)
+        with use_prefect(root, _say, needed=True):
+            from flows.nights.deployment import deploy_nights
+
+            deploy_nights(root, nightly.cron, pool)
+    _say(f"deployed at {nightly.cron!r}, the machine's time, to the work pool {pool!r}; to go on, it needs")
+    for line in files.describe_needs(pool, foreign):
+        _say(f"- {line}")
+
+
+@app.command(hidden=True)
+def work(pool: Pool = POOL) -> None:
+    """Keep a deployment's server and a worker: what its unit and its compose file call.
+
+    Example: benchloom nightly work --pool benchloom
+    """
+    from flows.nights.standing import keep_worker
+    from flows.run.prefect_server import find_foreign, read_port, use_prefect
+    from flows.settings import find_project
+    from tasks.errors import BadInput
+
+    root = find_project()
+    foreign = find_foreign(root) is not None
+    if not foreign and read_port(root) is None:
+        raise BadInput(
+            "benchloom nightly work", "no nights are deployed here", hint="benchloom nightly deploy"
+        )
+    with use_prefect(root, _say, needed=True):
+        keep_worker(root, pool, own=not foreign)
 
 
 def _say(line: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from flows.run.prefect_server import server_folder
+from flows.run.prefect_server import read_port, server_folder
 from flows.run.servers import stop_servers
 from flows.settings import find_project
 
@@ -13,9 +13,10 @@ def stop_command() -> int:
     """Carry out `benchloom stop`; returns the exit code."""
     from tasks.models.embedded import stop_servers as stop_models
 
-    stopped = [*stop_servers(server_folder(find_project())), *stop_models()]
-    print(
-        f"stopped: {', '.join(stopped)}" if stopped else "no server of this project is running",
-        file=sys.stderr,
-    )
+    root = find_project()
+    stopped = [*stop_servers(server_folder(root)), *stop_models()]
+    said = f"stopped: {', '.join(stopped)}" if stopped else "no server of this project is running"
+    if read_port(root) is not None:
+        said += "; the deployed nights wait for theirs (`benchloom nightly work`, or any run, brings it back)"
+    print(said, file=sys.stderr)
     return 0

@@ -71,9 +71,20 @@ def deploy_nights(root: Path, cron: str, pool: str) -> None:
     ensure_pool(pool)
     source: Any = night.from_source(source=str(root), entrypoint="flows/nights/deployment.py:night")
     try:
-        source.deploy(name=NAME, work_pool_name=pool, cron=cron, print_next_steps=False)
+        source.deploy(name=NAME, work_pool_name=pool, cron=cron, print_next_steps=False, ignore_warnings=True)
     except ValueError as error:
         raise refuse_cron(error) from error
+
+
+def remove_nights() -> bool:
+    """Delete the deployment; tells whether there was one."""
+    with get_client(sync_client=True) as client:
+        try:
+            found = client.read_deployment_by_name(f"{night.name}/{NAME}")
+        except ObjectNotFound:
+            return False
+        client.delete_deployment(found.id)
+    return True
 
 
 def refuse_cron(error: ValueError) -> BadInput:

@@ -1,7 +1,11 @@
-"""Which Prefect server a run reports to: PREFECT_API_URL where it is set, else one of the project's own."""
+"""Which Prefect server a run reports to: PREFECT_API_URL where it is set, else one of the project's own.
+
+The project's own ends after ten idle minutes; where nights are deployed on it, it stays, on a fixed port.
+"""
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 import sys
@@ -10,11 +14,22 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-from flows.run.servers import Server, ensure_server, find_server, keep_server
-from tasks.errors import BenchloomError
+from flows.run.servers import (
+    IDLE_S,
+    Server,
+    ensure_server,
+    find_server,
+    keep_server,
+    require_free_port,
+    stop_server,
+)
+from tasks.errors import BadInput, BenchloomError
+from tasks.files import write_text
 
 SERVER = "prefect"
 AUTH_FILE = "prefect.secret"
+PORT_FILE = "prefect.port"
+"""Holds the port of the server that deployed nights need; is there for as long as they are deployed."""
 AUTH = "PREFECT_API_AUTH_STRING"
 SERVER_AUTH = "PREFECT_SERVER_API_AUTH_STRING"
 QUIET = {
@@ -33,30 +48,27 @@ RETRIES = "PREFECT_CLIENT_MAX_RETRIES"
 
 
 @contextmanager
-def use_prefect(root: Path, say: Callable[[str], None]) -> Iterator[str | None]:
+def use_prefect(root: Path, say: Callable[[str], None], *, needed: bool = False) -> Iterator[str | None]:
     """Point this process at a Prefect server, starting the project's own if there is none.
 
-    Gives its URL, or None, said in a line, where it does not come up: a run can do without.
-    Must come before Prefect is imported: it reads its settings then.
+    Gives its URL, or None, said in a line, where it does not come up: a run can do without. needed: what
+    cannot raises BenchloomError then. Must come before Prefect is imported: it reads its settings then.
     """
     folder = server_folder(root)
     for name, value in describe_home(root).items():
         os.environ.setdefault(name, value)
-    running = find_server(folder, SERVER)
-    if url := os.environ.get("PREFECT_API_URL"):
-        found = url.rstrip("/").removesuffix("/api")
-        if running is not None and found == running.url:
-            os.environ.setdefault(AUTH, read_auth(root))
-        yield found
+    if url := find_foreign(root):
+        yield url
         return
-    if running is None:
-        say(
-            "starting a Prefect server in the background; it ends after ten idle minutes, "
-            "or by `benchloom stop`"
-        )
+    if find_server(folder, SERVER) is None:
+        port = read_port(root)
+        end = "by `benchloom stop` alone" if port else "after ten idle minutes, or by `benchloom stop`"
+        say(f"starting a Prefect server in the background; it ends {end}")
     try:
         server = start_server(root)
     except BenchloomError as error:
+        if needed:
+            raise
         say(f"{error}; this run goes on without Prefect")
         yield None
         return
@@ -68,6 +80,63 @@ def use_prefect(root: Path, say: Callable[[str], None]) -> Iterator[str | None]:
         yield server.url
 
 
+def find_foreign(root: Path) -> str | None:
+    """Find the URL, without `/api`, that PREFECT_API_URL names, if it is not the project's own server's."""
+    found = os.environ.get("PREFECT_API_URL", "").rstrip("/").removesuffix("/api")
+    running = find_server(server_folder(root), SERVER)
+    own = (running.url if running else None, describe_url(read_port(root)))
+    return found if found and found not in own else None
+
+
+@contextmanager
+def stand_server(root: Path, port: int, say: Callable[[str], None]) -> Iterator[None]:
+    """Let the project's own server stay from now on, on a port; taken back where the block fails.
+
+    Raises BadInput where the port is not free.
+    """
+    folder = server_folder(root)
+    file, before, running = folder / PORT_FILE, read_port(root), find_server(folder, SERVER)
+    if before == port:
+        yield
+        return
+    if running is None or running.url != describe_url(port):
+        require_free_port(port)
+    if running is not None and stop_server(folder, SERVER):
+        say(f"the Prefect server at {running.url} makes room for one that stays, on port {port}")
+    try:
+        write_text(file, str(port))
+        yield
+    except BaseException:
+        stop_server(folder, SERVER)
+        if before is None:
+            file.unlink()
+        else:
+            write_text(file, str(before))
+        raise
+
+
+def end_standing(root: Path) -> None:
+    """End the server that was to stay; the next one ends when it is idle."""
+    stop_server(server_folder(root), SERVER)
+    (server_folder(root) / PORT_FILE).unlink(missing_ok=True)
+
+
+def read_port(root: Path) -> int | None:
+    """Read on which port the project's own server stays; None where no nights are deployed on it."""
+    file = server_folder(root) / PORT_FILE
+    try:
+        return int(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise BadInput(file, "holds no port", hint="`benchloom nightly deploy` writes it anew") from error
+
+
+def describe_url(port: int | None) -> str | None:
+    """Name the project's own server on a port."""
+    return f"http://127.0.0.1:{port}" if port else None
+
+
 def is_server_up(root: Path) -> bool:
     """Tell whether there is a server to show a run to, without starting one."""
     return bool(os.environ.get("PREFECT_API_URL")) or find_server(server_folder(root), SERVER) is not None
@@ -75,12 +144,15 @@ def is_server_up(root: Path) -> bool:
 
 def start_server(root: Path) -> Server:
     """Find a project's own server, or start it. Raises BenchloomError where it does not come up."""
+    port = read_port(root)
     return ensure_server(
         server_folder(root),
         SERVER,
         [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", "{port}"],
         "/api/health",
         {**describe_home(root), AUTH: read_auth(root), SERVER_AUTH: read_auth(root)},
+        IDLE_S if port is None else math.inf,
+        port,
     )
 
 
@@ -98,13 +170,6 @@ def read_auth(root: Path) -> str:
             with suppress(FileExistsError):  # another process was first
                 os.link(draft.name, file)
     return file.read_text(encoding="utf-8")
-
-
-def describe_access(root: Path, url: str | None) -> str:
-    """Give what a command line needs before it to ask a server: nothing, unless it is the project's own."""
-    running = find_server(server_folder(root), SERVER)
-    own = running is not None and running.url == url
-    return f'{AUTH}="$(cat {server_folder(root) / AUTH_FILE})" ' if own else ""
 
 
 def describe_home(root: Path) -> dict[str, str]:

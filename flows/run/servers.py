@@ -1,6 +1,6 @@
 """Background servers: started once, found again by later runs, ended when nobody uses them.
 
-A server is started under a supervisor (`python -m flows.run.servers NAME IDLE_S PORT -- COMMAND`) that
+A server is started under a supervisor (`python -m flows.run.servers STATE_FILE IDLE_S -- COMMAND`) that
 ends it after it has been idle. Users of a server touch its state file; runs keep touching it.
 """
 
@@ -25,7 +25,7 @@ import portalocker
 import psutil
 
 from flows.run.origin import lead_child
-from tasks.errors import BenchloomError
+from tasks.errors import BadInput, BenchloomError
 from tasks.files import write_text
 
 IDLE_S = 600.0
@@ -67,18 +67,19 @@ def ensure_server(
     path: str,
     environment: Mapping[str, str],
     idle_s: float = IDLE_S,
+    port: int | None = None,
 ) -> Server:
     """Find a server or start it, and wait until it answers at `path`.
 
-    command: `{port}` in it becomes a free port. Several processes may ask at once: one starts it.
-    Raises BenchloomError where it does not come up.
+    command: `{port}` in it becomes `port`, or a free one. Several processes may ask at once: one starts it.
+    Raises BadInput where the port is taken, BenchloomError where the server does not come up.
     """
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with portalocker.Lock(folder / f"{name}.lock", timeout=START_PATIENCE_S):
             server = find_server(folder, name)
             if server is None:
-                server = _start_server(folder, name, command, environment, idle_s)
+                server = _start_server(folder, name, command, environment, idle_s, port)
             _wait_until_ready(server, path, folder / f"{name}.log")
     except portalocker.LockException as error:
         raise BenchloomError(
@@ -113,15 +114,17 @@ def keep_server(folder: Path, name: str) -> Iterator[None]:
 
 def stop_servers(folder: Path) -> list[str]:
     """End every background server of a project; return their names."""
-    stopped = []
-    for file in sorted(folder.glob("*.server.json")):
-        name = file.name.removesuffix(".server.json")
-        server = find_server(folder, name)
-        if server is not None:
-            _end_process(psutil.Process(server.pid))
-            stopped.append(name)
-        file.unlink(missing_ok=True)
-    return stopped
+    names = [file.name.removesuffix(".server.json") for file in sorted(folder.glob("*.server.json"))]
+    return [name for name in names if stop_server(folder, name)]
+
+
+def stop_server(folder: Path, name: str) -> bool:
+    """End a background server; tells whether it was running."""
+    server = find_server(folder, name)
+    if server is not None:
+        _end_process(psutil.Process(server.pid))
+    _state_file(folder, name).unlink(missing_ok=True)
+    return server is not None
 
 
 def _state_file(folder: Path, name: str) -> Path:
@@ -129,9 +132,16 @@ def _state_file(folder: Path, name: str) -> Path:
 
 
 def _start_server(
-    folder: Path, name: str, command: Sequence[str], environment: Mapping[str, str], idle_s: float
+    folder: Path,
+    name: str,
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    idle_s: float,
+    port: int | None,
 ) -> Server:
-    port = _find_free_port()
+    if port is None:
+        port = _find_free_port()
+    require_free_port(port)
     words = [word.replace("{port}", str(port)) for word in command]
     with (folder / f"{name}.log").open("ab") as log:
         process = subprocess.Popen(  # noqa: S603 - our own command line
@@ -153,6 +163,32 @@ def _start_server(
     server = Server(name, f"http://127.0.0.1:{port}", process.pid, psutil.Process(process.pid).create_time())
     write_text(_state_file(folder, name), json.dumps(asdict(server)))
     return server
+
+
+def require_free_port(port: int) -> None:
+    """Hold that nothing listens on a port of this machine. Raises BadInput that names what does."""
+    with socket.socket() as probe:
+        probe.setsockopt(
+            socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
+        )  # a server that has just ended left it free
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise BadInput(
+                f"port {port}",
+                f"is not free: {_describe_listener(port) or error.strerror}",
+                hint="`benchloom nightly deploy --port` takes another",
+            ) from error
+
+
+def _describe_listener(port: int) -> str:
+    """Name the process that listens on a port; nothing where it is another account's."""
+    with suppress(psutil.Error):
+        for connection in psutil.net_connections("tcp"):
+            listens = connection.status == psutil.CONN_LISTEN and connection.laddr[1:] == (port,)
+            if listens and connection.pid:
+                return f"{psutil.Process(connection.pid).name()} listens there (PID {connection.pid})"
+    return ""
 
 
 def _find_free_port() -> int:

@@ -2,15 +2,19 @@
 
 import json
 import os
+import re
+import shlex
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
-from flows.run.prefect_server import server_folder
+from flows.run.prefect_server import read_auth, server_folder
 from flows.run.servers import find_server, stop_servers
 from tests.flows.night_model import NightModel
 from tests.flows.prefect_api import ask_prefect
@@ -159,6 +163,63 @@ def test_a_cron_a_minute_ahead_fires_and_its_second_night_finds_a_planted_regres
         os.killpg(served.pid, signal.SIGINT)
         served.communicate(timeout=60)
         stop_servers(server_folder(built.root))
+
+
+@pytest.mark.drill
+@pytest.mark.timeout(600)
+def test_deployed_nights_are_run_by_what_the_unit_starts_beside_a_server_that_stays(built, model):
+    set_param(built, "nightly.cron='* * * * *'")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    folder, url = server_folder(built.root), f"http://127.0.0.1:{port}"
+    refused = built.call("flows.cli", "nightly", "work")
+    assert refused.returncode == 2
+    assert "no nights are deployed here (benchloom nightly deploy)" in refused.stderr
+    deployed = built.call("flows.cli", "nightly", "deploy", "--port", str(port))
+    assert deployed.returncode == 0, deployed.stderr
+    print(deployed.stderr)
+    assert "/api/api" not in deployed.stderr
+    assert read_auth(built.root) not in deployed.stderr
+    (unit,) = (built.root / ".benchloom/nightly").glob("*.service")
+    command = shlex.split(re.search("^ExecStart=(.*)$", unit.read_text(), re.MULTILINE)[1])
+    try:
+        first = find_server(folder, "prefect")
+        assert first.url == url
+        worker = subprocess.Popen(
+            command, cwd=built.root, env=built.environment, stderr=subprocess.PIPE, text=True
+        )
+        wait_for(lambda: "Completed" in finished(built.root, url), worker, 300)
+        first_pid = psutil.Process(first.pid)
+        for process in [*first_pid.children(recursive=True), first_pid]:
+            process.kill()
+        said = worker.communicate(timeout=60)[1]
+        assert worker.returncode == 1
+        assert "the Prefect server of the deployed nights has ended; start this again" in said
+        assert "Traceback" not in said
+
+        worker = subprocess.Popen(
+            command, cwd=built.root, env=built.environment, stderr=subprocess.PIPE, text=True
+        )
+        before = len(flow_runs(built.root, url))
+        wait_for(lambda: finished(built.root, url).count("Completed") >= 2, worker, 300)
+        assert find_server(folder, "prefect").url == url
+        assert len(flow_runs(built.root, url)) > before
+        worker.send_signal(signal.SIGTERM)
+        worker.communicate(timeout=60)
+        assert worker.returncode == 130
+
+        assert "the deployed nights wait for theirs" in built.call("flows.cli", "stop").stderr
+        removed = built.call("flows.cli", "nightly", "deploy", "--remove")
+        assert removed.returncode == 0, removed.stderr
+        assert "the deployment is taken back" in removed.stderr
+        assert find_server(folder, "prefect") is None
+        assert not list((built.root / ".benchloom/nightly").glob("*.service"))
+    finally:
+        if worker.poll() is None:
+            worker.kill()
+            worker.communicate()
+        stop_servers(folder)
 
 
 def flow_runs(root: Path, url: str) -> list[dict]:

@@ -1,0 +1,213 @@
+"""What a deployment of nights goes on by: server and worker, and a systemd unit and a compose file for both.
+
+Neither file holds a secret. The server's password is read from where the server reads it; keys come from the
+environment, or from a file of mode 0600 beside the unit.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import re
+import shlex
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from benchloom.yaml_files import write_yaml
+from flows.run.origin import lead_child
+from flows.run.prefect_server import SERVER, server_folder
+from flows.run.servers import find_server
+from tasks.errors import BadInput, BenchloomError
+from tasks.files import write_text
+
+FOLDER = ".benchloom/nightly"
+PATIENCE_S = 30.0
+"""How long a worker that is told to end may take for the night that it runs."""
+LOOK_EVERY_S = 2.0
+UNIT = """\
+# Written by `benchloom nightly deploy`, and written anew by it.
+[Unit]
+Description=Nights of {name}: Prefect's server and a worker
+
+[Service]
+WorkingDirectory={root}
+EnvironmentFile=-{keys}
+ExecStart="{python}" -m flows.cli nightly work --pool "{pool}"
+Restart=on-failure
+RestartSec=30
+SuccessExitStatus=130
+UMask=0077
+
+[Install]
+WantedBy=default.target
+"""
+DOCKERFILE = """\
+FROM python:{version}-slim
+RUN apt-get update && apt-get install --yes --no-install-recommends bubblewrap git
+COPY requirements.lock /tmp/requirements.lock
+RUN pip install --no-cache-dir --no-deps --require-hashes --requirement /tmp/requirements.lock
+"""
+INSTALL = "RUN pip install --no-cache-dir --no-deps benchloom=={version}\n"
+KEYS = """\
+# NAME=value of the keys that params.yaml names, for the unit and the container: {names}
+# Readable by its owner alone, and so it must stay.
+"""
+
+
+@dataclass(frozen=True)
+class StandingFiles:
+    """The files that let a deployment's server and worker come up by themselves."""
+
+    unit: Path
+    compose: Path
+    keys: Path
+
+    def describe_needs(self, pool: str, foreign: bool) -> list[str]:
+        """Say what must run for nights to run. foreign: the server is not the project's own."""
+        server = (
+            "the server that PREFECT_API_URL names"
+            if foreign
+            else "its server, until `benchloom stop` ends it"
+        )
+        return [
+            f"{server}, and a worker: `benchloom nightly work --pool {pool}` keeps both until Ctrl-C",
+            f"or a systemd unit: systemctl --user enable --now {shlex.quote(str(self.unit))}",
+            f"or a container: docker compose --file {shlex.quote(str(self.compose))} up --detach",
+            f"{'PREFECT_API_URL, and ' * foreign}the keys that params.yaml names, from the environment "
+            f"or from {self.keys}",
+        ]
+
+
+def write_files(root: Path, pool: str, params: Mapping[str, Any]) -> StandingFiles:
+    """Write the unit, the compose file and, if there is none, an empty file for keys. Raises BadInput."""
+    for word in (str(root), pool):
+        if not word.isprintable():
+            raise BadInput(repr(word), "cannot be named in a unit file: it holds control characters")
+    folder = root / FOLDER
+    slug = re.sub(r"[^a-z0-9]+", "-", root.name.lower()).strip("-") or "project"
+    files = StandingFiles(folder / f"nights-{slug}.service", folder / "compose.yaml", folder / "keys.env")
+    make_keys(files.keys, sorted(set(list_keys(params))))
+    values = {"name": root.name, "root": root, "keys": files.keys}
+    quoted = {"python": sys.executable, "pool": pool}
+    write_text(
+        files.unit,
+        UNIT.format(
+            **{name: str(value).replace("%", "%%") for name, value in values.items()},
+            **{name: quote_for_systemd(value) for name, value in quoted.items()},
+        ),
+    )
+    write_yaml(files.compose, describe_container(root, f"nights-{slug}", pool, files.keys))
+    return files
+
+
+def remove_files(root: Path) -> None:
+    """Remove the unit and the compose file; keys stay."""
+    for path in [*(root / FOLDER).glob("*.service"), root / FOLDER / "compose.yaml"]:
+        path.unlink(missing_ok=True)
+
+
+def make_keys(path: Path, names: list[str]) -> None:
+    """Make a file for keys, readable by its owner alone. Raises BadInput where others can read it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        if stat.S_IMODE(path.stat().st_mode) & 0o077:
+            raise BadInput(path, "can be read by others", hint=f"chmod 600 {path}") from None
+        return
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(KEYS.format(names=", ".join(names) or "none yet"))
+
+
+def list_keys(params: Any) -> Iterator[str]:
+    """List the environment variables that parameters name: `key_env`, `password_env`."""
+    if isinstance(params, Mapping):
+        for name, value in params.items():
+            if str(name).endswith("_env") and isinstance(value, str):
+                yield value
+            else:
+                yield from list_keys(value)
+
+
+def quote_for_systemd(word: str) -> str:
+    """Write a word so that within quotes of ExecStart= it stands for itself."""
+    for mark, written in (("\\", "\\\\"), ('"', '\\"'), ("%", "%%"), ("$", "$$")):
+        word = word.replace(mark, written)
+    return word
+
+
+def describe_container(root: Path, name: str, pool: str, keys: Path) -> dict[str, Any]:
+    """Describe a container that keeps server and worker, with the project and the live ledger in place."""
+    lines = DOCKERFILE.format(version=".".join(map(str, sys.version_info[:2])))
+    if not (root / "benchloom").is_dir():
+        from importlib.metadata import version
+
+        lines += INSTALL.format(version=version("benchloom"))
+    data = platformdirs.user_data_path("benchloom", appauthor=False)
+    home = Path.home()
+    service = {
+        "build": {"context": str(root), "dockerfile_inline": lines},
+        "working_dir": str(root),
+        "user": f"{os.getuid()}:{os.getgid()}",
+        "environment": {"HOME": str(home), "USER": getpass.getuser(), "XDG_DATA_HOME": str(data.parent)},
+        "env_file": [{"path": str(keys), "required": False}],
+        "volumes": [f"{place}:{place}" for place in (root, data)],
+        "network_mode": "host",
+        "command": ["python", "-m", "flows.cli", "nightly", "work", "--pool", pool],
+        "restart": "on-failure",
+    }
+    escaped: dict[str, Any] = escape_for_compose({"name": name, "services": {"nights": service}})
+    return escaped
+
+
+def escape_for_compose(value: Any) -> Any:
+    """Write every `$` so that it stands for itself."""
+    if isinstance(value, dict):
+        return {key: escape_for_compose(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [escape_for_compose(item) for item in value]
+    return value.replace("$", "$$") if isinstance(value, str) else value
+
+
+def keep_worker(root: Path, pool: str, own: bool) -> None:
+    """Run a worker of a work pool until Ctrl-C or SIGTERM. Raises BenchloomError where it cannot go on.
+
+    own: the server is the project's own, which the worker must not outlive: it sends the password to whoever
+    listens on that port.
+    """
+    signal.signal(signal.SIGTERM, interrupt)
+    command = [sys.executable, "-m", "prefect", "worker", "start", "--pool", pool, "--type", "process"]
+    worker = subprocess.Popen(command, cwd=root, env=lead_child())  # noqa: S603 - no shell
+    try:
+        while worker.poll() is None:
+            if own and find_server(server_folder(root), SERVER) is None:
+                raise BenchloomError("the Prefect server of the deployed nights has ended; start this again")
+            with suppress(subprocess.TimeoutExpired):
+                worker.wait(LOOK_EVERY_S)
+    finally:
+        end_worker(worker)
+    raise BenchloomError(f"the worker ended with {worker.returncode}")
+
+
+def end_worker(worker: subprocess.Popen[bytes]) -> None:
+    """End a worker: asked first, then killed."""
+    worker.terminate()
+    try:
+        worker.wait(PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        worker.kill()
+        worker.wait()
+
+
+def interrupt(number: int, frame: object) -> None:
+    """Take SIGTERM as Ctrl-C."""
+    raise KeyboardInterrupt
