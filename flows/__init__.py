@@ -1,6 +1,5 @@
 """What runs, in which order. The only part that knows Prefect and DVC."""
 
-import time
+from flows.loaded_code import watch_imports
 
-STARTED = time.time()
-"""When this process began to import Benchloom: a module edited later is not the one that runs."""
+watch_imports()

@@ -82,9 +82,11 @@ def print_plan(plans: Sequence[StagePlan]) -> None:
     print_columns(console, [HEAD, *(describe_plans(group) for group in group_plans(plans))])
     document = to_document(plans)
     calls = total([plan.calls for plan in plans])
+    restored = sum(plan.restored for plan in plans)
+    back = f", {restored} would come back from the run cache" if restored else ""
     console.print(
-        f"{len(plans)} stages would run. New calls: {show(calls)}, of which first attempts known "
-        f"exactly: {document['exact_calls']}. In the ledger: {document['recorded']}.",
+        f"{len(plans) - restored} stages would run{back}. New calls: {show(calls)}, of which first attempts "
+        f"known exactly: {document['exact_calls']}. In the ledger: {document['recorded']}.",
         soft_wrap=True,
     )
     timed = [plan.seconds for plan in plans if plan.seconds is not None]
@@ -101,7 +103,8 @@ def group_plans(plans: Sequence[StagePlan]) -> list[list[StagePlan]]:
     groups = defaultdict[tuple[str, ...], list[StagePlan]](list)
     for plan in plans:
         stage, _, key = plan.stage.partition("@")
-        groups[stage, *(reason.replace(key, "KEY") if key else reason for reason in plan.why)].append(plan)
+        reasons = (reason.replace(key, "KEY") if key else reason for reason in plan.why)
+        groups[stage, str(plan.restored), *reasons].append(plan)
     listed = [[group] if len(group) > MANY else [[plan] for plan in group] for group in groups.values()]
     return [group for part in listed for group in part]
 
@@ -110,7 +113,7 @@ def describe_plans(plans: Sequence[StagePlan]) -> tuple[str, ...]:
     """Write the line of one stage, or of one stage for many entries."""
     first = plans[0]
     stage, _, key = first.stage.partition("@")
-    why = join_reasons(first.why)
+    why = ("from the run cache: " if first.restored else "") + join_reasons(first.why)
     return (
         first.stage if len(plans) == 1 else f"{stage}@ of {len(plans)} entries",
         show(total([plan.calls for plan in plans])),

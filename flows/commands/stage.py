@@ -7,8 +7,8 @@ import sys
 
 from flows.commands.run import make_run
 from flows.run.binding import Places, bind
-from flows.run.origin import check_code
 from flows.run.recorder import Recorder
+from flows.run.runner import require_same_params
 from flows.settings import find_project, load_params
 from tasks.errors import BadInput
 
@@ -25,12 +25,15 @@ def stage_command(stage: str, key: str, *, replay: bool) -> int:
     params = load_params(root)
     run = make_run(root, recorder, params, replay=replay)
 
+    # DVC hashes what the stage stands on once this has ended well.
+    hashes = recorder.hash_inputs(node.name)
+    require_same_params(root, params, node)
     bound = bind(node, params, Places(root, root), run.make_noted_ask)
     for out in node.outs:
         (root / out).parent.mkdir(parents=True, exist_ok=True)
     try:
         work = bound.call(run.run_coroutine)
-        check_code(root)
+        recorder.require_unchanged(node.name, hashes)
         if bound.ask is not None:
             bound.ask.finish()
     finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +26,13 @@ class PathHashes:
     def __init__(self, repo: Repo) -> None:
         self.repo = repo
         self.known: dict[str, tuple[Mark, tuple[Meta, HashInfo]]] = {}
+        self.assumed: dict[str, tuple[Meta, HashInfo]] = {}
+        """What will lie at a path once other stages are up to date: it counts for more than what does."""
 
     def find(self, path: str) -> tuple[Meta, HashInfo] | None:
         """Find the size and the hash of a file or folder, relative to the project; None where it is not."""
+        if path in self.assumed:
+            return self.assumed[path]
         full = Path(self.repo.root_dir, path)
         mark = mark_path(full)
         if mark is None:
@@ -83,3 +87,9 @@ def set_hash(item: Any, found: tuple[Meta, HashInfo]) -> None:
     item.meta, item.hash_info = found
     item.hash_name = ALGORITHM  # DVC takes a path that dvc.lock does not have for one of an older version
     item.obj = item.files = None
+
+
+def parse_hash(item: Mapping[str, Any]) -> tuple[Meta, HashInfo]:
+    """Read size and hash of a path from an entry of dvc.lock, or of the run cache."""
+    meta = Meta(size=item.get("size"), nfiles=item.get("nfiles"), isexec=bool(item.get("isexec")))
+    return meta, HashInfo(ALGORITHM, item.get(ALGORITHM))

@@ -1,7 +1,8 @@
 """What a run would do and cost, found out without touching anything.
 
 Where all of a stage's inputs are at hand, its function is run with an `ask` that only counts, and
-the calls it would make first are exact. Where they are not, there is a range from the last run.
+the calls it would make first are exact. Where they are not, there is a range from the last run. A stage that
+DVC's run cache knows with these inputs would not run, and what follows it is planned with the outputs it had.
 """
 
 from __future__ import annotations
@@ -48,7 +49,10 @@ UNKNOWN = Range(0, math.inf, exact=False)
 
 @dataclass(frozen=True)
 class StagePlan:
-    """What one stage would do. calls: new ones; recorded: calls that a ledger answers."""
+    """What one stage would do. calls: new ones; recorded: calls that a ledger answers.
+
+    restored: its outputs would come back from DVC's run cache, and it would not run.
+    """
 
     stage: str
     why: tuple[str, ...]
@@ -60,16 +64,19 @@ class StagePlan:
     usd: Range = NOTHING
     seconds: Range | None = None
     """None where no earlier run tells how long a call takes."""
+    restored: bool = False
 
 
 def plan_stages(
     recorder: Recorder, names: Sequence[str], params: Mapping[str, Any], session: Session
 ) -> list[StagePlan]:
-    """Plan the stages that a run of `names` (in order, with their upstream) would run."""
+    """Plan the stages that a run of `names` (in order, with their upstream) would run or restore."""
     plans: dict[str, StagePlan] = {}
     for name in names:
         node = recorder.nodes[name]
-        waiting = [upstream for upstream in node.upstream if upstream in plans]
+        stale = [upstream for upstream in node.upstream if upstream in plans]
+        known = name in recorder.graph.plain  # of others DVC says what they are, from what lies there now
+        waiting = [upstream for upstream in stale if not (known and plans[upstream].restored)]
         if waiting:
             after = (f"after {', '.join(waiting)}",)
             plans[name] = _plan_from_last(recorder.root, node, after, session)
@@ -79,7 +86,15 @@ def plan_stages(
         except LockHeld as error:
             plans[name] = _plan_from_last(recorder.root, node, (str(error),), session)
             continue
-        if why:
+        if not why:
+            continue
+        outs = recorder.find_restorable(name)
+        if outs is not None:
+            recorder.hashes.assumed |= outs
+            plans[name] = StagePlan(name, why, exact_calls=0, seconds=NOTHING, restored=True)
+        elif stale:  # of what the run cache would bring back, the bytes are not at hand
+            plans[name] = _plan_from_last(recorder.root, node, why, session)
+        else:
             plans[name] = _plan_at_hand(recorder.root, node, why, params, session)
     return list(plans.values())
 

@@ -7,9 +7,7 @@ before and after. `dvc status` and `dvc repro` cannot tell the difference.
 
 from __future__ import annotations
 
-import hashlib
 import logging
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -22,13 +20,15 @@ from typing import Any, TypeVar
 from dvc.dependency import ParamsDependency
 from dvc.stage.cache import RunCacheNotFoundError
 from dvc.stage.serialize import to_single_stage_lockfile
+from dvc_data.hashfile.hash_info import HashInfo
+from dvc_data.hashfile.meta import Meta
 
-from flows import STARTED
+from flows.loaded_code import hash_file, is_loaded_otherwise
 from flows.run.dvc_boundary import LOCK_PATIENCE_S, hold_repo, translate_errors
 from flows.run.kept_files import keep_foreign, note_begun, note_ended
 from flows.run.node import normalise
 from flows.run.origin import check_code
-from flows.run.path_hashes import PathHashes, set_hash
+from flows.run.path_hashes import Mark, PathHashes, mark_path, parse_hash, set_hash
 from flows.run.path_locks import PathLocks
 from flows.run.project_graph import ProjectGraph
 from flows.run.staleness import Staleness
@@ -144,10 +144,11 @@ class Recorder:
             entry = self.graph.entries.get(name)
             return list(keep_foreign(self.root, self.nodes[name], entry, self.hashes))
 
-    def restore(self, name: str) -> bool:
+    def restore(self, name: str) -> dict[str, str] | None:
         """Bring a stage's outputs back from the run cache, if it ran with these inputs before.
 
-        Must come before `begin`: hashes saved first would make DVC take the old outputs for right.
+        Gives the inputs' hashes, which go to `adopt`. Must come before `begin`: hashes saved first would make
+        DVC take the old outputs for right.
         """
         with self._touch(name):
             self._require_deps(name)
@@ -156,8 +157,32 @@ class Recorder:
             try:
                 self.repo.stage_cache.restore(stage)
             except RunCacheNotFoundError:
-                return False
-            return True
+                return None
+            return self._dep_hashes(stage)
+
+    def find_restorable(self, name: str) -> dict[str, tuple[Meta, HashInfo]] | None:
+        """Find what outputs `restore` would bring back, without touching any; None where the stage must run.
+
+        Its inputs may be assumed ones. Nothing can be recorded of the stage after this.
+        """
+        node, entry = self.nodes[name], self.graph.entries.get(name)
+        with self._touch(name):
+            if name not in self.graph.plain or any(self.hashes.find(dep) is None for dep in node.deps):
+                return None
+            if (
+                entry is None
+                or entry.get("cmd") != node.command
+                or not self.staleness.are_inputs_recorded(node, entry)
+            ):
+                stage = self._find_stage(name)
+                stage.save_deps()
+                for dep in stage.deps:
+                    dep.get_hash = partial(getattr, dep, "hash_info")  # of what may not lie there yet
+                entry = self.repo.stage_cache._load(stage) if node.outs else None
+            outs = (entry or {}).get("outs") or ()
+            found = {normalise(out["path"]): parse_hash(out) for out in outs}
+            cached = all(self.hashes.is_cached(str(info.value)) for _, info in found.values())
+            return found if found.keys() == set(node.outs) and cached else None
 
     def _require_deps(self, name: str) -> None:
         """Hold that everything a stage depends on is there. Raises StageFailed that names what is not."""
@@ -174,15 +199,13 @@ class Recorder:
 
         What is handed back goes to `finish`.
         """
-        self._check_code(name)
         with self._touch(name):
             stage = self._find_stage(name)
             locked = self.locked[name]
-            stage.save_deps()
+            hashes = self.hash_inputs(name)
             for out in stage.outs:
                 Path(out.fs_path).parent.mkdir(parents=True, exist_ok=True)
             note_begun(self.root, name)
-            hashes = self._dep_hashes(stage)
             same = locked is not None and locked.hashes == hashes
             return Begun(hashes, locked.expected if locked and same else {})
 
@@ -191,13 +214,10 @@ class Recorder:
 
         must_match: the outputs must have the bytes that dvc.lock holds for the same dependencies.
         """
-        self._check_code(name)
         with self._touch(name, RECORD_PATIENCE_S):
             stage = self._find_stage(name)
             stage.save(run_cache=False)
-            for path, value in self._dep_hashes(stage).items():
-                if begun.hashes.get(path) != value:
-                    raise ChangedWhileRunning(name, path)
+            self._check_inputs(name, begun.hashes)
             for out in stage.outs if must_match else ():
                 if begun.expected.get(out.def_path, out.hash_info.value) != out.hash_info.value:
                     raise StageFailed(f"{name}: {out.def_path} has other bytes than dvc.lock holds")
@@ -206,11 +226,12 @@ class Recorder:
             note_ended(self.root, name)
         self._enqueue(stage)
 
-    def adopt(self, name: str) -> None:
-        """Record a stage whose outputs came back from the run cache."""
+    def adopt(self, name: str, hashes: dict[str, str]) -> None:
+        """Record a stage whose outputs came back from the run cache for inputs of these hashes."""
         with self._touch(name, RECORD_PATIENCE_S):
             stage = self._find_stage(name)
             stage.save()
+            self._check_inputs(name, hashes)
             stage.commit()
         self._enqueue(stage)
 
@@ -309,34 +330,42 @@ class Recorder:
     def _dep_hashes(self, stage: Any) -> dict[str, str]:
         return {str(dep): str(dep.hash_info.value) for dep in stage.deps}
 
-    def _hash_code(self) -> dict[str, str]:
-        """Hash every module that a stage depends on, before the stages import it.
+    # Guards of what a stage runs with
 
-        A module that was imported even earlier must not have changed since this process started.
-        """
-        paths = {dep for node in self.nodes.values() for dep in node.deps if dep.endswith(".py")}
-        loaded = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
-        hashes = {}
-        for path in sorted(paths):
-            file = self.root / path
-            if not file.is_file():
-                continue
-            if str(file) in loaded and file.stat().st_mtime > STARTED:
-                raise ChangedWhileRunning("this run", path)
-            hashes[path] = hash_file(file)
-        return hashes
+    def hash_inputs(self, name: str) -> dict[str, str]:
+        """Hash what a stage depends on. Raises ChangedWhileRunning where this process runs other code."""
+        self._check_code(name)
+        with self._touch(name):
+            stage = self._find_stage(name)
+            stage.save_deps()
+            return self._dep_hashes(stage)
 
-    def _check_code(self, name: str) -> None:
-        """Fail where a module that this process has imported is another's, or no longer the file on disk."""
-        check_code(self.root)
-        for path in self.nodes[name].deps:
-            if path in self.code and hash_file(self.root / path) != self.code[path]:
+    def require_unchanged(self, name: str, hashes: dict[str, str]) -> None:
+        """Hold that a stage's code and inputs are what they were. Raises ChangedWhileRunning."""
+        with self._touch(name, RECORD_PATIENCE_S):
+            self._find_stage(name).save_deps()
+            self._check_inputs(name, hashes)
+
+    def _check_inputs(self, name: str, hashes: dict[str, str]) -> None:
+        self._check_code(name)
+        for path, value in self._dep_hashes(self._find_stage(name)).items():
+            if hashes.get(path) != value:
                 raise ChangedWhileRunning(name, path)
 
+    def _check_code(self, name: str) -> None:
+        """Fail where the code on disk is not what this process, or a child of it, runs or may have run."""
+        check_code(self.root)
+        for path in self.nodes[name].deps:
+            if path in self.code and self._look_at_code(path) != self.code[path]:
+                raise ChangedWhileRunning(name, path)
+            if path in self.code and is_loaded_otherwise(self.root / path, self.code[path][0]):
+                raise ChangedWhileRunning(name, path)
 
-def hash_file(path: Path) -> str:
-    """SHA-256 of a file's bytes; a missing file has the hash `missing`."""
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError:
-        return "missing"
+    def _hash_code(self) -> dict[str, tuple[str, Mark | None]]:
+        """Hash and mark every module that a stage depends on; an edit that was taken back leaves a mark."""
+        paths = {dep for node in self.nodes.values() for dep in node.deps if dep.endswith(".py")}
+        return {path: self._look_at_code(path) for path in sorted(paths) if (self.root / path).is_file()}
+
+    def _look_at_code(self, path: str) -> tuple[str, Mark | None]:
+        file = self.root / path
+        return hash_file(file), mark_path(file)

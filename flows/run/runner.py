@@ -22,7 +22,8 @@ from flows.run.node import Node
 from flows.run.outcomes import Outcome, State, describe_outcome, save_outcome
 from flows.run.progress import say_line
 from flows.run.recorder import Recorder
-from tasks.errors import BenchloomError, StageFailed
+from flows.settings import get_section, load_params
+from tasks.errors import BenchloomError, ChangedWhileRunning, StageFailed
 
 if TYPE_CHECKING:
     from flows.run.session import Session
@@ -93,11 +94,12 @@ class Run:
         with self.recorder.hold(node.name):
             for path, kept in self.recorder.keep_foreign(node.name):
                 self.say(f"{path}: no run of {node.name} wrote what lies there; it is kept as {kept}")
-            if self.recorder.restore(node.name):
-                self.recorder.adopt(node.name)
+            if (hashes := self.recorder.restore(node.name)) is not None:
+                self.recorder.adopt(node.name, hashes)
                 return Outcome(node.name, "restored")
             started = time.monotonic()
             begun = self.recorder.begin(node.name)
+            require_same_params(self.root, self.params, node)
             outcome, ask = self._execute(node)
             self.recorder.finish(node.name, begun, must_match=self.replay)
             if ask is not None:
@@ -178,6 +180,16 @@ class Run:
             save_outcome(self.root, outcome)
         except OSError as error:
             self.say(f"{outcome.stage}: its outcome is not kept for `status`: {error.strerror}")
+
+
+def require_same_params(root: Path, params: Mapping[str, Any], node: Node) -> None:
+    """Hold that params.yaml still says what a stage is about to run with. Raises ChangedWhileRunning."""
+    if not node.stage or not node.params:
+        return
+    there = load_params(root)
+    for name in node.params:
+        if get_section(there, name) != get_section(params, name):
+            raise ChangedWhileRunning(node.name, f"params.yaml: {name}")
 
 
 async def end_when(work: Coroutine[Any, Any, Any], stopping: threading.Event) -> Any:

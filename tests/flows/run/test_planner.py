@@ -30,7 +30,9 @@ def hash_tree(root):
     return {
         path.relative_to(root): path.read_bytes()
         for path in root.rglob("*")
-        if path.is_file() and not {".git", "tmp"} & set(path.relative_to(root).parts)
+        if path.is_file()
+        and not {".git", "tmp"} & set(path.relative_to(root).parts)
+        and path.name != "lock-entries.json"  # what was parsed of dvc.lock
     }
 
 
@@ -117,11 +119,51 @@ def test_a_changed_role_plans_every_call_of_its_stage_anew(trial):
     assert any("roles.generator" in why for why in plans["trial-answers"].why)
 
 
+def test_what_comes_back_from_the_run_cache_is_planned_as_such_with_all_that_follows(trial):
+    first = trial.read("source.txt")
+    trial.run()
+    trial.write("source.txt", "quince olive")
+    trial.run()
+    trial.write("source.txt", first)
+    trial.asked.clear()
+    plans = plan(trial)
+    assert [planned.restored for planned in plans.values()] == [True] * 3
+    document = to_document(list(plans.values()))
+    assert document["calls"] == {"low": 0, "high": 0, "exact": True}
+    assert [outcome.state for outcome in trial.run().values()] == ["restored"] * 3
+    assert trial.asked == []
+
+    (trial.root / "data/trial/words.parquet").unlink()  # what follows it will be up to date then
+    assert [name for name, planned in plan(trial).items() if planned.restored] == ["trial-words"]
+    assert trial.run()["trial-answers"].state == "fresh"
+
+
+def test_after_what_comes_back_a_stage_that_must_run_is_planned_from_its_last_run(trial):
+    first = trial.read("source.txt")
+    trial.run()
+    trial.write("source.txt", "quince olive")
+    trial.run()
+    trial.write("source.txt", first)
+    trial.set(roles={"generator": {"model": "tester", "temperature": 0.5, "top_p": 1.0, "max_tokens": 10}})
+    plans = plan(trial)
+    assert [planned.restored for planned in plans.values()] == [True, False, False]
+    assert plans["trial-answers"].calls.high == 4
+    assert plans["trial-page"].why == ("after trial-answers",)
+    states = [outcome.state for outcome in trial.run().values()]
+    assert states == ["restored", "ran", "ran"]
+
+
 def test_planning_touches_nothing(trial):
+    first = trial.read("source.txt")
     trial.run()
     trial.write("source.txt", "quince olive")
     before = hash_tree(trial.root)
     plan(trial)
+    assert hash_tree(trial.root) == before
+    trial.run()
+    trial.write("source.txt", first)
+    before = hash_tree(trial.root)
+    assert any(planned.restored for planned in plan(trial).values())
     assert hash_tree(trial.root) == before
 
 

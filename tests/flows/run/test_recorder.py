@@ -201,7 +201,7 @@ def test_what_another_process_holds_is_named_in_one_line_of_ours(project):
     for touch in (
         lambda: recorder.explain("first", patience_s=0),
         lambda: recorder.finish("first", begun),
-        lambda: recorder.adopt("first"),
+        lambda: recorder.adopt("first", begun.hashes),
         lambda: recorder.restore("first"),
     ):
         with pytest.raises(LockHeld) as caught:
