@@ -20,6 +20,8 @@ from pydantic import BaseModel, ConfigDict, Field
 Value = TypeVar("Value")
 CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 """The JSON encoding that ledger keys are hashed from. Changing it would lose every recorded call."""
+MAX_TEXT = 5_000_000
+"""In characters: a longer answer is not parsed."""
 
 
 class Role(BaseModel):
@@ -93,6 +95,22 @@ class Answer(Generic[Value]):
 
 class Unparsed(ValueError):
     """Raised by a parser for a text that is not an answer; the message says why."""
+
+
+def try_parse(parse: Callable[[str], Value], text: str) -> tuple[Value | None, str | None]:
+    """Parse an answer; return (value, None), or (None, reason) if it does not parse.
+
+    The text is in the ledger and comes back with every run, so whatever a parser raises for it means that it
+    does not parse.
+    """
+    if len(text) > MAX_TEXT:
+        return None, f"unreadable: more than {MAX_TEXT:,} characters"
+    try:
+        return parse(text), None
+    except Unparsed as error:
+        return None, str(error) or "did not parse"
+    except Exception as error:  # noqa: BLE001 - see above
+        return None, f"unreadable: {type(error).__name__}"
 
 
 class Transport(Protocol):

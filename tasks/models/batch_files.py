@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -12,7 +13,8 @@ from tasks.models.ask import Request
 from tasks.models.embeddings import INPUT
 from tasks.models.entries import LedgerEntry
 from tasks.models.failures import RETRIED, Failure
-from tasks.models.replies import UnusableReply, build_post, make_entry, read_replies
+from tasks.models.incoming import plain
+from tasks.models.replies import UnusableReply, build_post, make_entry, read_body, read_replies
 
 BatchOutcome = LedgerEntry | Failure
 
@@ -28,40 +30,44 @@ def write_calls(calls: Mapping[str, Request], path: str, served_model: str | Non
 
 
 def read_results(
-    texts: Iterable[str], keys: Iterable[str], requests: Mapping[str, Request], batch: Batch
+    files: Iterable[bytes], keys: Iterable[str], requests: Mapping[str, Request], batch: Batch
 ) -> dict[str, BatchOutcome]:
     """Read a finished batch's files: an entry or a failure for every key.
 
     requests: those that are known; for an answer to another one the prompt's tokens cannot be
     estimated if the provider did not count them. Raises UnusableReply if a file is truncated.
     """
-    outcomes: dict[str, BatchOutcome] = {}
-    for text in texts:
-        for line in text.strip().split("\n"):
-            try:
-                row = json.loads(line)
-                key = row["custom_id"]
-            except (ValueError, KeyError, TypeError) as error:
-                raise UnusableReply("sent a batch's result that is no JSON Lines") from error
+    outcomes: dict[str, BatchOutcome] = dict.fromkeys(keys, _explain(batch))
+    for line in (line for file in files for line in io.BytesIO(file) if line.strip()):
+        row = read_body(line)
+        if not isinstance(row, dict) or not isinstance(key := row.get("custom_id"), str):
+            raise UnusableReply("sent a batch's result that is no JSON Lines")
+        if key in outcomes:
             outcomes[key] = _read_result(key, row, requests.get(key))
-    lost = _explain(batch)
-    return {key: outcomes.get(key, lost) for key in keys}
+    return outcomes
 
 
 def _read_result(key: str, row: Mapping[str, Any], request: Request | None) -> BatchOutcome:
-    response = row.get("response") or {}
+    response = _read_object(row, "response")
     status, body = response.get("status_code"), response.get("body")
     if status != 200:
-        said = row.get("error") or (body or {}).get("error") or {}
-        retry = status is None or status in RETRIED or status >= 500
-        return Failure(f"answered {status}: {said.get('message', 'no word')}"[:300], retry, paid=False)
+        said = _read_object(row, "error") or _read_object(_read_object(response, "body"), "error")
+        retry = not isinstance(status, int) or status in RETRIED or status >= 500
+        said_plainly = plain(str(said.get("message", "no word")))
+        return Failure(f"answered {plain(str(status), 20)}: {said_plainly}", retry, paid=False)
     embeds = isinstance(body, dict) and "data" in body
     known = request or Request("", ({"role": INPUT if embeds else "user", "content": ""},))
     try:
-        (reply,) = read_replies(json.dumps(body).encode(), [known])
+        (reply,) = read_replies(body, [known])
     except UnusableReply as error:
         return Failure(str(error), retry=True, paid=True)
     return make_entry(key, reply)
+
+
+def _read_object(row: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return an object within another; an empty one where there is none."""
+    found = row.get(name)
+    return found if isinstance(found, dict) else {}
 
 
 def _explain(batch: Batch) -> Failure:
@@ -69,5 +75,5 @@ def _explain(batch: Batch) -> Failure:
     if batch.status == "failed":
         errors = (batch.errors.data if batch.errors else None) or []
         said = "; ".join(error.message or "" for error in errors) or "no word"
-        return Failure(f"refused the batch: {said}"[:300], retry=False, paid=False)
+        return Failure(f"refused the batch: {plain(said)}", retry=False, paid=False)
     return Failure(f"ended the batch as {batch.status} without this call", retry=True, paid=False)

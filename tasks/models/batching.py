@@ -25,6 +25,7 @@ from tasks.models.call_locks import CallLocks
 from tasks.models.client import CallResult, EndpointClient, ModelClient, estimate_worst_case
 from tasks.models.entries import LedgerEntry
 from tasks.models.failures import SENDING_ERRORS, Failure, choose_wait, classify_failure
+from tasks.models.incoming import plain
 from tasks.models.ledger import Ledger, OpenBatch, PossiblyPaid
 from tasks.models.replies import UnusableReply, find_path
 from tasks.models.settings import BatchMode
@@ -112,9 +113,7 @@ class Batcher:
                 return CallResult(outcome, live=True, cost=cost)
             self._account(reservation, key, outcome)
             if not outcome.retry or attempts > endpoint.settings.retries:
-                raise ModelFailed(
-                    f"{endpoint.name}: by batch, the endpoint {endpoint.scrub(outcome.problem)}"
-                )
+                raise ModelFailed(f"{endpoint.name}: by batch, the endpoint {outcome.problem}")
         return None
 
     def _account(self, reservation: Reservation, key: str, failure: Failure) -> None:
@@ -160,7 +159,7 @@ class Batcher:
                 for start in range(0, len(new), self._mode.calls):
                     await self._submit(pending, api, new[start : start + self._mode.calls])
             except Exception as error:  # noqa: BLE001 - the waiting calls must be failed
-                fail(calls, describe(error, pending.endpoint))
+                fail(calls, describe(error))
 
     async def _connect(self, endpoint: EndpointClient) -> AsyncOpenAI:
         api = endpoint.open(await self._client.find_url(endpoint))
@@ -256,7 +255,7 @@ class Batcher:
             entries = [outcome for outcome in outcomes.values() if isinstance(outcome, LedgerEntry)]
             await self._ledger.close_batch(batch.token, entries)
         except Exception as error:  # noqa: BLE001 - the waiting calls must be failed; the batch stays open
-            outcomes = dict.fromkeys(batch.keys, describe(error, endpoint))
+            outcomes = dict.fromkeys(batch.keys, describe(error))
         del self._open[batch.token]
         self._locks.release(batch.token)
         for key in batch.keys:
@@ -273,12 +272,12 @@ class Batcher:
             state = await api.batches.retrieve(batch.id)
             if state.status in FINAL:
                 try:
-                    texts = [
-                        (await api.files.content(file)).text
+                    files = [
+                        (await api.files.content(file)).content
                         for file in (state.output_file_id, state.error_file_id)
                         if file
                     ]
-                    return read_results(texts, batch.keys, requests, state)
+                    return read_results(files, batch.keys, requests, state)
                 except UnusableReply:
                     tries += 1
                     if tries > endpoint.settings.retries:
@@ -296,10 +295,12 @@ async def find_batch(api: AsyncOpenAI, batch: OpenBatch) -> Batch | None:
     return None
 
 
-def describe(error: Exception, endpoint: EndpointClient) -> Failure:
+def describe(error: Exception) -> Failure:
     """Describe why a batch could not be followed to its end; running the command again continues it."""
     problem = (
-        classify_failure(error).problem if isinstance(error, SENDING_ERRORS) else endpoint.scrub(str(error))
+        classify_failure(error).problem
+        if isinstance(error, SENDING_ERRORS)
+        else plain(f"{type(error).__name__}: {error}")
     )
     return Failure(f"{problem}; run the same command again to go on with the batch", retry=False, paid=False)
 

@@ -21,9 +21,10 @@ from tasks.models.ask import Request
 from tasks.models.budget import NOTHING, Amount, Budget, Reservation
 from tasks.models.entries import LedgerEntry
 from tasks.models.failures import SENDING_ERRORS, Failure, choose_wait, classify_failure
+from tasks.models.incoming import RefusedReply, Secret, find_origin, read_bounded
 from tasks.models.ledger import PossiblyPaid
 from tasks.models.rate_limiter import Permit, RateLimiter
-from tasks.models.replies import build_post, estimate_prompt, make_entry, read_replies
+from tasks.models.replies import build_post, estimate_prompt, make_entry, read_body, read_replies
 from tasks.models.settings import Endpoint, read_secret
 
 KEY_HEADER = "X-Benchloom-Key"
@@ -52,17 +53,22 @@ class EndpointClient:
     def __init__(self, name: str, settings: Endpoint) -> None:
         self.name, self.settings = name, settings
         self.limiter = RateLimiter(name, settings)
-        self.secret = read_secret(f"params.yaml: run.endpoints.{name}", settings.key_env)
+        self._secret = Secret(read_secret(f"params.yaml: run.endpoints.{name}", settings.key_env))
         self._clients: dict[str, AsyncOpenAI] = {}
 
     def open(self, url: str) -> AsyncOpenAI:
         """Return the client for a base URL; an embedded model's URL changes when its server restarts."""
         if url not in self._clients:
             timeout_s = self.settings.timeout_s + 5
-            # A proxy named in the environment is not meant for loopback ports.
-            http = DefaultAioHttpClient(timeout=timeout_s, trust_env=not is_loopback(url))
+            hooks = IncomingHooks(url, self._secret, self.settings)
+            http = DefaultAioHttpClient(
+                timeout=timeout_s,
+                # A proxy named in the environment is not meant for loopback ports.
+                trust_env=not is_loopback(url),
+                event_hooks={"request": [hooks.check_request], "response": [hooks.read_response]},
+            )
             self._clients[url] = AsyncOpenAI(
-                api_key=self.secret or "none",
+                api_key=self._secret.value or "none",
                 base_url=url,
                 max_retries=0,
                 timeout=timeout_s,
@@ -70,15 +76,41 @@ class EndpointClient:
             )
         return self._clients[url]
 
-    def scrub(self, text: str) -> str:
-        """Remove the API key from a text in which the endpoint may have echoed it."""
-        return text.replace(self.secret, "***") if self.secret else text
-
     async def close(self) -> None:
         """Close the connections."""
         for client in self._clients.values():
             await client.close()
         self._clients.clear()
+
+
+class IncomingHooks:
+    """What the HTTP library calls around every exchange, those after a redirect too."""
+
+    def __init__(self, url: str, secret: Secret, settings: Endpoint) -> None:
+        """url: the endpoint's base URL, whose host alone is asked."""
+        self._origin, self._secret, self._settings = find_origin(url), secret, settings
+
+    async def check_request(self, request: httpx2.Request) -> None:
+        """Raise RefusedReply where a redirect led to another host; ask for a body that is not packed."""
+        if find_origin(str(request.url)) != self._origin:
+            raise RefusedReply("redirects to another host")
+        request.headers["Accept-Encoding"] = "identity"
+
+    async def read_response(self, response: httpx2.Response) -> None:
+        """Read the body, bounded in size and time, and remove our key. Raises RefusedReply."""
+        stream = response.stream
+        assert isinstance(stream, httpx2.AsyncByteStream)  # noqa: S101
+        is_file = response.request.url.path.endswith("/content")
+        limit = self._settings.max_file_bytes if is_file else self._settings.max_bytes
+        encoding = response.headers.pop("Content-Encoding", "")
+        try:
+            async with asyncio.timeout(self._settings.deadline_s):
+                body = await read_bounded(stream, response.status_code, encoding, limit)
+        finally:
+            await stream.aclose()
+        response.stream = httpx2.ByteStream(self._secret.remove_from_body(body))
+        # Our readers decode the body themselves; a charset of its own could hide the key from us.
+        response.headers["Content-Type"] = "application/json"
 
 
 @dataclass
@@ -130,12 +162,12 @@ class ModelClient:
             if not isinstance(result, Failure):
                 return result
             if not result.retry:
-                raise ModelFailed(f"{endpoint.name}: the endpoint {endpoint.scrub(result.problem)}")
+                raise ModelFailed(f"{endpoint.name}: the endpoint {result.problem}")
             wait_s = choose_wait(state.attempts, result)
             if state.attempts > limit.retries or state.used_s + wait_s >= limit.deadline_s:
                 raise ModelFailed(
                     f"{endpoint.name}: no usable reply after {state.attempts} tries in {state.used_s:.0f} s; "
-                    f"the endpoint {endpoint.scrub(result.problem)}"
+                    f"the endpoint {result.problem}"
                 )
             await asyncio.sleep(wait_s)
             state.used_s += wait_s
@@ -196,10 +228,10 @@ class ModelClient:
         try:
             async with asyncio.timeout(timeout_s):
                 raw = await self._post(endpoint, url, chosen)
-            replies = read_replies(raw, list(chosen.values()))
+            replies = read_replies(read_body(raw), list(chosen.values()))
         except SENDING_ERRORS as error:
             failure = classify_failure(error)
-            self._account(reservation, chosen, endpoint.scrub(failure.problem), paid=failure.paid)
+            self._account(reservation, chosen, failure.problem, paid=failure.paid)
             endpoint.limiter.release_failed(permit, failure, failure.wait_s or 0.0)
             return failure
         except BaseException as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections.abc import Iterator, Mapping
@@ -13,6 +14,7 @@ import aiohttp
 import httpx2
 import openai
 
+from tasks.models.incoming import RefusedReply, plain
 from tasks.models.replies import UnusableReply
 
 THROTTLED = 429
@@ -35,7 +37,15 @@ class Failure:
     """The endpoint is faulty, overloaded, or healthy and refuses this request."""
 
 
-SENDING_ERRORS = (openai.APIError, httpx2.HTTPError, TimeoutError, OSError, UnusableReply)
+SENDING_ERRORS = (
+    openai.APIError,
+    httpx2.HTTPError,
+    aiohttp.ClientError,
+    TimeoutError,
+    OSError,
+    UnusableReply,
+    RefusedReply,
+)
 """The exceptions that `classify_failure` accepts."""
 NEVER_CONNECTED = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 """aiohttp's own exceptions: the transport above it reports a refused connection as a timeout."""
@@ -48,6 +58,8 @@ def classify_failure(error: BaseException) -> Failure:
     if isinstance(error, UnusableReply):
         return Failure(str(error), retry=True, paid=True)
     causes = list(_walk_causes(error))
+    if refused := next((cause for cause in causes if isinstance(cause, RefusedReply)), None):
+        return Failure(str(refused), retry=False, paid=True, kind="refused")
     if any(isinstance(cause, NEVER_CONNECTED) for cause in causes):
         return Failure("cannot be connected to", retry=True, paid=False)
     if any(isinstance(cause, TimeoutError) for cause in causes):
@@ -65,7 +77,7 @@ def _walk_causes(error: BaseException) -> Iterator[BaseException]:
 def _judge_status(error: openai.APIStatusError) -> Failure:
     code = error.status_code
     body = error.body if isinstance(error.body, dict) else {}
-    said = str(body.get("message") or error.message)[:300].replace("\n", " ")
+    said = plain(str(body.get("message") or error.message))
     exhausted = body.get("code") == "insufficient_quota"
     retry = (code in RETRIED or code >= 500) and not exhausted
     wait_s = read_retry_after(error.response.headers)
@@ -81,13 +93,13 @@ def read_retry_after(headers: Mapping[str, str]) -> float | None:
     if value is None:
         return None
     try:
-        return max(0.0, float(value))
+        seconds = float(value)
     except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    except ValueError:
-        return None
+        try:
+            seconds = parsedate_to_datetime(value).timestamp() - time.time()
+        except (ValueError, TypeError, OverflowError, IndexError):
+            return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
 def choose_wait(attempts: int, failure: Failure) -> float:

@@ -6,14 +6,30 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+MAX_LOGPROB = 0.01
+"""Above 0 by what endpoints round."""
+
 
 def read_logprobs(extra: Mapping[str, Any]) -> tuple[Mapping[str, float], ...]:
-    """Read log probabilities: for each token, the most likely tokens at its position, including itself."""
-    tokens = (extra.get("logprobs") or {}).get("content") or ()
-    return tuple(
-        {choice["token"]: choice["logprob"] for choice in [*token.get("top_logprobs", ()), token]}
-        for token in tokens
-    )
+    """Read log probabilities: for each token, the most likely tokens at its position, including itself.
+
+    None at all where one of them has another shape, or is more than a probability of 1.
+    """
+    try:
+        tokens = (extra.get("logprobs") or {}).get("content") or ()
+        return tuple(
+            dict(_read_choice(choice) for choice in [*token.get("top_logprobs", ()), token])
+            for token in tokens
+        )
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return ()
+
+
+def _read_choice(choice: Mapping[str, Any]) -> tuple[str, float]:
+    token, logprob = choice["token"], choice["logprob"]
+    if not isinstance(token, str) or not isinstance(logprob, int | float) or logprob > MAX_LOGPROB:
+        raise ValueError("no token with its log probability")
+    return token, logprob
 
 
 def compare_choices(

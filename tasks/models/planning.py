@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tasks.models.ask import Answer, Request, Send
+from tasks.models.ask import Answer, Request, Send, try_parse
 from tasks.models.calls import Call
 from tasks.models.client import estimate_worst_case
 from tasks.models.dispatcher import Dispatcher
 from tasks.models.embeddings import read_vector
 from tasks.models.logprobs import read_logprobs
-from tasks.models.request_builder import RequestBuilder, try_parse
+from tasks.models.request_builder import RequestBuilder
 from tasks.models.system_calls import is_system_call, read_system
 
 Value = TypeVar("Value")

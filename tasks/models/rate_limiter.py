@@ -147,6 +147,8 @@ class RateLimiter:
             self._allowed, self._reduced_at = max(1.0, self._allowed / 2), now
             # One throttled call waits alone; two without an answer in between pause the endpoint.
             if self._throttled > 1:
+                # No call waits longer than its deadline, so neither does the endpoint's queue.
+                wait_s = min(wait_s, self._endpoint.deadline_s)
                 self._paused_until = max(self._paused_until, now + wait_s)
 
     def _count_failure(self) -> None:

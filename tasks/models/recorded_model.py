@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tasks.errors import CallMissing
-from tasks.models.ask import Answer, Prompt, Request, Send
+from tasks.models.ask import Answer, Prompt, Request, Send, try_parse
 from tasks.models.budget import NOTHING, Amount
 from tasks.models.calls import Call, make_call
 from tasks.models.client import CallResult
@@ -17,7 +17,7 @@ from tasks.models.dispatcher import Dispatcher
 from tasks.models.embeddings import read_vector
 from tasks.models.entries import LedgerEntry
 from tasks.models.logprobs import read_logprobs
-from tasks.models.request_builder import RequestBuilder, try_parse
+from tasks.models.request_builder import RequestBuilder
 from tasks.models.system_calls import read_system
 from tasks.models.unfinished import Unfinished
 

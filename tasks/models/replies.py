@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
+from typing import Any
 
 from tasks.models.ask import Request
 from tasks.models.embeddings import is_embedding, round_vector
-from tasks.models.entries import LedgerEntry, estimate_tokens
+from tasks.models.entries import LedgerEntry, check_values, estimate_tokens, is_count
 
 CHAT, EMBEDDINGS = "/chat/completions", "/embeddings"
+FINISH_REASON = re.compile(r"[\w.:-]{1,40}", re.ASCII)
 
 
 class UnusableReply(ValueError):
@@ -44,11 +47,19 @@ def find_path(request: Request) -> str:
     return EMBEDDINGS if is_embedding(request) else CHAT
 
 
-def read_replies(raw: bytes, requests: Sequence[Request]) -> list[ModelReply]:
+def read_body(raw: bytes) -> object:
+    """Read a response body as JSON. Raises UnusableReply where it is cut short, or none."""
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise UnusableReply(f"sent a reply that is no JSON ({type(error).__name__})") from error
+
+
+def read_replies(body: Any, requests: Sequence[Request]) -> list[ModelReply]:
     """Read a response body, one reply per request in their order. Raises UnusableReply."""
     if is_embedding(requests[0]):
-        return parse_embeddings(raw, requests)
-    return [parse_reply(raw, requests[0])]
+        return parse_embeddings(body, requests)
+    return [parse_reply(body, requests[0])]
 
 
 def build_body(request: Request, served_model: str | None = None) -> dict[str, object]:
@@ -66,34 +77,45 @@ def build_body(request: Request, served_model: str | None = None) -> dict[str, o
     return body
 
 
-def parse_reply(raw: bytes, request: Request) -> ModelReply:
-    """Read a reply. Raises UnusableReply where it is cut short, no JSON, or no chat completion."""
+def parse_reply(body: Any, request: Request) -> ModelReply:
+    """Read a reply. Raises UnusableReply where it is no chat completion.
+
+    What stands beside its text is left out where no ledger can hold it.
+    """
     try:
-        body = json.loads(raw)
         choice = body["choices"][0]
-        message = choice["message"]
-        text = message.get("content") or ""
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+        text = choice["message"].get("content") or ""
+        reason, logprobs = choice.get("finish_reason"), choice.get("logprobs")
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise UnusableReply(f"sent a reply that is no chat completion ({type(error).__name__})") from error
     if not isinstance(text, str):
         raise UnusableReply("sent a reply whose content is no text")
     # JSON may hold half a surrogate pair, which no UTF-8 file can.
     text = text.encode("utf-8", "replace").decode()
-    extra = {"logprobs": choice["logprobs"]} if choice.get("logprobs") else {}
     prompt, completion, estimated = _count_tokens(body.get("usage"), request, text)
-    return ModelReply(text, str(choice.get("finish_reason") or "stop"), prompt, completion, estimated, extra)
+    reason = reason if isinstance(reason, str) and FINISH_REASON.fullmatch(reason) else "stop"
+    return ModelReply(text, reason, prompt, completion, estimated, _keep_logprobs(logprobs))
 
 
-def parse_embeddings(raw: bytes, requests: Sequence[Request]) -> list[ModelReply]:
+def _keep_logprobs(logprobs: object) -> Mapping[str, object]:
+    if not isinstance(logprobs, dict) or not logprobs:
+        return {}
+    try:
+        check_values(logprobs)
+    except ValueError:
+        return {}
+    return {"logprobs": logprobs}
+
+
+def parse_embeddings(body: Any, requests: Sequence[Request]) -> list[ModelReply]:
     """Read an embeddings reply. Raises UnusableReply where a text has no vector of numbers.
 
     Tokens are counted for the whole call: where it carried several texts, their shares are estimates.
     """
     try:
-        body = json.loads(raw)
-        rows = {row["index"]: round_vector(row["embedding"]) for row in body["data"]}
+        rows = {row["index"]: _read_vector(row["embedding"]) for row in body["data"]}
         vectors = [rows[number] for number in range(len(requests))]
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise UnusableReply(
             f"sent a reply that is no list of {len(requests)} embeddings ({type(error).__name__})"
         ) from error
@@ -102,6 +124,14 @@ def parse_embeddings(raw: bytes, requests: Sequence[Request]) -> list[ModelReply
         ModelReply("", "stop", share, 0, estimated, {"embedding": vector})
         for share, vector in zip(shares, vectors, strict=True)
     ]
+
+
+def _read_vector(values: Sequence[float]) -> list[float]:
+    vector = round_vector(values)
+    check_values(vector)
+    if not vector:
+        raise ValueError("holds no number")
+    return vector
 
 
 def make_entry(key: str, reply: ModelReply) -> LedgerEntry:
@@ -123,7 +153,7 @@ def estimate_prompt(request: Request) -> int:
 def _count_tokens(usage: object, request: Request, text: str) -> tuple[int, int, bool]:
     if isinstance(usage, dict):
         prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
-        if isinstance(prompt, int) and isinstance(completion, int):
+        if is_count(prompt) and is_count(completion):
             return prompt, completion, False
     return estimate_prompt(request), estimate_tokens(text), True
 
@@ -131,7 +161,7 @@ def _count_tokens(usage: object, request: Request, text: str) -> tuple[int, int,
 def _share_tokens(usage: object, requests: Sequence[Request]) -> tuple[list[int], bool]:
     guesses = [estimate_prompt(request) for request in requests]
     total = usage.get("prompt_tokens") if isinstance(usage, dict) else None
-    if not isinstance(total, int):
+    if not is_count(total):
         return guesses, True
     ends = [total * part // sum(guesses) for part in accumulate(guesses)]
     return [end - start for start, end in pairwise([0, *ends])], len(requests) > 1

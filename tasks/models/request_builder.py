@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from tasks.errors import BadInput
-from tasks.models.ask import Prompt, Request, Role, Unparsed, make_request, render_prompt
+from tasks.models.ask import Prompt, Request, Role, make_request, render_prompt
 from tasks.models.embeddings import make_embedding
 from tasks.models.system_calls import make_system_call
 
-Value = TypeVar("Value")
 SPEAKERS = ("user", "assistant")
 
 
@@ -69,11 +68,3 @@ class RequestBuilder:
     def system_call(self, name: str, version: str, request: Mapping[str, object]) -> Request:
         """Make the request of one call to a system under test."""
         return make_system_call(name, version, request, epoch=self.epoch)
-
-
-def try_parse(parse: Callable[[str], Value], text: str) -> tuple[Value | None, str | None]:
-    """Parse an answer; return (value, None), or (None, reason) if it does not parse."""
-    try:
-        return parse(text), None
-    except Unparsed as error:
-        return None, str(error) or "did not parse"

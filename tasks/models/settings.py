@@ -130,6 +130,10 @@ class Endpoint(ConnectionSettings):
     """The model's name at the endpoint, if it differs from ours."""
     texts_per_call: int = Field(default=64, gt=0)
     """How many texts one embeddings call carries."""
+    max_bytes: int = Field(default=32_000_000, gt=0)
+    """Larger replies are refused."""
+    max_file_bytes: int = Field(default=500_000_000, gt=0)
+    """Larger files of the Batch API's results are refused; one of them is held in memory at a time."""
 
     @model_validator(mode="after")
     def _need_url(self) -> Endpoint:

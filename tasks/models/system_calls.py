@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from tasks.models.ask import CANONICAL, Request, Unparsed
+from tasks.models.ask import CANONICAL, Request, try_parse
 from tasks.models.entries import LedgerEntry
 
 Value = TypeVar("Value")
@@ -34,7 +34,4 @@ def read_system(entry: LedgerEntry, parse: Callable[[str], Value]) -> tuple[Valu
     """Parse a system's answer; return (value, None), or (None, reason) if it failed or does not parse."""
     if entry.finish_reason == FAILED:
         return None, entry.text
-    try:
-        return parse(entry.text), None
-    except Unparsed as error:
-        return None, str(error) or "did not parse"
+    return try_parse(parse, entry.text)

@@ -127,7 +127,7 @@ class SystemClient:
             return reply
         try:
             # The permit is released once the reply is on disk: a kill then loses only calls in flight.
-            return await call.record(connection.transport.scrub(reply), "stop")
+            return await call.record(reply, "stop")
         finally:
             connection.limiter.release_answered(permit, 0)
 
@@ -146,9 +146,8 @@ class SystemClient:
             call.used_s += time.monotonic() - started
 
     async def _give_up(self, call: SystemCall, failure: Failure) -> LedgerEntry:
-        problem = call.connection.transport.scrub(failure.problem)
         if not failure.paid:
             raise ModelFailed(
-                f"{call.connection.name}: no answer after {call.attempts} tries; the system {problem}"
+                f"{call.connection.name}: no answer after {call.attempts} tries; the system {failure.problem}"
             )
-        return await call.record(f"the system {problem}", FAILED)
+        return await call.record(f"the system {failure.problem}", FAILED)

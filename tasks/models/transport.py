@@ -8,21 +8,20 @@ import inspect
 import json
 import threading
 from collections.abc import Callable, Mapping
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
 import aiohttp
 
 from tasks.errors import BadInput
 from tasks.models.client import is_loopback
 from tasks.models.failures import NEVER_CONNECTED, RETRIED, THROTTLED, Failure, read_retry_after
+from tasks.models.incoming import RefusedReply, Secret, find_origin, plain, read_bounded
 from tasks.models.settings import SystemRun, read_secret
 
 BLOCK = 1 << 16
 MAX_REDIRECTS = 3
 KEEPS_THE_BODY = frozenset({307, 308})
 NO_KEY = 401
-MAX_ERROR_CHARACTERS = 300
-"""How much of an error reply is kept."""
 
 
 class SendFailed(Exception):
@@ -39,7 +38,7 @@ class LiveTransport:
     def __init__(self, name: str, settings: SystemRun) -> None:
         self._place = f"params.yaml: run.systems.{name}"
         self._settings = settings
-        self._secret = read_secret(self._place, settings.key_env)
+        self._secret = Secret(read_secret(self._place, settings.key_env))
         self._session: aiohttp.ClientSession | None = None
 
     async def post(self, path: str, body: Mapping[str, object]) -> str:
@@ -50,12 +49,14 @@ class LiveTransport:
         for _ in range(MAX_REDIRECTS + 1):
             try:
                 reply = await self._exchange(url, body)
+            except RefusedReply as error:
+                raise SendFailed(_refuse(str(error))) from error
             except (aiohttp.ClientError, OSError) as error:
                 raise SendFailed(_judge_connection(error)) from error
             if isinstance(reply, str):
                 return reply
-            url = urljoin(url, reply.location)
-            if _origin(url) != _origin(first):
+            url = _join(url, reply.location)
+            if find_origin(url) != find_origin(first):
                 raise SendFailed(_refuse(f"answered {reply.status}: a redirect to another host"))
         raise SendFailed(_refuse(f"redirected more than {MAX_REDIRECTS} times"))
 
@@ -70,16 +71,13 @@ class LiveTransport:
                 result = await found(**arguments)
             else:
                 result = await run_in_thread(lambda: found(**arguments))
-            return json.dumps(result, ensure_ascii=False, sort_keys=True, allow_nan=False)
+            text = json.dumps(result, ensure_ascii=False, sort_keys=True, allow_nan=False)
+            return self._secret.remove(text.encode("utf-8", "replace").decode())
         except asyncio.CancelledError:
             raise
         except Exception as error:
-            said = " ".join(f"{type(error).__name__}: {error}".split())
+            said = plain(self._secret.remove(f"{type(error).__name__}: {error}"))
             raise SendFailed(_refuse(f"raised {said}")) from error
-
-    def scrub(self, text: str) -> str:
-        """Remove the API key from a text in which the system may have echoed it."""
-        return text.replace(self._secret, "***") if self._secret else text
 
     async def close(self) -> None:
         """Close the connections."""
@@ -89,39 +87,28 @@ class LiveTransport:
 
     async def _exchange(self, url: str, body: Mapping[str, object]) -> str | _Redirect:
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
-        if self._secret:
+        if self._secret.value:
             bearer = self._settings.key_header.lower() == "authorization"
-            headers[self._settings.key_header] = f"Bearer {self._secret}" if bearer else self._secret
+            headers[self._settings.key_header] = (
+                f"Bearer {self._secret.value}" if bearer else self._secret.value
+            )
         async with self._open().post(url, json=body, headers=headers, allow_redirects=False) as reply:
             if reply.status in KEEPS_THE_BODY and "Location" in reply.headers:
                 return _Redirect(reply.status, reply.headers["Location"])
-            text = await self._read(
-                reply, MAX_ERROR_CHARACTERS if reply.status >= 300 else self._settings.max_bytes
-            )
+            encoding = reply.headers.get("Content-Encoding", "")
+            blocks = reply.content.iter_chunked(BLOCK)
+            raw = await read_bounded(blocks, reply.status, encoding, self._settings.max_bytes)
+            text = self._secret.remove_from_body(raw).decode("utf-8", "replace")
             if 200 <= reply.status < 300:
-                if text is None:
-                    raise SendFailed(_refuse(f"sent more than {self._settings.max_bytes} bytes"))
                 return text
-            raise SendFailed(_judge_status(reply, text or ""))
-
-    async def _read(self, reply: aiohttp.ClientResponse, max_bytes: int) -> str | None:
-        """Read a reply's text, at most `max_bytes`; None if a successful reply is larger."""
-        parts, size = [], 0
-        async for part in reply.content.iter_chunked(BLOCK):
-            parts.append(part)
-            size += len(part)
-            if size > max_bytes:
-                if reply.status < 300:
-                    return None
-                break
-        return b"".join(parts).decode("utf-8", "replace")
+            raise SendFailed(_judge_status(reply, text))
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
             # A proxy named in the environment is not meant for loopback ports.
             is_remote = not is_loopback(self._settings.url or "")
             timeout = aiohttp.ClientTimeout(total=self._settings.timeout_s + 5)
-            self._session = aiohttp.ClientSession(timeout=timeout, trust_env=is_remote)
+            self._session = aiohttp.ClientSession(timeout=timeout, trust_env=is_remote, auto_decompress=False)
         return self._session
 
 
@@ -167,13 +154,15 @@ async def run_in_thread(function: Callable[[], object]) -> object:
     return await done
 
 
-def _origin(url: str) -> tuple[str, str | None, int | None]:
-    parts = urlsplit(url)
-    return parts.scheme, parts.hostname, parts.port
+def _join(url: str, location: str) -> str:
+    try:
+        return urljoin(url, location)
+    except ValueError:
+        return ""
 
 
 def _refuse(problem: str) -> Failure:
-    return Failure(problem[:MAX_ERROR_CHARACTERS], retry=False, paid=True, kind="refused")
+    return Failure(problem, retry=False, paid=True, kind="refused")
 
 
 def _judge_connection(error: BaseException) -> Failure:
@@ -185,7 +174,7 @@ def _judge_connection(error: BaseException) -> Failure:
 
 
 def _judge_status(reply: aiohttp.ClientResponse, text: str) -> Failure:
-    said = " ".join(text[:MAX_ERROR_CHARACTERS].split())
+    said = plain(text)
     problem = f"answered {reply.status}" + (f": {said}" if said else "")
     wait_s = read_retry_after(reply.headers)
     if reply.status == THROTTLED:

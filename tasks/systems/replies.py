@@ -14,6 +14,8 @@ from tasks.models.ask import Answer, Unparsed
 from tasks.systems.contract import Passage, Response
 
 DIGITS = 6
+MAX_PASSAGES = 10_000
+"""A reply with more passages is not read: each is searched for its parts."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,8 @@ def _read_passages(body: object, paths: ReplyPaths) -> tuple[Passage, ...] | Non
         members = _find_list(body, paths.passages, "passages")
         if members is None:
             return None
+        if len(members) > MAX_PASSAGES:
+            raise Unparsed(f"the reply holds more than {MAX_PASSAGES:,} passages")
         rows = [{name: _find(member, path, name) for name, path in columns.items()} for member in members]
         return tuple(_make_passage(row) for row in rows)
     lists = {name: _find_list(body, path, name) for name, path in columns.items()}

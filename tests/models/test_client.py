@@ -154,7 +154,7 @@ def test_the_last_retry_is_the_last():
         asked.append(1)
         return web.Response(text="<html>", content_type="application/json")
 
-    with answering(answer) as url, pytest.raises(ModelFailed, match=r"after 2 tries.*no chat completion"):
+    with answering(answer) as url, pytest.raises(ModelFailed, match=r"after 2 tries.*is no JSON"):
         send(url, make_request(), retries=1)
     assert len(asked) == 2
 
@@ -214,7 +214,7 @@ def test_the_key_is_sent_and_shown_nowhere(monkeypatch, caplog):
     with answering(answer) as url, pytest.raises(ModelFailed) as caught:
         send(url, make_request(), key_env="TESTER_KEY", possibly_paid=possibly_paid)
     assert seen == [f"Bearer {secret}"] * 2
-    assert str(caught.value) == "tester: the endpoint answered 401: bad key ***"
+    assert str(caught.value) == "tester: the endpoint answered 401: bad key [key removed]"
     assert secret not in caplog.text
     assert secret not in repr(possibly_paid)
 

@@ -17,7 +17,7 @@ ENTRIES = st.lists(
         prompt_tokens=st.integers(0, 9_999),
         completion_tokens=st.integers(0, 9_999),
         estimated=st.booleans(),
-        extra=st.dictionaries(st.text(), st.lists(st.integers())),
+        extra=st.dictionaries(st.text(), st.lists(st.integers(-(2**63), 2**63 - 1))),
     ),
     unique_by=lambda entry: entry.key,
 )

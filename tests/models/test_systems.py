@@ -239,7 +239,7 @@ def test_a_reply_that_is_too_large_is_not_read_on(tmp_path):
         return reply
 
     answer, _ = ask_once(tmp_path, Shop(flood), max_bytes=50_000)
-    assert answer.problem == "the system sent more than 50000 bytes"
+    assert answer.problem == "the system sent more than 50000 bytes (max_bytes in params.yaml)"
 
 
 def test_a_reply_that_does_not_come_is_a_failure_after_its_tries(tmp_path):
@@ -260,7 +260,7 @@ def test_a_key_comes_from_the_environment_and_goes_nowhere_else(tmp_path, monkey
     shop = Shop(leak)
     answer, _ = ask_once(tmp_path, shop, key_env="SHOP_KEY", key_header="X-Key")
     assert shop.headers[0]["X-Key"] == "s3cr3t-value"
-    assert answer.value == "***"
+    assert answer.value == "[key removed]"
     assert b"s3cr3t" not in b"".join(path.read_bytes() for path in tmp_path.iterdir() if path.is_file())
     monkeypatch.delenv("SHOP_KEY")
     with pytest.raises(BadInput, match=r"run\.systems\.shop\.key_env: .* SHOP_KEY is not set"):

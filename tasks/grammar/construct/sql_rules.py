@@ -50,11 +50,8 @@ def read_template(sql: str, columns: Sequence[Column]) -> Query:
 
 def parse_select(sql: str) -> exp.Select:
     """Parse one SELECT that uses only select, project and join. Raises BrokenRule."""
-    try:
-        # SQLite would parse an unquoted placeholder as a quoted name.
-        statements = sqlglot.parse(UNQUOTED.sub(r"\1'[\2]'", sql.strip()), dialect=DIALECT)
-    except SqlglotError as error:
-        raise BrokenRule("unreadable", str(error).splitlines()[0]) from error
+    # SQLite would parse an unquoted placeholder as a quoted name.
+    statements = parse_statements(UNQUOTED.sub(r"\1'[\2]'", sql.strip()))
     if len(statements) != 1 or statements[0] is None:
         raise BrokenRule("unreadable", f"{len(statements)} statements")
     select = statements[0]
@@ -69,6 +66,16 @@ def parse_select(sql: str) -> exp.Select:
         if join.side or join.method or join.kind not in ("", "INNER", "CROSS"):
             raise BrokenRule("other_operator", f"{join.side or join.method or join.kind} JOIN")
     return select
+
+
+def parse_statements(sql: str) -> list[exp.Expr | None]:
+    """Parse SQL that a model or a person wrote. Raises BrokenRule, whatever it is."""
+    try:
+        return sqlglot.parse(sql, dialect=DIALECT)
+    except RecursionError:
+        raise BrokenRule("unreadable", "it is nested too deep") from None
+    except SqlglotError as error:
+        raise BrokenRule("unreadable", str(error).splitlines()[0]) from error
 
 
 def check_question(query: Query, columns: Sequence[Column]) -> None:

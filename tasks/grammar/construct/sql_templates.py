@@ -5,19 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
-import sqlglot
 from pydantic import BaseModel, ConfigDict, Field
-from sqlglot.errors import SqlglotError
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.databases.columns import Column
 from tasks.errors import BadInput
 from tasks.grammar.construct.queries import DIALECT, Query, write_template
 from tasks.grammar.construct.sql_grammar import write_sql_grammar
-from tasks.grammar.construct.sql_rules import BrokenRule, read_template
+from tasks.grammar.construct.sql_rules import BrokenRule, parse_statements, read_template
 from tasks.grammar.construct.template_requests import TemplateRequest, list_template_requests, tables_of
 from tasks.grammar.rows import OwnTemplate, SqlTemplate
 from tasks.models.ask import Answer, Ask, Unparsed
+
+MAX_SQL = 4_000
+"""In characters: parsing takes time that grows with the square."""
 
 
 class TemplateKind(BaseModel):
@@ -135,6 +136,8 @@ def describe_tables(request: TemplateRequest, schema: Sequence[Column]) -> list[
 def parse_answer(text: str, schema: Sequence[Column], kind: TemplateKind, example: str) -> Query:
     """Parse a reply as a query that keeps every rule. Raises Unparsed: `<reason>: <detail>`."""
     sql = text.strip().removeprefix("```sql").removeprefix("```").removesuffix("```").strip()
+    if len(sql) > MAX_SQL:
+        raise Unparsed(f"unreadable: more than {MAX_SQL:,} characters")
     if _normalise(sql) == _normalise(example):
         raise Unparsed("copied_example: it is the prompt's example")
     try:
@@ -182,8 +185,6 @@ def _find_criterion(params: SqlTemplates, kind: str, name: str) -> str:
 
 def _normalise(sql: str) -> str:
     try:
-        return ";".join(
-            statement.sql(dialect=DIALECT) for statement in sqlglot.parse(sql, dialect=DIALECT) if statement
-        )
-    except SqlglotError:
+        return ";".join(statement.sql(dialect=DIALECT) for statement in parse_statements(sql) if statement)
+    except BrokenRule:
         return sql
