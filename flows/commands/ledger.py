@@ -103,16 +103,14 @@ def import_(
     Example: benchloom ledger import colleague.jsonl.gz
     """
     from tasks.errors import BadInput
-    from tasks.models.shipped import read_shipped
 
     if not path.is_file():
         raise BadInput(path, "does not exist")
-    entries = read_shipped(path)
     with open_ledger() as ledger:
         before = ledger.stats().live_calls
-        ledger.put_many(entries.values())
+        calls = ledger.import_shipped(path)
         added = ledger.stats().live_calls - before
-    tell(as_json, {"path": str(path), "calls": len(entries), "added": added})
+    tell(as_json, {"path": str(path), "calls": calls, "added": added})
 
 
 @app.command()
@@ -172,19 +170,35 @@ def verify(
 
 @app.command()
 def prune(
-    older_than_days: Annotated[float, typer.Option(min=0, help="Delete live calls recorded before that.")],
+    older_than_days: Annotated[
+        float | None, typer.Option(min=0, help="Delete live calls recorded before that.")
+    ] = None,
     model: Annotated[
         str | None, typer.Option(help='Only calls to this model; "" is those with no model recorded.')
     ] = None,
+    damaged: Annotated[
+        bool, typer.Option("--damaged", help="Delete live calls that do not have their checksums.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete old calls from the live ledger, and say what asking them again would cost.
+    """Delete old or damaged calls from the live ledger, and say what asking old ones again would cost.
 
     Shipped ledgers are never touched.
 
     Example: benchloom ledger prune --older-than-days 365 --model my-model --dry-run
     """
+    from tasks.errors import BadInput
+
+    if damaged == (older_than_days is not None):
+        raise BadInput("ledger prune", "needs --older-than-days or --damaged, and not both")
+    if older_than_days is None:
+        with open_ledger() as ledger:
+            keys = ledger.list_damaged()
+            if not dry_run:
+                ledger.delete(keys)
+        tell(as_json, {"would_delete" if dry_run else "deleted": len(keys)})
+        return
     with open_ledger() as ledger:
         found = ledger.prune(time.time() - older_than_days * DAY_S, model=model, dry_run=dry_run)
     rows, word = price_models(found), "would_delete" if dry_run else "deleted"

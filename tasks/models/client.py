@@ -11,7 +11,6 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from urllib.parse import urlsplit
 
 import httpx2
 from openai import AsyncOpenAI, DefaultAioHttpClient
@@ -21,7 +20,7 @@ from tasks.models.ask import Request
 from tasks.models.budget import NOTHING, Amount, Budget, Reservation
 from tasks.models.entries import LedgerEntry
 from tasks.models.failures import SENDING_ERRORS, Failure, choose_wait, classify_failure
-from tasks.models.incoming import RefusedReply, Secret, find_origin, read_bounded
+from tasks.models.incoming import RefusedReply, Secret, find_origin, is_loopback, read_bounded
 from tasks.models.ledger import PossiblyPaid
 from tasks.models.rate_limiter import Permit, RateLimiter
 from tasks.models.replies import build_post, estimate_prompt, make_entry, read_body, read_replies
@@ -30,7 +29,6 @@ from tasks.models.settings import Endpoint, read_secret
 KEY_HEADER = "X-Benchloom-Key"
 MAX_KEYS_IN_HEADER = 100
 """How many ledger keys fit into one header line."""
-LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 LocateServer = Callable[[str], Awaitable[str]]
 """Model name -> base URL of its embedded server, which is started if it is not running."""
@@ -307,8 +305,3 @@ def estimate_worst_case(requests: Iterable[Request]) -> tuple[int, int]:
     """Estimate the most tokens that requests can cost, as (prompt tokens, completion tokens)."""
     tokens = [(estimate_prompt(request), int(request.decoding.get("max_tokens", 0))) for request in requests]
     return sum(prompt for prompt, _ in tokens), sum(completion for _, completion in tokens)
-
-
-def is_loopback(url: str) -> bool:
-    """Tell whether a URL points to this machine."""
-    return urlsplit(url).hostname in LOOPBACK

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import AsyncIterable
 from urllib.parse import urlsplit
 
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 MAX_ERROR_BYTES = 1 << 16
 """How much of an error's body is read."""
 REMOVED = "[key removed]"
@@ -78,6 +79,12 @@ def find_origin(url: str) -> tuple[str, str | None, int | None] | None:
     except ValueError:
         return None
     return parts.scheme, parts.hostname, port
+
+
+def is_loopback(url: str) -> bool:
+    """Tell whether a URL points to this machine."""
+    origin = find_origin(url)
+    return origin is not None and origin[1] in LOOPBACK
 
 
 def plain(text: str, characters: int = 300) -> str:

@@ -23,15 +23,15 @@ import platformdirs
 
 from tasks.errors import BadInput
 from tasks.models.committer import Committer, Statement
-from tasks.models.entries import LedgerEntry
-from tasks.models.shipped import read_shipped
+from tasks.models.entries import LedgerEntry, compute_checksum, write_extra
+from tasks.models.shipped import iterate_shipped, read_shipped
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS calls (
     key TEXT PRIMARY KEY, text TEXT NOT NULL, finish_reason TEXT NOT NULL,
     prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, estimated INTEGER NOT NULL,
     extra TEXT NOT NULL, latency_s REAL NOT NULL, attempts INTEGER NOT NULL, at REAL NOT NULL,
-    model TEXT NOT NULL DEFAULT '', batch INTEGER NOT NULL DEFAULT 0
+    model TEXT NOT NULL DEFAULT '', batch INTEGER NOT NULL DEFAULT 0, checksum TEXT NOT NULL DEFAULT ''
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS possibly_paid (
     key TEXT NOT NULL, model TEXT NOT NULL, problem TEXT NOT NULL,
@@ -44,13 +44,21 @@ CREATE TABLE IF NOT EXISTS unfinished (
     project TEXT NOT NULL, stage TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (project, stage, key)
 ) WITHOUT ROWID;
 """
-ADDED = {"model": "TEXT NOT NULL DEFAULT ''", "batch": "INTEGER NOT NULL DEFAULT 0"}
+ADDED = {
+    "model": "TEXT NOT NULL DEFAULT ''",
+    "batch": "INTEGER NOT NULL DEFAULT 0",
+    "checksum": "TEXT NOT NULL DEFAULT ''",
+}
 """Columns that ledgers of earlier versions lack."""
 COLUMNS = (
     "key, text, finish_reason, prompt_tokens, completion_tokens, estimated, extra, latency_s, attempts, at, "
-    "model, batch"
+    "model, batch, checksum"
 )
 BUSY_S = 60
+IMPORTED_AT_ONCE, IMPORTED_CHARACTERS = 1_000, 10_000_000
+"""How many entries of a shipped ledger are held in memory, and of how much text."""
+BESIDE = ("", "-wal", "-shm", "-claims")
+"""The endings of the files of a ledger, itself and its locks."""
 
 
 @dataclass(frozen=True)
@@ -129,11 +137,11 @@ class Ledger:
         self._committer = Committer(self._connect)
 
     def get(self, key: str) -> LedgerEntry | None:
-        """Look up a call: shipped first, then live."""
+        """Look up a call: shipped first, then live. Raises BadInput for one that is damaged."""
         if (entry := self._shipped.get(key)) is not None:
             return entry
-        row = self._connection().execute(f"SELECT {COLUMNS} FROM calls WHERE key = ?", (key,)).fetchone()  # noqa: S608 - constant columns
-        return _read_row(row) if row else None
+        rows = self._select(f"SELECT {COLUMNS} FROM calls WHERE key = ?", (key,))  # noqa: S608 - constant columns
+        return _read_row(self.path, next(rows, None))
 
     def put(self, entry: LedgerEntry) -> None:
         """Record a call; it is on disk on return. A call that is already there stays as it is."""
@@ -142,6 +150,23 @@ class Ledger:
     def put_many(self, entries: Iterable[LedgerEntry]) -> None:
         """Record calls in one commit, which is on disk on return."""
         self._committer.submit([(INSERT, _write_row(entry)) for entry in entries]).result()
+
+    def import_shipped(self, path: Path) -> int:
+        """Copy a shipped ledger's calls, which may be many; return how many it has.
+
+        Raises BadInput for a file of which any line is bad; then nothing is copied.
+        """
+        for _ in iterate_shipped(path):
+            pass
+        count, waiting, size = 0, [], 0
+        for entry in iterate_shipped(path):
+            waiting.append(entry)
+            count, size = count + 1, size + len(entry.text)
+            if len(waiting) == IMPORTED_AT_ONCE or size > IMPORTED_CHARACTERS:
+                self.put_many(waiting)
+                waiting, size = [], 0
+        self.put_many(waiting)
+        return count
 
     async def put_async(self, entries: Iterable[LedgerEntry]) -> None:
         """Record calls without blocking the event loop; they are on disk on return."""
@@ -157,7 +182,7 @@ class Ledger:
     def list_possibly_paid(self) -> list[PossiblyPaid]:
         """List the calls that may have been charged without an answer, oldest first."""
         self._committer.flush()
-        rows = self._connection().execute("SELECT * FROM possibly_paid ORDER BY at, key")
+        rows = self._select("SELECT * FROM possibly_paid ORDER BY at, key")
         return [PossiblyPaid(*row) for row in rows]
 
     async def book_batch(self, batch: OpenBatch) -> None:
@@ -174,15 +199,28 @@ class Ledger:
 
     def list_batches(self) -> list[OpenBatch]:
         """List the batches that are not collected yet, oldest first."""
-        rows = self._connection().execute("SELECT token, model, id, keys, at FROM batches ORDER BY at, token")
+        rows = self._select("SELECT token, model, id, keys, at FROM batches ORDER BY at, token")
         return [
             OpenBatch(token, model, id_, tuple(json.loads(keys)), at) for token, model, id_, keys, at in rows
         ]
 
     def iterate(self) -> Iterator[LedgerEntry]:
-        """Yield the live entries by key."""
-        for row in self._connection().execute(f"SELECT {COLUMNS} FROM calls ORDER BY key"):  # noqa: S608 - constant columns
-            yield _read_row(row)
+        """Yield the live entries by key. Raises BadInput for one that is damaged."""
+        for row in self._select(f"SELECT {COLUMNS} FROM calls ORDER BY key"):  # noqa: S608 - constant columns
+            if (entry := _read_row(self.path, row)) is not None:
+                yield entry
+
+    def list_damaged(self) -> list[str]:
+        """List the keys of the live entries that do not have their checksums, sorted."""
+        self._committer.flush()
+        rows = self._select(f"SELECT {COLUMNS} FROM calls ORDER BY key")  # noqa: S608 - constant columns
+        return [row[0] for row in rows if not _is_sound(row)]
+
+    def delete(self, keys: Iterable[str]) -> None:
+        """Delete live entries."""
+        # By its bytes, since a damaged key may be no text.
+        delete = "DELETE FROM calls WHERE CAST(key AS BLOB) = ?"
+        self._committer.submit([(delete, (key.encode("utf-8", "surrogateescape"),)) for key in keys]).result()
 
     def shipped_keys(self) -> frozenset[str]:
         """Return the keys in the shipped ledgers."""
@@ -204,7 +242,7 @@ class Ledger:
     def count_models(self, before: float = math.inf, model: str | None = None) -> list[ModelStats]:
         """Count the live calls by model and by use of the Batch API."""
         self._committer.flush()
-        rows = self._connection().execute(
+        rows = self._select(
             "SELECT model, batch, count(*), sum(prompt_tokens), sum(completion_tokens) FROM calls "
             "WHERE at < ? AND (? IS NULL OR model = ?) GROUP BY model, batch ORDER BY model, batch",
             (before, model, model),
@@ -218,18 +256,17 @@ class Ledger:
     def read(self, query: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
         """Read rows, of what was handed over before too."""
         self._committer.flush()
-        return self._connection().execute(query, values).fetchall()
+        return list(self._select(query, values))
 
     def stats(self) -> LedgerStats:
         """Count the entries. Tokens are those of the live calls."""
         self._committer.flush()
-        connection = self._connection()
-        calls, prompt, completion, estimated = connection.execute(
+        ((calls, prompt, completion, estimated),) = self._select(
             "SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(completion_tokens), 0), "
             "coalesce(sum(estimated), 0) FROM calls"
-        ).fetchone()
-        (possibly_paid,) = connection.execute("SELECT count(*) FROM possibly_paid").fetchone()
-        (batches,) = connection.execute("SELECT count(*) FROM batches").fetchone()
+        )
+        ((possibly_paid,),) = self._select("SELECT count(*) FROM possibly_paid")
+        ((batches,),) = self._select("SELECT count(*) FROM batches")
         size = self.path.stat().st_size
         return LedgerStats(
             str(self.path),
@@ -258,19 +295,29 @@ class Ledger:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _prepare(self) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+    def _select(self, query: str, values: tuple[object, ...] = ()) -> Iterator[tuple[Any, ...]]:
+        """Yield rows. Raises BadInput where the file cannot be read."""
         try:
+            yield from self._connection().execute(query, values)
+        except sqlite3.DatabaseError as error:
+            raise BadInput(self.path, f"cannot be read: {error}", hint="restore the file") from error
+
+    def _prepare(self) -> None:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            _keep_private(self.path)
             with contextlib.closing(self._connect()) as connection:
                 connection.executescript(SCHEMA)
                 _add_columns(connection)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             raise BadInput(
                 self.path, f"cannot be used as the ledger: {error}", hint="move the file away"
             ) from error
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
+        # Bytes that are no text make an entry damaged, not the file unreadable.
+        connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
         connection.execute("PRAGMA journal_mode = WAL")
         # A paid call must survive a power cut, not only a killed process. Commits are grouped, so that
         # the disk is waited for once per group.
@@ -286,7 +333,7 @@ class Ledger:
         return connection
 
 
-INSERT = f"INSERT OR IGNORE INTO calls ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - constant columns
+INSERT = f"INSERT OR IGNORE INTO calls ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - constant columns
 
 
 def _add_columns(connection: sqlite3.Connection) -> None:
@@ -300,27 +347,44 @@ def _add_columns(connection: sqlite3.Connection) -> None:
                 raise
 
 
+def _keep_private(path: Path) -> None:
+    """Let nobody else read a ledger, nor what lies beside it; SQLite gives those files its modes."""
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    for ending in BESIDE:
+        with contextlib.suppress(FileNotFoundError, PermissionError):  # another user's, who shares it with us
+            file = path.with_name(path.name + ending)
+            if file.stat().st_mode & 0o077:
+                file.chmod(0o600)
+
+
 def _write_row(entry: LedgerEntry) -> tuple[object, ...]:
-    extra = json.dumps(dict(entry.extra), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return (entry.key, entry.text, entry.finish_reason, entry.prompt_tokens, entry.completion_tokens,
-            int(entry.estimated), extra, entry.latency_s, entry.attempts, entry.at, entry.model,
-            int(entry.batch))  # fmt: skip
+            int(entry.estimated), write_extra(entry.extra), entry.latency_s, entry.attempts, entry.at,
+            entry.model, int(entry.batch), entry.checksum)  # fmt: skip
 
 
-def _read_row(row: tuple[str, str, str, int, int, int, str, float, int, float, str, int]) -> LedgerEntry:
-    key, text, finish, prompt, completion, estimated, extra, latency, attempts, at, model, batch = row
+def _is_sound(row: tuple[Any, ...]) -> bool:
+    """Tell whether a row has its checksum; of one that was recorded without, whether it can be read."""
+    extra, checksum = row[6], row[-1]
+    try:
+        if checksum:
+            return bool(checksum == compute_checksum(*row[:7]))
+        json.loads(extra)
+        "".join(row[:3]).encode()
+    except (ValueError, TypeError, RecursionError):
+        return False
+    return True
+
+
+def _read_row(path: Path, row: tuple[Any, ...] | None) -> LedgerEntry | None:
+    if row is None:
+        return None
+    if not _is_sound(row):
+        hint = "`benchloom ledger prune --damaged` deletes such calls, and the next run asks them again"
+        raise BadInput(path, f"call {row[0][:12]!r} is damaged", hint=hint)
+    key, text, finish, prompt, completion, estimated, extra, latency, attempts, at, model, batch, _ = row
     more = json.loads(extra) if extra != "{}" else {}
     return LedgerEntry(
-        key,
-        text,
-        finish,
-        prompt,
-        completion,
-        bool(estimated),
-        more,
-        latency,
-        attempts,
-        at,
-        model,
+        key, text, finish, prompt, completion, bool(estimated), more, latency, attempts, at, model,
         bool(batch),
-    )
+    )  # fmt: skip

@@ -23,6 +23,7 @@ from tasks.models.client import KEY_HEADER
 from tasks.models.embeddings import INPUT
 from tasks.models.entries import LedgerEntry
 from tasks.models.ledger import Ledger
+from tasks.models.local_only import refuse_foreign
 
 FAULTS = ("429", "500", "503", "drop", "cut", "notjson", "hang")
 HANG_S = 3600.0
@@ -85,7 +86,7 @@ class LedgerServer:
 
     def application(self) -> web.Application:
         """Build the aiohttp application: the protocol's paths, `/stats`, `/reset`."""
-        app = web.Application(client_max_size=MAX_BODY_BYTES)
+        app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[refuse_foreign])
         app.add_routes(
             [
                 web.post("/v1/chat/completions", self._post),

@@ -18,6 +18,7 @@ import numpy as np
 from aiohttp import web
 
 from tasks.models.embedded_server import read_options, wait_until_idle, write_state
+from tasks.models.local_only import refuse_foreign
 
 DIGITS = 6
 """Decimal places that vectors are rounded to."""
@@ -82,7 +83,7 @@ def build_application(embedder: Embedder, name: str) -> web.Application:
     async def list_models(_: web.Request) -> web.Response:
         return web.json_response({"object": "list", "data": [{"id": name, "object": "model"}]})
 
-    app = web.Application(client_max_size=MAX_BODY_BYTES)
+    app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[refuse_foreign])
     app.add_routes([web.post("/v1/embeddings", answer), web.get("/v1/models", list_models)])
     return app
 

@@ -6,32 +6,45 @@ import gzip
 import io
 import os
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tasks.errors import BadInput
 from tasks.models.entries import LedgerEntry
 
+MAX_LINE = 40_000_000
+"""In bytes: no entry is longer."""
+MAX_RATIO, FREE_BYTES = 100, 1 << 24
+"""How much larger a ledger may be unpacked: keys are random, so no true one comes near."""
+
 
 def read_shipped(path: Path) -> dict[str, LedgerEntry]:
     """Read a shipped ledger as {key: entry}. Raises BadInput that names file and line."""
-    entries: dict[str, LedgerEntry] = {}
+    return {entry.key: entry for entry in iterate_shipped(path)}
+
+
+def iterate_shipped(path: Path) -> Iterator[LedgerEntry]:
+    """Yield the entries of a shipped ledger, one in memory at a time. Raises BadInput that names the line."""
     number = 0
     try:
-        with gzip.open(path, "rt", encoding="utf-8") as file:
-            for number, line in enumerate(file, start=1):
-                entry = _read_line(path, number, line)
-                entries[entry.key] = entry
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        with path.open("rb") as raw, gzip.GzipFile(fileobj=raw) as file:
+            unpacked = 0
+            while line := file.readline(MAX_LINE + 1):
+                number, unpacked = number + 1, unpacked + len(line)
+                if len(line) > MAX_LINE:
+                    raise BadInput(path, f"has more than {MAX_LINE} bytes", line=number)
+                if unpacked > FREE_BYTES + MAX_RATIO * raw.tell():
+                    raise BadInput(path, f"unpacks to more than {MAX_RATIO} times its size", line=number)
+                yield _read_line(path, number, line)
+    except (OSError, EOFError, zlib.error) as error:
         raise BadInput(
             path, f"cannot be read as gzip: {error}", line=number + 1, hint="restore the file"
         ) from error
-    return entries
 
 
-def _read_line(path: Path, number: int, line: str) -> LedgerEntry:
+def _read_line(path: Path, number: int, line: bytes) -> LedgerEntry:
     try:
-        return LedgerEntry.from_line(line)
+        return LedgerEntry.from_line(line.decode())
     except ValueError as error:
         raise BadInput(path, f"is no ledger entry: {error}", line=number, hint="restore the file") from error
 

@@ -13,9 +13,8 @@ from urllib.parse import urljoin
 import aiohttp
 
 from tasks.errors import BadInput
-from tasks.models.client import is_loopback
 from tasks.models.failures import NEVER_CONNECTED, RETRIED, THROTTLED, Failure, read_retry_after
-from tasks.models.incoming import RefusedReply, Secret, find_origin, plain, read_bounded
+from tasks.models.incoming import RefusedReply, Secret, find_origin, is_loopback, plain, read_bounded
 from tasks.models.settings import SystemRun, read_secret
 
 BLOCK = 1 << 16

@@ -159,3 +159,71 @@ def test_a_ledger_of_an_earlier_version_goes_on(tmp_path):
             assert ledger.count_models()[0] == ModelStats("", False, 1, 7, 3)
             ledger.put(make_entry(make_request(1), model="m"))
             assert ledger.get(make_request(1).key()).model == "m"
+
+
+def flip(path, old, new):
+    """Change bytes of a ledger's file behind its back."""
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    content = path.read_bytes()
+    assert content.count(old) == 1
+    path.write_bytes(content.replace(old, new))
+
+
+@pytest.mark.parametrize("new", [b"Verdict: Korrect", b"Verdict: \xfforrect"])
+def test_flipped_bytes_are_no_answer_and_can_be_deleted(tmp_path, new):
+    path, kept = tmp_path / "l.sqlite", make_request(1)
+    with Ledger(path) as ledger:
+        ledger.put_many([make_entry(make_request(), "Verdict: Correct"), make_entry(kept)])
+    flip(path, b"Verdict: Correct", new)
+    with Ledger(path) as ledger:
+        with pytest.raises(BadInput, match=rf"l\.sqlite: call '{make_request().key()[:12]}' is damaged"):
+            ledger.get(make_request().key())
+        assert ledger.list_damaged() == [make_request().key()]
+        ledger.delete(ledger.list_damaged())
+        assert ledger.get(make_request().key()) is None
+        assert ledger.get(kept.key()).text == "an answer"
+
+
+def test_a_key_that_is_no_text_can_be_deleted_too(tmp_path):
+    path, key = tmp_path / "l.sqlite", make_request().key()
+    with Ledger(path) as ledger:
+        ledger.put(make_entry(make_request()))
+    flip(path, key.encode(), b"\xff" + key[1:].encode())
+    with Ledger(path) as ledger:
+        ledger.delete(ledger.list_damaged())
+        assert (ledger.stats().live_calls, ledger.list_damaged()) == (0, [])
+
+
+def test_a_file_whose_pages_are_damaged_is_bad_input(tmp_path):
+    path = tmp_path / "l.sqlite"
+    with Ledger(path) as ledger:
+        ledger.put_many(make_entry(make_request(number)) for number in range(200))
+    content = bytearray(path.read_bytes())
+    content[3 * 4096 :] = b"\x07" * (len(content) - 3 * 4096)
+    path.write_bytes(content)
+    with pytest.raises(BadInput, match=r"l\.sqlite: can"):
+        find_all(path, 200)
+
+
+def find_all(path, count):
+    with Ledger(path) as ledger:
+        return [ledger.get(make_request(number).key()) for number in range(count)]
+
+
+def test_nobody_else_may_read_it(tmp_path):
+    path = tmp_path / "new" / "l.sqlite"
+    path.parent.mkdir()
+    path.touch(mode=0o644)
+    (tmp_path / "new" / "l.sqlite-claims").touch(mode=0o644)
+    previous = os.umask(0)
+    try:
+        with Ledger(path) as ledger:
+            ledger.put(make_entry(make_request()))
+            modes = {file.name: file.stat().st_mode & 0o777 for file in path.parent.iterdir()}
+        with Ledger(tmp_path / "other" / "l.sqlite"):
+            assert (tmp_path / "other").stat().st_mode & 0o777 == 0o700
+    finally:
+        os.umask(previous)
+    assert modes == dict.fromkeys(["l.sqlite", "l.sqlite-wal", "l.sqlite-shm", "l.sqlite-claims"], 0o600)

@@ -99,3 +99,24 @@ def test_the_same_seed_draws_the_same_faults(tmp_path):
             drawn.append([server._draw_fault(request.key()) for request in requests])
     assert drawn[0] == drawn[1] != drawn[2]
     assert 8 < sum(kind is not None for kind in drawn[0]) < 32
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "elsewhere.example"},
+        {"Host": "127.0.0.1.elsewhere.example:80"},
+        {"Origin": "https://elsewhere.example"},
+        {"Origin": "http://localhost:3000"},
+        {"Origin": "null"},
+    ],
+)
+def test_web_pages_of_others_are_refused(tmp_path, headers):
+    with record(tmp_path / "l.sqlite", [make_request()]) as ledger:
+        server = LedgerServer(ledger)
+        with serving(server.application()) as url:
+            body, key = {"model": "any", "messages": []}, {"X-Benchloom-Key": make_request().key()}
+            with pytest.raises(urllib.error.HTTPError, match="403"):
+                post(url, body, **key, **headers)
+            assert post(url, body, **key, Origin=url.removesuffix("/v1"))["choices"]
+    assert server.counts.requests == 1

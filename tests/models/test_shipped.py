@@ -57,3 +57,17 @@ def test_a_cut_file_is_bad_input(tmp_path):
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(BadInput, match="cannot be read as gzip"):
         read_shipped(path)
+
+
+def test_a_line_of_an_earlier_version_has_no_checksum_to_show(tmp_path):
+    path = tmp_path / "s.jsonl.gz"
+    path.write_bytes(gzip.compress(f"{GOOD}\n".encode()))
+    assert read_shipped(path)["k"].text == "t"
+
+
+def test_a_changed_answer_does_not_have_its_checksum(tmp_path):
+    path = tmp_path / "s.jsonl.gz"
+    write_shipped(path, [LedgerEntry("k", "Verdict: Correct", "stop", 1, 1)])
+    path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()).replace(b"Correct", b"Korrect")))
+    with pytest.raises(BadInput, match=r"s\.jsonl\.gz, line 1: .*call 'k' does not have the checksum"):
+        read_shipped(path)
