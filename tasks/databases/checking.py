@@ -1,8 +1,10 @@
-"""Parse model-written SQL and refuse everything that is not exactly one SELECT."""
+"""Parse model-written SQL and refuse everything that is not exactly one SELECT.
+
+Parsing has no bound that is known beforehand, so that only the reading processes call this: there it
+counts towards the statement's time, and can be killed.
+"""
 
 from __future__ import annotations
-
-from functools import lru_cache
 
 from sqlglot import Dialect, TokenType, exp
 from sqlglot.errors import SqlglotError
@@ -11,7 +13,7 @@ from tasks.databases.server_checking import check_server_select
 from tasks.errors import SqlRefused
 
 MAX_SQL = 50_000
-"""In characters: parsing takes time in proportion, and no reasonable query is longer."""
+"""In characters: no reasonable query is longer."""
 WRITES = (
     exp.Insert,
     exp.Update,
@@ -34,9 +36,8 @@ WRITES = (
 )
 
 
-@lru_cache(maxsize=1024)
-def check_select(sql: str, dialect: str = "sqlite") -> None:
-    """Raise SqlRefused unless `sql` is one SELECT, a UNION of SELECTs, or either of them under WITH."""
+def check_select(sql: str, dialect: str = "sqlite") -> exp.Query:
+    """Parse one SELECT, a UNION of SELECTs, or either of them under WITH. Raises SqlRefused."""
     if len(sql) > MAX_SQL:
         raise SqlRefused(f"the statement has {len(sql):,} characters, more than {MAX_SQL:,}")
     if "\0" in sql:
@@ -57,6 +58,7 @@ def check_select(sql: str, dialect: str = "sqlite") -> None:
             raise SqlRefused(f"{type(node).__name__.upper()} is not allowed inside a SELECT")
     if dialect != "sqlite":
         check_server_select(root, sql, dialect)
+    return root
 
 
 def _parse(sql: str, dialect: str) -> list[exp.Expr]:

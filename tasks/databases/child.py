@@ -42,14 +42,13 @@ FATAL_KINDS = frozenset({"memory", "late"})
 class ReaderProgram:
     """The program of a reading process.
 
-    options: of the interpreter. setup: the first frame; it carries the password, so that no process list
+    setup: the first frame; it carries the password, so that no process list
     shows it. grace: how many seconds after its own limit it is killed, so that it can stop the statement
     by itself and be used again.
     """
 
     label: str
     module: str
-    options: tuple[str, ...]
     setup: Mapping[str, object]
     grace: float
 
@@ -65,7 +64,7 @@ class ReaderProcess:
         self._program = program
         self._largest = 2 * max_bytes + 1_000_000
         self._process = subprocess.Popen(  # noqa: S603 (our own module, no shell)
-            [sys.executable, *program.options, "-c", START.format(program.module), str(ROOT)],
+            [sys.executable, "-I", "-c", START.format(program.module), str(ROOT)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -1,6 +1,6 @@
 """Shared by all reading processes: JSON frames on stdin and stdout, and dropped privileges.
 
-Standard library only: the process that reads SQLite sees no installed package.
+Standard library only: the process that scores SQL on SQLite sees no installed package.
 """
 
 from __future__ import annotations

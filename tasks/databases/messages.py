@@ -1,4 +1,4 @@
-"""The JSON frames between `SafeDatabase` and its reading processes. Standard library only."""
+"""The JSON frames between `SafeDatabase` and its reading processes. Standard library only, as frames.py."""
 
 from __future__ import annotations
 
@@ -21,10 +21,14 @@ class SqliteSetup(Limits):
 
 
 class ServerSetup(Limits):
-    """The first frame of a process that reads a server. connect: arguments of its driver, with password."""
+    """The first frame of a process that reads a server.
+
+    connect: arguments of its driver, with password. any_account: one that may write is not refused.
+    """
 
     dialect: str
     connect: Mapping[str, Any]
+    any_account: bool
 
 
 class ReaderRequest(TypedDict, total=False):

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterable
 
 import psycopg
+from psycopg.pq import ExecStatus
 from psycopg.types.string import TextLoader
+from sqlglot import exp
 
+from tasks.databases.attributes import list_called, write_proof
 from tasks.databases.messages import ServerSetup
 from tasks.databases.server_engine import AccountMayWrite
+from tasks.errors import SqlRefused
 
 AS_TEXT = (
     "date",
@@ -52,6 +57,19 @@ SELECT CASE
       OR has_any_column_privilege(c.oid, 'INSERT, UPDATE'))) END
 FROM pg_roles r WHERE pg_has_role(current_user, r.oid, 'MEMBER')
 """.replace("%%", "%")
+OWN_FUNCTIONS = """
+SELECT proname::text FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND NOT EXISTS (SELECT FROM pg_depend d
+  WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
+"""
+"""The functions that neither PostgreSQL nor an extension brought: another `upper` may do anything."""
+CALLABLE = """
+SELECT proname::text FROM pg_proc WHERE proname::text = ANY(%s::text[]) AND pronargs > 0
+  AND (pronargs - pronargdefaults <= 1 OR provariadic <> 0)
+UNION SELECT typname::text FROM pg_type WHERE typname::text = ANY(%s::text[])
+"""
+"""The names that are a function's of one argument, or a type's, to which a value may be cast."""
+PREPARED = ExecStatus.COMMAND_OK
 KINDS = {
     "57014": "timeout",  # statement_timeout
     "55P03": "timeout",  # lock_timeout
@@ -73,6 +91,7 @@ class Postgres:
         self.address = setup["connect"]
         self.memory: int = setup["memory"]
         self.disk: int = setup["disk"]
+        self.any_account = setup["any_account"]
 
     def connect(self) -> None:
         """Open the connection and set its limits."""
@@ -80,18 +99,24 @@ class Postgres:
         for name in AS_TEXT:
             self.connection.adapters.register_loader(name, TextLoader)
         rights = self.connection.execute(PRIVILEGES).fetchone()
-        if rights is not None and rights[0] is not None:
+        if rights is not None and rights[0] is not None and not self.any_account:
             raise AccountMayWrite(rights[0])
+        self.own = {name for (name,) in self.connection.execute(OWN_FUNCTIONS).fetchall()}
         for name, value in SETTINGS.items():
             self.connection.execute("SELECT set_config(%s, %s, false)", (name, value))
         self._set("work_mem", f"{max(1, self.memory >> 24)}MB")  # a plan may take several times as much
         with contextlib.suppress(psycopg.errors.InsufficientPrivilege):
             self._set("temp_file_limit", f"{max(self.disk, self.memory) >> 10}kB")
 
-    def begin(self, sql: str, seconds: float, *, whole: bool) -> list[str]:
+    def begin(self, sql: str, tree: exp.Query, seconds: float, *, whole: bool) -> list[str]:
         """Declare a cursor for one SELECT; return its column names. The server refuses several statements."""
         self.connection.execute("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         self.extend(seconds)
+        if own := self.own & set(list_called(sql)):
+            raise SqlRefused(f"the database's own function {min(own)[:40]} is not allowed")
+        proof = write_proof(tree, sql, self._find_callable)
+        if proof is not None and self.connection.pgconn.prepare(b"", proof.encode()).status != PREPARED:
+            raise SqlRefused("a name behind a dot is a function's, and cannot be shown to be a column's")
         self.cursor = psycopg.RawServerCursor(self.connection, "benchloom", scrollable=False)
         self.cursor.execute(sql.encode())
         return [column.name for column in self.cursor.description or ()]
@@ -127,6 +152,10 @@ class Postgres:
         """Return the server's message, in one line."""
         message = error.diag.message_primary if isinstance(error, psycopg.Error) else None
         return " ".join((message or str(error)).split()) or type(error).__name__
+
+    def _find_callable(self, names: Iterable[str]) -> set[str]:
+        found = self.connection.execute(CALLABLE, [[*names]] * 2).fetchall()
+        return {name for (name,) in found}
 
     def _set(self, name: str, value: str) -> None:
         self.connection.execute("SELECT set_config(%s, %s, false)", (name, value))

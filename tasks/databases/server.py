@@ -16,8 +16,9 @@ DRIVERS = {"postgres": ("postgresql+psycopg", "postgresql"), "mysql": ("mysql+py
 class DatabaseServer:
     """A PostgreSQL or MariaDB server. Raises BadInput for other engines."""
 
-    def __init__(self, entry: DatabaseEntry) -> None:
+    def __init__(self, entry: DatabaseEntry, any_account: bool = False) -> None:
         self.entry = entry
+        self.any_account = any_account
         if entry.dialect not in DRIVERS:
             raise BadInput(
                 f"{entry.label}.url",
@@ -38,8 +39,8 @@ class DatabaseServer:
             raise BadInput(
                 f"{self.entry.label}.url", f"has no driver here: {error}", hint=f"install the extra {extra}"
             ) from error
-        setup = {"dialect": self.entry.dialect, "connect": options}
-        return ReaderProgram(self.entry.label, "tasks.databases.server_child", ("-I",), setup, GRACE_S)
+        setup = {"dialect": self.entry.dialect, "connect": options, "any_account": self.any_account}
+        return ReaderProgram(self.entry.label, "tasks.databases.server_child", setup, GRACE_S)
 
     def check(self) -> None:
         """Do nothing: a server's content is not compared between queries."""

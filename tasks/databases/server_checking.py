@@ -6,9 +6,9 @@ is not known to be harmless is refused here, by its parse tree.
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
@@ -47,20 +47,35 @@ FORBIDDEN: dict[type, str] = {
     exp.Placeholder: "a placeholder",
     exp.Operator: "OPERATOR()",
     exp.ObjectIdentifier: "a catalogue's type",
+    exp.RawString: "a text in dollars",
     exp.TableSample: "TABLESAMPLE",
 }
-EXECUTABLE_COMMENT = re.compile(r"/\*M?!|--(?!\s|\Z)")
-"""Comments that MariaDB executes."""
+MISREAD: dict[str, Mapping[str, re.Pattern[str]]] = {
+    "mysql": {
+        "a comment that the server may run": re.compile(r"/\*M?!|--(?![ \t\n]|\Z)"),
+        "a carriage return": re.compile(r"\r(?!\n)"),
+        "a comment in a comment": re.compile(r"/\*(?:(?!\*/).)*/\*", re.DOTALL),
+    },
+    "postgres": {"an escaped name": re.compile(r"[uU]&\"")},
+}
+"""What a server reads in another way than the parser, so that one's text or comment is the other's code."""
 MAX_GROWTH = 1_000
 """How many times longer than its parts a text may become."""
 MAX_REPEATS = 20_000
 """How large nested queries may become when the planner inlines them."""
+MAX_QUERIES = 1_000
+"""How many queries there may be once each named one stands at its definition and at each reference.
+
+MariaDB's optimizer visits them in a loop that neither `max_statement_time` nor `KILL HARD` ends; under WITH
+inside of a named query it may never end, however few there are, so that this is refused there.
+"""
 
 
 def check_server_select(root: exp.Expr, sql: str, dialect: str) -> None:
     """Raise SqlRefused if a parsed SELECT uses more than the server's user tables."""
-    if dialect == "mysql" and EXECUTABLE_COMMENT.search(sql):
-        raise SqlRefused("a comment that the server may run is not allowed")
+    for what, pattern in MISREAD[dialect].items():
+        if pattern.search(sql):
+            raise SqlRefused(f"{what} is not allowed")
     allowed = ALLOWED_TYPED | ALLOWED_BY_DIALECT.get(dialect, frozenset())
     for node in root.walk():
         if isinstance(node, exp.Func):
@@ -73,8 +88,12 @@ def check_server_select(root: exp.Expr, sql: str, dialect: str) -> None:
             raise SqlRefused(f"the type {node.sql()[:40]} is not allowed")
         elif isinstance(node, exp.Dot) and isinstance(node.expression, exp.Func):
             raise SqlRefused("a function of a named schema is not allowed")
-    if dialect == "postgres" and any(clause.recursive for clause in root.find_all(exp.With)):
+    named = list(root.find_all(exp.With))
+    if dialect == "postgres" and any(clause.recursive for clause in named):
         raise SqlRefused("WITH RECURSIVE is not allowed on this engine")
+    if dialect == "mysql" and any(clause.find_ancestor(exp.CTE) for clause in named):
+        raise SqlRefused("WITH inside of a named query is not allowed on this engine")
+    _count_queries(root, {})
     _check_growth(root)
 
 
@@ -89,6 +108,8 @@ def _check_function(node: exp.Func, allowed: frozenset[str]) -> None:
 
 def _check_table(node: exp.Table, dialect: str) -> None:
     place, name = node.db.lower(), node.name.lower()
+    if place and isinstance(node.this, exp.Func):
+        raise SqlRefused("a function of a named schema is not allowed")
     if node.catalog or place in CATALOGUES or (dialect == "postgres" and name.startswith("pg_")):
         raise SqlRefused(f"the catalogue {(place or name)[:40]} is not allowed")
 
@@ -102,15 +123,46 @@ def _check_growth(root: exp.Expr) -> None:
     for node in root.find_all(exp.Replace, exp.RegexpReplace):
         if not _shrinks(node):
             raise SqlRefused("a replacement must not be longer than what it replaces")
-    selects = list(root.find_all(exp.Select))
-    named = math.prod(_count_joined(select) for select in selects if select.find_ancestor(exp.CTE))
-    repeats = math.prod(_count_repeated(select) for select in selects if select.find_ancestor(exp.CTE))
-    for select in selects:
-        chain = [select, *_ancestors(select)]
-        if named * math.prod(map(_count_joined, chain)) > MAX_GROWTH:
-            raise SqlRefused("texts are joined over too many levels")
-        if repeats * math.prod(map(_count_repeated, chain)) > MAX_REPEATS:
-            raise SqlRefused("columns are repeated over too many levels")
+    joined: dict[int, int] = {}
+    repeated: dict[int, int] = {}
+    named_joined = named_repeated = 1
+    for select in root.find_all(exp.Select):  # breadth first: what encloses one comes before it
+        above = id(select.find_ancestor(exp.Select))
+        own = _list_own_nodes(select)
+        joins, repeats = _count_joined(own), _count_repeated(own)
+        joined[id(select)] = joins * joined.get(above, 1)
+        repeated[id(select)] = repeats * repeated.get(above, 1)
+        if select.find_ancestor(exp.CTE):
+            named_joined, named_repeated = named_joined * joins, named_repeated * repeats
+    if named_joined * max(joined.values()) > MAX_GROWTH:
+        raise SqlRefused("texts are joined over too many levels")
+    if named_repeated * max(repeated.values()) > MAX_REPEATS:
+        raise SqlRefused("columns are repeated over too many levels")
+
+
+def _count_queries(root: exp.Expr, named: Mapping[str, int]) -> int:
+    """Count the queries under a node where each named one counts at its definition and at each reference.
+
+    named: the count of each name in scope. Raises SqlRefused above MAX_QUERIES.
+    """
+    named, total, waiting = dict(named), 0, [root]
+    while waiting:
+        node = waiting.pop()
+        total += isinstance(node, exp.Select)
+        if isinstance(node, exp.Table) and not node.db:
+            total += named.get(node.name.lower(), 0)
+        clause = node.args.get("with_")
+        if clause is not None and node is not root:
+            total += _count_queries(node, named)
+            continue
+        if clause is not None:
+            for query in clause.expressions:
+                named[query.alias.lower()] = count = _count_queries(query.this, named)
+                total += count
+        if total > MAX_QUERIES:
+            raise SqlRefused(f"named and nested queries come to more than {MAX_QUERIES:,}")
+        waiting += [child for child in node.iter_expressions() if child is not clause]
+    return total
 
 
 def _shrinks(node: exp.Expr) -> bool:
@@ -124,26 +176,16 @@ def _shrinks(node: exp.Expr) -> bool:
     return len(placed.this) <= max_length
 
 
-def _ancestors(select: exp.Select) -> list[exp.Select]:
-    found = []
-    above = select.find_ancestor(exp.Select)
-    while above is not None:
-        found.append(above)
-        above = above.find_ancestor(exp.Select)
-    return found
-
-
-def _count_joined(select: exp.Select) -> int:
+def _count_joined(nodes: Sequence[exp.Expr]) -> int:
     """Count the parts of the texts that one SELECT concatenates, at least 1."""
-    nodes = list(_list_own_nodes(select))
     pipes = sum(isinstance(node, exp.DPipe) for node in nodes)
     concats = sum(len(node.expressions) for node in nodes if isinstance(node, (exp.Concat, exp.ConcatWs)))
     return 1 + pipes + concats
 
 
-def _count_repeated(select: exp.Select) -> int:
+def _count_repeated(nodes: Sequence[exp.Expr]) -> int:
     """Count how often one SELECT uses its most frequent column, at least 1."""
-    names = Counter(node.name for node in _list_own_nodes(select) if isinstance(node, exp.Column))
+    names = Counter(node.name for node in nodes if isinstance(node, exp.Column))
     return max(names.values(), default=1)
 
 

@@ -7,9 +7,11 @@ An account that may do more than read is refused before any statement.
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Callable, Iterator
 from typing import cast
 
+from tasks.databases.checking import check_select
 from tasks.databases.frames import (
     drop_privileges,
     fetch,
@@ -23,9 +25,11 @@ from tasks.databases.frames import (
 from tasks.databases.messages import ReaderRequest, ServerSetup
 from tasks.databases.server_engine import AccountMayWrite, Engine
 from tasks.databases.values import Value, to_plain_row
+from tasks.errors import SqlRefused
 
 ALARM_S = 0.1
 """How many seconds after the server's own limit this process ends a statement."""
+LEAST_S = 0.001
 CHUNK = 1_000
 
 
@@ -38,6 +42,7 @@ class ServerReader:
 
     def __init__(self, engine: Engine, setup: ServerSetup) -> None:
         self.engine = engine
+        self.dialect = setup["dialect"]
         self.bytes: int = setup["bytes"]
         self.columns: list[str] = []
         self.busy = False
@@ -53,13 +58,17 @@ class ServerReader:
         try:
             if "sql" in request:
                 self.close()
+                began = time.monotonic()
+                tree = check_select(request["sql"], self.dialect)
+                left = max(LEAST_S, seconds - (time.monotonic() - began))
                 self.busy = True
-                self.columns = self.engine.begin(request["sql"], seconds, whole=request["whole"])
+                self.columns = self.engine.begin(request["sql"], tree, left, whole=request["whole"])
             else:
                 self.engine.extend(seconds)
             pieces, more = fetch(self._fetch_plain, request["rows"], self.bytes, CHUNK)
         except StatementLate:
-            self.engine.cancel()
+            if self.busy:
+                self.engine.cancel()
             raise
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
@@ -79,6 +88,8 @@ class ServerReader:
             return "late", "the server did not end the statement in time"
         if isinstance(error, OverflowError):
             return "large", str(error)
+        if isinstance(error, SqlRefused):
+            return "refused", str(error)
         text = self.engine.describe(error)
         if isinstance(error, MemoryError) or "out of memory" in text:
             return "memory", "the statement needs more memory than it may have"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from sqlglot import exp
+
 
 class AccountMayWrite(Exception):
     """The account may do more than read."""
@@ -16,8 +18,12 @@ class Engine(Protocol):
     def connect(self) -> None:
         """Open the connection and set its limits. Raises AccountMayWrite, or the driver's error."""
 
-    def begin(self, sql: str, seconds: float, *, whole: bool) -> list[str]:
-        """Start one SELECT in its own transaction; return its column names. whole: it is not streamed."""
+    def begin(self, sql: str, tree: exp.Query, seconds: float, *, whole: bool) -> list[str]:
+        """Start one SELECT in its own transaction; return its column names.
+
+        tree: what `sql` was parsed to. whole: it is not streamed. Raises SqlRefused where only the server
+        can tell that the statement does more than read.
+        """
 
     def extend(self, seconds: float) -> None:
         """Give the current statement more time, in seconds."""

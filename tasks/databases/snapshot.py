@@ -43,9 +43,7 @@ class Snapshot:
     @property
     def program(self) -> ReaderProgram:
         """The program that reads it."""
-        return ReaderProgram(
-            str(self.source), "tasks.databases.sqlite_child", ("-I", "-S"), {"uri": self.uri}, GRACE_S
-        )
+        return ReaderProgram(str(self.source), "tasks.databases.sqlite_child", {"uri": self.uri}, GRACE_S)
 
     def check(self) -> None:
         """Raise BadInput if the file has changed since it was opened."""

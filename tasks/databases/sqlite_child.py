@@ -1,8 +1,7 @@
 """The process that runs model-written SQL on SQLite: it can only read, and it can be killed.
 
-Started by tasks.databases.child with the standard library only (`python -I -S`), it takes requests on
-stdin and answers on stdout. It opens one file read-only and, before the first request, gives up writing
-files, starting processes and unlimited memory.
+Started by tasks.databases.child, it takes requests on stdin and answers on stdout. It opens one file
+read-only and, before the first request, gives up writing files, starting processes and unlimited memory.
 """
 
 from __future__ import annotations
@@ -11,9 +10,10 @@ import math
 import sqlite3
 import time
 from collections.abc import Iterator
-from functools import partial
+from functools import lru_cache, partial
 from typing import cast
 
+from tasks.databases.checking import check_select
 from tasks.databases.frames import (
     drop_privileges,
     fetch,
@@ -25,6 +25,7 @@ from tasks.databases.frames import (
     serve,
 )
 from tasks.databases.messages import ReaderRequest, SqliteSetup
+from tasks.errors import SqlRefused
 
 PROGRESS_STEPS = 20_000
 
@@ -96,7 +97,7 @@ class SqliteReader:
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_READ and (first or "").lower() in self.tables:
             return sqlite3.SQLITE_OK
-        if action == sqlite3.SQLITE_READ and second == "" and not (first or "").startswith("sqlite_"):
+        if action == sqlite3.SQLITE_READ and second == "" and not (first or "").lower().startswith("sqlite_"):
             # `SELECT count(*) FROM x`, where x is the name of a CTE or subquery.
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in FUNCTIONS:
@@ -113,6 +114,7 @@ class SqliteReader:
         limit_cpu(request["seconds"])
         if "sql" in request:
             self.close()
+            check_once(request["sql"])
             self.cursor = self.connection.execute(request["sql"], request["parameters"])
         cursor = self.cursor
         if cursor is None:
@@ -129,6 +131,12 @@ class SqliteReader:
             self.cursor = None
 
 
+@lru_cache(maxsize=1024)
+def check_once(sql: str) -> None:
+    """Raise SqlRefused unless a text is one SELECT; with other parameters it is not parsed again."""
+    check_select(sql)
+
+
 def classify_error(error: Exception) -> tuple[str, str]:
     """Return an error's kind, one that the parent knows, and its message."""
     text = str(error) or type(error).__name__
@@ -140,7 +148,12 @@ def classify_error(error: Exception) -> tuple[str, str]:
         return "large", "a value is larger than the result may be"
     if "interrupted" in text:
         return "timeout", text
-    if "not authorized" in text or "prohibited" in text or "one statement" in text:
+    if (
+        isinstance(error, SqlRefused)
+        or "not authorized" in text
+        or "prohibited" in text
+        or "one statement" in text
+    ):
         return "refused", text
     return "failed", text
 

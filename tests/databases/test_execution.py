@@ -12,6 +12,7 @@ import pytest
 from tasks.databases.checking import check_select
 from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.errors import BadInput, SqlFailed, SqlRefused, SqlTimeout, SqlTooLarge
+from tests.databases.throwing import skip_the_parser
 
 SLOW = "SELECT count(*) FROM books a, books b, books c"
 
@@ -86,7 +87,7 @@ def test_a_child_that_died_is_replaced(library: Path) -> None:
 
 
 def test_the_engine_refuses_without_the_parser(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tasks.databases.execution.check_select", lambda *_: None)
+    skip_the_parser(monkeypatch)
     before = library.read_bytes()
     with SafeDatabase(library, QueryLimits(timeout_s=1)) as database:
         for sql in (

@@ -1,41 +1,25 @@
+"""Hostile SQL on SQLite: how much memory it takes. What else it must not do: tests/hostile."""
+
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tasks.databases.execution import QueryLimits, SafeDatabase
+from tasks.databases.execution import SafeDatabase
 from tasks.errors import SqlError
-from tests.databases.hostile import MAY_ANSWER, STATEMENTS
-from tests.databases.throwing import throw_in_time
+from tests.hostile.statements import LIMITS, read_statements
 
-LIMITS = QueryLimits(timeout_s=0.25, rows=1_000, bytes=1_000_000, memory_mb=128)
-HONEST = "SELECT title FROM books WHERE book_id = 7"
+STATEMENTS = read_statements("statements_sqlite")
 
 
 @pytest.fixture
 def database(library: Path) -> Iterator[SafeDatabase]:
     with SafeDatabase(library, LIMITS, children=1) as opened:
-        opened.query(HONEST)
         yield opened
-
-
-@pytest.mark.parametrize("name", STATEMENTS)
-def test_nothing_changes_and_it_ends(name: str, library: Path, database: SafeDatabase) -> None:
-    sql = STATEMENTS[name].replace("{folder}", str(library.parent))
-    before = hashlib.sha256(library.read_bytes()).hexdigest()
-    (outcome, answered), seconds = throw_in_time(database, sql, LIMITS.timeout_s + 1)
-    assert not answered or name in MAY_ANSWER
-    assert seconds < LIMITS.timeout_s + 1
-    assert 0 < len(outcome) < 1_000
-    assert "\n" not in outcome
-    assert hashlib.sha256(library.read_bytes()).hexdigest() == before
-    assert [path.name for path in library.parent.iterdir()] == [library.name]
-    assert database.query(HONEST).rows == [("Book 7",)]
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc to see a process's size")

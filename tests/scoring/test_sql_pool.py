@@ -11,7 +11,7 @@ import pytest
 
 from tasks.databases.snapshot import Snapshot
 from tasks.scoring.sql_pool import QueryPair, SqlPool
-from tests.databases.hostile import STATEMENTS
+from tests.hostile.statements import read_statements
 
 ENDLESS = "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT count(*) FROM r"
 # One call of a C function that never looks at the clock.
@@ -150,7 +150,8 @@ def test_a_query_that_takes_all_memory_is_an_error(uri: str) -> None:
 
 def test_hostile_statements_change_nothing_and_end(pool: SqlPool, database: Path, uri: str) -> None:
     before = hashlib.sha256(database.read_bytes()).hexdigest()
-    texts = [text.replace("{folder}", str(database.parent)) for text in STATEMENTS.values()]
+    hostile = read_statements("statements_sqlite", made=False)
+    texts = [text.replace("{folder}", str(database.parent)) for text in hostile.values()]
     outcomes = {
         verdict.outcome
         for verdict in pool.judge(QueryPair("bird", (uri,), "SELECT 'gold'", t) for t in texts)
