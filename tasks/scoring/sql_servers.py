@@ -1,53 +1,44 @@
-"""Compare pairs of queries on a database server, in read-only transactions with a time limit."""
+"""Compare pairs of queries on a database server, in the processes that run a model's SQL anywhere else."""
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import threading
-from collections import deque
-from collections.abc import Hashable, Iterable, Iterator
+from collections import OrderedDict, deque
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from decimal import Decimal
 from itertools import islice
 from types import TracebackType
 from urllib.parse import quote
 
-from sqlalchemy import Connection, Engine
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
-
-from tasks.databases.checking import check_select
 from tasks.databases.entry import read_entry
-from tasks.errors import BadInput, SqlRefused
+from tasks.databases.execution import QueryLimits, SafeDatabase
+from tasks.errors import BadInput, DatabaseGone, SqlError, SqlTimeout
 from tasks.scoring.sql_pool import QueryPair
-from tasks.scoring.sql_rules import JUDGES, Row
+from tasks.scoring.sql_rules import JUDGES
 from tasks.scoring.sql_worker import QueryOutcome, Verdict
 
-DIALECTS = {"postgresql": "postgres", "mysql": "mysql", "mariadb": "mysql"}
 PASSWORD = "BENCHLOOM_DB_PASSWORD"  # noqa: S105 (the name of a variable)
 MAX_ROWS = 1_000_000
-CANCELLED = {"57014", "1969", "3024"}
-"""Error codes of PostgreSQL, MariaDB and MySQL for a query that exceeded the time limit."""
+MAX_BYTES = 100_000_000
+KEPT_DATABASES = 8
+"""Each has up to as many processes as there are threads; a dataset asks one database after the other."""
 
 
 class SqlServers:
-    """Connections to a server, one per thread and database; a context manager.
+    """Databases of a server, each with its reading processes; a context manager.
 
     `url`: a SQLAlchemy URL of PostgreSQL, MariaDB or MySQL without a password; `{db_id}` in it is replaced
     by each item's. `seconds`: the time limit of one query. Raises BadInput for a URL that cannot be used.
     """
 
     def __init__(self, url: str, *, seconds: float = 30.0, threads: int = 4) -> None:
-        self._url, self._seconds, self._size = url, seconds, threads
+        self._url, self._size = url, threads
+        self._limits = QueryLimits(timeout_s=seconds, rows=MAX_ROWS, bytes=MAX_BYTES, memory_mb=1024)
         self._threads = ThreadPoolExecutor(threads)
-        self._local = threading.local()
-        self._engines: dict[str, Engine] = {}
-        self._opened: list[Connection] = []
-        backend = self._make_engine("").dialect.name
-        if backend not in DIALECTS:
-            raise BadInput("--url", f"{backend} is not supported", hint=f"it may be {', '.join(DIALECTS)}")
-        self._backend = backend
+        self._lock = threading.Lock()
+        self._databases: OrderedDict[str, SafeDatabase] = OrderedDict()
+        self._open("")
 
     def judge(self, pairs: Iterable[QueryPair]) -> Iterator[Verdict]:
         """Yield a verdict for each pair, in their order; a pair's URI is its database's name.
@@ -70,8 +61,8 @@ class SqlServers:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._threads.shutdown(cancel_futures=True)
-        for connection in self._opened:
-            connection.close()
+        for database in self._databases.values():
+            database.close()
 
     def _judge_one(self, pair: QueryPair) -> Verdict:
         right = self._run(pair.uris[0], pair.gold)
@@ -83,78 +74,33 @@ class SqlServers:
         return Verdict(JUDGES[pair.rule](right.rows, given.rows, pair.ordered))
 
     def _run(self, name: str, sql: str) -> QueryOutcome:
+        database = self._open(name)
         try:
-            check_select(sql, DIALECTS[self._backend])
-        except SqlRefused as error:
-            return QueryOutcome((), "error", str(error))
-        connection = self._connect(name)
+            return QueryOutcome(database.query(sql).rows)
+        except SqlTimeout as error:
+            return QueryOutcome((), "timeout", str(error))
+        except SqlError as error:
+            return QueryOutcome((), "error", str(error)[:300])
+        except DatabaseGone as error:
+            reason = str(error)[:300]
         try:
-            self._begin(connection)
-            cursor = connection.exec_driver_sql(sql, execution_options={"no_parameters": True})
-            rows = [freeze_row(row) for row in cursor.fetchmany(MAX_ROWS + 1)]
-            cursor.close()
-        except (SQLAlchemyError, ValueError) as error:
-            return self._explain(connection, error)
-        finally:
-            if not connection.invalidated:
-                connection.rollback()
-        if len(rows) > MAX_ROWS:
-            return QueryOutcome((), "error", f"the result has more than {MAX_ROWS:,} rows")
-        return QueryOutcome(rows)
+            database.query("SELECT 1")
+        except DatabaseGone:
+            raise BadInput("--url", f"cannot be reached: {reason}", hint="is the server running?") from None
+        return QueryOutcome((), "error", reason)
 
-    def _begin(self, connection: Connection) -> None:
-        """Begin a read-only transaction; limits are set each time, since a query may call `set_config`."""
-        if self._backend == "postgresql":
-            connection.exec_driver_sql(f"SET LOCAL statement_timeout = {max(1, int(self._seconds * 1000))}")
-            connection.exec_driver_sql("SET TRANSACTION READ ONLY")
-            return
-        if getattr(connection.dialect, "is_mariadb", False):
-            connection.exec_driver_sql(f"SET SESSION max_statement_time = {self._seconds}")
-        else:
-            connection.exec_driver_sql(f"SET SESSION max_execution_time = {int(self._seconds * 1000)}")
-        connection.exec_driver_sql("START TRANSACTION READ ONLY")
-
-    def _explain(self, connection: Connection, error: Exception) -> QueryOutcome:
-        cause = error.orig if isinstance(error, DBAPIError) else error
-        codes = {str(code) for code in (getattr(cause, "sqlstate", ""), *(cause.args[:1] if cause else ()))}
-        if connection.invalidated:
-            self._local.__dict__.clear()
-        if codes & CANCELLED:
-            return QueryOutcome((), "timeout", f"no end within {self._seconds:g} s")
-        return QueryOutcome((), "error", " ".join(str(cause).split())[:300])
-
-    def _connect(self, name: str) -> Connection:
-        kept: dict[str, Connection] = self._local.__dict__
-        if name not in kept:
-            engine = self._engines.setdefault(name, self._make_engine(name))
-            try:
-                kept[name] = engine.connect()
-            except SQLAlchemyError as error:
-                cause = " ".join(str(getattr(error, "orig", error)).split())[:300]
-                raise BadInput(
-                    "--url", f"cannot be reached: {cause}", hint="is the server running?"
-                ) from None
-            self._opened.append(kept[name])
-        return kept[name]
-
-    def _make_engine(self, name: str) -> Engine:
-        fields = {"url": self._url.replace("{db_id}", quote(name, safe=""))}
-        if PASSWORD in os.environ:
-            fields["password_env"] = PASSWORD
-        return read_entry("url", fields).connect()
-
-
-def freeze_row(row: Iterable[object]) -> Row:
-    """Make a row's cells comparable."""
-    return tuple(freeze(cell) for cell in row)
-
-
-def freeze(cell: object) -> Hashable:
-    """Make a cell comparable: NaN equals NaN, arrays become tuples, JSON its text with sorted keys."""
-    if isinstance(cell, float | Decimal) and math.isnan(cell):
-        return "NaN"
-    if isinstance(cell, list):
-        return tuple(freeze(element) for element in cell)
-    if isinstance(cell, dict):
-        return json.dumps(cell, sort_keys=True, default=str)
-    return bytes(cell) if isinstance(cell, memoryview | bytearray) else cell
+    def _open(self, name: str) -> SafeDatabase:
+        """Open a database, or return it where it is open; close the one that was not asked for longest."""
+        with self._lock:
+            if name not in self._databases:
+                fields = {"url": self._url.replace("{db_id}", quote(name, safe=""))}
+                if PASSWORD in os.environ:
+                    fields["password_env"] = PASSWORD
+                entry = read_entry("url", fields)
+                self._databases[name] = SafeDatabase(
+                    entry, self._limits, children=self._size, any_account=True
+                )
+            self._databases.move_to_end(name)
+            if len(self._databases) > KEPT_DATABASES:
+                self._databases.popitem(last=False)[1].close()
+            return self._databases[name]
