@@ -57,15 +57,21 @@ class Committer:
             thread.join()
 
     def _work(self) -> None:
-        connection = self._connect()
+        connection: sqlite3.Connection | None = None
         try:
             while (first := self._jobs.get()) is not None:
                 jobs, last = self._gather(first)
-                _commit(connection, jobs)
+                try:
+                    connection = connection or self._connect()
+                    _commit(connection, jobs)
+                except Exception as error:  # noqa: BLE001 - raised where the results are awaited
+                    for job in jobs:
+                        job.done.set_exception(error)
                 if last:
                     return
         finally:
-            connection.close()
+            if connection is not None:
+                connection.close()
 
     def _gather(self, first: _Job) -> tuple[list[_Job], bool]:
         jobs = [first]
@@ -86,11 +92,9 @@ def _commit(connection: sqlite3.Connection, jobs: Sequence[_Job]) -> None:
             for statement, values in job.statements:
                 connection.execute(statement, values)
         connection.execute("COMMIT")
-    except Exception as error:  # noqa: BLE001 - raised where the result is awaited; the thread must live on
+    except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-        for job in jobs:
-            job.done.set_exception(error)
-    else:
-        for job in jobs:
-            job.done.set_result(None)
+        raise
+    for job in jobs:
+        job.done.set_result(None)

@@ -24,6 +24,7 @@ import platformdirs
 from tasks.errors import BadInput
 from tasks.models.committer import Committer, Statement
 from tasks.models.entries import LedgerEntry, compute_checksum, write_extra
+from tasks.models.incoming import plain
 from tasks.models.shipped import iterate_shipped, read_shipped
 
 SCHEMA = """
@@ -298,9 +299,13 @@ class Ledger:
     def _select(self, query: str, values: tuple[object, ...] = ()) -> Iterator[tuple[Any, ...]]:
         """Yield rows. Raises BadInput where the file cannot be read."""
         try:
-            yield from self._connection().execute(query, values)
-        except sqlite3.DatabaseError as error:
-            raise BadInput(self.path, f"cannot be read: {error}", hint="restore the file") from error
+            # Row by row: to delegate would close the cursor with the generator, perhaps after its connection.
+            for row in self._connection().execute(query, values):  # noqa: UP028
+                yield row
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            raise BadInput(
+                self.path, f"cannot be read: {plain(str(error))}", hint="restore the file"
+            ) from error
 
     def _prepare(self) -> None:
         try:
@@ -309,9 +314,9 @@ class Ledger:
             with contextlib.closing(self._connect()) as connection:
                 connection.executescript(SCHEMA)
                 _add_columns(connection)
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
             raise BadInput(
-                self.path, f"cannot be used as the ledger: {error}", hint="move the file away"
+                self.path, f"cannot be used as the ledger: {plain(str(error))}", hint="move the file away"
             ) from error
 
     def _connect(self) -> sqlite3.Connection:

@@ -14,7 +14,7 @@ from tasks.models.entries import LedgerEntry
 
 MAX_LINE = 40_000_000
 """In bytes: no entry is longer."""
-MAX_RATIO, FREE_BYTES = 100, 1 << 24
+MAX_RATIO, FREE_BYTES = 100, 1 << 22
 """How much larger a ledger may be unpacked: keys are random, so no true one comes near."""
 
 

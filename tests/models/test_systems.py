@@ -230,18 +230,6 @@ def test_a_redirect_on_the_same_host_is_followed_but_not_for_ever(tmp_path):
     assert answer.problem == "the system redirected more than 3 times"
 
 
-def test_a_reply_that_is_too_large_is_not_read_on(tmp_path):
-    async def flood(request, number):
-        reply = web.StreamResponse()
-        await reply.prepare(request)
-        for _ in range(10_000):
-            await reply.write(b"x" * 10_000)
-        return reply
-
-    answer, _ = ask_once(tmp_path, Shop(flood), max_bytes=50_000)
-    assert answer.problem == "the system sent more than 50000 bytes (max_bytes in params.yaml)"
-
-
 def test_a_reply_that_does_not_come_is_a_failure_after_its_tries(tmp_path):
     async def sleep(request, number):
         await asyncio.sleep(60)

@@ -5,11 +5,9 @@ import asyncio
 import pytest
 from aiohttp import web
 
-from tasks.artifacts.parquet import read_rows, write_rows
 from tasks.errors import CallMissing
 from tasks.models.ask import Role
 from tasks.models.budget import Budget
-from tasks.models.calls import Call
 from tasks.models.client import ModelClient
 from tasks.models.dispatcher import Dispatcher
 from tasks.models.ledger import Ledger
@@ -156,34 +154,6 @@ def test_retrieval_alone_is_a_call_of_its_own(tmp_path):
     assert passages == (Passage("d2", "", "Bo leads the quarry.", 0.0),)
     assert (server.bodies, len(calls)) == ([{"q": "quarry"}], 1)
     assert run(tmp_path, {**HTTP, "search": None}, retrieve) == (None, [])
-
-
-@pytest.mark.parametrize(
-    ("reply", "problem"),
-    [
-        ({"result": {}}, "the reply holds no text at 'result.text'"),
-        ({"result": {"text": "  "}}, "the reply holds no text at 'result.text'"),
-        ({"result": {"text": ["x"]}}, "the reply holds no text at 'result.text'"),
-        ([], "the reply holds no text at 'result.text'"),
-        ({**REPLY, "sources": [{"title": {}}]}, "contexts, ids and titles must be texts"),
-        ({**REPLY, "sources": [{"score": "high"}]}, "scores must be numbers"),
-        ({**REPLY, "sources": {"id": "d"}}, "the reply's passages at 'sources' are no list"),
-    ],
-)
-def test_a_reply_of_another_shape_is_no_answer(tmp_path, reply, problem):
-    with serving(Server(reply).app) as url:
-        response, (call,) = run(tmp_path, HTTP, answer, url)
-    assert response.text is None
-    assert problem in response.problem
-    assert (call.parsed, call.problem) == (False, response.problem)
-
-
-def test_half_a_surrogate_pair_does_not_break_the_artifact(tmp_path):
-    with serving(Server({"result": {"text": "a\ud800b"}}).app) as url:
-        response, calls = run(tmp_path, HTTP, answer, url)
-    assert response.text == "a?b"
-    write_rows(tmp_path / "x.calls.parquet", Call, calls)
-    assert read_rows(tmp_path / "x.calls.parquet", Call) == calls
 
 
 def test_an_openai_compatible_endpoint_gets_the_conversation_and_no_more(tmp_path):
