@@ -37,10 +37,11 @@ class CodeProblem:
 class DS1000(Metric[CodeProblem]):
     """Share of problems whose code passes the test program (STREAMBENCH, appendix F.2.4; Lai et al. 2023).
 
-    The program is `code_context`, then `test_execution(code)` and, if the context defines it,
+    The test is `code_context`, then `test_execution(code)` and, if the context defines it,
     `test_string(code)`; the code is the first fenced Python block, else the raw text. It passes if nothing
     is raised within `timeout` seconds, counted from when the context's libraries are loaded. Items whose
-    libraries the environment lacks are failed (outcome `not-run`), not scored 0.
+    libraries the environment lacks (outcome `not-run`), or whose result cannot leave the process that ran
+    the code (`not-shown`), are failed, not scored 0.
     """
 
     name: ClassVar[str] = "ds1000"
@@ -49,7 +50,7 @@ class DS1000(Metric[CodeProblem]):
     def __post_init__(self) -> None:
         if not self.timeout > 0:
             raise BadInput("--timeout", "must be more than 0 seconds")
-        self.sandbox.run("")
+        self.sandbox.run("", "")
 
     @cached_property
     def sandbox(self) -> Sandbox:
@@ -68,7 +69,8 @@ class DS1000(Metric[CodeProblem]):
         """Run one problem's test program."""
         if item.prediction is None:
             return FAILED
-        return score_ending(self.sandbox.run(make_program(item), list_libraries(item.code_context)))
+        code = extract_code(item.prediction)
+        return score_ending(self.sandbox.run(item.code_context, code, list_libraries(item.code_context)))
 
     def score(
         self, items: Iterable[CodeProblem], rules: Sequence[str]
@@ -92,7 +94,7 @@ class DS1000(Metric[CodeProblem]):
 
 def score_ending(ending: ProgramOutcome) -> Score:
     """Convert a program's outcome to a score."""
-    if ending.kind == "not-run":
+    if ending.kind in {"not-run", "not-shown"}:
         return Score({}, "failed", ending.kind)
     return Score({"accuracy": float(ending.kind == "correct")}, outcome=ending.kind)
 
@@ -102,15 +104,6 @@ def extract_code(text: str) -> str:
     blocks = (match for match in FENCE.finditer(text) if match.group(1).lower() in PYTHON)
     first = next(blocks, None)
     return text if first is None else first.group(2)
-
-
-def make_program(item: CodeProblem) -> str:
-    """Build the test program; the code that it tests is inserted as a string literal."""
-    calls = ["test_execution"]
-    if "test_string(" in item.code_context:
-        calls.append("test_string")
-    lines = [item.code_context, f"code = {extract_code(item.prediction or '')!r}"]
-    return "\n".join([*lines, *(f"{call}(code)" for call in calls)]) + "\n"
 
 
 def list_libraries(code_context: str) -> list[str]:

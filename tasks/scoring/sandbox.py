@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
 import re
-import secrets
 import select
 import shutil
 import subprocess
@@ -16,16 +16,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import IO
 
 from tasks.errors import BadInput
 from tasks.scoring.syscalls import make_filter
 
-RUNNER = Path(__file__).with_name("sandbox_runner.py")
+PACKAGE = "tasks.scoring.sandboxed"
+SHELF = "/benchloom"
+"""Where the sandboxed modules are found: under their own names, without the project around them."""
 SCRATCH = "/scratch"
 START_SECONDS = 120.0
 """The most time for loading the libraries, also on a busy machine."""
 WATCH_SECONDS = 0.05
 MAX_REPLY_BYTES = 10_000
+KINDS = {"correct", "wrong", "error", "not-run", "not-shown"}
+"""What the verdict's process may find; `timeout` and `memory` are found here."""
 USERS = range(61184, 65520)
 """User ids that systemd also assigns to services without a user of their own."""
 HINT = "install it: apt install bubblewrap, or dnf install bubblewrap; see docs/execution-scoring.md"
@@ -68,7 +73,8 @@ class SandboxLimits:
 class ProgramOutcome:
     """How a program ended.
 
-    kind: correct, wrong (AssertionError), error, timeout, memory, or not-run (its libraries did not load).
+    kind: correct, wrong (AssertionError), error, timeout, memory, not-run (its libraries did not load), or
+    not-shown (its result has no form in which it could leave the program's process, so there is no verdict).
     """
 
     kind: str
@@ -90,59 +96,82 @@ class Sandbox:
             raise BadInput("sandbox", "needs bubblewrap to run code that a model wrote", hint=HINT)
         self._bwrap = bwrap
 
-    def run(self, program: str, libraries: Sequence[str] = ()) -> ProgramOutcome:
-        """Run a program as a script, after its libraries are loaded; no trace of it remains.
+    def run(self, test: str, code: str, libraries: Sequence[str] = ()) -> ProgramOutcome:
+        """Run a test program on code that a model wrote, after their libraries are loaded.
 
-        Raises BadInput if the sandbox does not start.
+        The test program runs in one process, and what it gives to `exec` in another, in a sandbox of its own,
+        from which only plain data comes back. No trace of either remains. Raises BadInput if the sandbox does
+        not start.
         """
-        with tempfile.TemporaryFile() as request, tempfile.TemporaryFile() as complaints:
-            token = secrets.token_hex(16)
-            request.write(self._describe(program, libraries, token))
+        with contextlib.ExitStack() as stack:
+            request, complaints = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(2))
+            ask_end, answer_end = (_Pipe(stack) for _ in range(2))
+            users = random.SystemRandom().sample(USERS, 2) if os.geteuid() == 0 else [None, None]
+            request.write(
+                json.dumps(
+                    {
+                        "test": test,
+                        "code": code,
+                        "libraries": list(libraries),
+                        "seconds": self.limits.seconds,
+                        "limits": self._list_limits(),
+                        "user": users[0],
+                        "program_user": users[1],
+                        "requests": ask_end.writing,
+                        "replies": answer_end.reading,
+                    }
+                ).encode()
+            )
             request.seek(0)
-            with self._pass_filter() as seccomp:
-                process = subprocess.Popen(  # noqa: S603 (the command is ours; the program is data)
-                    [*self._command, *seccomp.options, "--", *self._inner_command],
-                    stdin=request,
-                    stdout=subprocess.PIPE,
-                    stderr=complaints,
-                    env={},
-                    pass_fds=seccomp.descriptors,
-                    start_new_session=True,
-                )
-            try:
-                ending = _Watcher(process, token, self.limits).wait()
-            finally:
-                process.kill()
-                process.wait()
-                if process.stdout is not None:
-                    process.stdout.close()
+            program = self._start("program", stack, ask_end.reading, answer_end.writing, complaints)
+            verdict = self._start(
+                "verdict", stack, request, subprocess.PIPE, complaints, (ask_end.writing, answer_end.reading)
+            )
+            for pipe in (ask_end, answer_end):
+                pipe.close()
+            ending = _Watcher(verdict, (program.pid, verdict.pid), self.limits).wait()
             complaints.seek(0)
             said = complaints.read(300).decode(errors="replace").strip()
         if ending is None:
             raise BadInput("sandbox", f"bubblewrap does not work here: {said or 'it ended'}", hint=HINT)
         return ending
 
-    def _describe(self, program: str, libraries: Sequence[str], token: str) -> bytes:
-        limits = self.limits
-        request = {
-            "token": token,
-            "program": program,
-            "libraries": list(libraries),
-            "seconds": limits.seconds,
-            "user": secrets.choice(USERS) if os.geteuid() == 0 else None,
-            "limits": {
-                "AS": limits.memory_mb << 20,
-                "NPROC": limits.processes,
-                "FSIZE": limits.file_mb << 20,
-                "NOFILE": limits.files,
-                "CORE": 0,
-            },
-        }
-        return json.dumps(request).encode()
+    def _start(
+        self,
+        module: str,
+        stack: contextlib.ExitStack,
+        reads: int | IO[bytes],
+        writes: int,
+        complaints: IO[bytes],
+        pipes: Sequence[int] = (),
+    ) -> subprocess.Popen[bytes]:
+        """Start one of the sandboxed modules; it ends with the stack."""
+        with self._pass_filter() as seccomp:
+            process = subprocess.Popen(  # noqa: S603 (the command is ours; the program is data)
+                [*self._command, *seccomp.options, "--", *self._make_inner_command(module)],
+                stdin=reads,
+                stdout=writes,
+                stderr=complaints,
+                env={},
+                pass_fds=[*seccomp.descriptors, *pipes],
+                start_new_session=True,
+            )
+        stack.callback(_end, process)
+        return process
 
-    @cached_property
-    def _inner_command(self) -> list[str]:
-        return [str(self._python), "-I", "-B", "/runner.py"]
+    def _list_limits(self) -> dict[str, int]:
+        limits = self.limits
+        return {
+            "AS": limits.memory_mb << 20,
+            "NPROC": limits.processes,
+            "FSIZE": limits.file_mb << 20,
+            "NOFILE": limits.files,
+            "CORE": 0,
+        }
+
+    def _make_inner_command(self, module: str) -> list[str]:
+        start = f"import sys; sys.path.insert(0, {SHELF!r}); from {PACKAGE}.{module} import main; main()"
+        return [str(self._python), "-I", "-B", "-c", start]
 
     @cached_property
     def _command(self) -> list[str]:
@@ -173,7 +202,8 @@ class Sandbox:
             elif place.is_dir():
                 command += ["--ro-bind", str(place), str(place)]
         command += ["--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"]
-        command += ["--ro-bind", str(RUNNER), "/runner.py", "--proc", "/proc"]
+        sandboxed = Path(__file__).with_name("sandboxed")
+        command += ["--ro-bind", str(sandboxed), str(Path(SHELF, *PACKAGE.split("."))), "--proc", "/proc"]
         # Not bubblewrap's own /dev: its /dev/shm has no limit.
         command += ["--size", "65536", "--tmpfs", "/dev"]
         for name in DEVICES:
@@ -209,11 +239,33 @@ class _Seccomp:
     descriptors: list[int]
 
 
-class _Watcher:
-    """Waits until a program ends, or exceeds its time or memory."""
+class _Pipe:
+    """A pipe between the two processes; its ends here are closed with the stack, or before."""
 
-    def __init__(self, process: subprocess.Popen[bytes], token: str, limits: SandboxLimits) -> None:
-        self.process, self.token, self.limits = process, token, limits
+    def __init__(self, stack: contextlib.ExitStack) -> None:
+        self.reading, self.writing = os.pipe()
+        self._open = True
+        stack.callback(self.close)
+
+    def close(self) -> None:
+        if self._open:
+            os.close(self.reading)
+            os.close(self.writing)
+        self._open = False
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
+
+
+class _Watcher:
+    """Waits for a verdict, or until the time or the memory is spent. `pids`: of both sandboxes."""
+
+    def __init__(self, process: subprocess.Popen[bytes], pids: Sequence[int], limits: SandboxLimits) -> None:
+        self.process, self.pids, self.limits = process, pids, limits
         self.deadline = time.monotonic() + START_SECONDS
         self.stage = ""
         self.unread = b""
@@ -228,7 +280,7 @@ class _Watcher:
         poll.register(descriptor, select.POLLIN)
         while time.monotonic() < self.deadline:
             if not poll.poll(WATCH_SECONDS * 1000):
-                if _measure_memory(self.process.pid) > self.limits.memory_mb << 20:
+                if any(_measure_memory(pid) > self.limits.memory_mb << 20 for pid in self.pids):
                     return self.end("memory", f"more than {self.limits.memory_mb} MiB in all")
                 continue
             part = os.read(descriptor, 4096)
@@ -242,19 +294,19 @@ class _Watcher:
         self.size += len(part)
         *lines, self.unread = (self.unread + part).split(b"\n")
         for line in lines:
-            with contextlib.suppress(ValueError):
-                token, kind, text = json.loads(line)
-                if token != self.token:
-                    continue
-                if kind not in {"began", "ready"}:
-                    return ProgramOutcome(kind, text)
-                self.begin(kind)
-        if self.size > MAX_REPLY_BYTES:
-            return self.end("error", "the program wrote where it must not")
-        return None if part else self.end("error", "the program ended without a result")
+            match _read_line(line):
+                case [("began" | "ready") as stage, _]:
+                    self.begin(stage)
+                case [str(kind), str(text)] if kind in KINDS:
+                    return ProgramOutcome(kind, "".join(c if c.isprintable() else " " for c in text))
+                case _:
+                    return self.end("error", "there is no verdict")
+        if self.size > MAX_REPLY_BYTES or not part:
+            return self.end("error", "there is no verdict")
+        return None
 
     def begin(self, stage: str) -> None:
-        """Record the runner's stage; the program's time starts when it is ready."""
+        """Record the stage; the program's time starts when both processes are ready."""
         self.stage = stage
         if stage == "ready":
             self.deadline = time.monotonic() + self.limits.seconds
@@ -264,6 +316,13 @@ class _Watcher:
         if self.stage == "began":
             return ProgramOutcome("not-run", "its libraries do not load")
         return ProgramOutcome(kind, text) if self.stage else None
+
+
+def _read_line(line: bytes) -> object:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError, MemoryError):
+        return None
 
 
 def _measure_memory(pid: int) -> int:

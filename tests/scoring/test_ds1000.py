@@ -9,7 +9,7 @@ import pytest
 
 from tasks.errors import BadInput
 from tasks.scoring import ds1000_environment
-from tasks.scoring.ds1000 import DS1000, CodeProblem, extract_code, list_libraries, make_program
+from tasks.scoring.ds1000 import DS1000, extract_code, list_libraries
 from tasks.scoring.ds1000_environment import find_interpreter, locate_environment, make_environment
 from tasks.scoring.running import score_file
 from tests.scoring.test_sandbox import needs_bwrap
@@ -67,14 +67,6 @@ def test_the_first_python_block_counts(text: str, code: str) -> None:
     assert extract_code(text) == code
 
 
-def test_the_code_stands_in_the_program_as_a_literal() -> None:
-    hostile = "'''\nimport os\n\"\"\" \\"
-    program = make_program(CodeProblem("def test_execution(code): assert code == wanted", hostile))
-    exec(program, {"wanted": hostile})
-    assert "test_string" not in program
-    assert make_program(CodeProblem(NO_LOOPS, RIGHT)).endswith("test_execution(code)\ntest_string(code)\n")
-
-
 def test_libraries_are_found_in_the_context_and_in_its_inner_program() -> None:
     assert list_libraries(CONTEXT) == ["copy", "json"]
     assert list_libraries("def f():\n  from a.b import c\n  from . import d\n'[insert] import no'") == ["a.b"]
@@ -107,7 +99,7 @@ def test_each_outcome(tmp_path: Path) -> None:
         )
         + '\n{"id": 98, "prediction": "x"}\n{"id": 99, "code_context": "", "prediction": 5}'
     )
-    report = score_file(DS1000(), str(file), items=out)
+    report = score_file(DS1000(timeout=1.5), str(file), items=out)
     lines = [json.loads(line) for line in out.read_text().splitlines()]
     assert [(line.get("outcome"), line["accuracy"]) for line in lines] == [case[2:] for case in expected]
     assert (report["n"], report["n_scored"], report["n_failed"], report["n_unreadable"]) == (13, 11, 2, 2)

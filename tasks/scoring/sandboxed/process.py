@@ -1,0 +1,112 @@
+"""What both processes do: drop their privileges, load libraries, and send each other messages."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import os
+import random
+import resource
+import sys
+from typing import Any
+
+MAX_MESSAGE = 32 << 20
+"""In bytes."""
+HEAD = 8
+"""Bytes of a message's length, before it."""
+REASON = 300
+"""The most characters of a reason."""
+
+
+class Unreadable(Exception):
+    """What the other process sent is no message, or one that no honest process would send."""
+
+
+class Ended(Exception):
+    """The other process has ended."""
+
+
+def silence() -> tuple[int, int]:
+    """Redirect stdin, stdout and stderr to the null device; return what the first two were."""
+    kept = os.dup(0), os.dup(1)
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+    return kept
+
+
+def drop_privileges(limits: dict[str, int], user: int | None) -> None:
+    """Set the kernel's limits and stop being root, for which the process limit does not hold."""
+    for name in ("AS", "NPROC", "FSIZE", "NOFILE", "CORE"):
+        resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (limits[name], limits[name]))
+    if user is not None:
+        os.setgroups([])
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
+
+
+def load_libraries(names: list[str]) -> str:
+    """Import the test program's modules; return a message if one is missing, else ""."""
+    for name in names:
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            return f"there is no module {error.name or name}"
+        except Exception:  # noqa: BLE001, S112 (the test program meets the same error and reports it)
+            continue
+    return ""
+
+
+def begin(seconds: float) -> None:
+    """Limit the CPU time to come, and draw the same random numbers as the other process."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    limit = math.ceil(used.ru_utime + used.ru_stime + seconds) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
+    random.seed(0)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(0)
+
+
+def send(descriptor: int, message: Any) -> None:
+    """Send a message. Raises Ended if nobody reads it, ValueError if it is too long."""
+    content = json.dumps(message).encode()
+    if len(content) > MAX_MESSAGE:
+        raise ValueError(f"longer than {MAX_MESSAGE >> 20} MiB")
+    view = memoryview(len(content).to_bytes(HEAD, "big") + content)
+    try:
+        while view:
+            view = view[os.write(descriptor, view) :]
+    except BrokenPipeError:
+        raise Ended from None
+
+
+def receive(descriptor: int) -> Any:
+    """Receive a message. Raises Ended or Unreadable, whatever comes."""
+    size = int.from_bytes(_read(descriptor, HEAD), "big")
+    if size > MAX_MESSAGE:
+        raise Unreadable(f"a message of {size} bytes")
+    content = _read(descriptor, size)
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError, MemoryError):
+        raise Unreadable("no JSON") from None
+
+
+def _read(descriptor: int, size: int) -> bytes:
+    content = bytearray()
+    while len(content) < size:
+        part = os.read(descriptor, min(size - len(content), 1 << 20))
+        if not part:
+            raise Ended
+        content += part
+    return bytes(content)
+
+
+def describe(error: BaseException) -> str:
+    """Return an error's type and message, shortened."""
+    try:
+        text = f"{type(error).__name__}: {error}"
+    except BaseException:  # noqa: BLE001 (a program's own error may raise another)
+        text = "an error without a message"
+    return text[:REASON]

@@ -1,0 +1,239 @@
+"""The process that forms a verdict: it runs the test program, whose `exec` runs in another process.
+
+The predicted code is only text here. What comes back from it is read by `crossing.unpack` alone.
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import builtins
+import json
+import os
+import pickle
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NoReturn
+
+from tasks.scoring.sandboxed import crossing
+from tasks.scoring.sandboxed.process import (
+    Ended,
+    Unreadable,
+    begin,
+    describe,
+    drop_privileges,
+    load_libraries,
+    receive,
+    send,
+    silence,
+)
+
+FILE_NAME = re.compile(r"\w[\w-]*(?:[./][\w-]+){0,4}", re.ASCII)
+Say = Callable[[str, str], None]
+
+
+class ProgramRaised(Exception):
+    """The program raised an error."""
+
+
+class Decided(BaseException):
+    """The outcome is known, whatever the test program makes of this."""
+
+
+class RemoteExecution:
+    """Stands where the test program calls `exec`; `outcome` is set once it can only be that."""
+
+    def __init__(self, requests: int, replies: int, test: str) -> None:
+        self.requests, self.replies = requests, replies
+        self.names, self.files = list_constants(test)
+        self.unreadable_paths: set[str] = set()
+        self.outcome: tuple[str, str] | None = None
+
+    def execute(
+        self, code: object, environment: dict[str, Any] | None = None, _local: object = None, /
+    ) -> None:
+        """Run code in the other process, and put its values into its environment."""
+        if type(code) is not str or environment is None:
+            self.decide("not-shown", "the test program runs the code among its own names")
+        reply = self.ask(
+            {
+                "code": code,
+                "environment": {name: self.pack(name, value) for name, value in environment.items()},
+                "names": self.names,
+                "files": self.files,
+            }
+        )
+        match reply:
+            case ["values", dict(values), dict(files)] if values.keys() <= set(self.names):
+                environment.update({name: self.unpack(name, node) for name, node in values.items()})
+                self.place_files(files)
+                self.hide_figures()
+            case ["raised", bool(is_assertion), str(text)]:
+                raise (AssertionError(text.partition(": ")[2]) if is_assertion else ProgramRaised(text))
+            case ["refused", str(text)]:
+                self.decide("not-shown", f"its input cannot cross: {text}")
+            case _:
+                self.decide("error", "the program wrote where it must not")
+
+    def evaluate(self, *_: object) -> NoReturn:
+        """Refuse `eval`, which would run the code here."""
+        self.decide("not-shown", "the test program evaluates an expression")
+
+    def ask(self, message: object) -> Any:
+        """Send a message to the other process and return its reply."""
+        try:
+            send(self.requests, message)
+            return receive(self.replies)
+        except Ended:
+            self.decide("error", "the program ended without a result")
+        except Unreadable:
+            self.decide("error", "the program wrote where it must not")
+        except ValueError as error:
+            self.decide("not-shown", f"its input cannot cross: {error}")
+
+    def decide(self, kind: str, text: str) -> NoReturn:
+        """Fix the outcome and leave the test program."""
+        self.outcome = self.outcome or (kind, text)
+        raise Decided
+
+    def pack(self, name: str, value: object) -> list[str]:
+        """Pack an input for the other process; this way, from the test program, a pickle may go."""
+        if isinstance(value, ModuleType):
+            return ["module", value.__name__]
+        try:
+            return ["pickle", base64.b64encode(pickle.dumps(value)).decode()]
+        except Exception as error:  # noqa: BLE001 (any that a class of the input raises)
+            self.decide("not-shown", f"its input {name} cannot cross: {describe(error)}")
+
+    def unpack(self, name: str, node: object) -> Any:
+        """Unpack a value that came from the program."""
+        match node:
+            case [crossing.UNSHOWN, str(reason)]:
+                self.decide("not-shown", f"{name} cannot cross: {reason}")
+        try:
+            return crossing.unpack(node)
+        except Unreadable:
+            self.decide("error", "the program wrote where it must not")
+
+    def place_files(self, files: dict[str, Any]) -> None:
+        """Put pictures that the program wrote where the test looks, and names that cannot be read."""
+        for name in files.keys() & set(self.files):
+            path = Path(name)
+            if path.exists() and path.absolute().as_posix() not in self.unreadable_paths:
+                continue
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if isinstance(files[name], list):
+                self.place_picture(path, files[name])
+            elif not path.exists():
+                path.mkdir() if files[name] else path.touch()
+                self.unreadable_paths.add(path.absolute().as_posix())
+
+    def place_picture(self, path: Path, node: object) -> None:
+        """Write pixels as a picture."""
+        pixels = self.unpack(path.name, node)
+        try:
+            crossing.load("PIL.Image").fromarray(pixels).save(path)
+        except (AttributeError, TypeError, ValueError, KeyError, OSError):
+            self.decide("error", "the program wrote where it must not")
+
+    def watch(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Refuse to read a file of which only the name has crossed."""
+        if event in {"open", "os.listdir", "os.scandir"} and self.unreadable_paths:
+            path = arguments[0]
+            if isinstance(path, str) and os.path.abspath(path) in self.unreadable_paths:  # noqa: PTH100
+                self.decide("not-shown", f"the file {Path(path).name} cannot cross")
+
+    def hide_figures(self) -> None:
+        """Refuse questions about the program's figures, which are in the other process."""
+
+        def refuse(*_: object, **__: object) -> NoReturn:
+            self.decide("not-shown", "a figure cannot cross")
+
+        if "matplotlib.pyplot" in sys.modules:
+            figures = sys.modules["matplotlib._pylab_helpers"].Gcf
+            for name in ("get_active", "get_all_fig_managers", "get_num_fig_managers", "get_fig_manager"):
+                setattr(figures, name, refuse)
+            sys.modules["matplotlib"].RcParams.__getitem__ = refuse
+
+
+def list_constants(test: str) -> tuple[list[str], list[str]]:
+    """List the texts by which a test program takes values from a mapping, and those that may be files."""
+    try:
+        tree = ast.parse(test)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return [], []
+    taken: list[ast.expr] = []
+    files: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Subscript):
+            taken.append(node.slice)
+        elif isinstance(node, ast.Call):
+            taken += node.args
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            files.append(node.value)
+    names = [node.value for node in taken if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return (
+        sorted({name for name in names if name.isidentifier() and not name.startswith("__")}),
+        sorted({file for file in files if len(file) <= 100 and FILE_NAME.fullmatch(file)}),
+    )
+
+
+def run(remote: RemoteExecution, test: str, code: str) -> tuple[str, str]:
+    """Run a test program on predicted code; return the kind of the outcome and a message."""
+    space = {
+        "__name__": "__main__",
+        "__builtins__": vars(builtins) | {"exec": remote.execute, "eval": remote.evaluate},
+    }
+    try:
+        exec(compile(test, "<test>", "exec"), space)  # noqa: S102 (the benchmark's program, not a model's)
+        for name in ("test_execution", "test_string"):
+            if name in space or name == "test_execution":
+                exec(f"{name}(code)", space | {"code": code})  # noqa: S102
+    except AssertionError as error:
+        outcome = "wrong", describe(error)
+    except ProgramRaised as error:
+        outcome = "error", str(error)
+    except BaseException as error:  # noqa: BLE001 (SystemExit too: a test that exits has passed nothing)
+        outcome = "error", describe(error)
+    else:
+        outcome = "correct", ""
+    return remote.outcome or outcome
+
+
+def main() -> None:
+    """Carry out one request."""
+    request_place, verdict_place = silence()
+    with os.fdopen(request_place, "rb") as file:
+        request = json.loads(file.read())
+    drop_privileges(request["limits"], request.pop("user"))
+
+    def say(kind: str, text: str = "") -> None:
+        line = json.dumps([kind, " ".join(text.split())[:300]])
+        os.write(verdict_place, line.encode() + b"\n")
+
+    say("began")
+    say(*form_verdict(request, say))
+    os._exit(0)
+
+
+def form_verdict(request: dict[str, Any], say: Say) -> tuple[str, str]:
+    """Begin in both processes, then run the test program."""
+    test, code, seconds = request["test"], request["code"], request["seconds"]
+    remote = RemoteExecution(request["requests"], request["replies"], test)
+    setting = {name: request[name] for name in ("limits", "libraries", "seconds")}
+    try:
+        send(remote.requests, setting | {"user": request["program_user"]})
+        if missing := load_libraries(request["libraries"]):
+            return "not-run", missing
+        reply = receive(remote.replies)
+    except (Ended, Unreadable):
+        return "not-run", "the program's process did not start"
+    if reply != ["ready"]:
+        return "not-run", str(reply[1])
+    begin(seconds)
+    sys.addaudithook(remote.watch)
+    say("ready", "")
+    return run(remote, test, code)
