@@ -1,0 +1,386 @@
+"""SIGKILLs at seeded moments over a run, an evaluation, a night, a model's server and a sandbox.
+
+Each kind of work is begun, killed and begun again until it is whole, then begun anew, for as long as there
+are kills left. Whole, it has the bytes of an undisturbed one; no committed call is ever asked again.
+"""
+
+import hashlib
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+import pytest
+from aiohttp import ClientError, ClientSession, web
+
+from flows.settings import set_params
+from tasks.models.client import KEY_HEADER
+from tasks.models.ledger import Ledger
+from tests.flows.night_model import NightModel
+from tests.flows.sample import ROOT, Sample, make_datasets, make_sample
+from tests.flows.test_evaluate import ROWS
+from tests.models.scenes import LedgerServer, answering
+from tests.scoring.test_ds1000 import CONTEXT, RIGHT
+
+KILLS = int(os.environ.get("DRILL_KILLS", "200"))
+SEED = 20310709
+LANES = 2
+SLOWER = 1.2
+"""Moments are drawn from the time that an undisturbed work takes, and this much more: some come too late."""
+MODEL = "qwen25-coder-1b5"
+TARGET = "grammar-back-check@flights"
+GROUND = "grammar-assessment@films-weak"
+LEDGER = ".benchloom/drill.sqlite"
+LEFT_S = 30.0
+"""How long what a killed process had started may live on."""
+
+
+@dataclass
+class Killed:
+    """A line of the table. moment: seconds from the victim's start; share: of an undisturbed work's time."""
+
+    kind: str
+    victim: str
+    moment: float
+    share: float
+    calls: int
+
+
+@dataclass
+class Asked:
+    """Counts what is asked of a handler, and what of it was in the live ledger already."""
+
+    ledger: Path
+    answer: Callable
+    requests: int = 0
+    after_commit: int = 0
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        self.requests += 1
+        key = request.headers[KEY_HEADER]
+        if self.ledger.exists():
+            with (
+                suppress(sqlite3.OperationalError),
+                sqlite3.connect(f"file:{self.ledger}?mode=ro", uri=True) as db,
+            ):
+                self.after_commit += bool(db.execute("SELECT 1 FROM calls WHERE key = ?", (key,)).fetchone())
+        return await self.answer(request)
+
+
+@dataclass
+class Work:
+    """A kind of work: how it begins, what it leaves, how to begin anew.
+
+    left: hashes of what it writes, by name. children: also kill one of what the process has started.
+    """
+
+    kind: str
+    sample: Sample
+    words: tuple[str, ...]
+    left: Callable[[], dict[str, str]]
+    wipe: Callable[[], None]
+    asked: Asked | None = None
+    children: bool = False
+    seconds: float = 0.0
+    undisturbed: dict[str, str] = field(default_factory=dict)
+    table: list[Killed] = field(default_factory=list)
+    whole: int = 0
+
+    def start(self) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            self.sample.command("flows.cli", *self.words),
+            cwd=self.sample.root, env=self.sample.environment, stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE, text=True, start_new_session=True,
+        )  # fmt: skip
+
+    def finish(self) -> None:
+        """Let it come to its end."""
+        process = self.start()
+        said = process.communicate(timeout=900)[1]
+        assert process.returncode == 0, f"{self.kind}: {said}"
+        assert "Traceback" not in said, f"{self.kind}: {said}"
+
+    def measure(self) -> None:
+        """Let it go through undisturbed."""
+        self.wipe()
+        begun = time.monotonic()
+        self.finish()
+        self.undisturbed, self.seconds = self.left(), time.monotonic() - begun
+        assert self.undisturbed, self.kind
+        self.wipe()
+
+    def check_whole(self) -> None:
+        """Hold that it left what an undisturbed one leaves."""
+        assert self.left() == self.undisturbed, self.kind
+        self.whole += 1
+
+    def kill_through(self, kills: int) -> None:
+        """Kill it so many times, and let it come to its end after the last."""
+        self.measure()
+        dice = random.Random(f"{SEED} {self.kind}")
+        while len(self.table) < kills:
+            moment = dice.uniform(0, SLOWER * self.seconds)
+            process = self.start()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(moment)
+            if process.poll() is None:
+                self.kill(process, moment, dice)
+                continue
+            said = process.communicate()[1]
+            assert process.returncode == 0, f"{self.kind}: {said}"
+            self.check_whole()
+            self.wipe()
+        self.finish()
+        self.check_whole()
+
+    def kill(self, process: subprocess.Popen[str], moment: float, dice: random.Random) -> None:
+        """Kill a process alone, it and all that it started, or one that it started."""
+        parent = psutil.Process(process.pid)
+        family = [parent, *parent.children(recursive=True)]
+        victim = dice.choice(["process", "group", *(["child"] if self.children else [])])
+        if victim == "child" and len(family) > 1:
+            with suppress(psutil.NoSuchProcess):
+                dice.choice(family[1:]).kill()
+        elif victim == "group":
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            victim = "process"
+            process.kill()
+        if victim == "child":  # it may go on, or say what it lost
+            said = process.communicate(timeout=900)[1]
+            assert "Traceback" not in said, said
+            if process.returncode == 0:
+                self.check_whole()
+        process.communicate()
+        calls = self.asked.requests if self.asked is not None else 0
+        self.table.append(Killed(self.kind, victim, moment, moment / self.seconds, calls))
+        _, alive = psutil.wait_procs(family, timeout=LEFT_S)
+        assert not alive, f"{self.kind}: {alive}"
+
+
+@dataclass
+class ServedWork(Work):
+    """A run whose model's server is killed, and begun again, while the run asks on."""
+
+    server: "Served | None" = None
+
+    def kill_through(self, kills: int) -> None:
+        self.measure()
+        dice = random.Random(f"{SEED} {self.kind}")
+        process = self.start()
+        while len(self.table) < kills:
+            moment = dice.uniform(0, 8)  # a server comes up in one to four seconds
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(moment)
+            if process.poll() is not None:
+                said = process.communicate()[1]
+                assert "Traceback" not in said, said
+                if process.returncode == 0:
+                    self.check_whole()
+                    self.wipe()
+                process = self.start()
+                continue
+            self.server.kill()
+            share = moment / self.seconds
+            self.table.append(Killed(self.kind, "ledger serve", moment, share, self.asked.requests))
+            self.server.start()
+        said = process.communicate(timeout=900)[1]
+        assert "Traceback" not in said, said
+        self.finish()
+        self.check_whole()
+
+
+class Served:
+    """`benchloom ledger serve` on a port of its own, behind what counts and passes on."""
+
+    def __init__(self, sample: Sample) -> None:
+        self.sample = sample
+        self.start()
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            self.sample.command("flows.cli", "ledger", "serve", "--port", "0", "--latency", "0.05"),
+            cwd=self.sample.root, env=self.sample.environment, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        self.url = ""
+        threading.Thread(target=self._read_url, args=(self.process,), daemon=True).start()
+
+    def _read_url(self, process: subprocess.Popen[str]) -> None:
+        line = process.stdout.readline()
+        if process is self.process and "http://" in line:
+            self.url = next(word for word in line.split() if word.startswith("http://"))
+
+    def kill(self) -> None:
+        self.url = ""
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+    async def pass_on(self, request: web.Request) -> web.StreamResponse:
+        body = await request.read()
+        headers = {name: request.headers[name] for name in (KEY_HEADER, "Content-Type")}
+        try:
+            async with (
+                ClientSession() as session,
+                session.post(f"{self.url}/chat/completions", data=body, headers=headers) as reply,
+            ):
+                return web.Response(
+                    body=await reply.read(), status=reply.status, content_type=reply.content_type
+                )
+        except (ClientError, OSError, ValueError):
+            request.transport.abort()  # the way it looks where the server itself is gone
+            return web.Response()
+
+
+def hash_files(*places: Path) -> dict[str, str]:
+    files = [file for place in places for file in sorted(place.rglob("*")) or [place]]
+    return {
+        str(file.relative_to(file.parents[2])): hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in files
+        if file.is_file() and not file.name.startswith(".")
+    }
+
+
+def forget(sample: Sample, *places: str) -> None:
+    for place in (*places, *(f"{LEDGER}{more}" for more in ("", "-wal", "-shm"))):
+        path = sample.root / place
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def point(sample: Sample, url: str, **more: object) -> None:
+    endpoint = {"url": url, "in_flight": 8, "timeout_s": 300, "deadline_s": 900, **more}
+    set_params(sample.root, [f"run.endpoints.{MODEL}={json.dumps(endpoint)}"])
+
+
+def record_dataset(root: Path) -> Sample:
+    """The project without its shipped ledger, whose runs must ask."""
+    sample = make_datasets(root)
+    shutil.rmtree(sample.root / "data/ledger")
+    return sample
+
+
+def make_run(sample: Sample, kind: type[Work], asked: Asked, **more: object) -> Work:
+    def left() -> dict[str, str]:
+        record = json.dumps(sample.lock(), sort_keys=True)
+        return {**sample.artifacts(), "dvc.lock": hashlib.sha256(record.encode()).hexdigest()}
+
+    def wipe() -> None:
+        forget(sample, "data/grammar", "data/raw/flights", ".dvc/cache", ".dvc/tmp", "dvc.lock", ".benchloom")
+
+    words = ("run", "--plain", TARGET)
+    return kind("server" if more else "run", sample, words, left, wipe, asked, **more)
+
+
+@contextmanager
+def open_run(folder: Path) -> Iterator[Work]:
+    sample = record_dataset(folder / "run")
+    with Ledger(folder / "served.sqlite", [ROOT / "data/ledger/grammar.jsonl.gz"]) as ledger:
+        server = LedgerServer(ledger, latency_s=0.05)
+        asked = Asked(sample.root / LEDGER, server._answer)
+        with answering(asked.handle) as url:
+            point(sample, url)
+            yield make_run(sample, Work, asked)
+
+
+@contextmanager
+def open_server(folder: Path) -> Iterator[Work]:
+    sample = record_dataset(folder / "server")
+    served = Served(make_sample(folder / "serving"))
+    asked = Asked(sample.root / LEDGER, served.pass_on)
+    try:
+        with answering(asked.handle) as url:
+            point(sample, url, in_flight=2, retries=50, breaker=1_000)
+            yield make_run(sample, ServedWork, asked, server=served)
+    finally:
+        served.kill()
+
+
+@contextmanager
+def open_night(folder: Path) -> Iterator[Work]:
+    sample = make_sample(folder / "night")
+    sample.run(GROUND)
+    asked = Asked(sample.root / LEDGER, NightModel(pause_s=0.02).answer)
+    with answering(asked.handle) as url:
+        point(sample, url)
+        set_params(sample.root, ["nightly.assessments=[films-weak]"])
+        yield Work(
+            "night", sample, ("nightly", "once", "--as-of", "one"),
+            lambda: hash_files(sample.root / "data/nightly"), lambda: forget(sample, "data/nightly"), asked,
+        )  # fmt: skip
+
+
+@contextmanager
+def open_evaluation(folder: Path) -> Iterator[Work]:
+    sample = make_sample(folder / "evaluate")
+    (sample.root / "corpus").mkdir()
+    for name in ("mill", "forge", "dairy"):
+        (sample.root / f"corpus/{name}.md").write_text(f"# {name}\n\nSomebody leads {name}.\n")
+    (sample.root / "questions.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in ROWS))
+    asked = Asked(sample.root / LEDGER, NightModel(pause_s=0.1).answer)
+    with answering(asked.handle) as url:
+        point(sample, url)
+        words = ("--dataset", "questions.jsonl", "--system", "weak", "--documents", "corpus", "--out", "mine")
+        yield Work(
+            "evaluate", sample, ("evaluate", "grammar", *words),
+            lambda: hash_files(sample.root / "mine"), lambda: forget(sample, "mine"), asked,
+        )  # fmt: skip
+
+
+@contextmanager
+def open_sandbox(folder: Path) -> Iterator[Work]:
+    if shutil.which("bwrap") is None:
+        pytest.skip("bubblewrap is not here")
+    sample = make_sample(folder / "sandbox")
+    sample.environment["BENCHLOOM_DS1000"] = sys.prefix
+    predictions = [RIGHT if number % 2 else "result = values" for number in range(8)]
+    lines = [
+        {"id": number, "code_context": CONTEXT, "prediction": f"import time\ntime.sleep(0.2)\n{prediction}"}
+        for number, prediction in enumerate(predictions)
+    ]
+    (sample.root / "programs.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    yield Work(
+        "sandbox", sample, ("score", "ds1000", "programs.jsonl", "--items", "items.jsonl"),
+        lambda: hash_files(sample.root / "items.jsonl"), lambda: forget(sample, "items.jsonl"), children=True,
+    )  # fmt: skip
+
+
+KINDS = (open_run, open_night, open_evaluation, open_server, open_sandbox)
+
+
+@pytest.mark.drill
+@pytest.mark.timeout(5400)
+def test_kills_at_seeded_moments_lose_nothing_and_ask_nothing_twice(tmp_path):
+    begun = time.monotonic()
+
+    def kill_one(kind) -> Work:
+        with kind(tmp_path) as work:
+            work.kill_through(KILLS // len(KINDS))
+            print(f"{work.kind}: {len(work.table)} kills, {time.monotonic() - begun:.0f} s", flush=True)
+            return work
+
+    with ThreadPoolExecutor(LANES) as pool:
+        works = list(pool.map(kill_one, KINDS))
+    print(f"{'kind':10}{'victim':14}{'at s':>8}{'share':>8}{'asked':>8}")
+    for row in (row for work in works for row in work.table):
+        print(f"{row.kind:10}{row.victim:14}{row.moment:8.2f}{row.share:8.2f}{row.calls:8}")
+    for work in works:
+        victims = dict(sorted(Counter(row.victim for row in work.table).items()))
+        counts = f"{work.asked.requests} asked, {work.asked.after_commit} after commit" if work.asked else ""
+        print(f"{work.kind}: {len(work.table)} kills {victims}, {work.whole} times whole, {counts}")
+    print(f"{sum(len(work.table) for work in works)} kills in {time.monotonic() - begun:.0f} s, seed {SEED}")
+    assert sum(len(work.table) for work in works) == KILLS
+    assert [work.kind for work in works if work.asked is not None and work.asked.after_commit] == []
+    assert all(work.asked is None or work.asked.requests for work in works)
