@@ -23,12 +23,12 @@ from dvc.stage.serialize import to_single_stage_lockfile
 from dvc_data.hashfile.hash_info import HashInfo
 from dvc_data.hashfile.meta import Meta
 
-from flows.loaded_code import hash_file, is_loaded_otherwise
+from flows.run.code_watch import CodeWatch
 from flows.run.dvc_boundary import LOCK_PATIENCE_S, hold_repo, translate_errors
 from flows.run.kept_files import keep_foreign, note_begun, note_ended
 from flows.run.node import normalise
 from flows.run.origin import check_code
-from flows.run.path_hashes import Mark, PathHashes, mark_path, parse_hash, set_hash
+from flows.run.path_hashes import PathHashes, parse_hash, set_hash
 from flows.run.path_locks import PathLocks
 from flows.run.project_graph import ProjectGraph
 from flows.run.staleness import Staleness
@@ -71,7 +71,7 @@ class Recorder:
         self.locks = PathLocks(self.repo)
         self.hashes = PathHashes(self.repo)
         self.staleness = Staleness(self.repo, self.hashes)
-        self.code = self._hash_code()
+        self.code = CodeWatch(root, self.nodes)
         self.locked: dict[str, Begun | None] = {}
         self.pending: list[Any] = []
 
@@ -334,7 +334,7 @@ class Recorder:
 
     def hash_inputs(self, name: str) -> dict[str, str]:
         """Hash what a stage depends on. Raises ChangedWhileRunning where this process runs other code."""
-        self._check_code(name)
+        self.code.check(self.nodes[name])
         with self._touch(name):
             stage = self._find_stage(name)
             stage.save_deps()
@@ -347,25 +347,7 @@ class Recorder:
             self._check_inputs(name, hashes)
 
     def _check_inputs(self, name: str, hashes: dict[str, str]) -> None:
-        self._check_code(name)
+        self.code.check(self.nodes[name])
         for path, value in self._dep_hashes(self._find_stage(name)).items():
             if hashes.get(path) != value:
                 raise ChangedWhileRunning(name, path)
-
-    def _check_code(self, name: str) -> None:
-        """Fail where the code on disk is not what this process, or a child of it, runs or may have run."""
-        check_code(self.root)
-        for path in self.nodes[name].deps:
-            if path in self.code and self._look_at_code(path) != self.code[path]:
-                raise ChangedWhileRunning(name, path)
-            if path in self.code and is_loaded_otherwise(self.root / path, self.code[path][0]):
-                raise ChangedWhileRunning(name, path)
-
-    def _hash_code(self) -> dict[str, tuple[str, Mark | None]]:
-        """Hash and mark every module that a stage depends on; an edit that was taken back leaves a mark."""
-        paths = {dep for node in self.nodes.values() for dep in node.deps if dep.endswith(".py")}
-        return {path: self._look_at_code(path) for path in sorted(paths) if (self.root / path).is_file()}
-
-    def _look_at_code(self, path: str) -> tuple[str, Mark | None]:
-        file = self.root / path
-        return hash_file(file), mark_path(file)
