@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 PRODUCER = "urn:benchloom:lineage"
 RUNS = uuid.uuid5(uuid.NAMESPACE_URL, PRODUCER)
 CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
+SECRET_OPTION = re.compile(r"([?&][\w-]*(?:pass(?!file)|pwd|secret|token)\w*=)[^&\s]+", re.IGNORECASE)
 ABSOLUTE = re.compile(r"(?<![\w./:-])/(?:[^\s'\",\]]+/)*([^\s'\",\]/]+)")
 SECRET = re.compile(r"password|secret|token$|api_?key", re.IGNORECASE)
 
@@ -172,7 +173,7 @@ def flatten(params: Mapping[str, object], above: str = "") -> Iterator[tuple[str
 
 def clean(text: str) -> str:
     """Remove credentials from URLs and folders from absolute paths."""
-    return ABSOLUTE.sub(r"outside/\1", CREDENTIALS.sub("", text))
+    return ABSOLUTE.sub(r"outside/\1", SECRET_OPTION.sub(r"\1***", CREDENTIALS.sub("", text)))
 
 
 def name_file(path: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,6 +24,8 @@ from sqlalchemy.pool import NullPool
 
 from tasks.errors import BadInput, BenchloomError, DatabaseGone
 
+SECRET = re.compile(r"pass(?!file)|pwd|secret|token|api_?key", re.IGNORECASE)
+"""Options of a URL that hold a secret: password, passwd, sslpassword, ssl_key_password, ..."""
 DIALECTS = {"postgresql": "postgres", "mariadb": "mysql", "mysql": "mysql"}
 
 
@@ -55,9 +58,15 @@ class DatabaseEntry(BaseModel):
             url = make_url(text)
         except (ArgumentError, ValueError):
             raise PydanticCustomError("url", "is no SQLAlchemy URL (dialect://user@host/database)") from None
-        if url.password is not None or {"password", "passwd"} & set(url.query):
+        if url.password is not None:
             raise PydanticCustomError(
                 "password", "holds a password (put it into the environment and name it by password_env)"
+            )
+        if any(SECRET.search(name) for name in url.query):
+            raise PydanticCustomError(
+                "secret",
+                "holds a password or another secret among its options (name the password by password_env; "
+                "others belong into a file of the driver's, which `service` or `passfile` names)",
             )
         if url.get_backend_name() == "sqlite":
             raise PydanticCustomError("sqlite", "is a SQLite file (name it by file, which DVC can hash)")
@@ -102,7 +111,9 @@ class DatabaseEntry(BaseModel):
     def explain(self, error: Exception, what: str) -> BenchloomError:
         """Turn a driver's error into one of ours, without the URL or row that its text may repeat."""
         cause = getattr(error, "orig", None) or error
-        text = str(cause.args[-1] if cause.args else cause).strip().splitlines()[0]
+        text = next(iter(str(cause.args[-1] if cause.args else cause).strip().splitlines()), "no word")
+        if password := os.environ.get(self.password_env or ""):
+            text = text.replace(password, "***")
         lost = isinstance(error, DBAPIError) and (
             isinstance(error, (OperationalError, InterfaceError)) or error.connection_invalidated
         )

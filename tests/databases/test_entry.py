@@ -14,6 +14,10 @@ from tasks.errors import BadInput
     [
         "postgresql+psycopg://ann:s3cret@host/shop",
         "mysql+pymysql://host/shop?password=s3cret",
+        "postgresql+psycopg://ann@host/shop?sslkey=client.key&sslpassword=s3cret",
+        "mysql+pymysql://host/shop?ssl_key_password=s3cret",
+        "postgresql+psycopg://host/shop?SSLPassword=s3cret",
+        "postgresql+psycopg://host/shop?sslmode=require&oauth_client_secret=s3cret",
         "no url with s3cret",
     ],
 )
@@ -25,6 +29,20 @@ def test_a_password_is_refused_and_never_repeated(url: str) -> None:
     with pytest.raises(ValidationError) as raw:
         DatabaseEntry.model_validate({"url": url})
     assert "s3cret" not in str(raw.value)
+
+
+@pytest.mark.parametrize("option", ["sslkey=client.key", "passfile=/home/ann/.pgpass", "service=shop"])
+def test_where_a_secret_lies_is_no_secret(option: str) -> None:
+    assert read_entry("shop", {"url": f"postgresql+psycopg://ann@host/shop?{option}"}).url
+
+
+def test_a_driver_that_repeats_the_password_does_not_bring_it_into_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SHOP_PASSWORD", "s3cret")
+    entry = read_entry("shop", {"url": "postgresql+psycopg://ann@host/shop", "password_env": "SHOP_PASSWORD"})
+    said = entry.explain(RuntimeError("no connection by host=host password=s3cret"), "cannot be read")
+    assert str(said) == "databases.shop: cannot be read: no connection by host=host password=***"
 
 
 def test_the_password_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

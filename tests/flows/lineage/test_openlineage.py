@@ -4,7 +4,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from flows.lineage.openlineage import NotSent, emit_events, order_stages
+from flows.lineage.openlineage import NotSent, clean, emit_events, order_stages
 from tasks.errors import BadInput
 from tasks.lineage.records import FileRecord, Graph, StageRecord
 from tasks.lineage.result import LineageResult
@@ -146,3 +146,8 @@ def test_a_wrong_destination_is_named_and_not_repeated(lineage, tmp_path, text, 
         emit_events(lineage, tmp_path, tmp_path / "events.jsonl")
 
     assert "hunter7" not in str(caught.value)
+
+
+def test_no_secret_of_a_url_is_sent():
+    url = "postgresql://ann:one@host/shop?sslmode=require&sslpassword=two&passfile=x&api_token=three"
+    assert clean(url) == "postgresql://host/shop?sslmode=require&sslpassword=***&passfile=x&api_token=***"
