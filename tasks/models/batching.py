@@ -17,7 +17,7 @@ from typing import Any
 from openai import AsyncOpenAI
 from openai.types import Batch
 
-from tasks.errors import BadInput, ModelFailed
+from tasks.errors import BadInput, BenchloomError, ModelFailed
 from tasks.models.ask import Request
 from tasks.models.batch_files import BatchOutcome, read_results, write_calls
 from tasks.models.budget import Budget, Reservation
@@ -33,6 +33,7 @@ from tasks.models.settings import BatchMode
 TOKEN = "benchloom"  # noqa: S105 - the name of a metadata field
 FINAL = frozenset({"completed", "failed", "expired", "cancelled"})
 MAX_CLOCK_SKEW_S = 3600.0
+MAX_LISTED = 10_000
 
 
 @dataclass
@@ -286,11 +287,13 @@ class Batcher:
 
 
 async def find_batch(api: AsyncOpenAI, batch: OpenBatch) -> Batch | None:
-    """Find a batch whose id never arrived by its token, newest first."""
+    """Find a batch whose id never arrived by its token, newest first, among the last MAX_LISTED."""
+    seen = 0
     async for listed in api.batches.list(limit=100):
+        seen += 1
         if (listed.metadata or {}).get(TOKEN) == batch.token:
             return listed
-        if listed.created_at < batch.at - MAX_CLOCK_SKEW_S:
+        if listed.created_at < batch.at - MAX_CLOCK_SKEW_S or seen == MAX_LISTED:
             return None
     return None
 
@@ -300,7 +303,7 @@ def describe(error: Exception) -> Failure:
     problem = (
         classify_failure(error).problem
         if isinstance(error, SENDING_ERRORS)
-        else plain(f"{type(error).__name__}: {error}")
+        else plain(str(error) if isinstance(error, BenchloomError) else f"{type(error).__name__}: {error}")
     )
     return Failure(f"{problem}; run the same command again to go on with the batch", retry=False, paid=False)
 

@@ -46,7 +46,7 @@ def is_sound(path: Path, model: ModelFile) -> bool:
         return False
     note = path.with_name(path.name + ".checked")
     expected = f"{model.sha256} {stat.st_size} {stat.st_mtime_ns}\n"
-    if note.exists() and note.read_text(encoding="ascii") == expected:
+    if note.exists() and note.read_bytes() == expected.encode():
         return True
     with path.open("rb") as file:
         sound = hashlib.file_digest(file, "sha256").hexdigest() == model.sha256
@@ -187,7 +187,7 @@ def _write(place: Path, model: ModelFile, blocks: Iterable[bytes]) -> None:
     draft = place.with_name(f".{place.name}.{os.getpid()}")
     try:
         with draft.open("wb") as file:
-            digest, size = _copy(blocks, file)
+            digest, size = _copy(blocks, file, model.bytes)
         if (size, digest) != (model.bytes, model.sha256):
             raise SourceFailed(
                 f"{size} bytes with checksum {digest[:12]}..., not {model.bytes} with {model.sha256[:12]}..."
@@ -200,10 +200,12 @@ def _write(place: Path, model: ModelFile, blocks: Iterable[bytes]) -> None:
     place.with_name(place.name + ".checked").write_text(note, encoding="ascii")
 
 
-def _copy(blocks: Iterable[bytes], file: BinaryIO) -> tuple[str, int]:
+def _copy(blocks: Iterable[bytes], file: BinaryIO, max_bytes: int) -> tuple[str, int]:
     digest, size = hashlib.sha256(), 0
     for block in blocks:
         digest.update(block)
         size += len(block)
+        if size > max_bytes:
+            raise SourceFailed(f"more than {max_bytes} bytes")
         file.write(block)
     return digest.hexdigest(), size

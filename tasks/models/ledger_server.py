@@ -113,7 +113,7 @@ class LedgerServer:
         try:
             body = await request.json()
             entries = self._find(names.split(",") if names else [], body)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             return refuse(400, f"the body is no request ({type(error).__name__})")
         if self._is_too_much():
             return await send_fault(request, "429")

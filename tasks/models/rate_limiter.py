@@ -56,8 +56,8 @@ class TokenBucket:
         self._level -= amount
 
     def refund(self, amount: float) -> None:
-        """Return what was taken and not used."""
-        self._level = min(self._size, self._level + amount)
+        """Return what was taken and not used, or take what was used beyond it, a minute's units at most."""
+        self._level = min(self._size, max(-MINUTE_S * self._size, self._level + amount))
 
     def _fill(self, now: float) -> None:
         self._level = min(self._size, self._level + self._rate * (now - self._at))

