@@ -11,8 +11,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from tasks.databases.clock import find_clock
+from tasks.databases.entry import read_entry
 from tasks.errors import BadInput
-from tasks.scoring.items import Record, get_optional_text, get_text
+from tasks.scoring.items import BadItem, Record, get_optional_text, get_text
 from tasks.scoring.metric import FAILED, MeanAccumulator, Metric, Score
 from tasks.scoring.sql_pool import QueryPair, SqlPool
 from tasks.scoring.sql_suites import TestSuites
@@ -76,9 +78,16 @@ class Execution(Metric[QueryItem]):
             raise BadInput("score execution", "needs --databases or --url", hint="DIR/<db_id>/<db_id>.sqlite")
         return TestSuites(self.databases)
 
+    @cached_property
+    def dialect(self) -> str:
+        """The engine's sqlglot dialect."""
+        return "sqlite" if self.url is None else read_entry("url", {"url": self.url}).dialect
+
     def read(self, record: Record) -> QueryItem:
-        """Read the queries and the databases of db_id."""
+        """Read the queries and the databases of db_id. Raises BadItem if no gold answer can stay the same."""
         gold, prediction = get_text(record, "gold"), get_optional_text(record, "prediction")
+        if clock := find_clock(gold, self.dialect):
+            raise BadItem(f"its gold query hangs on the clock, the session or chance: {clock[:40]}")
         name = get_text(record, "db_id")
         return QueryItem(gold, prediction, (name,) if self.url is not None else self.suites.locate(name))
 

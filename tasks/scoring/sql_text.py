@@ -23,13 +23,15 @@ def prepare_prediction(text: str) -> str:
     """
     fenced = FENCE.search(text) if "```" in text else None
     sql = (fenced.group(1) if fenced else text).strip()
-    return sql if BEGINNING.match(_skip_comments(sql)) else f"SELECT {sql}"
+    return sql if BEGINNING.match(sql, _skip_comments(sql)) else f"SELECT {sql}"
 
 
-def _skip_comments(sql: str) -> str:
-    while comment := COMMENT.match(sql):
-        sql = sql[comment.end() :]
-    return sql
+def _skip_comments(sql: str) -> int:
+    """Return where the comments end with which a text begins."""
+    end = 0
+    while comment := COMMENT.match(sql, end):
+        end = comment.end()
+    return end
 
 
 def join_operators(sql: str) -> str:
@@ -59,11 +61,13 @@ def drop_distinct(sql: str) -> str:
     from sqlglot import TokenType
 
     tokens = _tokenize(sql)
-    for before, token in reversed(list(zip([None, *tokens], tokens, strict=False))):
+    pieces, end = [], 0
+    for before, token in zip([None, *tokens], tokens, strict=False):
         comparison = before is not None and before.token_type in {TokenType.IS, TokenType.NOT}
         if token.token_type == TokenType.DISTINCT and not comparison:
-            sql = sql[: token.start] + sql[token.end + 1 :]
-    return sql
+            pieces.append(sql[end : token.start])
+            end = token.end + 1
+    return "".join([*pieces, sql[end:]])
 
 
 @lru_cache(maxsize=4096)

@@ -53,8 +53,12 @@ def test_each_outcome_on_a_server(server: str, tmp_path: Path) -> None:
         ("SELECT 1", f"SELECT 1; DELETE FROM {TABLE}", "error"),
         ("SELECT 1", f"WITH x AS (DELETE FROM {TABLE} RETURNING n) SELECT * FROM x", "error"),
         ("SELECT 1", SLOW, "timeout"),
+        ("SELECT 1", f"SELECT 1 WHERE 1 IN ({'(SELECT 1), ' * 1000} 1)", "error"),
         ("SELECT 3", f"SELECT count(*) FROM {TABLE}", "correct"),
     ]
+    if server == "mariadb":
+        nested = "WITH a AS (" * 30 + "SELECT 1 AS x" + ") SELECT x FROM a" * 30
+        expected += [("SELECT 1", nested, "error"), ("SELECT 3", f"SELECT count(*) FROM {TABLE}", "correct")]
     if server == "postgresql":
         # What one query sets would outlive it: functions that do more than compute are refused.
         expected += [
@@ -62,6 +66,8 @@ def test_each_outcome_on_a_server(server: str, tmp_path: Path) -> None:
             ("SELECT 1", "SELECT pg_sleep(60)", "error"),
             ("SELECT 1", "SELECT set_config('transaction_read_only', 'off', false)", "error"),
             ("SELECT 1", SLOW, "timeout"),
+            ("SELECT 1", "SELECT (CAST(4711 AS bigint)).pg_advisory_lock", "error"),
+            ("SELECT 1", "SELECT x.pg_sleep FROM abs(CAST(60 AS double precision)) AS x", "error"),
             ("SELECT 'NaN'::float", "SELECT 'NaN'::float + 1", "correct"),
             ("SELECT ARRAY[1, 2]", "SELECT ARRAY[1, 1 + 1]", "correct"),
         ]

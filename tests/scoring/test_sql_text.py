@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tasks.scoring.sql_text import (
@@ -95,3 +97,10 @@ def test_an_operator_in_two_parts_is_joined(sql: str, joined: str) -> None:
 )
 def test_only_the_first_statement_counts(sql: str, first: str) -> None:
     assert keep_first_statement(sql) == first
+
+
+def test_time_grows_with_the_text_and_no_faster() -> None:
+    began = time.process_time()
+    assert prepare_prediction("--\n" * 300_000 + "SELECT 1").startswith("--")
+    assert drop_distinct("SELECT " + "DISTINCT " * 20_000 + "1").split() == ["SELECT", "1"]
+    assert time.process_time() - began < 5

@@ -3,6 +3,7 @@
 unreadable         it is not one SQL statement
 not_select         the statement is not a plain SELECT
 other_operator     it uses more than select, project and join: aggregates, functions, OR, comparisons but =
+clock              its answer hangs on the clock, the session or chance
 star               it selects `*`
 unknown_name       it names a table or column that the schema does not have, or that is ambiguous
 not_descriptive    it asks about a key or another column that nobody asks about
@@ -24,6 +25,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from tasks.databases.clock import find_clock
 from tasks.databases.columns import Column
 from tasks.grammar.construct.queries import DIALECT, Query, table_of
 
@@ -57,6 +59,8 @@ def parse_select(sql: str) -> exp.Select:
     select = statements[0]
     if not isinstance(select, exp.Select):
         raise BrokenRule("not_select", type(select).__name__)
+    if clock := find_clock(sql, DIALECT):
+        raise BrokenRule("clock", f"its answer hangs on {clock}")
     if any(select.find_all(exp.Star)):
         raise BrokenRule("star", "names no columns")
     for node in select.walk():

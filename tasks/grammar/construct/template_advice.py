@@ -16,6 +16,7 @@ ADVICE: Mapping[str, str] = {
     "unreadable": "one SELECT a line, in SQLite's dialect",
     "not_select": "one SELECT a line",
     "other_operator": "only SELECT columns, inner JOINs and = joined by AND",
+    "clock": "ask for what is the same tomorrow, and on another machine",
     "star": "name the columns",
     "unknown_name": "names are those of the schema: benchloom run grammar.schema",
     "not_descriptive": "ask for, or by, what people speak of: no keys",

@@ -19,6 +19,11 @@ BROKEN = {
         "SELECT a.name FROM doctors a JOIN doctors b ON a.doctor_id = b.doctor_id WHERE b.name = '[doctors.name]'",  # noqa: E501
         "SELECT town, town FROM clinics WHERE name = '[clinics.name]'",
     ],
+    "clock": [
+        "SELECT name FROM clinics WHERE town = '[clinics.town]' AND name = date('now')",
+        "SELECT name FROM clinics WHERE town = '[clinics.town]' AND name = CURRENT_TIMESTAMP",
+        "SELECT julianday() FROM clinics WHERE town = '[clinics.town]'",
+    ],
     "star": ["SELECT * FROM clinics WHERE name = '[clinics.name]'"],
     "unknown_name": [
         "SELECT colour FROM clinics WHERE name = '[clinics.name]'",

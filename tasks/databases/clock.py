@@ -1,0 +1,133 @@
+"""Find what makes the answer of a query hang on the clock, on the session, or on chance.
+
+Such an answer is another one tomorrow, or on another machine, so that gold SQL must not have it. What a
+query says decides, not what it reads: a cell that holds `now` is not found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from sqlglot import Dialect, TokenType
+from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import Token
+
+WORDS = {
+    "sqlite": "current_date current_time current_timestamp",
+    "postgres": """
+        current_date current_time current_timestamp localtime localtimestamp current_user session_user user
+        current_role current_catalog current_schema system_user
+    """,
+    "mysql": """
+        current_date current_time current_timestamp localtime localtimestamp utc_date utc_time utc_timestamp
+        current_user current_role sysdate
+    """,
+}
+"""What needs no brackets."""
+FUNCTIONS = {
+    "sqlite": """
+        random randomblob changes total_changes last_insert_rowid sqlite_version sqlite_source_id
+        sqlite_compileoption_used sqlite_compileoption_get
+    """,
+    "postgres": """
+        now clock_timestamp statement_timestamp transaction_timestamp timeofday random setseed gen_random_uuid
+        version current_database current_schema current_schemas current_setting current_query nextval currval
+        lastval inet_client_addr inet_client_port inet_server_addr inet_server_port txid_current
+    """,
+    "mysql": """
+        now curdate curtime current_date current_time current_timestamp localtime localtimestamp sysdate
+        utc_date utc_time utc_timestamp rand random_bytes uuid uuid_short sys_guid connection_id
+        last_insert_id found_rows row_count version database schema user current_user current_role
+        session_user system_user nextval lastval
+    """,
+}
+WITHOUT_ARGUMENTS = {
+    "sqlite": "date time datetime julianday unixepoch",
+    "postgres": "",
+    "mysql": "unix_timestamp",
+}
+"""Functions that take the clock where they are given nothing."""
+DATES = frozenset({"date", "time", "datetime", "julianday", "unixepoch", "strftime", "timediff"})
+"""SQLite's functions of a time: the first argument is the time, but for strftime, where it is the second."""
+NOW = frozenset({"now", "subsec", "subsecond"})
+ZONE = frozenset({"localtime", "utc"})
+SPECIAL_TEXTS = frozenset({"now", "today", "tomorrow", "yesterday"})
+"""What PostgreSQL takes for a time."""
+VARIABLES = frozenset({TokenType.PARAMETER, TokenType.SESSION_PARAMETER})
+TEXTS = frozenset({TokenType.STRING, TokenType.IDENTIFIER})
+"""SQLite takes a quoted name that is no column's for a text."""
+MAX_TOKENS = 64
+"""How far the arguments of a function are read."""
+HINT = re.compile(
+    r"now|today|tomorrow|yesterday|current|local|utc|user|rand|uuid|guid|version|session|schema|database|@|"
+    r"changes|rowid|_id|sysdate|curdate|curtime|timeofday|timestamp|setseed|_rows|row_count|compileoption|"
+    r"source_id|nextval|currval|lastval|pg_|inet_|txid|subsec|strftime|age|\(\s*\)",
+    re.IGNORECASE,
+)
+"""Whatever is found below matches this; most queries do not, and are not tokenised."""
+
+
+@lru_cache(maxsize=4096)
+def find_clock(sql: str, dialect: str) -> str:
+    """Give what hangs on the clock, the session or chance, as it is written; empty where nothing does.
+
+    dialect: sqlite, postgres or mysql. What cannot be tokenised is left to the engine.
+    """
+    if HINT.search(sql) is None:
+        return ""
+    try:
+        tokens = Dialect.get_or_raise(dialect).tokenize(sql)
+    except SqlglotError:
+        return ""
+    words, functions = WORDS[dialect].split(), FUNCTIONS[dialect].split()
+    for place, token in enumerate(tokens):
+        name = token.text.lower()
+        if token.token_type == TokenType.STRING:
+            if dialect == "postgres" and name.strip() in SPECIAL_TEXTS:
+                return f"'{token.text}'"
+        elif dialect == "mysql" and token.token_type in VARIABLES:
+            return token.text
+        elif place and tokens[place - 1].token_type == TokenType.DOT:
+            continue
+        elif place + 1 < len(tokens) and tokens[place + 1].token_type == TokenType.L_PAREN:
+            given = list(_split_arguments(tokens[place + 2 : place + 2 + MAX_TOKENS]))
+            if name in functions or _takes_clock(name, given, dialect):
+                return f"{token.text}()"
+        elif name in words and token.token_type != TokenType.IDENTIFIER:
+            return token.text
+    return ""
+
+
+def _takes_clock(name: str, given: Sequence[Sequence[Token]], dialect: str) -> bool:
+    """Return whether a function takes the clock, or the time zone, by the arguments that it is given."""
+    if name in WITHOUT_ARGUMENTS[dialect].split() and not given:
+        return True
+    if dialect == "postgres":
+        return name.startswith("pg_") or (name == "age" and len(given) == 1)
+    if dialect == "sqlite" and name in DATES:
+        times = given[1:] if name == "strftime" else given
+        texts = [
+            part[0].text.lower() if len(part) == 1 and part[0].token_type in TEXTS else "" for part in times
+        ]
+        first = texts[:2] if name == "timediff" else texts[:1]
+        return not times or any(text in NOW for text in first) or any(text in ZONE for text in texts)
+    return False
+
+
+def _split_arguments(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+    """Split what follows an open bracket at its commas, up to the bracket that closes it."""
+    depth = 0
+    part: list[Token] = []
+    for token in tokens:
+        depth += (token.token_type == TokenType.L_PAREN) - (token.token_type == TokenType.R_PAREN)
+        if depth < 0 or (depth == 0 and token.token_type == TokenType.COMMA):
+            if part:
+                yield part
+            part = []
+            if depth < 0:
+                return
+        else:
+            part.append(token)
+    yield part
