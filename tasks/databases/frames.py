@@ -49,8 +49,9 @@ def send(pieces: list[bytes]) -> None:
 
 
 def send_error(kind: str, text: str) -> None:
-    """Write an error frame; `kind` is one of those that the parent knows."""
-    send([json.dumps({"error": kind, "text": text[:500]}).encode("utf-8", "replace")])
+    """Write an error frame; `kind` is one of those that the parent knows. The text becomes a plain line."""
+    line = "".join(letter if letter.isprintable() else " " for letter in text[:500])
+    send([json.dumps({"error": kind, "text": line}).encode("utf-8", "replace")])
 
 
 def serve(reader: Reader, classify_error: Callable[[Exception], tuple[str, str]]) -> None:

@@ -11,7 +11,8 @@ CLOCKS = {
         SELECT strftime('%Y', 'NOW') - born FROM a; SELECT strftime('%Y', CURRENT_TIMESTAMP); SELECT random();
         SELECT date("now"); SELECT datetime(born, 'localtime') FROM a; SELECT date /**/ ( 'now' , '-1 day');
         SELECT sqlite_version(); SELECT 1 WHERE x > unixepoch(); SELECT timediff(born, 'now') FROM a;
-        SELECT a FROM b ORDER BY RANDOM(); SELECT date(); SELECT abs(julianday('now') - julianday(born)) FROM a
+        SELECT a FROM b ORDER BY RANDOM(); SELECT date();
+        SELECT abs(julianday('now') - julianday(born)) FROM a
     """,
     "postgres": """
         SELECT CURRENT_DATE; SELECT NOW(); SELECT user; SELECT version(); SELECT 'now'::timestamp;

@@ -76,4 +76,4 @@ def make(random: Random) -> Statement:
     return place.replace("{}", hiding.replace("{}", call))
 
 
-KIND = Kind(at_least=90, open=partial(open_server, "postgresql"), make=make)
+KIND = Kind(at_least=290, open=partial(open_server, "postgresql"), make=make)

@@ -60,4 +60,4 @@ def make(random: Random) -> Statement:
     return random.choice(BEFORE) + random.choice(PLACES).replace("{}", attack) + random.choice(AFTER)
 
 
-KIND = Kind(at_least=90, open=open_file, make=make)
+KIND = Kind(at_least=180, open=open_file, make=make)
