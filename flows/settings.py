@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
@@ -35,8 +35,17 @@ def find_project(start: Path | None = None) -> Path:
     here = (start or Path.cwd()).resolve()
     for folder in (here, *here.parents):
         if (folder / "dvc.yaml").is_file() and (folder / "params.yaml").is_file():
+            _keep_private(folder / ".benchloom")
             return folder
     raise BadInput(here, "no Benchloom project here", hint="cd into one; `benchloom init DIR` makes one")
+
+
+def _keep_private(state: Path) -> None:
+    """Let nobody else read a project's state: logs, servers' databases, and what runs put aside."""
+    with suppress(OSError):  # another user's project, or one on a read-only disk
+        state.mkdir(mode=0o700, exist_ok=True)
+        if state.stat().st_mode & 0o077:
+            state.chmod(0o700)
 
 
 def load_params(root: Path) -> Parameters:
