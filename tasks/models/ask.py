@@ -21,7 +21,9 @@ Value = TypeVar("Value")
 CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 """The JSON encoding that ledger keys are hashed from. Changing it would lose every recorded call."""
 MAX_TEXT = 5_000_000
-"""In characters: a longer answer is not parsed."""
+"""In characters: a longer answer of a system is not parsed."""
+MIN_TEXT, CHARACTERS_PER_TOKEN = 10_000, 100
+"""A model's answer is parsed up to so many characters in any case, and so many for each of its tokens."""
 
 
 class Role(BaseModel):
@@ -97,14 +99,17 @@ class Unparsed(ValueError):
     """Raised by a parser for a text that is not an answer; the message says why."""
 
 
-def try_parse(parse: Callable[[str], Value], text: str) -> tuple[Value | None, str | None]:
+def try_parse(
+    parse: Callable[[str], Value], text: str, max_tokens: int | None = None
+) -> tuple[Value | None, str | None]:
     """Parse an answer; return (value, None), or (None, reason) if it does not parse.
 
     The text is in the ledger and comes back with every run, so whatever a parser raises for it means that it
-    does not parse.
+    does not parse. max_tokens: of a model's answer; one that is far longer is not parsed.
     """
-    if len(text) > MAX_TEXT:
-        return None, f"unreadable: more than {MAX_TEXT:,} characters"
+    longest = MAX_TEXT if max_tokens is None else max(MIN_TEXT, CHARACTERS_PER_TOKEN * max_tokens)
+    if len(text) > longest:
+        return None, f"unreadable: more than {longest:,} characters"
     try:
         return parse(text), None
     except Unparsed as error:

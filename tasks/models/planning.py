@@ -85,7 +85,7 @@ class PlanningModel:
                 self._new[key] = request
                 return await self._answer_missing(key, attempt)
             self._known.add(key)
-            value, problem = try_parse(parse, entry.text)
+            value, problem = try_parse(parse, entry.text, request.decoding["max_tokens"])
             if problem is None or attempt == found_role.attempts:
                 logprobs = read_logprobs(entry.extra)
                 return Answer(value, entry.text, key, attempt, problem or "", logprobs)

@@ -80,7 +80,7 @@ class RecordedModel:
                 max_tokens=max_tokens, top_logprobs=top_logprobs,
             )  # fmt: skip
             entry = await self._get(request, row, rendered.name)
-            value, problem = try_parse(parse, entry.text)
+            value, problem = try_parse(parse, entry.text, request.decoding["max_tokens"])
             self._add_call(make_call(self._builder.stage, row, role, rendered, request, entry, problem))
             attempt += 1
             if problem is None or attempt == found_role.attempts:
