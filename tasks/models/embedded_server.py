@@ -10,6 +10,7 @@ import argparse
 import contextlib
 import json
 import os
+import secrets
 import signal
 import threading
 import time
@@ -29,8 +30,9 @@ def main() -> None:
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
-    server = _start_server(options)
-    write_state(options, server.listening_address)
+    path = make_path()
+    server = _start_server(options, path)
+    write_state(options, f"{server.listening_address}{path}")
     wait_until_idle(options.state, options.idle, stopping)
     with contextlib.suppress(FileNotFoundError):
         options.state.unlink()
@@ -75,7 +77,12 @@ def read_options(description: str | None) -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _start_server(options: argparse.Namespace) -> Any:
+def make_path() -> str:
+    """Draw the path below which a server answers; only this user can read it, in the state file."""
+    return f"/{secrets.token_urlsafe(24)}"
+
+
+def _start_server(options: argparse.Namespace, path: str) -> Any:
     import xllamacpp
 
     params = xllamacpp.CommonParams()
@@ -83,6 +90,7 @@ def _start_server(options: argparse.Namespace) -> Any:
     params.model_alias = {options.name}
     params.hostnames = ["127.0.0.1"]
     params.port = options.port
+    params.api_prefix = path
     params.n_parallel = 1
     params.n_ctx = options.context
     params.n_gpu_layers = 0

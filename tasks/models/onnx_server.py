@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from aiohttp import web
 
-from tasks.models.embedded_server import read_options, wait_until_idle, write_state
+from tasks.models.embedded_server import make_path, read_options, wait_until_idle, write_state
 from tasks.models.local_only import refuse_foreign
 
 DIGITS = 6
@@ -57,8 +57,8 @@ class Embedder:
         return [float(value) for value in unit], len(tokens.ids)
 
 
-def build_application(embedder: Embedder, name: str) -> web.Application:
-    """Build the aiohttp application: the protocol's embeddings route, one call at a time."""
+def build_application(embedder: Embedder, name: str, path: str = "") -> web.Application:
+    """Build the aiohttp application: the protocol's embeddings route below a path, one call at a time."""
     turn = asyncio.Lock()
 
     async def answer(request: web.Request) -> web.Response:
@@ -84,7 +84,7 @@ def build_application(embedder: Embedder, name: str) -> web.Application:
         return web.json_response({"object": "list", "data": [{"id": name, "object": "model"}]})
 
     app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[refuse_foreign])
-    app.add_routes([web.post("/v1/embeddings", answer), web.get("/v1/models", list_models)])
+    app.add_routes([web.post(f"{path}/v1/embeddings", answer), web.get(f"{path}/v1/models", list_models)])
     return app
 
 
@@ -92,11 +92,12 @@ async def serve(options: argparse.Namespace, stopping: threading.Event) -> None:
     """Serve until stopped or idle."""
     model, tokenizer = options.model
     embedder = Embedder(model, tokenizer, options.context, options.threads)
-    runner = web.AppRunner(build_application(embedder, options.name), access_log=None)
+    path = make_path()
+    runner = web.AppRunner(build_application(embedder, options.name, path), access_log=None)
     await runner.setup()
     try:
         await web.TCPSite(runner, "127.0.0.1", options.port).start()
-        write_state(options, f"http://127.0.0.1:{runner.addresses[0][1]}")
+        write_state(options, f"http://127.0.0.1:{runner.addresses[0][1]}{path}")
         await asyncio.to_thread(wait_until_idle, options.state, options.idle, stopping)
     finally:
         await runner.cleanup()

@@ -14,6 +14,7 @@ from tasks.models.ask import Role
 from tasks.models.budget import Budget
 from tasks.models.client import ModelClient
 from tasks.models.dispatcher import Dispatcher
+from tasks.models.embedded_server import make_path
 from tasks.models.fetching import find_file, has_files, is_sound, pull_model
 from tasks.models.ledger import Ledger
 from tasks.models.onnx_server import Embedder, build_application
@@ -48,6 +49,14 @@ def test_texts_are_answered_in_order_with_their_tokens():
 def test_a_body_without_texts_is_refused():
     wrong = [{}, {"input": []}, {"input": [1]}, {"input": None}, [1]]
     assert [reply.status_code for reply in ask_server(Letters(), *wrong)] == [400] * 5
+
+
+def test_it_answers_below_its_path_alone():
+    app, hidden = build_application(Letters(), "letters", path := make_path()), make_path()
+    with serving(app) as url, httpx2.Client(trust_env=False, base_url=url.removesuffix("/v1")) as client:
+        said = [client.get(f"{place}/v1/models").status_code for place in (path, "", hidden)]
+    assert said == [200, 404, 404]
+    assert len({path, hidden}) == 2
 
 
 def test_it_answers_through_the_ledger_like_any_endpoint(tmp_path):
