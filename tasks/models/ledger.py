@@ -201,9 +201,13 @@ class Ledger:
     def list_batches(self) -> list[OpenBatch]:
         """List the batches that are not collected yet, oldest first."""
         rows = self._select("SELECT token, model, id, keys, at FROM batches ORDER BY at, token")
-        return [
-            OpenBatch(token, model, id_, tuple(json.loads(keys)), at) for token, model, id_, keys, at in rows
-        ]
+        try:
+            return [
+                OpenBatch(token, model, id_, tuple(json.loads(keys)), at)
+                for token, model, id_, keys, at in rows
+            ]
+        except (ValueError, TypeError) as error:
+            raise BadInput(self.path, "an open batch is damaged", hint="restore the file") from error
 
     def iterate(self) -> Iterator[LedgerEntry]:
         """Yield the live entries by key. Raises BadInput for one that is damaged."""

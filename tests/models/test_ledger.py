@@ -1,3 +1,4 @@
+import asyncio
 import multiprocessing
 import os
 import signal
@@ -8,7 +9,7 @@ import sys
 import pytest
 
 from tasks.errors import BadInput
-from tasks.models.ledger import Ledger, ModelStats, PossiblyPaid, find_ledger
+from tasks.models.ledger import Ledger, ModelStats, OpenBatch, PossiblyPaid, find_ledger
 from tasks.models.shipped import write_shipped
 from tests.models.scenes import make_entry, make_request
 
@@ -184,6 +185,15 @@ def test_flipped_bytes_are_no_answer_and_can_be_deleted(tmp_path, new):
         ledger.delete(ledger.list_damaged())
         assert ledger.get(make_request().key()) is None
         assert ledger.get(kept.key()).text == "an answer"
+
+
+def test_a_damaged_batch_is_bad_input(tmp_path):
+    path = tmp_path / "l.sqlite"
+    with Ledger(path) as ledger:
+        asyncio.run(ledger.book_batch(OpenBatch("token", "m", "id", ("key",), 0.0)))
+    flip(path, b'["key"]', b'["key"?')
+    with Ledger(path) as ledger, pytest.raises(BadInput, match=r"l\.sqlite: an open batch is damaged"):
+        ledger.list_batches()
 
 
 def test_a_key_that_is_no_text_can_be_deleted_too(tmp_path):

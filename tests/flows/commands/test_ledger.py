@@ -1,4 +1,5 @@
 import json
+import sqlite3
 
 import pytest
 import yaml
@@ -138,6 +139,19 @@ def test_prune_deletes_only_when_meant(project):
     assert prune("--model", "another")["deleted"] == 0
     assert prune()["deleted"] == 6
     assert json.loads(invoke("stats", "--json").stdout)["live_calls"] == 0
+
+
+def test_prune_deletes_what_is_damaged_and_says_so_of_nothing_else(project):
+    with sqlite3.connect(project / "live.sqlite") as connection:
+        connection.execute("UPDATE calls SET text = 'answer 9' WHERE text = 'answer 3'")
+    with pytest.raises(BadInput, match=r"is damaged \(`benchloom ledger prune --damaged` deletes"):
+        invoke("export", "grammar")
+    assert json.loads(invoke("prune", "--damaged", "--dry-run", "--json").stdout) == {"would_delete": 1}
+    assert json.loads(invoke("prune", "--damaged", "--json").stdout) == {"deleted": 1}
+    assert json.loads(invoke("stats", "--json").stdout)["live_calls"] == 5
+    for words in ((), ("--damaged", "--older-than-days", "1")):
+        with pytest.raises(BadInput, match="needs --older-than-days or --damaged, and not both"):
+            invoke("prune", *words)
 
 
 @pytest.mark.parametrize("command", ["stats", "export", "import", "verify", "prune", "serve"])
