@@ -23,9 +23,8 @@ import yaml
 from flows.run.session import open_session
 from flows.settings import load_params
 from tasks.errors import BenchloomError
-from tasks.judging.grammars import judge_grammar
 from tasks.judging.quoting import quote
-from tasks.judging.verdicts import parse_label
+from tasks.judging.verdicts import make_form
 from tasks.models.ask import Ask
 from tasks.scoring.statistics import compare_outcomes
 
@@ -132,14 +131,14 @@ async def judge(
     }
     if case.context is not None:
         fields["context"] = quote(case.context, guard=guard, limit=LIMIT)
+    form = make_form(LABELS, fields.values(), feedback=feedback)
     answer = await asks[case.context is not None](
         "judge" if case.context is None else "judge_contexts",
-        fields,
+        {**fields, "verdict": form},
         role=role,
         row=row,
-        parse=lambda text: parse_label(text, LABELS, shown=(case.response,)),
-        grammar=judge_grammar(LABELS, feedback=feedback),
-        max_tokens=160,
+        parse=lambda text: form.parse(text)[0],
+        grammar=form.make_grammar(),
     )
     return answer.value
 

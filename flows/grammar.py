@@ -37,7 +37,7 @@ GRAMMAR = Flow(
         COMPANY.stage(
             "grammar.company.profile",
             prompts=("company/company_name", "company/industry", "company/service", *NAME),
-            roles=("generator", "judge"),
+            roles=("generator", "reader"),
         ),
         COMPANY.stage(
             "grammar.company.organisation",
@@ -47,12 +47,12 @@ GRAMMAR = Flow(
         COMPANY.stage(
             "grammar.company.employees",
             prompts=("company/person", "closed_check"),
-            roles=("generator", "judge"),
+            roles=("generator", "reader"),
         ),
         COMPANY.stage(
             "grammar.company.clients",
             prompts=("company/client", "company/client_industry", *NAME),
-            roles=("generator", "judge"),
+            roles=("generator", "reader"),
         ),
         COMPANY.stage(
             "grammar.company.projects", prompts=("company/project", "company/town"), roles=("generator",)
@@ -61,7 +61,7 @@ GRAMMAR = Flow(
             "grammar.company.reports",
             artifact="documents",
             prompts=("company/section", "machine_reading"),
-            roles=("generator", "judge"),
+            roles=("generator", "reader"),
         ),
         COMPANY.stage("grammar.company.contracts", beside=True, out="contracts"),
         COMPANY.stage("grammar.company.database", reads=("contracts",), out="database"),
@@ -70,7 +70,7 @@ GRAMMAR = Flow(
             "grammar.closed_names",
             reads=("${item.file}",),
             prompts=("closed_name", "closed_check"),
-            roles=("generator", "judge"),
+            roles=("generator", "reader"),
         ),
         CLOSED.stage("grammar.closed", reads=("${item.file}",), out="database.sqlite"),
         # Questions with answers (section 4)
@@ -82,14 +82,14 @@ GRAMMAR = Flow(
         ),
         DATABASE.stage("grammar.sql_templates", prompts=("sql_template",), roles=("generator",)),
         DATABASE.stage("grammar.text_templates", prompts=("texts/*",), roles=("generator",)),
-        DATABASE.stage("grammar.back_check", prompts=("back_check",), roles=("judge",)),
+        DATABASE.stage("grammar.back_check", prompts=("back_check",), roles=("reader",)),
         DATABASE.stage("grammar.fill_in", reads=("${item.file}",)),
         DATABASE.stage("grammar.unbalanced"),
         DATABASE.stage("grammar.balanced"),
         # Documents to retrieve from (section 5.1)
         DATABASE.stage("grammar.profiles", reads=("${item.file}",), settings=("assessments",)),
         DATABASE.stage(
-            "grammar.documents", prompts=("document_part", "machine_reading"), roles=("generator", "judge")
+            "grammar.documents", prompts=("document_part", "machine_reading"), roles=("generator", "reader")
         ),
         CLOSED.stage("grammar.closed_documents", artifact="documents", reads=("${item.documents}",)),
         CLOSED.stage("grammar.closed_contracts", beside=True, out="contracts"),

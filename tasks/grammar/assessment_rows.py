@@ -45,10 +45,11 @@ class AssessedAnswer:
 
 @dataclass(frozen=True)
 class Judgement:
-    """The judge's verdict on an answer. Its id is the answer's.
+    """The verdict on an answer. Its id is the answer's.
 
-    judgement: Correct, Incorrect, or None if unscored; then `problem` says why. verdicts: the parsed ones,
-    one for each time that the judge was asked.
+    judgement: Correct, Incorrect, or None if unscored; then `problem` says why. rule: the rule of equality
+    that decided (see `tasks/judging/equality.py`); empty if the judge did. verdicts: the judge's parsed ones,
+    one for each time that it was asked.
     """
 
     id: str
@@ -56,6 +57,7 @@ class Judgement:
     group: str
     criterion: str
     judgement: str | None
+    rule: str
     verdicts: tuple[str, ...]
     problem: str
     origin: tuple[Origin, ...]

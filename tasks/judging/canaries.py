@@ -22,6 +22,7 @@ from tasks.models.ask import Answer
 
 FILE = Path(__file__).with_name("canaries.yaml")
 Kind = Literal["label", "score"]
+RULED, OR = "Correct", " or "
 Verdict = TypeVar("Verdict", str, int)
 
 
@@ -58,8 +59,11 @@ class CanaryRow:
     expected: str
     """The accepted verdicts, joined by ` or `."""
     given: str | None
-    """None if the reply did not parse."""
+    """The judge's own verdict; None if the reply did not parse."""
+    rule: str
+    """The rule of equality that decides before the judge; empty where none does."""
     agreed: bool | None
+    """Whether the verdict is right, by the rule where there is one; None for a reply that did not parse."""
     call: str
     problem: str
     origin: tuple[Origin, ...]
@@ -77,6 +81,10 @@ class CanaryHealth:
     """Share of the scored canaries with a right verdict, 0 to 1; None if none was scored."""
     wrong: tuple[str, ...] = ()
     """Ids of the canaries with a wrong verdict."""
+    n_ruled: int = 0
+    """Canaries that a rule of equality decides."""
+    judge_right: int = 0
+    """Canaries that the judge itself gets right, of all n."""
 
 
 def read_canaries(kind: Kind, path: Path = FILE) -> tuple[Canary, ...]:
@@ -105,27 +113,39 @@ def _first_line(error: Exception) -> str:
     return str(error).splitlines()[0]
 
 
+def find_no_rule(canary: Canary) -> str:
+    """Find no rule, as for scores: nothing is decided before the judge."""
+    return ""
+
+
 async def judge_canaries(
-    canaries: Sequence[Canary], judge: Callable[[Canary], Awaitable[Answer[Verdict]]]
+    canaries: Sequence[Canary],
+    judge: Callable[[Canary], Awaitable[Answer[Verdict]]],
+    find_rule: Callable[[Canary], str] = find_no_rule,
 ) -> list[CanaryRow]:
     """Have canaries judged; return a row per canary, in their order.
 
     judge: the function that judges the rows of the evaluation; it asks once and parses a label or a score.
-    Raises what it raises.
+    find_rule: names the rule that decides for Correct before the judge, or gives an empty text; the judge is
+    asked all the same. Raises what `judge` raises.
     """
     answers = await asyncio.gather(*(judge(canary) for canary in canaries))
-    return [make_row(canary, answer) for canary, answer in zip(canaries, answers, strict=True)]
+    return [
+        make_row(canary, answer, find_rule(canary)) for canary, answer in zip(canaries, answers, strict=True)
+    ]
 
 
-def make_row(canary: Canary, answer: Answer[Verdict]) -> CanaryRow:
-    """Compare a judge's answer with the accepted verdicts."""
+def make_row(canary: Canary, answer: Answer[Verdict], rule: str = "") -> CanaryRow:
+    """Compare a judge's answer, or the rule that decides before it, with the accepted verdicts."""
     given = None if answer.value is None else str(answer.value)
+    settled = RULED if rule else given
     return CanaryRow(
         id=canary.id,
         kind=canary.kind,
-        expected=" or ".join(canary.accepted),
+        expected=OR.join(canary.accepted),
         given=given,
-        agreed=None if given is None else given in canary.accepted,
+        rule=rule,
+        agreed=None if settled is None else settled in canary.accepted,
         call=answer.call,
         problem=answer.problem,
         origin=(Origin("call", answer.call),),
@@ -138,4 +158,12 @@ def measure_health(rows: Iterable[CanaryRow]) -> CanaryHealth:
     scored = [row for row in ordered if row.agreed is not None]
     wrong = tuple(row.id for row in scored if not row.agreed)
     agreement = (len(scored) - len(wrong)) / len(scored) if scored else None
-    return CanaryHealth(len(ordered), len(scored), len(ordered) - len(scored), agreement, wrong)
+    return CanaryHealth(
+        n=len(ordered),
+        n_scored=len(scored),
+        n_failed=len(ordered) - len(scored),
+        agreement=agreement,
+        wrong=wrong,
+        n_ruled=sum(bool(row.rule) for row in ordered),
+        judge_right=sum(row.given in row.expected.split(OR) for row in ordered),
+    )

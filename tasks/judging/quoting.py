@@ -8,9 +8,10 @@ docs/judging.md lists the limits.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass
+
+from tasks.judging.verdicts import make_mark
 
 LIMIT = 6000
 MARK_DIGITS = 8
@@ -71,7 +72,7 @@ def quote(text: str, *, guard: bool = True, limit: int = LIMIT) -> Quoted:
     shown, hidden = show_hidden(NEW_LINES.sub("\n", text))
     shown, roles = split_roles(shown)
     lines, omitted = _truncate(shown, limit)
-    mark = make_mark(shown)
+    mark = make_mark(shown, MARK_DIGITS)
     return Quoted("\n".join([f"<<<{mark}", *lines, f"{mark}>>>"]), mark, hidden, roles, omitted)
 
 
@@ -86,14 +87,6 @@ def clean(text: str) -> str:
 def split_roles(text: str) -> tuple[str, int]:
     """Insert a space into every role marker; return (text, number of markers)."""
     return ROLE_MARKERS.subn(lambda found: f"{found[0]} ", text)
-
-
-def make_mark(text: str) -> str:
-    """Derive a mark of 8 hex digits from a text's hash that does not occur in the text."""
-    turn = 0
-    while (mark := hashlib.sha256(f"{turn} {text}".encode()).hexdigest()[:MARK_DIGITS]) in text.lower():
-        turn += 1
-    return mark
 
 
 def show_hidden(text: str) -> tuple[str, int]:

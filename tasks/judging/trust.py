@@ -138,10 +138,12 @@ def _warn_canaries(least: float, health: CanaryHealth | None) -> str:
     unread = f", {health.n_failed} more were unreadable" if health.n_failed else ""
     if health.agreement >= least and health.n_failed <= (1 - least) * health.n:
         return ""
+    ruled = f" ({health.n_ruled} by equality, and it right on {health.judge_right} of {health.n})"
     named = ", ".join(health.wrong[:NAMED]) + (", ..." if len(health.wrong) > NAMED else "")
     return (
         f"The judge got {health.n_scored - len(health.wrong)} of {health.n_scored} canaries right"
-        f"{unread} (wanted {_percent(least)} of all): read its verdicts before you believe a figure below"
+        f"{ruled if health.n_ruled else ''}{unread} (wanted {_percent(least)} of all): "
+        "read its verdicts before you believe a figure below"
         f"{f' (wrong: {named})' if named else ''}."
     )
 

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tasks.judging.grammars import judge_grammar
 from tasks.judging.quoting import quote
-from tasks.judging.verdicts import parse_score
+from tasks.judging.verdicts import VerdictForm, make_form
 from tasks.models.ask import Answer, Ask, Unparsed
 from tasks.ragcheck.rows import NOT_SURE, TOP_SCORE, Grade, ReferenceQuestion
 from tasks.ragcheck.truncation import truncate_contexts
@@ -17,7 +16,7 @@ from tasks.systems.contract import Passage
 FIELD = "Score"
 JUDGING = "ragcheck.judging"
 """The section of params.yaml that JudgingOptions is read from."""
-GRAMMAR = judge_grammar([str(score) for score in range(NOT_SURE, TOP_SCORE + 1)], field=FIELD, feedback=True)
+SCORES = [str(score) for score in range(NOT_SURE, TOP_SCORE + 1)]
 
 
 class JudgingOptions(BaseModel):
@@ -51,20 +50,22 @@ async def grade_response(
     """
     quoted = quote(response, guard=judging.guard, limit=judging.response_characters)
     contexts = truncate_contexts(passages, judging.context_tokens)
+    fields: dict[str, object] = {
+        "words": judging.feedback_words,
+        "passages": contexts,
+        "history": question.history,
+        "question": question.question,
+        "reference": question.reference,
+        "response": quoted.text,
+    }
+    form = make_form(SCORES, fields.values(), field=FIELD, feedback=True)
     return await ask(
         "grade",
-        {
-            "words": judging.feedback_words,
-            "passages": contexts,
-            "history": question.history,
-            "question": question.question,
-            "reference": question.reference,
-            "response": quoted.text,
-        },
+        {**fields, "verdict": form},
         role=role,
         row=row,
-        parse=lambda text: parse_grade(text, shown=[response, quoted.text, *contexts]),
-        grammar=GRAMMAR,
+        parse=lambda text: parse_grade(text, form),
+        grammar=form.make_grammar(),
     )
 
 
@@ -73,14 +74,12 @@ def read_grade(answer: Answer[Grade]) -> Grade:
     return answer.value or Grade(None, answer.text, answer.problem)
 
 
-def parse_grade(text: str, *, shown: Sequence[str] = ()) -> Grade:
-    """Parse a reply of feedback followed by a line `Score: <0-5>`.
+def parse_grade(text: str, form: VerdictForm) -> Grade:
+    """Parse a reply of feedback and a line with the score, in the form that was asked for.
 
-    shown: the texts the judge was shown, so that a score quoted from them does not count. Raises Unparsed
-    for anything else, including a score without feedback.
+    Raises Unparsed for anything else, including a score without feedback.
     """
-    score = parse_score(text, NOT_SURE, TOP_SCORE, field=FIELD, shown=shown)
-    feedback = text.strip().rpartition("\n")[0].strip()
+    score, feedback = form.parse(text)
     if not feedback:
         raise Unparsed("no_feedback: there is a score alone")
-    return Grade(score, feedback.removeprefix("Feedback:").strip(), "")
+    return Grade(int(score), feedback.removeprefix("Feedback:").strip(), "")

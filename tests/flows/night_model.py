@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
+from tests.judging.scripted import sign
+
 CONSTRUCTION = (
     "You write one paragraph",
     "You read one document",
@@ -34,7 +36,8 @@ class NightModel:
         await asyncio.sleep(self.pause_s)
         system, user = (body["messages"][0]["content"], body["messages"][-1]["content"])
         if "strict grader" in system:
-            kind, text = "judge", f"Verdict: {'Correct' if 'well answered' in user else 'Incorrect'}"
+            kind = "judge"
+            text = sign(f"Verdict: {'Correct' if 'well answered' in user else 'Incorrect'}", user)
         elif "You answer questions" in system:
             kind, text = "system", self._say(user)
         elif system.startswith(CONSTRUCTION):

@@ -22,6 +22,7 @@ from tasks.grammar.rows import Group, Question, SqlTemplate, TextTemplate
 from tasks.systems.contract import Document
 from tests.flows.conftest import make_folder
 from tests.grammar.assess_world import make_world
+from tests.judging.scripted import sign
 from tests.models.scenes import answering, say
 
 ROOT = Path(__file__).parents[2]
@@ -42,9 +43,14 @@ FACT = re.compile(r"(\w+) lies (\d+) metres")
 
 
 def reply(messages) -> str:
+    """Answer as `say_plainly` does, a verdict with its code."""
+    return sign(say_plainly(messages), messages[-1]["content"])
+
+
+def say_plainly(messages) -> str:
     """Answer from the request's text alone, as a model that reads well and knows nothing."""
     system, said = messages[0]["content"], messages[-1]["content"]
-    if "Verdict: Correct" in system:
+    if "strict grader" in system:
         answer = said.split("True answer:\n")[1].split("\n")[0]
         return f"Verdict: {'Correct' if answer in said.split('Response:')[1] else 'Incorrect'}"
     if "break an answer down" in system:

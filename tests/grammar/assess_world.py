@@ -23,6 +23,7 @@ from tasks.models.ask import Answer, Unparsed, render_prompt
 from tasks.systems.contract import Document
 from tasks.systems.entries import RagEntry
 from tests.grammar.scripted import PROMPTS
+from tests.judging.scripted import sign
 
 LONG = (
     "I would like to know one thing about a place that I have read of in an old book and that I hope to see "
@@ -96,7 +97,7 @@ class Model:
         text = answer_as_told(path.stem, fields) if said is None else said
         call = make_id(path.stem, role, sample, [dict(message) for message in rendered.messages])
         try:
-            return Answer(parse(text), text, call, 1)
+            return Answer(parse(sign(text, rendered.messages[-1]["content"])), text, call, 1)
         except Unparsed as error:
             return Answer(None, text, call, 1, str(error))
 

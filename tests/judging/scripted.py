@@ -1,5 +1,6 @@
 """A judge by script: it answers by a function of what the prompt shows."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,13 @@ def answer(value: Any, call: str = "call", text: str = "") -> Answer[Any]:
     return Answer(value, text, call, 1, "" if value is not None else "no_verdict")
 
 
+def sign(reply: str, prompt: str) -> str:
+    """Write the code that a prompt asks for into the last line of a reply, as a judge that obeys does."""
+    codes = re.findall(r"(?:Verdict|Score) ([0-9a-f]{6}): ", prompt)
+    before, new_line, last = reply.rpartition("\n")
+    return before + new_line + (re.sub(r"^(Verdict|Score):", rf"\1 {codes[-1]}:", last) if codes else last)
+
+
 @dataclass
 class ScriptedJudge:
     """reply: what is said to the prompt's text, all messages joined."""
@@ -29,7 +37,7 @@ class ScriptedJudge:
     ) -> Answer[Any]:
         rendered = render_prompt(self.prompts / f"{prompt}.md", fields)
         self.asked.append("\n".join(message["content"] for message in rendered.messages))
-        text = self.reply(self.asked[-1])
+        text = sign(self.reply(self.asked[-1]), self.asked[-1])
         try:
             return Answer(parse(text), text, make_id(row, len(self.asked)), 1)
         except Unparsed as error:

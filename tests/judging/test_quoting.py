@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.injections import read_attacks
-from tasks.judging import quoting
-from tasks.judging.quoting import clean, make_mark, quote
+from tasks.judging.quoting import clean, quote
 from tests.judging.texts import HOSTILE, STEADY
 
 SEEN = {"\n", "\t", "\u200c", "\u200d"}
@@ -56,12 +55,6 @@ def test_ordinary_text_stays_as_it_is(text):
         assert [line.removeprefix("> ").rstrip() for line in body(quoted)] == [
             "" if not text.rstrip(" ") else text.rstrip()
         ] or text.rstrip() in ("", ">")
-
-
-def test_a_mark_that_occurs_in_the_text_is_not_taken(monkeypatch):
-    monkeypatch.setattr(quoting, "MARK_DIGITS", 1)
-    assert make_mark("0123456789abcde") == "f"  # the one digit that is left
-    assert make_mark("0123456789ABCDF") == "e"
 
 
 def test_hidden_characters_are_shown_to_have_been_there():

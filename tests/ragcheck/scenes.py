@@ -19,6 +19,7 @@ from flows.run.runner import Run, run_plain
 from flows.run.selection import order_nodes
 from flows.settings import load_params
 from tests.flows.conftest import make_folder
+from tests.judging.scripted import sign
 from tests.models.scenes import answering
 
 ROOT = Path(__file__).parents[2]
@@ -46,7 +47,9 @@ def reply(messages: list[dict[str, str]], asked: int) -> str:
         if "broken" in response:
             return "I cannot say."
         good = any(word in response for word in ("Marta", "moss", "1874", "prisms"))
-        return f"{'Right and complete.' if good else 'It lacks the fact.'}\nScore: {5 if good else 2}"
+        return sign(
+            f"{'Right and complete.' if good else 'It lacks the fact.'}\nScore: {5 if good else 2}", user
+        )
     if system.startswith("Somebody puts"):
         # What was said last, in the fence of the last turn.
         return f"Answer: {[line[2:] for line in user.splitlines() if line.startswith('> ')][-1]}"

@@ -10,6 +10,7 @@ from tasks.artifacts.rows import make_id
 from tasks.models.ask import Answer, Unparsed, render_prompt
 from tasks.ragcheck.rows import ReferenceQuestion
 from tasks.systems.contract import Passage, Response, Turn
+from tests.judging.scripted import sign
 
 PROMPTS = Path(tasks.ragcheck.__file__).parent / "prompts"
 
@@ -47,7 +48,7 @@ class ScriptedAsk:
             self.asked.append(asked)
             call = make_id(prompt, asked.text, attempt)
             try:
-                return Answer(parse(text), text, call, attempt + 1)
+                return Answer(parse(sign(text, asked.text)), text, call, attempt + 1)
             except Unparsed as error:
                 problem = str(error)
         return Answer(None, text, call, self.attempts, problem)

@@ -107,7 +107,11 @@ def assessment(
         "judge": _describe_judge(
             judgements,
             canaries,
-            compare_with_people(judgements, human_labels, intervals) if entry.labels else None,
+            [
+                compare_with_people(part, human_labels, intervals)
+                for part in (judgements, [row for row in judgements if not row.rule])
+                if entry.labels
+            ],
             settings,
         ),
         "counts": _count_rows(rows, answers),
@@ -152,10 +156,11 @@ def join_rows(
 def compare_with_people(
     judgements: Iterable[Judgement], labels: Iterable[AnswerLabel], intervals: Bootstrap
 ) -> HumanAgreement:
-    """Measure the agreement of the judge's verdicts with human labels of the same answers."""
+    """Measure the agreement of these verdicts with human labels of the same answers."""
+    verdicts = {judgement.id: judgement.judgement for judgement in judgements}
     return measure_agreement(
-        {judgement.id: judgement.judgement for judgement in judgements},
-        [HumanLabel(label.answer, label.label, label.rater) for label in labels],
+        verdicts,
+        [HumanLabel(label.answer, label.label, label.rater) for label in labels if label.answer in verdicts],
         draws=intervals.draws,
         seed=intervals.seed,
     )
@@ -164,9 +169,10 @@ def compare_with_people(
 def _describe_judge(
     judgements: Sequence[Judgement],
     canaries: Sequence[CanaryRow],
-    people: HumanAgreement | None,
+    people: Sequence[HumanAgreement],
     settings: Mapping[str, object],
 ) -> JudgeFigures:
+    """Describe the judge. people: agreement over all verdicts, and over its own; nothing without labels."""
     given = {
         name.removeprefix(THRESHOLDS): value
         for name, value in settings.items()
@@ -175,10 +181,12 @@ def _describe_judge(
     health = measure_health(canaries)
     unscored = sum(judgement.judgement is None for judgement in judgements)
     thresholds = TrustThresholds.model_validate(given)
+    over_all, by_judge = people or (None, None)
     warnings = find_warnings(
-        thresholds, n=len(judgements), n_unscored=unscored, canaries=health, human=people
+        thresholds, n=len(judgements), n_unscored=unscored, canaries=health, human=over_all
     )
-    return JudgeFigures(tuple(warnings), health, unscored, people)
+    ruled = Counter(judgement.rule for judgement in judgements if judgement.rule)
+    return JudgeFigures(warnings, health, unscored, dict(sorted(ruled.items())), over_all, by_judge)
 
 
 def _count_rows(rows: Sequence[JudgedRow], answers: Sequence[AssessedAnswer]) -> RowCounts:

@@ -109,9 +109,11 @@ class AssessmentContent:
         return self.figures.criteria[1]
 
     @property
-    def people(self) -> HumanAgreement | None:
-        """The judge's agreement with human labels; None without labels."""
-        return self.figures.judge.people
+    def people(self) -> Sequence[tuple[str, HumanAgreement]]:
+        """Agreement with human labels of all verdicts, and of the judge's own; nothing without labels."""
+        judge = self.figures.judge
+        named = (("all verdicts", judge.people), ("the judge's own", judge.people_by_judge))
+        return [(name, agreement) for name, agreement in named if agreement is not None]
 
     @property
     def planted(self) -> PlantedGaps | None:

@@ -90,12 +90,18 @@ class PlantedGaps:
 
 @dataclass(frozen=True)
 class JudgeFigures:
-    """How far the judge can be trusted. unscored: answers without a verdict. people: None without labels."""
+    """How far the judge can be trusted.
+
+    unscored: answers without a verdict. ruled: rule of equality -> number of answers that it decided. people:
+    None without labels; people_by_judge: the same over the answers that no rule decided.
+    """
 
     warnings: tuple[str, ...]
     canaries: CanaryHealth
     unscored: int
+    ruled: Mapping[str, int]
     people: HumanAgreement | None
+    people_by_judge: HumanAgreement | None
 
 
 @dataclass(frozen=True)

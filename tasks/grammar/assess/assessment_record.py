@@ -19,7 +19,12 @@ def list_assessment_figures(figures: AssessmentFigures) -> dict[str, object]:
     """Return the record's further sections: fault, judge, rates, tables."""
     return {
         "fault": figures.fault,
-        "judge": {"people": _describe_people(figures.judge.people)},
+        "judge": {
+            "people": _describe_people(figures.judge.people, Selection("judgements")),
+            "people_by_judge": _describe_people(
+                figures.judge.people_by_judge, Selection("judgements", {"rule": ""})
+            ),
+        },
         "rates": {
             name: {
                 mode: {part: _describe_rates(part, rates) for part, rates in parts.items()}
@@ -69,11 +74,11 @@ def _describe_table(number: str, table: PaperTable) -> dict[str, object]:
     }
 
 
-def _describe_people(people: HumanAgreement | None) -> dict[str, object] | None:
-    """Encode the agreement with human labels; None without labels."""
+def _describe_people(people: HumanAgreement | None, judgements: Selection) -> dict[str, object] | None:
+    """Encode the agreement of these judgements with human labels; None without labels."""
     if people is None:
         return None
-    labels, judgements = Selection("human_labels"), Selection("judgements")
+    labels = Selection("human_labels")
     both = {
         name: encode_figure(value, Derivation(f"{name} of judge and people", (labels, judgements)))
         for name, value in (("agreement", people.agreement), ("kappa", people.kappa))

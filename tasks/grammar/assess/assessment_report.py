@@ -74,6 +74,7 @@ def assessment_report(
             ("Database", database_title),
             ("System", f"{entry.system} (systems.{entry.system} in params.yaml)"),
             ("The model alone", entry.llm_only if entry.llm_only != key else "no run named"),
+            ("Verdicts", _describe_verdicts(known)),
             ("Canaries", _describe_canaries(known.judge.canaries)),
             ("Licence of the data", database.licence),
             ("Attribution", database.attribution),
@@ -140,4 +141,14 @@ def _describe_interval(interval: Sequence[float] | None) -> str:
 
 def _describe_canaries(canaries: CanaryHealth) -> str:
     right = canaries.n_scored - len(canaries.wrong)
-    return f"{right} of {canaries.n} judged right, {canaries.n_failed} not parsed"
+    told = f"{right} of {canaries.n} judged right, {canaries.n_failed} not parsed"
+    if not canaries.n_ruled:
+        return told
+    return f"{told}; {canaries.n_ruled} by equality, and by the judge alone {canaries.judge_right} right"
+
+
+def _describe_verdicts(figures: AssessmentFigures) -> str:
+    ruled = figures.judge.ruled
+    asked = figures.counts.scored - sum(ruled.values())
+    by_rule = "".join(f", {count} by equality ({rule})" for rule, count in ruled.items())
+    return f"{asked} by the judge{by_rule}, {figures.judge.unscored} unscored"

@@ -15,12 +15,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.grammar.assess.answers import ablate_corpus
 from tasks.grammar.assess.assessment_entry import AssessmentEntry
+from tasks.grammar.assess.judge import ask_label
 from tasks.grammar.assess.resampling import ResampledAsk
 from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, BaselinePart, BaselineVerdict
-from tasks.judging.grammars import judge_grammar
 from tasks.judging.quoting import quote
-from tasks.judging.verdicts import parse_label
-from tasks.models.ask import Answer, Ask, Unparsed
+from tasks.models.ask import Ask, Unparsed
 from tasks.systems.build import build_system
 from tasks.systems.contract import Document, System
 from tasks.systems.entries import OpenAiEntry, RagEntry, SystemEntry
@@ -36,7 +35,7 @@ CLAIMS_GRAMMAR = (
     f'root ::= "{NO_CLAIMS}" | claim ("\\n" claim){{0,{MOST_CLAIMS - 1}}}\n'
     'claim ::= "- " [^\\n\\r-] [^\\n\\r]{2,160}'
 )
-VERDICT_TOKENS, CLAIM_TOKENS = 12, 260
+CLAIM_TOKENS = 260
 
 
 class Baselines(BaseModel):
@@ -111,8 +110,12 @@ async def _check_claims(answer: AssessedAnswer, question: AskedQuestion, ask: As
     )
     checks = await asyncio.gather(
         *(
-            _ask_label(
-                "claim_check", {"sources": sources, "claim": quote(claim)}, (YES, NO, NULL), answer.id, ask
+            ask_label(
+                "claim_check",
+                {"sources": sources, "claim": quote(claim)},
+                (YES, NO, NULL),
+                ask=ask,
+                row=answer.id,
             )
             for claim in found.value
         )
@@ -137,7 +140,7 @@ async def _check_consistency(
     responses = [sample.text or "" for sample in samples]
     checks = await asyncio.gather(
         *(
-            _ask_label(
+            ask_label(
                 "same_answer",
                 {
                     "query": quote(question.question),
@@ -145,8 +148,8 @@ async def _check_consistency(
                     "other": quote(text),
                 },
                 (YES, NO),
-                answer.id,
-                ask,
+                ask=ask,
+                row=answer.id,
             )
             for text in responses
         )
@@ -156,20 +159,6 @@ async def _check_consistency(
         for text, check in zip(responses, checks, strict=True)
     )
     return _make(answer, CONSISTENCY, parts, [*calls, *(check.call for check in checks)])
-
-
-async def _ask_label(
-    prompt: str, fields: dict[str, object], labels: Sequence[str], row: str, ask: Ask
-) -> Answer[str]:
-    return await ask(
-        prompt,
-        fields,
-        role="judge",
-        row=row,
-        parse=lambda text: parse_label(text, labels),
-        grammar=judge_grammar(labels),
-        max_tokens=VERDICT_TOKENS,
-    )
 
 
 def parse_claims(text: str) -> tuple[str, ...]:

@@ -153,15 +153,18 @@ def list_criteria(rows: Sequence[JudgedRow], preferred: Sequence[str]) -> tuple[
 def count_rows(evaluated: GrammarEvaluation, rows: Sequence[JudgedRow]) -> dict[str, int]:
     """Count rows and groups by state.
 
-    failed: the system gave no answer. unscored: the judge gave no verdict. grounded: true and retrieved
+    failed: the system gave no answer. unscored: the judge gave no verdict. by_equality: a rule of equality
+    decided, and the judge was not asked. grounded: true and retrieved
     documents are both known; for other rows closed mode equals open mode.
     """
     failed = sum(answer.response is None for answer in evaluated.answers)
     scored = sum(row.judgement is not None for row in rows)
+    by_rule = sum(bool(judgement.rule) for judgement in evaluated.judgements)
     return {
         "rows": len(rows),
         "groups": len({row.group for row in rows}),
         "scored": scored,
+        "by_equality": by_rule,
         "failed": failed,
         "unscored": len(rows) - scored - failed,
         "grounded": sum(None not in (row.true, row.retrieved) for row in rows),

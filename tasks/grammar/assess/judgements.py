@@ -1,4 +1,4 @@
-"""Stage: have the judge label every answer Correct or Incorrect; without a verdict it stays unscored."""
+"""Stage: label every answer Correct or Incorrect, by equality or by the judge; else it stays unscored."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Origin
-from tasks.grammar.assess.judge import judge_once
+from tasks.grammar.assess.judge import CORRECT, judge_once
 from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, Judgement
+from tasks.judging.equality import find_equality
 from tasks.judging.majority import Majority, judge_often
 from tasks.judging.scored import Scored
 from tasks.models.ask import Answer, Ask
@@ -24,6 +25,8 @@ class Judgements(BaseModel):
     """Number of verdicts per answer; the majority counts, a tie is unscored."""
     feedback: bool = False
     """Let the judge write a line before its verdict."""
+    rules: bool = True
+    """A response that equals the true answer as text, number or date is Correct; the judge is not asked."""
 
 
 async def judgements(
@@ -31,17 +34,19 @@ async def judgements(
 ) -> Drafts[Judgement]:
     """Judge every answer. A failed answer is not shown to the judge and is unscored."""
     asked = {question.id: question for question in questions}
+    rules = {answer.id: _find_rule(answer, asked[answer.question], params) for answer in answers}
+    open_ones = [answer for answer in answers if answer.response is not None and not rules[answer.id]]
     majorities = await asyncio.gather(
-        *(
-            _judge(answer, asked[answer.question], params, ask)
-            for answer in answers
-            if answer.response is not None
-        )
+        *(_judge(answer, asked[answer.question], params, ask) for answer in open_ones)
     )
-    found = dict(
-        zip((answer.id for answer in answers if answer.response is not None), majorities, strict=True)
-    )
-    return Drafts([make_judgement(answer, found.get(answer.id)) for answer in answers])
+    found = dict(zip((answer.id for answer in open_ones), majorities, strict=True))
+    return Drafts([make_judgement(answer, rules[answer.id], found.get(answer.id)) for answer in answers])
+
+
+def _find_rule(answer: AssessedAnswer, question: AskedQuestion, params: Judgements) -> str:
+    if not params.rules or answer.response is None:
+        return ""
+    return find_equality(question.answer, answer.response, question.question)
 
 
 async def _judge(
@@ -67,18 +72,34 @@ async def _judge(
     return majority, tuple(verdicts[sample] for sample in sorted(verdicts))
 
 
-def make_judgement(answer: AssessedAnswer, found: tuple[Majority[str], tuple[str, ...]] | None) -> Judgement:
-    """Make a judgement's row. found: the majority and its verdicts; None if the system gave no answer."""
+def make_judgement(
+    answer: AssessedAnswer, rule: str, found: tuple[Majority[str], tuple[str, ...]] | None
+) -> Judgement:
+    """Make a judgement's row.
+
+    rule: that decided; empty if none did. found: the majority and its verdicts; None if the judge was not
+    asked, for a rule or since the system gave no answer.
+    """
     origin = [Origin("row", f"answers#{answer.id}"), Origin("row", f"questions#{answer.question}")]
     label: str | None = None
     verdicts: tuple[str, ...] = ()
     problem = f"no answer: {answer.problem}"
-    if found is not None:
+    if rule:
+        label, problem = CORRECT, ""
+    elif found is not None:
         majority, verdicts = found
         label, problem = majority.value, majority.problem
         origin += [Origin("call", call) for call in dict.fromkeys(majority.calls)]
     return Judgement(
-        answer.id, answer.question, answer.group, answer.criterion, label, verdicts, problem, tuple(origin)
+        answer.id,
+        answer.question,
+        answer.group,
+        answer.criterion,
+        label,
+        rule,
+        verdicts,
+        problem,
+        tuple(origin),
     )
 
 

@@ -118,7 +118,7 @@ async def _ask_template(request: BackCheckRequest, schema: Sequence[Column], ask
             "tables": [{"name": t, "columns": [c.name for c in schema if c.table == t]} for t in tables],
             "choices": list(zip(letters, (template.sql for template in request.choices), strict=True)),
         },
-        role="judge",
+        role="reader",
         row=request.text.id,
         parse=lambda text: parse_letter(text, letters),
         grammar=f"root ::= [{letters}]",

@@ -49,7 +49,7 @@ async def _ask_values(
     return await ask(
         PROMPT,
         {"title": title, "text": text, "facts": facts},
-        role="judge",
+        role="reader",
         row=row,
         parse=lambda reply: parse_numbered(reply, len(facts)),
         grammar=write_numbered_grammar(len(facts)),

@@ -21,7 +21,7 @@ async def ask_recognised(name: str, kind: str, ask: Ask, *, row: str, sure: floa
     answer = await ask(
         "closed_check",
         {"name": name, "kind": kind},
-        role="judge",
+        role="reader",
         row=row,
         parse=parse_verdict,
         grammar='root ::= "Yes" | "No"',

@@ -152,7 +152,7 @@ def evaluate(*rows) -> GrammarEvaluation:
         )
         judged = None if failed else label
         why = "no answer: timed out" if failed else "" if label else "no verdict"
-        judgements.append(Judgement(f"a-{own}", own, group, criterion, judged, (), why, ()))
+        judgements.append(Judgement(f"a-{own}", own, group, criterion, judged, "", (), why, ()))
     return GrammarEvaluation(questions, answers, judgements, [])
 
 
@@ -173,7 +173,15 @@ def test_figures_in_both_modes_by_hand():
         ("8", "j", "long", None, ("d4",), ("d4",)),
     )
     figures = make_figures(evaluated, ("short", "long"), TrustThresholds(), Bootstrap(200, 0))
-    counts = {"rows": 8, "groups": 4, "scored": 6, "failed": 1, "unscored": 1, "grounded": 7}
+    counts = {
+        "rows": 8,
+        "groups": 4,
+        "scored": 6,
+        "by_equality": 0,
+        "failed": 1,
+        "unscored": 1,
+        "grounded": 7,
+    }
     assert figures["counts"] == counts
     rates = figures["rates"]["open"]["all"]
     assert rates["accuracy"] == pytest.approx(3 / 6)

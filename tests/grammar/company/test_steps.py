@@ -30,7 +30,7 @@ def test_every_request_asks_for_one_small_thing_and_says_what_form_it_has():
     scene = make_scene()
     for asked in itertools.chain(*(ask.asked for ask in scene.asks.values())):
         assert asked.grammar.startswith("root ::= ")
-        assert asked.role == ("judge" if asked.prompt.name == "closed_check" else "generator")
+        assert asked.role == ("reader" if asked.prompt.name == "closed_check" else "generator")
         assert len(asked.text.split()) < 120, asked.text
 
 

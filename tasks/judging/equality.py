@@ -1,0 +1,91 @@
+"""Equality that needs no judge: a response that is the true answer, as text, number or date.
+
+Each rule only ever says that they are equal; where none does, a judge decides. Only a response that is
+nothing but the answer is decided, so that no response can hide something behind it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from datetime import date, datetime
+from decimal import Decimal, InvalidOperation
+
+EXACT, NUMBER, DATE = "exact", "number", "date"
+ARTICLES = re.compile(r"^(?:the|an|a) ")
+AROUND = " \t\r\n\"'“”„«»\u2018\u2019`*_.!;:,"
+"""Characters that may stand around an answer and are none of it."""
+QUANTITY = re.compile(r"([-+\u2212]?)[$€£¥]?(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?(?: ?(%)| ([a-z]+(?: [a-z]+)?))?")
+ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b|\b(?:of|the)\b|[,.]")
+DATES = (
+    "%Y-%m-%d",
+    "%Y-%m-%d 00:00:00",
+    "%Y/%m/%d",
+    "%d %B %Y",
+    "%d %b %Y",
+    "%B %d %Y",
+    "%b %d %Y",
+    "%Y %B %d",
+)
+
+
+def find_equality(answer: str, response: str, question: str = "") -> str:
+    """Name the rule by which a response is the true answer: exact, number or date; empty where none is.
+
+    exact: the same text but for case, width of letters, an article, and marks around it. number: the same
+    value, with a unit that the question or the answer names, or without; where the response has at least two
+    decimal places, the answer is rounded to these. date: the same day, written out or in figures, the
+    year first or the month in letters.
+    """
+    wanted, given = normalise(answer), normalise(response)
+    if not wanted or not given:
+        return ""
+    if wanted == given:
+        return EXACT
+    if are_same_number(wanted, given, normalise(question)):
+        return NUMBER
+    day = read_date(wanted)
+    return DATE if day is not None and day == read_date(given) else ""
+
+
+def normalise(text: str) -> str:
+    """Fold case, width and white space, and take away an article and marks around a text."""
+    folded = " ".join(unicodedata.normalize("NFKC", text).casefold().split()).strip(AROUND)
+    return ARTICLES.sub("", folded)
+
+
+def are_same_number(wanted: str, given: str, question: str) -> bool:
+    """Compare two normalised texts as numbers with their units."""
+    here, there = QUANTITY.fullmatch(wanted), QUANTITY.fullmatch(given)
+    if here is None or there is None:
+        return False
+    words = re.findall(r"[a-z]+", f"{question} {wanted}".replace("%", " percent "))
+    named = {word.removesuffix("s") for word in words}
+    unit = (there[5] or ("percent" if there[4] else "")).split()
+    if any(word.removesuffix("s") not in named for word in unit):
+        return False
+    value, said = read_number(here), read_number(there)
+    places = len(there[3] or ".") - 1
+    if value is None or said is None:
+        return False
+    return value == said or (places >= 2 and round(value, places) == said)
+
+
+def read_number(found: re.Match[str]) -> Decimal | None:
+    """Read what `QUANTITY` matched; None for more digits than a decimal holds."""
+    sign = "-" if found[1] in ("-", "\u2212") else ""
+    try:
+        return Decimal(f"{sign}{found[2].replace(',', '')}{found[3] or ''}")
+    except InvalidOperation:
+        return None
+
+
+def read_date(text: str) -> date | None:
+    """Read a normalised text that is one day; None for anything else, and where day and month could swap."""
+    plain = " ".join(ORDINAL.sub(" ", text).split())
+    for form in DATES:
+        try:
+            return datetime.strptime(plain, form).date()  # noqa: DTZ007 (a day has no time zone)
+        except ValueError:
+            continue
+    return None
