@@ -16,6 +16,24 @@ ARTICLES = re.compile(r"^(?:the|an|a) ")
 AROUND = " \t\r\n\"'“”„«»\u2018\u2019`*_.!;:,"
 """Characters that may stand around an answer and are none of it."""
 QUANTITY = re.compile(r"([-+\u2212]?)[$€£¥]?(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?(?: ?(%)| ([a-z]+(?: [a-z]+)?))?")
+ONES = [
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+]  # fmt: skip
+TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+NUMBERS = {word: n for n, word in enumerate(ONES)} | {word: 10 * (n + 2) for n, word in enumerate(TENS)}
+_TENS, _ONES = "|".join(TENS), "|".join(ONES[1:10])
+SPELLED = re.compile(rf"\b(?:(?:{_TENS})(?:[- ](?:{_ONES}))?|{'|'.join(reversed(ONES))})\b")
+MONTHS = (
+    "january february march april may june july august september october november december "
+    "jan feb mar apr jun jul aug sep oct nov dec"
+)
+_MONTH = rf"(?:{'|'.join(MONTHS.split())})\.?"
+DAYS = (
+    re.compile(rf"\b\d{{1,2}}(?:st|nd|rd|th)?\.? (?:of )?{_MONTH},? \d{{4}}\b"),
+    re.compile(rf"\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?,? \d{{4}}\b"),
+    re.compile(r"\b\d{4}[-/]\d{2}[-/]\d{2}\b"),
+)
 ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b|\b(?:of|the)\b|[,.]")
 DATES = (
     "%Y-%m-%d",
@@ -46,6 +64,35 @@ def find_equality(answer: str, response: str, question: str = "") -> str:
         return NUMBER
     day = read_date(wanted)
     return DATE if day is not None and day == read_date(given) else ""
+
+
+def holds_answer(answer: str, response: str) -> bool:
+    """Tell whether a response has the true answer somewhere in it, as text, number or date.
+
+    It may still deny it, or name others beside it: this says where to look, not what is right.
+    """
+    wanted, given = normalise(answer), normalise(response)
+    if not wanted:
+        return False
+    if re.search(rf"(?<!\w)(?<!\w[-.,]){re.escape(wanted)}(?!\w|[-.,]\w)", given):
+        return True
+    number = QUANTITY.fullmatch(wanted)
+    if number is not None:
+        value = read_number(number)
+        said = (read_number(found) for found in QUANTITY.finditer(SPELLED.sub(_write_number, given)))
+        return value is not None and value in said
+    day = read_date(wanted)
+    return day is not None and any(read_date(found) == day for found in find_dates(given))
+
+
+def find_dates(text: str) -> list[str]:
+    """Find the parts of a normalised text that look like a day with its year."""
+    return [found[0] for pattern in DAYS for found in pattern.finditer(text)]
+
+
+def _write_number(found: re.Match[str]) -> str:
+    tens, _, ones = found[0].replace("-", " ").partition(" ")
+    return str(NUMBERS[tens] + (NUMBERS[ones] if ones else 0))
 
 
 def normalise(text: str) -> str:

@@ -188,11 +188,12 @@ class TaggedQueries:
         pairs = self.group * (int(self.retrieved.max(initial=0)) + 1) + self.retrieved
         return self.correct | np.isin(pairs, pairs[self.correct])
 
-    def gather(self) -> GroupSample:
-        """Sum rows by group; equal groups are merged."""
+    def gather(self, *, merge: bool = True) -> GroupSample:
+        """Sum rows by group. merge: equal groups to one kind; else every scored group is one, in order."""
         marks = (np.ones(len(self.group)), self.correct, self.matches == 1, self.siblings)
         sums = np.column_stack([np.bincount(self.group, weights=mark).astype(np.float64) for mark in marks])
-        kinds, counts = count_kinds(sums[sums[:, 0] > 0])
+        scored = sums[sums[:, 0] > 0]
+        kinds, counts = count_kinds(scored) if merge else (scored, np.ones(len(scored), dtype=np.int64))
         return GroupSample(kinds, counts, gold=not (self.matches < 0).any())
 
 

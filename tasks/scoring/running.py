@@ -16,7 +16,7 @@ import numpy as np
 from tasks.errors import BadInput
 from tasks.files import write_beside
 from tasks.scoring.items import BadItem, UnreadableLine, describe_source, open_items, read_lines
-from tasks.scoring.metric import Accumulator, ItemValues, Metric, Sample, to_plain_number
+from tasks.scoring.metric import Accumulator, IntArray, ItemValues, Metric, Sample, to_plain_number
 from tasks.scoring.statistics import bootstrap
 
 STATES = ("scored", "failed", "skipped")
@@ -149,8 +149,8 @@ def build_report(
     return report
 
 
-def compute_figures(sample: Sample, intervals: Bootstrap | None) -> Report:
-    """Compute the figures over all scored units, and their intervals."""
+def compute_figures(sample: Sample, intervals: Bootstrap | None, clusters: IntArray | None = None) -> Report:
+    """Compute the figures over all scored units, and their intervals. clusters: as for `bootstrap`."""
     whole = sample.figures(sample.counts[np.newaxis].astype(np.float64))
     values = {
         name: None if np.isnan(value[0]) else to_plain_number(float(value[0]))
@@ -158,7 +158,7 @@ def compute_figures(sample: Sample, intervals: Bootstrap | None) -> Report:
     }
     figures = nest_names(values)
     if intervals is not None:
-        drawn = bootstrap(sample, intervals.draws, intervals.seed)
+        drawn = bootstrap(sample, intervals.draws, intervals.seed, clusters)
         pairs = {name: drawn.get(name) if values[name] is not None else None for name in values}
         figures["ci"] = nest_names({name: list(pair) if pair else None for name, pair in pairs.items()})
     return figures

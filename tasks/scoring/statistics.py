@@ -40,15 +40,22 @@ class McNemar:
     p_value: float
 
 
-def bootstrap(sample: Sample, draws: int = 10_000, seed: int = 0) -> dict[str, Interval | None]:
+def bootstrap(
+    sample: Sample, draws: int = 10_000, seed: int = 0, clusters: IntArray | None = None
+) -> dict[str, Interval | None]:
     """Compute each figure's 95% percentile interval over resampled units (items, or groups of them).
 
     Units are drawn with replacement, as many as there are. Draws in which a figure is undefined are left out
     of its interval; a figure that is never defined gets None. The same seed gives the same intervals,
-    whatever the order of the lines.
+    whatever the order of the lines. clusters: the cluster of each unit, from 0 on; then whole clusters are
+    drawn, and the sample must hold each unit as a kind of its own.
     """
     drawn: dict[str, list[FloatArray]] = {}
-    for weights in draw_weights(sample.counts, draws, np.random.default_rng(seed)):
+    rng = np.random.default_rng(seed)
+    drawing = (
+        draw_weights(sample.counts, draws, rng) if clusters is None else draw_clusters(clusters, draws, rng)
+    )
+    for weights in drawing:
         for name, values in sample.figures(weights).items():
             drawn.setdefault(name, []).append(values)
     return {name: find_interval(np.concatenate(parts)) for name, parts in drawn.items()}
@@ -70,6 +77,17 @@ def draw_weights(counts: IntArray, draws: int, rng: np.random.Generator) -> Iter
             yield rng.multinomial(n, counts / n, size=size).astype(np.float64)
         else:
             yield draw_by_index(counts, size, rng)
+
+
+def draw_clusters(clusters: IntArray, draws: int, rng: np.random.Generator) -> Iterator[FloatArray]:
+    """Draw whole clusters with replacement; how often each unit is drawn, in blocks (some draws, units).
+
+    clusters: the cluster of each unit, from 0 on.
+    """
+    if len(clusters):
+        counts = np.ones(int(clusters.max()) + 1, dtype=np.int64)
+        for weights in draw_weights(counts, draws, rng):
+            yield weights[:, clusters]
 
 
 def draw_by_index(counts: IntArray, draws: int, rng: np.random.Generator) -> FloatArray:

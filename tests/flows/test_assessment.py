@@ -123,7 +123,7 @@ def write_params(root: Path, url: str) -> None:
     for role in params["roles"].values():
         role |= {"model": "tester", "constrain": "none"}
     params["grammar"]["baselines"]["sample"] = 4
-    params["grammar"]["assessment"]["draws"] = 200
+    params["grammar"]["assessment"]["draws"] = 5000
     params |= {
         "assessments": ASSESSMENTS,
         "databases": {"villages": {"file": "villages.sqlite", "title": "Villages"}},

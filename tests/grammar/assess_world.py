@@ -66,7 +66,7 @@ def make_world(groups: int = 20, known: Callable[[int], bool] = lambda number: T
                     criterion=criterion,
                     question=sentence,
                     answer=str(1000 + number),
-                    sql_template=f"t{number % 3}",
+                    sql_template=f"t{number % 14}",
                     text_template=make_id(number % 3, criterion, kept),
                     in_balanced=kept,
                     in_unbalanced=criterion == "short" or number % 2 == 0,
@@ -146,6 +146,7 @@ def assess(world: World, name: str, *, withheld=None, model: Model | None = None
             "baselines": free.rows,
             "canaries": tried.rows,
             "closed_domain": closed_domain(judged).rows,
+            "documents": world.documents,
             "human_labels": [],
             "entry": entry,
         }

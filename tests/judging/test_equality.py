@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.judging.equality import find_equality
+from tasks.judging.equality import find_equality, holds_answer
 from tests.judging.texts import HOSTILE
 
 
@@ -56,3 +56,31 @@ def test_it_is_the_same_both_ways_and_never_fails(one, other):
 @given(st.integers(-(10**6), 10**6), st.integers(-(10**6), 10**6), st.sampled_from(["", " km", "%", ".00"]))
 def test_numbers_are_equal_by_their_value_alone(one, other, tail):
     assert bool(find_equality(str(one), f"{other:,}{tail}", "how many km, or percent")) == (one == other)
+
+
+@pytest.mark.parametrize(
+    ("answer", "response", "held"),
+    [
+        ("PG", "Its rating? PG, they say.", True),
+        ("109", "A hundred? No: it runs for 109 minutes.", True),
+        ("12", "It has twelve employees.", True),
+        ("21", "Twenty-one of them.", True),
+        ("1984-10-01", "It came out on the 1st of October, 1984.", True),
+        ("1234", "About 1,234 in all", True),
+        ("PG", "It is PG-13.", False),
+        ("12", "It has 120.", False),
+        ("1", "It won 1.5 million", False),
+        ("1", "It won 21 of them", False),
+        ("1984-10-01", "It came out in October 1984.", False),
+        ("Rome", "Romeo", False),
+        ("Rome", "", False),
+        ("", "anything", False),
+    ],
+)
+def test_a_response_may_have_the_answer_in_it(answer, response, held):
+    assert holds_answer(answer, response) == held
+
+
+@given(HOSTILE, HOSTILE)
+def test_looking_for_an_answer_never_fails(one, other):
+    assert holds_answer(one, other) in (True, False)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import make_id
+from tasks.grammar.assessment_rows import AskedQuestion
+from tasks.systems.contract import Document
 
 
 class DocumentAblation(BaseModel):
@@ -46,6 +48,16 @@ def plan_ablation(true: Mapping[str, Iterable[str] | None], withheld: DocumentAb
     planted = frozenset(group for group, ids in known.items() if ids <= documents)
     touched = frozenset(group for group, ids in known.items() if ids & documents) - planted
     return AblationPlan(documents, planted, touched)
+
+
+def ablate_corpus(
+    documents: Iterable[Document], questions: Iterable[AskedQuestion], withheld: DocumentAblation | None
+) -> list[Document]:
+    """Remove from a corpus the documents of an assessment's ablation, if it has one."""
+    if withheld is None:
+        return list(documents)
+    plan = plan_ablation({question.group: question.true_document_ids for question in questions}, withheld)
+    return [document for document in documents if document.id not in plan.documents]
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
-from tasks.grammar.assess.ablation import DocumentAblation, plan_ablation
+from tasks.grammar.assess.ablation import ablate_corpus
 from tasks.grammar.assess.assessment_entry import AssessmentEntry
 from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer
 from tasks.models.ask import Ask
@@ -37,16 +36,6 @@ async def answers(
             for question, response in zip(questions, responses, strict=True)
         ]
     )
-
-
-def ablate_corpus(
-    documents: Iterable[Document], questions: Iterable[AskedQuestion], withheld: DocumentAblation | None
-) -> list[Document]:
-    """Remove from a corpus the documents of an assessment's ablation, if it has one."""
-    if withheld is None:
-        return list(documents)
-    plan = plan_ablation({question.group: question.true_document_ids for question in questions}, withheld)
-    return [document for document in documents if document.id not in plan.documents]
 
 
 def make_answer(assessment: str, question: AskedQuestion, response: Response) -> AssessedAnswer:

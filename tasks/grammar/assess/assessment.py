@@ -14,12 +14,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from tasks.artifacts.parquet import count_rows
 from tasks.artifacts.rows import Counts
 from tasks.files import write_text
+from tasks.grammar.assess.ablation import ablate_corpus
 from tasks.grammar.assess.assessment_entry import AssessmentEntry
 from tasks.grammar.assess.assessment_figures import HeadlineFault, JudgeFigures, RowCounts
-from tasks.grammar.assess.judged import RULES, SETS, JudgedRow, Mode
+from tasks.grammar.assess.judged import ATTRIBUTIONS, RULES, SETS, TRUE_DOCUMENTS, JudgedRow, Mode
 from tasks.grammar.assess.set_figures import (
     attribute_wrong,
-    contrast_set,
+    contrast_sets,
     count_gaps,
     diagnose_gaps,
     rate_set,
@@ -34,9 +35,11 @@ from tasks.grammar.assessment_rows import (
     Judgement,
 )
 from tasks.judging.canaries import CanaryRow, measure_health
+from tasks.judging.equality import holds_answer
 from tasks.judging.human_labels import HumanLabel
 from tasks.judging.trust import HumanAgreement, TrustThresholds, find_warnings, measure_agreement
 from tasks.scoring.running import Bootstrap
+from tasks.systems.contract import Document
 
 DIGITS = 10
 THRESHOLDS = "judging.thresholds."
@@ -49,8 +52,9 @@ class AssessmentParams(BaseModel):
 
     criteria: tuple[str, str]
     """A and B: the tested hypothesis is that the wording matters."""
-    rule: str = Field(default="siblings", pattern=f"^({'|'.join(RULES)})$")
-    """The context rule of the fault at the page's head; figures.json has those of all rules."""
+    rule: str = Field(default=TRUE_DOCUMENTS, pattern=f"^({'|'.join(ATTRIBUTIONS)})$")
+    """The rule of the fault at the page's head: the true documents, or one of the paper's context rules; the
+    paper's first stands there where the true documents are not known. figures.json has those of all rules."""
     mode: Mode = "open"
     draws: int = Field(default=10_000, ge=1)
     seed: int = 0
@@ -63,6 +67,7 @@ def assessment(
     baselines: list[BaselineVerdict],
     canaries: list[CanaryRow],
     closed_domain: list[ClosedDomain],
+    documents: list[Document],
     human_labels: list[AnswerLabel],
     sql_templates: Path,
     back_check: Path,
@@ -80,7 +85,8 @@ def assessment(
     closed_domain: of the assessment that `llm_only` names. settings: `judging.thresholds.*`; beyond these
     thresholds the report has a warning at its head. Other arguments are artifacts of the same name.
     """
-    rows = join_rows(judgements, answers, questions)
+    corpus = ablate_corpus(documents, questions, entry.withheld)
+    rows = join_rows(judgements, answers, questions, [document.id for document in corpus])
     intervals = Bootstrap(params.draws, params.seed)
     alone = entry.llm_only == key
     sets = {"sql_templates": sql_templates, "fill_in": fill_in, "back_check": back_check}
@@ -96,8 +102,10 @@ def assessment(
         ),
     )
     parts = {name: [row for row in rows if row.is_in(name)] for name in SETS}
-    hypothesis = {name: contrast_set(part, params.criteria, intervals) for name, part in parts.items()}
-    fault = hypothesis["balanced"][params.mode].fault[params.rule]
+    hypothesis = contrast_sets(parts, params.criteria, intervals)
+    faults = hypothesis["balanced"][params.mode].fault
+    known = faults[params.rule].module is not None or params.rule != TRUE_DOCUMENTS
+    rule = params.rule if known else RULES[0]
     figures: dict[str, object] = {
         "assessment": key,
         "database": entry.database,
@@ -121,21 +129,29 @@ def assessment(
         "gaps": {name: count_gaps(part, params.criteria) for name, part in parts.items()},
         "planted": diagnose_gaps(rows, entry.withheld),
         "tables": {str(table.number): table for table in tables},
-        "fault": HeadlineFault("balanced", params.mode, params.rule, fault.module, fault.shown, fault.why),
+        "fault": HeadlineFault("balanced", params.mode, rule, **asdict(faults[rule])),
     }
     write_text(out, json.dumps(round_figures(figures), ensure_ascii=False, indent=1, allow_nan=False) + "\n")
     return Counts(len(judgements), len(rows), {"unscored": sum(row.judgement is None for row in rows)})
 
 
 def join_rows(
-    judgements: Iterable[Judgement], answers: Iterable[AssessedAnswer], questions: Iterable[AskedQuestion]
+    judgements: Iterable[Judgement],
+    answers: Iterable[AssessedAnswer],
+    questions: Iterable[AskedQuestion],
+    corpus: Iterable[str] | None,
 ) -> list[JudgedRow]:
-    """Join questions, retrieved documents and judgements; one row per judgement."""
+    """Join questions, retrieved documents and judgements; one row per judgement.
+
+    corpus: ids of the documents that the system could retrieve; None if it has its own, and nobody knows.
+    """
+    there = None if corpus is None else frozenset(corpus)
     answered = {answer.id: answer for answer in answers}
     asked = {asked_question.id: asked_question for asked_question in questions}
     rows = []
     for judgement in judgements:
-        retrieved = answered[judgement.id].retrieved_document_ids
+        answer = answered[judgement.id]
+        retrieved = answer.retrieved_document_ids
         question = asked[judgement.question]
         true = question.true_document_ids
         rows.append(
@@ -148,6 +164,9 @@ def join_rows(
                 true=None if true is None else frozenset(true),
                 balanced=question.in_balanced,
                 unbalanced=question.in_unbalanced,
+                template=question.sql_template,
+                absent=frozenset() if there is None else frozenset(true or ()) - there,
+                holds=holds_answer(question.answer, answer.response or ""),
             )
         )
     return rows

@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tasks.grammar.assess.ablation import plan_ablation
+from tasks.grammar.assess.ablation import ablate_corpus, plan_ablation
 from tasks.grammar.assess.assessment import join_rows
 from tasks.grammar.assess.assessment_entry import AssessmentEntry
 from tasks.grammar.assess.assessment_figures import HeadlineFault
-from tasks.grammar.assess.judged import MODES, MODULES, RULES, SETS, TaggedRow, tag_rows
+from tasks.grammar.assess.judged import ATTRIBUTIONS, MODES, MODULES, SETS, TaggedRow, tag_rows
 from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, BaselineVerdict, Judgement
 from tasks.systems.contract import Document
 
@@ -118,7 +118,7 @@ class AssessmentBrowser:
 def make_browser(
     fault: HeadlineFault,
     questions: Sequence[AskedQuestion],
-    documents: Iterable[Document],
+    documents: Sequence[Document],
     answers: Iterable[AssessedAnswer],
     judgements: Sequence[Judgement],
     baselines: Iterable[BaselineVerdict],
@@ -127,7 +127,8 @@ def make_browser(
     """Collect the browser's rows; groups are tagged over all texts that were asked, whatever their set."""
     answer_of = {answer.question: answer for answer in answers}
     judgement_of = {judgement.question: judgement for judgement in judgements}
-    rows = join_rows(judgements, answer_of.values(), questions)
+    corpus = ablate_corpus(documents, questions, entry.withheld)
+    rows = join_rows(judgements, answer_of.values(), questions, [document.id for document in corpus])
     tags: dict[str, dict[str, TaggedRow]] = {
         mode: {tagged.judged.id: tagged for tagged in tag_rows(rows, mode)} for mode in MODES
     }
@@ -142,7 +143,7 @@ def make_browser(
     return AssessmentBrowser(
         modes=list(MODES),
         mode=fault.mode,
-        rules=list(RULES),
+        rules=list(ATTRIBUTIONS),
         rule=fault.rule,
         modules=list(MODULES),
         withheld=sorted(withheld),
@@ -204,7 +205,7 @@ def _show_tags(tagged: TaggedRow) -> BrowserTags:
         outcome="Correct" if tagged.correct else "Incorrect",
         tag=tagged.tag,
         sufficient=dict(tagged.sufficient),
-        modules={rule: tagged.find_module(rule) for rule in RULES},
+        modules={rule: tagged.find_module(rule) for rule in ATTRIBUTIONS},
     )
 
 

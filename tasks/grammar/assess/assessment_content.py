@@ -14,6 +14,7 @@ from tasks.grammar.assess.assessment_figures import (
     PlantedGaps,
     Rates,
 )
+from tasks.grammar.assess.clusters import FEW
 from tasks.grammar.assess.contrast import Contrast, CriteriaTest, RuleFault
 from tasks.grammar.assess.tables import Cell, PaperTable
 from tasks.judging.trust import HumanAgreement
@@ -45,7 +46,7 @@ class ContrastLine:
 
 @dataclass(frozen=True)
 class TestBlock:
-    """Criterion A compared with B over one set, in one mode. n_a, n_b: rows; faults: by context rule."""
+    """Criterion A compared with B over one set, in one mode. n_a, n_b: rows; faults: by rule."""
 
     set: str
     mode: str
@@ -53,6 +54,12 @@ class TestBlock:
     n_b: int
     lines: Sequence[ContrastLine]
     faults: Sequence[tuple[str, RuleFault]]
+    clusters: int
+
+    @property
+    def few(self) -> bool:
+        """Whether the SQL templates are so few that intervals cannot be trusted to the letter."""
+        return 0 < self.clusters < FEW
 
 
 @dataclass(frozen=True)
@@ -142,7 +149,7 @@ class AssessmentContent:
         test = next(test for test in self.tests if (test.set, test.mode) == (fault.set, fault.mode))
         lines = [line for line in test.lines if line.rule in ("", fault.rule)]
         faults = [(rule, found) for rule, found in test.faults if rule == fault.rule]
-        return TestBlock(test.set, test.mode, test.n_a, test.n_b, lines, faults)
+        return TestBlock(test.set, test.mode, test.n_a, test.n_b, lines, faults, test.clusters)
 
     @property
     def rates(self) -> list[RateBlock]:
@@ -184,6 +191,7 @@ class AssessmentContent:
             n_b=accuracy.n_b if accuracy else 0,
             lines=[self._lay_out_rate(set_name, mode, *rate) for rate in test.rates.items()],
             faults=list(test.fault.items()),
+            clusters=test.clusters,
         )
 
     def _lay_out_rate(self, set_name: str, mode: str, name: str, contrast: Contrast) -> ContrastLine:

@@ -13,11 +13,12 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
-from tasks.grammar.assess.answers import ablate_corpus
+from tasks.grammar.assess.ablation import ablate_corpus
 from tasks.grammar.assess.assessment_entry import AssessmentEntry
 from tasks.grammar.assess.judge import ask_label
 from tasks.grammar.assess.resampling import ResampledAsk
 from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, BaselinePart, BaselineVerdict
+from tasks.judging.abstention import is_abstention
 from tasks.judging.quoting import quote
 from tasks.models.ask import Ask, Unparsed
 from tasks.systems.build import build_system
@@ -59,7 +60,10 @@ async def baselines(
     params: Baselines,
     ask: Ask,
 ) -> Drafts[BaselineVerdict]:
-    """Judge a seeded sample of the answers by both methods; no rows if the assessment has no baselines."""
+    """Judge a seeded sample of the answers by both methods; no rows if the assessment has no baselines.
+
+    An abstention is unscored: it makes no claim, and samples of it agree on nothing.
+    """
     if not entry.baselines:
         return Drafts(())
     asked = {question.id: question for question in questions}
@@ -70,11 +74,18 @@ async def baselines(
         build_system(entry.system, system, corpus, ResampledAsk(ask, role, SAMPLER, sample))
         for sample in range(params.samples if role else 0)
     ]
+    saying = [answer for answer in chosen if not is_abstention(answer.response or "")]
+    silent = [
+        _make(answer, method, (), (), "the response is an abstention")
+        for answer in chosen
+        if is_abstention(answer.response or "")
+        for method in (FAITHFULNESS, CONSISTENCY)
+    ]
     rows = await asyncio.gather(
-        *(_check_claims(answer, asked[answer.question], ask) for answer in chosen),
-        *(_check_consistency(answer, asked[answer.question], systems, ask) for answer in chosen),
+        *(_check_claims(answer, asked[answer.question], ask) for answer in saying),
+        *(_check_consistency(answer, asked[answer.question], systems, ask) for answer in saying),
     )
-    return Drafts(rows)
+    return Drafts([*rows, *silent])
 
 
 def choose_answers(answers: Sequence[AssessedAnswer], params: Baselines) -> list[AssessedAnswer]:

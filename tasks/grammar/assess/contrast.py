@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import NormalDist
 
 import numpy as np
 
-from tasks.grammar.assess.judged import GAP, MODULES, RULES, TaggedRow
+from tasks.grammar.assess.clusters import number_clusters
+from tasks.grammar.assess.judged import ATTRIBUTIONS, GAP, MODULES, RULES, TRUE_DOCUMENTS, Mode, TaggedRow
 from tasks.scoring.metric import FloatArray, count_kinds, divide
-from tasks.scoring.statistics import draw_weights, find_interval
+from tasks.scoring.running import Bootstrap
+from tasks.scoring.statistics import correct_holm, draw_weights, find_interval
 
 NONE_SHOWN = "none shown"
+ACCURACY = "accuracy"
+ALPHA, POWER = 0.05, 0.8
+Place = tuple[str, Mode]
+"""A set of rows, and a mode."""
 
 
 @dataclass(frozen=True)
 class Contrast:
     """One rate under criteria A and B, each 0 to 1; None if the rate is undefined.
 
-    difference: a - b. low, high: its 95% interval by a bootstrap that resamples whole groups. p_value:
-    two-sided, twice the smaller share of draws on either side of zero, never 0. n_a, n_b: the rates'
-    denominators, in rows.
+    difference: a - b. low, high: its 95% interval by a bootstrap that draws whole clusters. error: standard
+    deviation of the drawn differences. p_value: two-sided, twice the smaller share of draws on either side of
+    zero, and no less than turning the signs of so many clusters could give. p_holm: the same after Holm over
+    all that was tested by the same kind of rule; None where nothing is concluded from it. n_a, n_b: the
+    rates' denominators, in rows.
     """
 
     a: float | None
@@ -28,21 +37,23 @@ class Contrast:
     difference: float | None
     low: float | None
     high: float | None
+    error: float | None
     p_value: float | None
     n_a: int
     n_b: int
+    p_holm: float | None = None
 
     @property
-    def is_off_zero(self) -> bool:
-        """Whether the interval excludes zero."""
-        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
+    def is_shown(self) -> bool:
+        """Whether the difference holds after Holm."""
+        return self.p_holm is not None and self.p_holm <= ALPHA
 
 
 @dataclass(frozen=True)
 class RuleFault:
-    """The module at fault by one context rule.
+    """The module at fault by one rule of attribution.
 
-    module: None if it cannot be determined. shown: all modules whose share differs, sorted. why: the reason.
+    module: None if it cannot be told. shown: all modules whose share differs, sorted. why: the reason.
     """
 
     module: str | None
@@ -54,21 +65,50 @@ class RuleFault:
 class CriteriaTest:
     """Criterion A compared with B over one set of rows, in one mode.
 
-    rates: by name, see `compare_criteria`. fault: by context rule.
+    rates: by name, see `compare_criteria`. fault: by rule of attribution. clusters: number of those drawn.
+    detectable: rule -> the least difference of the accuracies, 0 to 1, that so many rows show in four of
+    five samples; None if it cannot be told.
     """
 
     rates: Mapping[str, Contrast]
     fault: Mapping[str, RuleFault]
+    clusters: int
+    detectable: Mapping[str, float | None]
+
+
+def contrast_parts(
+    parts: Mapping[Place, Sequence[TaggedRow]], a: str, b: str, intervals: Bootstrap
+) -> dict[Place, CriteriaTest]:
+    """Compare criteria A and B in each part, and name the modules at fault.
+
+    parts: (set, mode) -> its tagged rows. What is tested by the true documents, over all parts, is one family
+    for Holm's correction; what is tested by the paper's rules, over all of these and all parts, another.
+    """
+    found = {place: compare_criteria(rows, a, b, intervals) for place, rows in parts.items()}
+    families = {rule: (TRUE_DOCUMENTS,) if rule == TRUE_DOCUMENTS else RULES for rule in ATTRIBUTIONS}
+    corrected = {rules: _correct(found, rules) for rules in dict.fromkeys(families.values())}
+    tests: dict[Place, CriteriaTest] = {}
+    for place, rows in parts.items():
+        clusters = len({row.judged.cluster for row in rows if row.judged.criterion in (a, b)})
+        own = {rule: corrected[family][place] for rule, family in families.items()}
+        reach = {rule: _find_detectable(own[rule], _count_tests(found, families[rule])) for rule in own}
+        faults = {rule: name_fault(own[rule], rule, reach[rule], clusters) for rule in own}
+        rates = {
+            name: own[_read_rule(name) or TRUE_DOCUMENTS].get(name, rate)
+            for name, rate in found[place].items()
+        }
+        tests[place] = CriteriaTest(rates, faults, clusters, reach)
+    return tests
 
 
 def compare_criteria(
-    tagged: Sequence[TaggedRow], a: str, b: str, draws: int, seed: int
+    tagged: Sequence[TaggedRow], a: str, b: str, intervals: Bootstrap
 ) -> dict[str, Contrast]:
-    """Compare rates under two criteria by a cluster bootstrap over groups.
+    """Compare rates under two criteria by a bootstrap over clusters: SQL templates, where they are known.
 
     tagged: rows of one set, tagged over both criteria together, so that a gap is a mutual gap: a group
-    without a correct text under either. a, b: the criteria. draws: number of bootstrap draws. Returns the
-    rates by name, nothing if there are no rows of either criterion:
+    without a correct text under either. a, b: the criteria. Returns the rates by name, nothing if there are
+    no rows of either criterion:
 
     - accuracy; robustness: correct rows / rows outside of mutual gaps;
     - context.<rule>: share of rows with sufficient context, outside of mutual gaps;
@@ -80,47 +120,103 @@ def compare_criteria(
     rows = [row for row in tagged if row.judged.criterion in (a, b)]
     if not rows:
         return {}
-    numbers = {group: n for n, group in enumerate(dict.fromkeys(row.judged.group for row in rows))}
-    group = np.array([numbers[row.judged.group] for row in rows])
+    cluster = number_clusters(row.judged.cluster for row in rows)
     first = np.array([row.judged.criterion == a for row in rows])
     rates = _name_rates(rows)
     columns = [
-        np.bincount(group, weights=marks * side, minlength=len(numbers))
+        np.bincount(cluster, weights=marks * side)
         for over, under in rates.values()
         for side in (first, ~first)
         for marks in (over, under)
     ]
     kinds, counts = count_kinds(np.column_stack(columns))
     whole = _subtract(counts[np.newaxis].astype(np.float64) @ kinds)
-    drawn = np.concatenate(
-        [_subtract(weights @ kinds) for weights in draw_weights(counts, draws, np.random.default_rng(seed))]
-    )
+    drawing = draw_weights(counts, intervals.draws, np.random.default_rng(intervals.seed))
+    drawn = np.concatenate([_subtract(weights @ kinds) for weights in drawing])
     sizes = (counts @ kinds).reshape(len(rates), 4)
-    return {name: _make_contrast(whole[0, n], drawn[:, n, 2], sizes[n]) for n, name in enumerate(rates)}
+    least = 2.0 ** (1 - int(counts.sum()))
+    return {
+        name: _make_contrast(whole[0, n], drawn[:, n, 2], sizes[n], least) for n, name in enumerate(rates)
+    }
 
 
-def name_fault(contrasts: Mapping[str, Contrast], rule: str) -> RuleFault:
-    """Name the module that the difference in accuracy is attributed to, by one context rule.
+def name_fault(
+    contrasts: Mapping[str, Contrast], rule: str, detectable: float | None, clusters: int
+) -> RuleFault:
+    """Name the module that a difference in accuracy is attributed to, by one rule.
 
-    contrasts: as `compare_criteria` returns them. A module is shown if the interval of its share's
-    difference excludes zero. Of these, the one that contributes most to the accuracy's difference is named;
-    if none contributes, the module is `NONE_SHOWN`.
+    contrasts: with `p_holm`. A module is named only where the accuracies differ and the module's own shares
+    do, both after Holm's correction; of several, the one that adds most to the difference. Else the module is
+    `NONE_SHOWN`. detectable, clusters: told with it.
     """
-    shares = {module: contrasts.get(f"module.{rule}.{module}") for module in MODULES}
-    if any(share is None for share in shares.values()):
-        return RuleFault(None, (), "whether a row's context was enough is not known for every row")
-    differing = {module: share for module, share in shares.items() if share is not None and share.is_off_zero}
-    accuracy = contrasts["accuracy"].difference or 0.0
+    shares = {module: contrasts.get(f"module.{rule}.{module}") for module in _list_modules(rule)}
+    if not contrasts or any(share is None for share in shares.values()):
+        what = "the true documents are" if rule == TRUE_DOCUMENTS else "whether a row's context was enough is"
+        return RuleFault(None, (), f"{what} not known for every row")
+    shown = {module: share for module, share in shares.items() if share is not None and share.is_shown}
+    names = tuple(sorted(shown))
+    accuracy = contrasts[ACCURACY]
+    if not accuracy.is_shown:
+        limit = "" if detectable is None else f"; of {clusters} templates one of {detectable:.2f} would be"
+        return RuleFault(NONE_SHOWN, names, f"no difference of the accuracies is shown{limit}")
     # A module that fails more often under b adds to a's lead; one that pulls the other way explains nothing.
-    adding = [
-        (-(share.difference or 0.0) * (1 if accuracy >= 0 else -1), module)
-        for module, share in differing.items()
-    ]
+    sign = 1 if (accuracy.difference or 0.0) >= 0 else -1
+    adding = [(-(share.difference or 0.0) * sign, module) for module, share in shown.items()]
     best = max((pair for pair in adding if pair[0] > 0), default=None)
-    shown = tuple(sorted(differing))
     if best is None:
-        return RuleFault(NONE_SHOWN, shown, "no module's share differs with an interval off zero")
-    return RuleFault(best[1], shown, "its share of wrong rows differs with an interval off zero")
+        return RuleFault(NONE_SHOWN, names, "the accuracies differ, and no module's share is shown to")
+    return RuleFault(best[1], names, "accuracies and its share of wrong rows differ, after Holm's correction")
+
+
+def _list_modules(rule: str) -> Sequence[str]:
+    return MODULES if rule == TRUE_DOCUMENTS else MODULES[:3]
+
+
+def _read_rule(name: str) -> str:
+    """Return the rule that a rate is of; empty for those of no rule."""
+    return name.split(".")[1] if "." in name else ""
+
+
+def _is_tested(name: str, rules: Iterable[str]) -> bool:
+    return name == ACCURACY or (name.startswith("module.") and _read_rule(name) in rules)
+
+
+def _count_tests(found: Mapping[Place, Mapping[str, Contrast]], rules: Sequence[str]) -> int:
+    return sum(
+        rate.p_value is not None and _is_tested(name, rules)
+        for rates in found.values()
+        for name, rate in rates.items()
+    )
+
+
+def _correct(
+    found: Mapping[Place, Mapping[str, Contrast]], rules: Sequence[str]
+) -> dict[Place, dict[str, Contrast]]:
+    """Correct the p values of one family; return its rates alone, by place."""
+    tested = [
+        (place, name, rate.p_value)
+        for place, rates in found.items()
+        for name, rate in rates.items()
+        if _is_tested(name, rules) and rate.p_value is not None
+    ]
+    adjusted = correct_holm([p_value for _, _, p_value in tested])
+    own: dict[Place, dict[str, Contrast]] = {
+        place: {name: rate for name, rate in rates.items() if _is_tested(name, rules)}
+        for place, rates in found.items()
+    }
+    for (place, name, _), p_holm in zip(tested, adjusted, strict=True):
+        own[place][name] = replace(own[place][name], p_holm=p_holm)
+    return own
+
+
+def _find_detectable(rates: Mapping[str, Contrast], tests: int) -> float | None:
+    """Return the least difference of the accuracies that Holm's first step shows with a power of 0.8."""
+    error = rates[ACCURACY].error if ACCURACY in rates else None
+    if not error or not tests:
+        return None
+    normal = NormalDist()
+    reach = (normal.inv_cdf(1 - ALPHA / (2 * tests)) + normal.inv_cdf(POWER)) * error
+    return min(reach, 1.0)
 
 
 def _name_rates(rows: Sequence[TaggedRow]) -> dict[str, tuple[FloatArray, FloatArray]]:
@@ -128,16 +224,23 @@ def _name_rates(rows: Sequence[TaggedRow]) -> dict[str, tuple[FloatArray, FloatA
     every = np.ones(len(rows))
     correct = np.array([row.correct for row in rows], dtype=np.float64)
     kept = np.array([row.tag != GAP for row in rows], dtype=np.float64)
-    rates = {"accuracy": (correct, every), "robustness": (correct, kept)}
-    for rule in RULES:
-        enough = [row.sufficient[rule] for row in rows]
-        if None in enough:
+    rates = {ACCURACY: (correct, every), "robustness": (correct, kept)}
+    for rule in ATTRIBUTIONS:
+        modules = [row.find_module(rule) for row in rows]
+        enough = [row.sufficient.get(rule) for row in rows]
+        unknown = None in enough if rule in RULES else _lacks_module(rows, modules)
+        if unknown:
             continue
-        rates[f"context.{rule}"] = (np.array(enough, dtype=np.float64) * kept, kept)
-        modules = np.array([row.find_module(rule) or "" for row in rows])
-        for module in MODULES:
-            rates[f"module.{rule}.{module}"] = ((modules == module).astype(np.float64), every)
+        if rule in RULES:
+            rates[f"context.{rule}"] = (np.array(enough, dtype=np.float64) * kept, kept)
+        for module in _list_modules(rule):
+            marks = np.array([own == module for own in modules], dtype=np.float64)
+            rates[f"module.{rule}.{module}"] = (marks, every)
     return rates
+
+
+def _lacks_module(rows: Sequence[TaggedRow], modules: Sequence[str | None]) -> bool:
+    return any(module is None and not row.correct for row, module in zip(rows, modules, strict=True))
 
 
 def _subtract(sums: FloatArray) -> FloatArray:
@@ -147,22 +250,21 @@ def _subtract(sums: FloatArray) -> FloatArray:
     return np.stack([a, b, a - b], axis=-1)
 
 
-def _make_contrast(whole: FloatArray, drawn: FloatArray, sizes: FloatArray) -> Contrast:
-    interval = find_interval(drawn)
-    low, high = interval or (None, None)
-    defined = drawn[~np.isnan(drawn)]
-    beyond = min(np.count_nonzero(defined <= 0), np.count_nonzero(defined >= 0))
+def _make_contrast(whole: FloatArray, drawn: FloatArray, sizes: FloatArray, least: float) -> Contrast:
     a, b, difference = (None if np.isnan(value) else float(value) for value in whole)
-    p_value = min(1.0, 2 * (beyond + 1) / (len(defined) + 1))
-    if difference is None:
-        low = high = None
+    defined = drawn[~np.isnan(drawn)]
+    if difference is None or not len(defined):
+        return Contrast(a, b, difference, None, None, None, None, int(sizes[1]), int(sizes[3]))
+    low, high = find_interval(defined) or (None, None)
+    beyond = min(np.count_nonzero(defined <= 0), np.count_nonzero(defined >= 0))
     return Contrast(
         a=a,
         b=b,
         difference=difference,
         low=low,
         high=high,
-        p_value=None if difference is None else p_value,
+        error=float(defined.std()),
+        p_value=min(1.0, max(2 * (beyond + 1) / (len(defined) + 1), least)),
         n_a=int(sizes[1]),
         n_b=int(sizes[3]),
     )

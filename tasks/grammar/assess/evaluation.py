@@ -15,7 +15,7 @@ from tasks.errors import BadInput
 from tasks.grammar.assess.assessment import AssessmentParams, join_rows, round_figures
 from tasks.grammar.assess.judged import JudgedRow
 from tasks.grammar.assess.own_questions import OwnQuestions, keep_grounded, read_questions, sample_groups
-from tasks.grammar.assess.set_figures import attribute_wrong, contrast_set, count_gaps, rate_set
+from tasks.grammar.assess.set_figures import attribute_wrong, contrast_sets, count_gaps, rate_set
 from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, Judgement
 from tasks.judging.canaries import CanaryRow, measure_health
 from tasks.judging.trust import TrustThresholds, find_warnings
@@ -32,12 +32,16 @@ MOST_CRITERIA = 12
 
 @dataclass(frozen=True)
 class GrammarEvaluation:
-    """The rows of one evaluation: questions, answers, their judgements, and the judge's canaries."""
+    """The rows of one evaluation: questions, answers, their judgements, and the judge's canaries.
+
+    documents: none if the system has its own.
+    """
 
     questions: Sequence[AskedQuestion]
     answers: Sequence[AssessedAnswer]
     judgements: Sequence[Judgement]
     canaries: Sequence[CanaryRow]
+    documents: Sequence[Document] = ()
 
 
 def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
@@ -97,7 +101,9 @@ def evaluate(rows: Mapping[str, Sequence[Any]], options: EvaluationOptions, read
 
     rows: name of the artifact -> its rows.
     """
-    judged = GrammarEvaluation(rows["questions"], rows["answers"], rows["judgements"], rows["canaries"])
+    judged = GrammarEvaluation(
+        rows["questions"], rows["answers"], rows["judgements"], rows["canaries"], rows["documents"]
+    )
     given = read("grammar.assessment", AssessmentParams)
     intervals = Bootstrap(given.draws, given.seed)
     figures = make_figures(judged, given.criteria, read("judging.thresholds", TrustThresholds), intervals)
@@ -114,7 +120,8 @@ def make_figures(
 
     preferred: criteria A and B, in this order, if the dataset has exactly these two.
     """
-    rows = join_rows(evaluated.judgements, evaluated.answers, evaluated.questions)
+    corpus = [document.id for document in evaluated.documents] or None
+    rows = join_rows(evaluated.judgements, evaluated.answers, evaluated.questions, corpus)
     named = list_criteria(rows, preferred)
     criteria = named if len(named) <= MOST_CRITERIA else ()
     health = measure_health(evaluated.canaries)
@@ -124,7 +131,7 @@ def make_figures(
         "rates": rate_set(rows, criteria, intervals),
         "gaps": count_gaps(rows, criteria),
         "attribution": attribute_wrong(rows, criteria),
-        "hypothesis": contrast_set(rows, (criteria[0], criteria[1]), intervals)
+        "hypothesis": contrast_sets({"": rows}, (criteria[0], criteria[1]), intervals)[""]
         if len(criteria) == 2
         else None,
     }

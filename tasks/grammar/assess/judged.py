@@ -1,7 +1,8 @@
 """Apply GRAMMAR-Eval's rules to judged answers: tag groups and attribute wrong answers (section 4.3).
 
 The rules are those of the metric (tasks/scoring/grammar.py), applied in open and in closed mode. Each wrong
-answer is attributed to the database, the retrieval or the model.
+answer is attributed to the database, the retrieval or the model, by each of the paper's rules, and once more
+by the true documents themselves, which the paper does not do.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NotRequired, TypedDict, cast
+from typing import Any, Literal, NotRequired, TypedDict, cast
 
+from tasks.grammar.assess.clusters import number_clusters, widen_ends
 from tasks.scoring.grammar import Grammar, GroupAccumulator
 from tasks.scoring.running import Bootstrap, compute_figures
 
@@ -21,9 +23,14 @@ RULES = ("siblings", "siblings_overlap", "gold", "gold_contained")
 """Context rules. A row's context is sufficient if its retrieved ids equal those of a correct row of its
 group, share an id with them, equal the true ids, or include all true ids."""
 SETS = ("balanced", "unbalanced")
+INCORRECT = "Incorrect"
 GAP, ROBUST, NON_ROBUST = "gap", "robust", "non-robust"
-DATABASE, RETRIEVAL, MODEL = "database", "retrieval", "model"
-MODULES = (DATABASE, RETRIEVAL, MODEL)
+DATABASE, RETRIEVAL, MODEL, JUDGE = "database", "retrieval", "model", "judge"
+MODULES = (DATABASE, RETRIEVAL, MODEL, JUDGE)
+"""The judge is at fault by `TRUE_DOCUMENTS` alone."""
+TRUE_DOCUMENTS = "true_documents"
+ATTRIBUTIONS = (TRUE_DOCUMENTS, *RULES)
+"""Rules by which wrong rows are put down to modules."""
 Rate = float | int | None
 ContextRates = dict[str, dict[str, Rate] | None]
 """Context rule -> accuracy and robustness; None if the rule cannot decide for every row."""
@@ -60,7 +67,9 @@ class JudgedRow:
     """One question with its judgement and the ids of its documents.
 
     judgement: Correct, Incorrect, or None if unscored. retrieved: None if the system does not report it.
-    true: None if the true documents are unknown. balanced, unbalanced: the sets that it belongs to.
+    true: None if the true documents are unknown. balanced, unbalanced: the sets that it belongs to. template:
+    of its SQL; empty if unknown. absent: true documents that the corpus lacks. holds: the response has the
+    true answer in it, whatever the judgement.
     """
 
     id: str
@@ -71,6 +80,14 @@ class JudgedRow:
     true: frozenset[str] | None
     balanced: bool = True
     unbalanced: bool = True
+    template: str = ""
+    absent: frozenset[str] = frozenset()
+    holds: bool = False
+
+    @property
+    def cluster(self) -> str:
+        """What a draw takes as a whole: the rows of one SQL template share their texts."""
+        return self.template or self.group
 
     def is_in(self, name: str) -> bool:
         """Return whether the row belongs to a set: `balanced`, or else `unbalanced`."""
@@ -93,28 +110,46 @@ class TaggedRow:
         """Return the module that a wrong row is attributed to; None if correct, or the rule is undecided."""
         if self.correct:
             return None
+        if rule == TRUE_DOCUMENTS:
+            return find_cause(self.judged)
         if self.tag == GAP:
             return DATABASE
         enough = self.sufficient[rule]
         return None if enough is None else MODEL if enough else RETRIEVAL
 
 
+def find_cause(row: JudgedRow) -> str | None:
+    """Return what a wrong row is put down to by its true documents; None where they are not known.
+
+    The database, if the corpus lacks a true document; the retrieval, if one was there and not retrieved; the
+    judge, if all were and the response has the true answer in it but was judged Incorrect; else the model.
+    """
+    if row.true is None or row.retrieved is None:
+        return None
+    if row.absent:
+        return DATABASE
+    if not row.true <= row.retrieved:
+        return RETRIEVAL
+    return JUDGE if row.holds and row.judgement == INCORRECT else MODEL
+
+
 def measure(rows: Sequence[JudgedRow], mode: Mode, intervals: Bootstrap | None = None) -> RateReport:
     """Compute the metric's rates, with those of the two wider context rules in addition.
 
-    intervals: parameters of the 95% intervals; none are computed without them. Context rates are None if the
-    system does not report what it retrieved. Raises ArithmeticError if accuracy is not R (1 - lambda), which
+    intervals: parameters of the 95% intervals, by draws of whole clusters; where all draws are 0 or 1,
+    Wilson's over the clusters; none are computed without them. Context rates are None if the system does not
+    report what it retrieved. Raises ArithmeticError if accuracy is not R (1 - lambda), which
     would be a programming error.
     """
     strict = _accumulate(rows, closed=mode == "closed")
-    figures = cast("RateReport", compute_figures(strict.sample(), intervals))
+    figures = cast("RateReport", _compute(strict, rows, intervals))
     check_identity(figures)
     correct = _list_correct(rows, strict)
     for name, rule, widened in (
         ("siblings_overlap", "siblings", _join_siblings(rows, correct)),
         ("gold_contained", "gold", _join_true(rows, correct)),
     ):
-        wide = compute_figures(_accumulate(widened).sample(), intervals)
+        wide = _compute(_accumulate(widened), rows, intervals)
         figures["context"][name] = wide["context"][rule]
         if intervals is not None:
             figures["ci"]["context"][name] = wide["ci"]["context"][rule]
@@ -122,6 +157,19 @@ def measure(rows: Sequence[JudgedRow], mode: Mode, intervals: Bootstrap | None =
         figures["context"] = dict.fromkeys(RULES)
         if intervals is not None:
             figures["ci"]["context"] = dict.fromkeys(RULES)
+    return figures
+
+
+def _compute(
+    accumulator: GroupAccumulator, rows: Sequence[JudgedRow], intervals: Bootstrap | None
+) -> dict[str, Any]:
+    clusters_of = {row.group: row.cluster for row in rows if row.judgement is not None}
+    clusters = number_clusters(
+        clusters_of[str(group)] for group in accumulator.groups if group in clusters_of
+    )
+    figures = compute_figures(accumulator.rows.gather(merge=False), intervals, clusters)
+    if intervals is not None and len(clusters):
+        widen_ends(figures, figures["ci"], int(clusters.max()) + 1)
     return figures
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tasks.grammar.assess.ablation import DocumentAblation, diagnose_groups, plan_ablation
 from tasks.grammar.assess.assessment_figures import GapRecovery, Interval, PlantedGaps
-from tasks.grammar.assess.contrast import CriteriaTest, compare_criteria, name_fault
+from tasks.grammar.assess.contrast import CriteriaTest, contrast_parts
 from tasks.grammar.assess.judged import (
+    ATTRIBUTIONS,
     GAP,
     MODES,
     MODULES,
     NON_ROBUST,
     ROBUST,
-    RULES,
     JudgedRow,
     TaggedRow,
     check_identity,
@@ -48,15 +48,16 @@ def rate_set(
     return rates
 
 
-def contrast_set(
-    rows: Sequence[JudgedRow], criteria: Criteria, intervals: Bootstrap
-) -> dict[str, CriteriaTest]:
-    """Test criterion A against B in each mode; tags are over both together, so that gaps are mutual."""
-    tests: dict[str, CriteriaTest] = {}
-    for mode in MODES:
-        contrasts = compare_criteria(tag_rows(rows, mode), *criteria, intervals.draws, intervals.seed)
-        tests[mode] = CriteriaTest(contrasts, {rule: name_fault(contrasts, rule) for rule in RULES})
-    return tests
+def contrast_sets(
+    parts: Mapping[str, Sequence[JudgedRow]], criteria: Criteria, intervals: Bootstrap
+) -> dict[str, dict[str, CriteriaTest]]:
+    """Test criterion A against B in each set and mode; tags are over both together, so that gaps are mutual.
+
+    parts: set -> its rows. Returns set -> mode -> test.
+    """
+    tagged = {(name, mode): tag_rows(rows, mode) for name, rows in parts.items() for mode in MODES}
+    tests = contrast_parts(tagged, *criteria, intervals)
+    return {name: {mode: tests[name, mode] for mode in MODES} for name in parts}
 
 
 def attribute_wrong(
@@ -64,7 +65,7 @@ def attribute_wrong(
 ) -> dict[str, dict[str, dict[str, dict[str, int]]]]:
     """Count wrong rows by the module that they are attributed to.
 
-    Returns mode -> context rule -> `all` or criterion -> module -> number of rows.
+    Returns mode -> rule of attribution -> `all` or criterion -> module -> number of rows.
     """
     return {
         mode: {
@@ -74,7 +75,7 @@ def attribute_wrong(
                 )
                 for name in ("all", *criteria)
             }
-            for rule in RULES
+            for rule in ATTRIBUTIONS
         }
         for mode in MODES
         for tagged in [tag_rows(rows, mode)]

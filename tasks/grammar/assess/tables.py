@@ -163,6 +163,25 @@ def compare_actions(rows: Sequence[JudgedRow], criteria: Sequence[str], interval
         ("errors of the database", "errors of the model", "mode"),
         tuple(criteria),
         lines,
+        _explain_texts(own, criteria),
+    )
+
+
+def _explain_texts(
+    own: Mapping[tuple[str, str], Sequence[JudgedRow]], criteria: Sequence[str]
+) -> tuple[str, ...]:
+    """Say where a column's groups have one text each, whose robustness is 1 whatever a system does."""
+    single = [
+        criterion
+        for criterion in criteria
+        if (rows := own["unbalanced", criterion]) and len({row.group for row in rows}) == len(rows)
+    ]
+    if not single:
+        return ()
+    named = " and ".join(single)
+    return (
+        f"Under {named} every group has one text, so that without gap groups every answer is right: these "
+        "cells are 1 by construction and say nothing of a system.",
     )
 
 

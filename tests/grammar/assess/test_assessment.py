@@ -5,11 +5,11 @@ import pytest
 from tasks.artifacts.parquet import write_rows
 from tasks.grammar.assess.ablation import DocumentAblation
 from tasks.grammar.assess.assessment import AssessmentParams, assessment
-from tasks.grammar.assess.judged import MODES, RULES
+from tasks.grammar.assess.judged import ATTRIBUTIONS, MODES, RULES
 from tasks.grammar.rows import Group, Question, SqlTemplate, TextTemplate
 from tests.grammar.assess_world import Model, assess, make_world
 
-PARAMS = AssessmentParams(criteria=("short", "long"), draws=500)
+PARAMS = AssessmentParams(criteria=("short", "long"), draws=5000)
 THRESHOLDS = {"judging.thresholds.canary_agreement": 0.9, "judging.thresholds.unscored_share": 0.05}
 
 
@@ -49,14 +49,14 @@ def test_the_weak_retriever_is_named_with_short_against_long_and_the_good_one_is
     assert weak["fault"]["module"] == "retrieval"
     assert good["fault"]["module"] == "none shown"
     for mode in MODES:
-        for rule in RULES:
+        for rule in ATTRIBUTIONS:
             assert weak["hypothesis"]["balanced"][mode]["fault"][rule]["module"] == "retrieval"
             assert good["hypothesis"]["balanced"][mode]["fault"][rule]["module"] == "none shown"
     # All long questions find the chronicle, all short ones their village.
     assert weak["rates"]["balanced"]["open"]["long"]["accuracy"] == 0
     assert weak["rates"]["balanced"]["open"]["short"]["accuracy"] == 1
     assert weak["attribution"]["balanced"]["open"]["siblings"]["all"] == {
-        "wrong": 20, "database": 0, "retrieval": 20, "model": 0, "not told": 0,
+        "wrong": 20, "database": 0, "retrieval": 20, "model": 0, "judge": 0, "not told": 0,
     }  # fmt: skip
 
 

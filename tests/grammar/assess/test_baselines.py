@@ -46,8 +46,18 @@ def test_one_sample_that_differs_is_enough_to_be_incorrect(world):
     assert [(verdict.verdict, verdict.share) for verdict in consistency] == [("incorrect", 0.75)] * 2
 
 
+def test_an_abstention_is_unscored_and_nobody_is_asked_about_it(world):
+    model = Model(lambda prompt, role, sample, fields: "I do not know." if prompt == "answer" else None)
+    found, _ = run(world, model, sample=2)
+    assert {(verdict.method, verdict.verdict, verdict.problem) for verdict in found.values()} == {
+        (method, None, "the response is an abstention")
+        for method in ("claim_faithfulness", "self_consistency")
+    }
+    assert not model.count("claims") + model.count("same_answer")
+
+
 def test_an_answer_without_claims_is_unscored(world):
-    model = Model(lambda prompt, role, sample, fields: "I do not know" if prompt == "answer" else None)
+    model = Model(lambda prompt, role, sample, fields: "Everybody knows" if prompt == "answer" else None)
     found, _ = run(world, model, sample=2)
     faithful = [verdict for verdict in found.values() if verdict.method == "claim_faithfulness"]
     assert [(verdict.verdict, verdict.share, verdict.problem) for verdict in faithful] == [
