@@ -93,8 +93,8 @@ def parse_reply(body: Any, request: Request) -> ModelReply:
     # JSON may hold half a surrogate pair, which no UTF-8 file can.
     text = text.encode("utf-8", "replace").decode()
     prompt, completion, estimated = _count_tokens(body.get("usage"), request, text)
-    reason = reason if isinstance(reason, str) and FINISH_REASON.fullmatch(reason) else "stop"
-    return ModelReply(text, reason, prompt, completion, estimated, _keep_logprobs(logprobs))
+    finished = reason if isinstance(reason, str) and FINISH_REASON.fullmatch(reason) else "stop"
+    return ModelReply(text, finished, prompt, completion, estimated, _keep_logprobs(logprobs))
 
 
 def _keep_logprobs(logprobs: object) -> Mapping[str, object]:
