@@ -18,7 +18,7 @@ from tasks.artifacts.parquet import read_rows, write_rows
 from tasks.databases.columns import Column
 from tasks.errors import ModelFailed
 from tasks.grammar.construct.sql_templates import TemplateKind, parse_answer
-from tasks.judging.verdicts import parse_label
+from tasks.judging.verdicts import VerdictForm
 from tasks.models.ask import Role, Unparsed
 from tasks.models.budget import Budget
 from tasks.models.calls import Call
@@ -55,7 +55,7 @@ def read_sql(text: str) -> object:
 
 
 def read_verdict(text: str) -> object:
-    return parse_label(text, ["Correct", "Incorrect"])
+    return VerdictForm(("Correct", "Incorrect"), "3fa91c").parse(text)
 
 
 PARSERS: list[Callable[[str], object]] = [read_json, read_sql, read_verdict]
