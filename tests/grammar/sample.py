@@ -143,7 +143,7 @@ def make_question(text: TextTemplate, group: Group) -> Question:
 def make_call(stage: str, row: str, text: str, parsed: bool = True) -> Call:
     return Call(
         id=make_id(stage, row, text) * 4, stage=f"grammar.{stage}", row=row,
-        role="judge" if stage == "back_check" else "generator", model="small", identity="ab" * 32,
+        role="reader" if stage == "back_check" else "generator", model="small", identity="ab" * 32,
         prompt=f"{stage}_prompt", prompt_digest="cd" * 32, sample=0, attempt=0, epoch="",
         messages=json.dumps([{"role": "user", "content": f"Write it. {HOSTILE}"}]),
         decoding='{"temperature":1.0}', constraint="{}", text=text, finish_reason="stop",

@@ -32,7 +32,7 @@ def test_a_text_that_is_read_right_is_kept_with_its_call():
     drafts, ask = run(lambda asked: letter_of(asked, QUERIES[1]))
     assert [row.text for row in drafts.rows] == [TEXT.text]
     assert [origin.kind for origin in drafts.rows[0].origin] == ["row", "row", "call"]
-    assert ask.asked[0].role == "judge"
+    assert ask.asked[0].role == "reader"
     assert ask.asked[0].grammar == "root ::= [ABCD]"
 
 

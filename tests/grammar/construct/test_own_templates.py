@@ -213,7 +213,7 @@ def test_beside_a_models_it_words_only_what_a_person_did_not_and_reads_all_back(
     own = stage(tmp_path, change(texts={"short": TOWN["texts"]["short"]}), mode="beside").rows
 
     def reply(asked):
-        return "A" if asked.role == "judge" else pick_first(asked) if "join" in asked.text.lower() else "?"
+        return "A" if asked.role == "reader" else pick_first(asked) if "join" in asked.text.lower() else "?"
 
     (queries, texts, checked), ask = construct(own, reply)
     assert len(queries) == 1 + 4
@@ -222,5 +222,5 @@ def test_beside_a_models_it_words_only_what_a_person_did_not_and_reads_all_back(
     ]
     assert worded.count(own[0].sql) == 1  # the long text, which the person left to the model
     assert [text.text for text in texts] == [TOWN["texts"]["short"]]
-    assert sum(asked.role == "judge" for asked in ask.asked) == 1
+    assert sum(asked.role == "reader" for asked in ask.asked) == 1
     assert len(checked.rows) + len(checked.dropped) == 1

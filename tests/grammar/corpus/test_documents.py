@@ -52,7 +52,7 @@ def test_a_document_is_written_in_parts_and_kept_when_its_facts_are_read():
     (document,) = drafts.rows
     assert (document.id, document.title, document.text) == ("d1", "Ada Zwick", f"{PART}\n\n{REST}")
     assert not drafts.dropped
-    assert [request.role for request in ask.asked] == ["generator", "generator", "judge"]
+    assert [request.role for request in ask.asked] == ["generator", "generator", "reader"]
     assert {origin.kind for origin in document.origin} == {"row", "call"}
 
 
