@@ -66,14 +66,14 @@ class CriteriaTest:
     """Criterion A compared with B over one set of rows, in one mode.
 
     rates: by name, see `compare_criteria`. fault: by rule of attribution. clusters: number of those drawn.
-    detectable: rule -> the least difference of the accuracies, 0 to 1, that so many rows show in four of
-    five samples; None if it cannot be told.
+    detectable: the least difference of the accuracies, 0 to 1, that so many rows show in four of five
+    samples; None if it cannot be told.
     """
 
     rates: Mapping[str, Contrast]
     fault: Mapping[str, RuleFault]
     clusters: int
-    detectable: Mapping[str, float | None]
+    detectable: float | None
 
 
 def contrast_parts(
@@ -91,8 +91,8 @@ def contrast_parts(
     for place, rows in parts.items():
         clusters = len({row.judged.cluster for row in rows if row.judged.criterion in (a, b)})
         own = {rule: corrected[family][place] for rule, family in families.items()}
-        reach = {rule: _find_detectable(own[rule], _count_tests(found, families[rule])) for rule in own}
-        faults = {rule: name_fault(own[rule], rule, reach[rule], clusters) for rule in own}
+        reach = _find_detectable(found[place])
+        faults = {rule: name_fault(own[rule], rule, reach, clusters) for rule in own}
         rates = {
             name: own[_read_rule(name) or TRUE_DOCUMENTS].get(name, rate)
             for name, rate in found[place].items()
@@ -145,9 +145,9 @@ def name_fault(
 ) -> RuleFault:
     """Name the module that a difference in accuracy is attributed to, by one rule.
 
-    contrasts: with `p_holm`. A module is named only where the accuracies differ and the module's own shares
-    do, both after Holm's correction; of several, the one that adds most to the difference. Else the module is
-    `NONE_SHOWN`. detectable, clusters: told with it.
+    contrasts: with `p_holm`. A module is named only where the accuracies differ (p at most ALPHA) and the
+    module's own shares do after Holm's correction; of several, the one that adds most to the difference. Else
+    the module is `NONE_SHOWN`. detectable, clusters: told with it.
     """
     shares = {module: contrasts.get(f"module.{rule}.{module}") for module in _list_modules(rule)}
     if not contrasts or any(share is None for share in shares.values()):
@@ -156,7 +156,7 @@ def name_fault(
     shown = {module: share for module, share in shares.items() if share is not None and share.is_shown}
     names = tuple(sorted(shown))
     accuracy = contrasts[ACCURACY]
-    if not accuracy.is_shown:
+    if accuracy.p_value is None or accuracy.p_value > ALPHA:
         limit = "" if detectable is None else f"; of {clusters} templates one of {detectable:.2f} would be"
         return RuleFault(NONE_SHOWN, names, f"no difference of the accuracies is shown{limit}")
     # A module that fails more often under b adds to a's lead; one that pulls the other way explains nothing.
@@ -165,7 +165,9 @@ def name_fault(
     best = max((pair for pair in adding if pair[0] > 0), default=None)
     if best is None:
         return RuleFault(NONE_SHOWN, names, "the accuracies differ, and no module's share is shown to")
-    return RuleFault(best[1], names, "accuracies and its share of wrong rows differ, after Holm's correction")
+    return RuleFault(
+        best[1], names, "the accuracies differ, and its share of wrong rows does after Holm's correction"
+    )
 
 
 def _list_modules(rule: str) -> Sequence[str]:
@@ -179,14 +181,6 @@ def _read_rule(name: str) -> str:
 
 def _is_tested(name: str, rules: Iterable[str]) -> bool:
     return name == ACCURACY or (name.startswith("module.") and _read_rule(name) in rules)
-
-
-def _count_tests(found: Mapping[Place, Mapping[str, Contrast]], rules: Sequence[str]) -> int:
-    return sum(
-        rate.p_value is not None and _is_tested(name, rules)
-        for rates in found.values()
-        for name, rate in rates.items()
-    )
 
 
 def _correct(
@@ -209,13 +203,13 @@ def _correct(
     return own
 
 
-def _find_detectable(rates: Mapping[str, Contrast], tests: int) -> float | None:
-    """Return the least difference of the accuracies that Holm's first step shows with a power of 0.8."""
+def _find_detectable(rates: Mapping[str, Contrast]) -> float | None:
+    """Return the least difference of the accuracies that is shown with a power of 0.8."""
     error = rates[ACCURACY].error if ACCURACY in rates else None
-    if not error or not tests:
+    if not error:
         return None
     normal = NormalDist()
-    reach = (normal.inv_cdf(1 - ALPHA / (2 * tests)) + normal.inv_cdf(POWER)) * error
+    reach = (normal.inv_cdf(1 - ALPHA / 2) + normal.inv_cdf(POWER)) * error
     return min(reach, 1.0)
 
 

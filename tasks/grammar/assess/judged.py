@@ -98,12 +98,14 @@ class JudgedRow:
 class TaggedRow:
     """A scored row with its group's tag.
 
-    sufficient: context rule -> whether the row's context is sufficient; None if the rule cannot decide.
+    retrieves: whether the system retrieves, and shows what; no module is told without. sufficient: context
+    rule -> whether the row's context is sufficient; None if the rule cannot decide.
     """
 
     judged: JudgedRow
     correct: bool
     tag: str
+    retrieves: bool
     sufficient: Mapping[str, bool | None]
 
     def find_module(self, rule: str) -> str | None:
@@ -111,7 +113,7 @@ class TaggedRow:
         if self.correct:
             return None
         if rule == TRUE_DOCUMENTS:
-            return find_cause(self.judged)
+            return find_cause(self.judged) if self.retrieves else None
         if self.tag == GAP:
             return DATABASE
         enough = self.sufficient[rule]
@@ -201,7 +203,11 @@ def tag_rows(rows: Sequence[JudgedRow], mode: Mode) -> list[TaggedRow]:
     tags = tag_groups((row.group, right) for row, right in zip(rows, correct, strict=True))
     return [
         TaggedRow(
-            row, right, tags[row.group], {rule: sufficient[rule][n] if shown else None for rule in RULES}
+            row,
+            right,
+            tags[row.group],
+            shown,
+            {rule: sufficient[rule][n] if shown else None for rule in RULES},
         )
         for n, (row, right) in enumerate(zip(rows, correct, strict=True))
         if right is not None

@@ -168,8 +168,8 @@ def test_where_nothing_is_shown_the_least_difference_that_would_be_is_told():
         return random.random() < 0.6, {}
 
     found = examine(draw_world(3, right))
-    assert 0.1 < found.detectable[TRUE_DOCUMENTS] < 0.6
-    limit = f"{found.detectable[TRUE_DOCUMENTS]:.2f}"
+    assert 0.1 < found.detectable < 0.6
+    limit = f"{found.detectable:.2f}"
     assert found.fault[TRUE_DOCUMENTS].why == (
         f"no difference of the accuracies is shown; of 20 templates one of {limit} would be"
     )
