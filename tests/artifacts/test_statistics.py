@@ -35,4 +35,4 @@ def test_prompts_and_models_are_grouped(tmp_path):
         ("text_templates", 4),
         ("back_check", 4),
     ]
-    assert list_models(statistics) == [("small", "ab" * 32, ("generator", "judge"))]
+    assert list_models(statistics) == [("small", "ab" * 32, ("generator", "reader"))]

@@ -20,7 +20,7 @@ IMAGE = "<img src=x onerror=alert(1)>"
 def reply_hostile(messages, asked):
     """Answer as the scenes do; every text that a page shows then goes on with what would like to be run."""
     said = reply(messages, asked)
-    return said if said.startswith("Query:") or "\nScore:" in said else f"{said} {HOSTILE}"
+    return said if said.startswith("Query:") or "\nScore " in said else f"{said} {HOSTILE}"
 
 
 @pytest.fixture(scope="module")

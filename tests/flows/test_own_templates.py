@@ -35,7 +35,8 @@ def root(tmp_path, monkeypatch):
     monkeypatch.chdir(root)
     monkeypatch.setenv("BENCHLOOM_LEDGER", str(tmp_path / "ledger.sqlite"))
     # The stages run in this process: a copy of their code is as good as its own.
-    monkeypatch.setattr("flows.run.recorder.check_code", lambda root: None)
+    for place in ("recorder", "code_watch"):
+        monkeypatch.setattr(f"flows.run.{place}.check_code", lambda root: None)
     shutil.copytree(ROOT / "tasks", root / "tasks", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "data/templates", root / "data/templates")
     shutil.copy(ROOT / "pyproject.toml", root / "pyproject.toml")

@@ -44,7 +44,7 @@ def stage_of(stem):
         {
             f"grammar.{stem}": {"seed": 0},
             "roles.generator": {"model": "small"},
-            "roles.judge": {"model": "s"},
+            "roles.reader": {"model": "s"},
         },
     )
 

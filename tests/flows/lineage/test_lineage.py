@@ -48,7 +48,7 @@ def project(tmp_path, monkeypatch):
             "cmd": f"run {stem}",
             "deps": deps,
             "params": {
-                "params.yaml": {"roles.generator": {"model": "small"}, "roles.judge": {"model": "small"}}
+                "params.yaml": {"roles.generator": {"model": "small"}, "roles.reader": {"model": "small"}}
             },
             "outs": [record(tmp_path, f"{FOLDER}/{stem}{kind}.parquet") for kind in kinds],
         }
