@@ -31,6 +31,7 @@ from flows.run.origin import check_code
 from flows.run.path_hashes import PathHashes, parse_hash, set_hash
 from flows.run.path_locks import PathLocks
 from flows.run.project_graph import ProjectGraph
+from flows.run.run_cache import WholeEntries
 from flows.run.staleness import Staleness
 from tasks.errors import BenchloomError, ChangedWhileRunning, LockHeld, StageFailed
 
@@ -68,6 +69,7 @@ class Recorder:
         logging.getLogger("dvc").setLevel(logging.WARNING)
         self.graph = ProjectGraph(root)
         self.repo, self.nodes = self.graph.repo, self.graph.nodes
+        self.repo.stage_cache = WholeEntries(self.repo)
         self.locks = PathLocks(self.repo)
         self.hashes = PathHashes(self.repo)
         self.staleness = Staleness(self.repo, self.hashes)

@@ -91,6 +91,23 @@ def test_a_restored_stage_has_its_own_bytes_not_the_last_ones(project):
         assert project.read("second.txt") == outputs[rows]
 
 
+@pytest.mark.parametrize("part", [0, 0.3, 0.6, 0.9])
+def test_what_a_killed_process_left_in_the_run_cache_is_passed_over(project, part):
+    """DVC writes an entry under another name first, and takes the newest file for one."""
+    project.states()
+    entries = [path for path in (project.root / ".dvc/cache/runs").rglob("*") if path.is_file()]
+    assert len(entries) == 3
+    for entry in entries:
+        text = entry.read_text()
+        lines = text.splitlines()
+        hashed = [n for n, line in enumerate(lines) if line.strip().startswith("md5:")]
+        cut = "\n".join([*lines[: hashed[-1]], "    md5:"]) if part == 0.9 else text[: int(len(text) * part)]
+        (entry.parent / ".Er5m_2z-N4PK4f5-4g9kVw.tmp").write_text(cut)
+    for name in ("first.txt", "second.txt", "third.txt", "dvc.lock"):
+        (project.root / name).unlink()
+    assert set(project.states().values()) == {"restored"}
+
+
 def test_what_a_change_leaves_alone_is_not_run(project):
     project.states()
     project.write("note.md", "a prompt\n\n")
