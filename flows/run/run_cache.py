@@ -12,7 +12,7 @@ ENTRY = re.compile(r"[0-9a-f]{64}")
 """An entry is named by its hash; before it is whole it lies under another name in the same folder."""
 
 
-class WholeEntries(StageCache):  # type: ignore[misc]
+class WholeEntries(StageCache):  # type: ignore[misc] # DVC has no types
     """Restores whole entries alone, where DVC takes the newest file of any name."""
 
     def _load(self, stage: Any) -> dict[str, Any] | None:

@@ -19,7 +19,7 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tasks.scoring.sandboxed.process import Unreadable
+from tasks.scoring.sandboxed.process import BadMessage
 
 UNSHOWN = "unshown"
 """The kind of a node that only gives the reason why a value cannot cross."""
@@ -72,11 +72,11 @@ def pack(value: object, depth: int = 0) -> Any:
 
 
 def unpack(node: Any) -> Any:
-    """Build the value of a node. Raises Unreadable, whatever the node is."""
+    """Build the value of a node. Raises BadMessage, whatever the node is."""
     try:
         return _Reader().read(node)
     except Exception as error:  # noqa: BLE001 (any that a hostile node can bring numpy or pandas to raise)
-        raise Unreadable(f"{type(error).__name__} in what crossed") from None
+        raise BadMessage(f"{type(error).__name__} in what crossed") from None
 
 
 def _pack_plain(value: Any, name: str, depth: int) -> Any:

@@ -19,7 +19,7 @@ REASON = 300
 """The most characters of a reason."""
 
 
-class Unreadable(Exception):
+class BadMessage(Exception):
     """What the other process sent is no message, or one that no honest process would send."""
 
 
@@ -82,15 +82,15 @@ def send(descriptor: int, message: Any) -> None:
 
 
 def receive(descriptor: int) -> Any:
-    """Receive a message. Raises Ended or Unreadable, whatever comes."""
+    """Receive a message. Raises Ended or BadMessage, whatever comes."""
     size = int.from_bytes(_read(descriptor, HEAD), "big")
     if size > MAX_MESSAGE:
-        raise Unreadable(f"a message of {size} bytes")
+        raise BadMessage(f"a message of {size} bytes")
     content = _read(descriptor, size)
     try:
         return json.loads(content)
     except (ValueError, RecursionError, MemoryError):
-        raise Unreadable("no JSON") from None
+        raise BadMessage("no JSON") from None
 
 
 def _read(descriptor: int, size: int) -> bytes:

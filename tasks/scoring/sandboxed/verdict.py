@@ -20,8 +20,8 @@ from typing import Any, NoReturn
 
 from tasks.scoring.sandboxed import crossing
 from tasks.scoring.sandboxed.process import (
+    BadMessage,
     Ended,
-    Unreadable,
     begin,
     describe,
     drop_privileges,
@@ -89,7 +89,7 @@ class RemoteExecution:
             return receive(self.replies)
         except Ended:
             self.decide("error", "the program ended without a result")
-        except Unreadable:
+        except BadMessage:
             self.decide("error", "the program wrote where it must not")
         except ValueError as error:
             self.decide("not-shown", f"its input cannot cross: {error}")
@@ -115,7 +115,7 @@ class RemoteExecution:
                 self.decide("not-shown", f"{name} cannot cross: {reason}")
         try:
             return crossing.unpack(node)
-        except Unreadable:
+        except BadMessage:
             self.decide("error", "the program wrote where it must not")
 
     def place_files(self, files: dict[str, Any]) -> None:
@@ -229,7 +229,7 @@ def form_verdict(request: dict[str, Any], say: Say) -> tuple[str, str]:
         if missing := load_libraries(request["libraries"]):
             return "not-run", missing
         reply = receive(remote.replies)
-    except (Ended, Unreadable):
+    except (Ended, BadMessage):
         return "not-run", "the program's process did not start"
     if reply != ["ready"]:
         return "not-run", str(reply[1])

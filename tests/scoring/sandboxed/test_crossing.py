@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.scoring.sandboxed import crossing
-from tasks.scoring.sandboxed.process import Unreadable
+from tasks.scoring.sandboxed.process import BadMessage
 
 DAYS = pd.date_range("2020-01-01", periods=3, freq="D")
 FRAMES = {
@@ -232,7 +232,7 @@ for _ in range(crossing.MAX_DEPTH + 1):
     ids=lambda node: str(node)[:40],
 )
 def test_what_no_honest_process_sends_is_unreadable(node: object) -> None:
-    with pytest.raises(Unreadable):
+    with pytest.raises(BadMessage):
         crossing.unpack(node)
 
 
@@ -252,6 +252,6 @@ NODES = st.recursive(
 def test_any_node_is_read_as_plain_data_or_not_at_all(node: Any) -> None:
     try:
         value = crossing.unpack(node)
-    except Unreadable:
+    except BadMessage:
         return
     assert type(value).__module__.partition(".")[0] in PLAIN
