@@ -35,6 +35,8 @@ ADVICE: Mapping[str, str] = {
     "wanted_missing": "name what is asked for",
     "given_missing": "name what kind of thing a placeholder is: the film [films.title]",
     "relation_missing": "say which relation is meant, as another one between the same tables fits as well",
+    "measure_missing": "say the count, average, extreme or bound that the SQL asks for",
+    "measure_added": "leave out the count, average, extreme or bound that the SQL does not have",
     "asks_twice": "one question, with every placeholder in it",
     "says_or": "ask one thing",
     "says_again": "say it once",

@@ -6,6 +6,8 @@ code_words          it contains SQL, underscores or column names as the schema s
 wanted_missing      it does not name what is asked for
 given_missing       it does not name what kind of thing a placeholder is
 relation_missing    another relation between the same tables would fit it as well
+measure_missing     it does not say the count, average, extreme or bound that the query asks for
+measure_added       its question says a count, average, extreme or bound that the query does not have
 asks_twice          it has more than one question, or one without every placeholder
 says_or             it leaves open which of two things it means
 says_again          its question repeats a word of what is asked for or given: padding
@@ -41,6 +43,17 @@ CODE_WORDS = frozenset(
 )  # fmt: skip
 LINKS = frozenset(["of", "the", "in", "with", "and"])
 SECOND_QUESTION = re.compile(r"\band (\w+ )?(what|which|who|whom|whose|when|where|why|how)\b")
+MEASURES: tuple[frozenset[str], ...] = (
+    frozenset(["how many", "total", "count"]),
+    frozenset(["average", "mean"]),
+    frozenset(["most", "highest", "longest", "largest", "biggest", "greatest", "maximum", "top", "at most"]),
+    frozenset(["least", "fewest", "lowest", "shortest", "smallest", "minimum", "at least"]),
+    frozenset(["latest", "newest", "youngest", "most recent"]),
+    frozenset(["earliest", "oldest"]),
+    frozenset(["more than", "longer than", "higher than", "exceeds"]),
+    frozenset(["less than", "fewer than", "shorter than", "lower than", "below"]),
+)
+"""Words and phrases by what they measure; where a query requires one of a set, a text may say any of it."""
 GENERIC = NAMES | LOOSE | {"type", "code", "model"}
 
 
@@ -77,6 +90,7 @@ def parse_text(
         raise Unparsed(f"asks_twice: {second[0]}")
     asked = re.findall(r"[a-z]+", " ".join(asking).lower())
     _check_question(asked, query, verbalisation, columns)
+    _check_measure(words, asked, query, verbalisation, columns)
     _check_meaning(words, query, verbalisation, columns)
     return text
 
@@ -99,6 +113,38 @@ def _check_question(
         thing = name_table(table)
         if thing not in own and thing in {make_singular(word) for word in asked}:
             raise Unparsed(f"names_other: {thing}")
+
+
+def _check_measure(
+    words: Sequence[str],
+    asked: Sequence[str],
+    query: Query,
+    verbalisation: Verbalisation,
+    columns: Sequence[Column],
+) -> None:
+    for due in verbalisation.required:
+        if not any(_says(words, phrase) for phrase in due):
+            raise Unparsed(f"measure_missing: {min(due)}")
+    types = {column.id: column.type for column in columns}
+    numbers = [
+        word
+        for column in query.projection
+        if types.get(column) in ("integer", "real")
+        for word in split_words(column)
+    ]
+    required = frozenset[str]().union(*verbalisation.required)
+    own = {word for column in (*query.projection, *query.placeholders) for word in split_words(column)}
+    for measure in MEASURES:
+        said = sorted(phrase for phrase in measure if _says(asked, phrase))
+        if not said or measure & required or own.intersection(*map(str.split, said)):
+            continue
+        if said == ["how many"] and mentions(numbers, asked[(asked.index("many") + 1) % len(asked)]):
+            continue  # how many minutes: of runtime_minutes
+        raise Unparsed(f"measure_added: {said[0]}")
+
+
+def _says(words: Sequence[str], phrase: str) -> bool:
+    return f" {phrase} " in f" {' '.join(words)} "
 
 
 def _check_meaning(

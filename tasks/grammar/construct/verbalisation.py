@@ -42,6 +42,10 @@ class Verbalisation:
     phrases: tuple[tuple[str, ...], ...]
     """For each placeholder, the phrases that may introduce it: `flight number [flights.flight_number]`."""
     relations: tuple[Relation, ...]
+    required: tuple[frozenset[str], ...] = ()
+    """Sets of words or phrases of which a text must hold one each: {"how many", "number", "count"}."""
+    plural: bool = False
+    """Whether several things are asked for."""
 
     @property
     def relation_words(self) -> tuple[str, ...]:

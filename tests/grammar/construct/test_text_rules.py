@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from tasks.grammar.construct.names import (
@@ -65,6 +67,46 @@ def test_each_broken_rule_has_its_word(query, text, reason):
     with pytest.raises(Unparsed) as broken:
         parse(text, query)
     assert str(broken.value).partition(":")[0] == reason
+
+
+RATE = Query(("doctors.hourly_rate",), (), ("doctors.name",))
+COUNTED = replace(verbalise_query(TOWN, SCHEMA), required=(frozenset({"how many", "number"}),))
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("number of towns of the clinic [clinics.name]", ""),
+        ("How many towns does the clinic [clinics.name] have in total?", ""),
+        ("towns of the clinic [clinics.name]", "measure_missing: how many"),
+        ("How many towns does the clinic [clinics.name] have on average?", "measure_added: average"),
+    ],
+)
+def test_a_measure_is_said_where_the_query_has_it(text, problem):
+    try:
+        parse_text(text, TOWN, COUNTED, SCHEMA, 2, 30)
+        found = ""
+    except Unparsed as error:
+        found = str(error)
+    assert found == problem
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "reason"),
+    [
+        (TOWN, "most recent town of the clinic [clinics.name]", "measure_added"),
+        (TOWN, "How many towns has the clinic [clinics.name]?", "measure_added"),
+        (RATE, "average hourly rate of the doctor [doctors.name]", "measure_added"),
+        (RATE, "What hourly rate does the doctor [doctors.name] take? I need at most a minute.", ""),
+    ],
+)
+def test_a_measure_is_not_said_where_the_query_has_none(query, text, reason):
+    try:
+        assert parse(text, query) == text
+        found = ""
+    except Unparsed as error:
+        found = str(error).partition(":")[0]
+    assert found == reason
 
 
 def test_the_verbalisation_says_what_is_wanted_and_given():
