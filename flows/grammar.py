@@ -110,8 +110,8 @@ GRAMMAR = Flow(
             "grammar.canaries",
             prompts=("judge",),
             roles=("judge",),
-            reads=("tasks/judging/canaries.yaml",),
-            settings=("grammar.judgements",),
+            reads=("tasks/judging/canaries.yaml", "tasks/judging/canaries_further.yaml"),
+            settings=("grammar.judgements", "judging.further_canaries"),
             drops=False,
         ),
         ASSESSMENT.stage(

@@ -44,6 +44,7 @@ class RunSettings(ModelRun):
 HOUSE: Mapping[str, object] = {
     "databases": dict[str, DatabaseEntry],
     "evaluation": Evaluation,
+    "judging.further_canaries": bool,
     "judging.thresholds": TrustThresholds,
     "models": dict[str, EmbeddedModel],
     "nightly": Nightly,

@@ -2,7 +2,8 @@
 
 They are easy on purpose: a judge that fails some of them is unreliable on the rest, and one that passed them
 last night and fails them tonight has changed. They are data, `canaries.yaml` beside this file, about invented
-things so that a model's own knowledge does not help.
+things so that a model's own knowledge does not help. `canaries_further.yaml` is a second set of labels by
+another reader: prompts and parsers are mended by the first, so only the second says what they are worth.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from tasks.artifacts.rows import Origin
 from tasks.errors import BadInput
+from tasks.judging.equality import label_by_rule
 from tasks.models.ask import Answer
 
 FILE = Path(__file__).with_name("canaries.yaml")
+FURTHER = Path(__file__).with_name("canaries_further.yaml")
 Kind = Literal["label", "score"]
-RULED, OR = "Correct", " or "
+OR = " or "
 Verdict = TypeVar("Verdict", str, int)
 
 
@@ -61,11 +64,13 @@ class CanaryRow:
     given: str | None
     """The judge's own verdict; None if the reply did not parse."""
     rule: str
-    """The rule of equality that decides before the judge; empty where none does."""
+    """The rule that decides before the judge; empty where none does."""
     agreed: bool | None
     """Whether the verdict is right, by the rule where there is one; None for a reply that did not parse."""
     call: str
     problem: str
+    further: bool
+    """Whether it is of the second set, which stands beside the first and is in none of its figures."""
     origin: tuple[Origin, ...]
 
 
@@ -82,7 +87,7 @@ class CanaryHealth:
     wrong: tuple[str, ...] = ()
     """Ids of the canaries with a wrong verdict."""
     n_ruled: int = 0
-    """Canaries that a rule of equality decides."""
+    """Canaries that a rule decides."""
     judge_right: int = 0
     """Canaries that the judge itself gets right, of all n."""
 
@@ -122,23 +127,26 @@ async def judge_canaries(
     canaries: Sequence[Canary],
     judge: Callable[[Canary], Awaitable[Answer[Verdict]]],
     find_rule: Callable[[Canary], str] = find_no_rule,
+    *,
+    further: bool = False,
 ) -> list[CanaryRow]:
     """Have canaries judged; return a row per canary, in their order.
 
     judge: the function that judges the rows of the evaluation; it asks once and parses a label or a score.
-    find_rule: names the rule that decides for Correct before the judge, or gives an empty text; the judge is
-    asked all the same. Raises what `judge` raises.
+    find_rule: names the rule that decides before the judge, or gives an empty text; the judge is asked all
+    the same. further: whether these are of the second set. Raises what `judge` raises.
     """
     answers = await asyncio.gather(*(judge(canary) for canary in canaries))
     return [
-        make_row(canary, answer, find_rule(canary)) for canary, answer in zip(canaries, answers, strict=True)
+        make_row(canary, answer, find_rule(canary), further=further)
+        for canary, answer in zip(canaries, answers, strict=True)
     ]
 
 
-def make_row(canary: Canary, answer: Answer[Verdict], rule: str = "") -> CanaryRow:
+def make_row(canary: Canary, answer: Answer[Verdict], rule: str = "", *, further: bool = False) -> CanaryRow:
     """Compare a judge's answer, or the rule that decides before it, with the accepted verdicts."""
     given = None if answer.value is None else str(answer.value)
-    settled = RULED if rule else given
+    settled = label_by_rule(rule) or given
     return CanaryRow(
         id=canary.id,
         kind=canary.kind,
@@ -148,13 +156,14 @@ def make_row(canary: Canary, answer: Answer[Verdict], rule: str = "") -> CanaryR
         agreed=None if settled is None else settled in canary.accepted,
         call=answer.call,
         problem=answer.problem,
+        further=further,
         origin=(Origin("call", answer.call),),
     )
 
 
-def measure_health(rows: Iterable[CanaryRow]) -> CanaryHealth:
-    """Count right, wrong and unscored verdicts."""
-    ordered = sorted(rows, key=lambda row: row.id)
+def measure_health(rows: Iterable[CanaryRow], *, further: bool = False) -> CanaryHealth:
+    """Count right, wrong and unscored verdicts of the first set, or of the second."""
+    ordered = sorted((row for row in rows if row.further == further), key=lambda row: row.id)
     scored = [row for row in ordered if row.agreed is not None]
     wrong = tuple(row.id for row in scored if not row.agreed)
     agreement = (len(scored) - len(wrong)) / len(scored) if scored else None
@@ -167,3 +176,9 @@ def measure_health(rows: Iterable[CanaryRow]) -> CanaryHealth:
         n_ruled=sum(bool(row.rule) for row in ordered),
         judge_right=sum(row.given in row.expected.split(OR) for row in ordered),
     )
+
+
+def measure_further(rows: Iterable[CanaryRow]) -> CanaryHealth | None:
+    """Count the verdicts of the second set; None if it was not judged."""
+    health = measure_health(rows, further=True)
+    return health if health.n else None

@@ -1,7 +1,7 @@
-"""Equality that needs no judge: a response that is the true answer, as text, number or date.
+"""What needs no judge: a response that is the true answer, as text, number or date, or that is empty.
 
-Each rule only ever says that they are equal; where none does, a judge decides. Only a response that is
-nothing but the answer is decided, so that no response can hide something behind it.
+A rule of equality only ever says that they are equal; where no rule speaks, a judge decides. Only a response
+that is nothing but the answer is decided, so that no response can hide something behind it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ import unicodedata
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 
+from tasks.judging.quoting import UNSEEN
+
 EXACT, NUMBER, DATE = "exact", "number", "date"
+EMPTY = "empty"
 ARTICLES = re.compile(r"^(?:the|an|a) ")
 AROUND = " \t\r\n\"'“”„«»\u2018\u2019`*_.!;:,"
 """Characters that may stand around an answer and are none of it."""
@@ -45,6 +48,21 @@ DATES = (
     "%b %d %Y",
     "%Y %B %d",
 )
+
+
+def find_rule(answer: str, response: str, question: str = "") -> str:
+    """Name the rule that decides without a judge: `empty`, or one of equality; empty where none does."""
+    return EMPTY if is_empty(response) else find_equality(answer, response, question)
+
+
+def label_by_rule(rule: str) -> str | None:
+    """Return the verdict of a rule that decides, as `find_rule` names it; None where none does."""
+    return ("Incorrect" if rule == EMPTY else "Correct") if rule else None
+
+
+def is_empty(text: str) -> bool:
+    """Tell whether a text shows nothing: white space, and characters that cannot be seen."""
+    return not UNSEEN.sub("", text).strip()
 
 
 def find_equality(answer: str, response: str, question: str = "") -> str:

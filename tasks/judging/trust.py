@@ -115,33 +115,36 @@ def find_warnings(
     n: int,
     n_unscored: int,
     canaries: CanaryHealth | None = None,
+    further: CanaryHealth | None = None,
     human: HumanAgreement | None = None,
 ) -> tuple[str, ...]:
     """Write the warnings for the head of a report; none if the judge is within all thresholds.
 
-    n: number of judged rows, n_unscored of them without a verdict. human: None without people's labels, which
-    is no warning; missing canaries are one, since every evaluation has them.
+    n: number of judged rows, n_unscored of them without a verdict. further: the second set of canaries, None
+    if it was not judged. human: None without people's labels. Neither is a warning then; missing canaries of
+    the first set are one, since every evaluation has them.
     """
     warnings = [
         _warn_canaries(thresholds.canary_agreement, canaries),
+        "" if further is None else _warn_canaries(thresholds.canary_agreement, further, "further canaries"),
         "" if human is None else _warn_human(thresholds.human_agreement, human),
         _warn_unscored(thresholds.unscored_share, n, n_unscored),
     ]
     return tuple(warning for warning in warnings if warning)
 
 
-def _warn_canaries(least: float, health: CanaryHealth | None) -> str:
+def _warn_canaries(least: float, health: CanaryHealth | None, what: str = "canaries") -> str:
     if health is None or not health.n:
         return "The judge was not tried on canaries: nothing is known of how far it can be believed."
     if health.agreement is None:
-        return f"The judge gave a readable verdict on none of {health.n} canaries: believe no figure below."
+        return f"The judge gave a readable verdict on none of {health.n} {what}: believe no figure below."
     unread = f", {health.n_failed} more were unreadable" if health.n_failed else ""
     if health.agreement >= least and health.n_failed <= (1 - least) * health.n:
         return ""
-    ruled = f" ({health.n_ruled} by equality, and it right on {health.judge_right} of {health.n})"
+    ruled = f" ({health.n_ruled} by a rule, and it right on {health.judge_right} of {health.n})"
     named = ", ".join(health.wrong[:NAMED]) + (", ..." if len(health.wrong) > NAMED else "")
     return (
-        f"The judge got {health.n_scored - len(health.wrong)} of {health.n_scored} canaries right"
+        f"The judge got {health.n_scored - len(health.wrong)} of {health.n_scored} {what} right"
         f"{ruled if health.n_ruled else ''}{unread} (wanted {_percent(least)} of all): "
         "read its verdicts before you believe a figure below"
         f"{f' (wrong: {named})' if named else ''}."

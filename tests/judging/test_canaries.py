@@ -5,7 +5,14 @@ import pytest
 
 from tasks.artifacts.parquet import read_rows, write_rows
 from tasks.errors import BadInput
-from tasks.judging.canaries import CanaryRow, judge_canaries, measure_health, read_canaries
+from tasks.judging.canaries import (
+    FURTHER,
+    CanaryRow,
+    judge_canaries,
+    measure_further,
+    measure_health,
+    read_canaries,
+)
 from tests.judging.scripted import answer
 
 
@@ -26,6 +33,25 @@ def test_the_set_is_large_enough_and_no_single_verdict_passes_it():
     for score in range(6):
         assert measure_health(judge_all("score", lambda _, v=score: v)).agreement < 0.5
     assert all(canary.contexts for canary in scores)
+
+
+def test_the_further_set_is_another_one_and_half_of_it_is_correct():
+    first, further = read_canaries("label"), read_canaries("label", FURTHER)
+    assert [canary.accepted for canary in further].count(("Correct",)) == len(further) / 2 == 12
+    assert not {canary.id for canary in first} & {canary.id for canary in further}
+    assert not {canary.query for canary in first} & {canary.query for canary in further}
+
+
+def test_the_further_set_is_in_no_figure_of_the_first():
+    async def judge(canary):
+        return answer("Correct")
+
+    first = asyncio.run(judge_canaries(read_canaries("label"), judge))
+    further = asyncio.run(judge_canaries(read_canaries("label", FURTHER), judge, further=True))
+    assert measure_health([*first, *further]) == measure_health(first)
+    beside = measure_further([*first, *further])
+    assert (beside.n, beside.agreement, len(beside.wrong)) == (24, 0.5, 12)
+    assert measure_further(first) is None
 
 
 def test_a_right_judge_gets_all():

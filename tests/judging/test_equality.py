@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.judging.equality import find_equality, holds_answer
+from tasks.judging.equality import find_equality, find_rule, holds_answer, label_by_rule
 from tests.judging.texts import HOSTILE
 
 
@@ -45,6 +45,19 @@ from tests.judging.texts import HOSTILE
 )  # fmt: skip
 def test_only_what_is_nothing_but_the_answer_is_decided(answer, response, question, rule):
     assert find_equality(answer, response, question) == rule
+
+
+@pytest.mark.parametrize("response", ["", " \n\t", "\u200b", " \u00ad\ufeff\n", "\u2800"])
+def test_a_response_that_shows_nothing_is_incorrect_even_where_the_answer_is_empty(response):
+    for answer in ("Rome", ""):
+        assert find_rule(answer, response) == "empty"
+    assert label_by_rule("empty") == "Incorrect"
+
+
+@pytest.mark.parametrize(("response", "rule", "label"), [("Rome", "exact", "Correct"), (".", "", None)])
+def test_any_other_response_is_decided_by_equality_or_by_no_rule(response, rule, label):
+    assert find_rule("Rome", response) == rule
+    assert label_by_rule(rule) == label
 
 
 @given(st.one_of(HOSTILE, st.text(max_size=40)), st.one_of(HOSTILE, st.text(max_size=40)))

@@ -73,6 +73,13 @@ def test_wrong_canaries_are_named():
     assert "(wrong: a, b, c)" in sentence
 
 
+def test_further_canaries_warn_beside_the_first_and_their_absence_does_not():
+    poor = CanaryHealth(24, 24, 0, 0.5, ("x",))
+    assert find_warnings(TrustThresholds(), n=9, n_unscored=0, canaries=HEALTHY, further=HEALTHY) == ()
+    (sentence,) = find_warnings(TrustThresholds(), n=9, n_unscored=0, canaries=HEALTHY, further=poor)
+    assert "further canaries right" in sentence
+
+
 def test_unreadable_canaries_do_not_make_a_judge_trusted():
     assert "2 of 2 canaries right, 22 more were unreadable" in warn(CanaryHealth(24, 2, 22, 1.0))[0]
     assert "on none of 24" in warn(CanaryHealth(24, 0, 24, None))[0]

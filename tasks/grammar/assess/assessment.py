@@ -34,7 +34,7 @@ from tasks.grammar.assessment_rows import (
     ClosedDomain,
     Judgement,
 )
-from tasks.judging.canaries import CanaryRow, measure_health
+from tasks.judging.canaries import CanaryRow, measure_further, measure_health
 from tasks.judging.equality import holds_answer
 from tasks.judging.human_labels import HumanLabel
 from tasks.judging.trust import HumanAgreement, TrustThresholds, find_warnings, measure_agreement
@@ -197,15 +197,15 @@ def _describe_judge(
         for name, value in settings.items()
         if name.startswith(THRESHOLDS)
     }
-    health = measure_health(canaries)
+    health, further = measure_health(canaries), measure_further(canaries)
     unscored = sum(judgement.judgement is None for judgement in judgements)
     thresholds = TrustThresholds.model_validate(given)
     over_all, by_judge = people or (None, None)
     warnings = find_warnings(
-        thresholds, n=len(judgements), n_unscored=unscored, canaries=health, human=over_all
+        thresholds, n=len(judgements), n_unscored=unscored, canaries=health, further=further, human=over_all
     )
     ruled = Counter(judgement.rule for judgement in judgements if judgement.rule)
-    return JudgeFigures(warnings, health, unscored, dict(sorted(ruled.items())), over_all, by_judge)
+    return JudgeFigures(warnings, health, further, unscored, dict(sorted(ruled.items())), over_all, by_judge)
 
 
 def _count_rows(rows: Sequence[JudgedRow], answers: Sequence[AssessedAnswer]) -> RowCounts:

@@ -92,12 +92,14 @@ class PlantedGaps:
 class JudgeFigures:
     """How far the judge can be trusted.
 
-    unscored: answers without a verdict. ruled: rule of equality -> number of answers that it decided. people:
-    None without labels; people_by_judge: the same over the answers that no rule decided.
+    further_canaries: None if they were not judged. unscored: answers without a verdict. ruled: rule -> number
+    of answers that it decided. people: None without labels; people_by_judge: the same over the answers that
+    no rule decided.
     """
 
     warnings: tuple[str, ...]
     canaries: CanaryHealth
+    further_canaries: CanaryHealth | None
     unscored: int
     ruled: Mapping[str, int]
     people: HumanAgreement | None

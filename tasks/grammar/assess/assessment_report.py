@@ -76,6 +76,7 @@ def assessment_report(
             ("The model alone", entry.llm_only if entry.llm_only != key else "no run named"),
             ("Verdicts", _describe_verdicts(known)),
             ("Canaries", _describe_canaries(known.judge.canaries)),
+            ("Further canaries, held out", _describe_canaries(known.judge.further_canaries)),
             ("Licence of the data", database.licence),
             ("Attribution", database.attribution),
         ],
@@ -139,16 +140,18 @@ def _describe_interval(interval: Sequence[float] | None) -> str:
     return "" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}; "
 
 
-def _describe_canaries(canaries: CanaryHealth) -> str:
+def _describe_canaries(canaries: CanaryHealth | None) -> str:
+    if canaries is None:
+        return "not judged"
     right = canaries.n_scored - len(canaries.wrong)
     told = f"{right} of {canaries.n} judged right, {canaries.n_failed} not parsed"
     if not canaries.n_ruled:
         return told
-    return f"{told}; {canaries.n_ruled} by equality, and by the judge alone {canaries.judge_right} right"
+    return f"{told}; {canaries.n_ruled} by a rule, and by the judge alone {canaries.judge_right} right"
 
 
 def _describe_verdicts(figures: AssessmentFigures) -> str:
     ruled = figures.judge.ruled
     asked = figures.counts.scored - sum(ruled.values())
-    by_rule = "".join(f", {count} by equality ({rule})" for rule, count in ruled.items())
+    by_rule = "".join(f", {count} by a rule ({rule})" for rule, count in ruled.items())
     return f"{asked} by the judge{by_rule}, {figures.judge.unscored} unscored"

@@ -6,21 +6,22 @@ from collections.abc import Mapping
 
 from tasks.artifacts.rows import Drafts
 from tasks.grammar.assess.judge import judge_once
-from tasks.judging.canaries import Canary, CanaryRow, judge_canaries, read_canaries
-from tasks.judging.equality import find_equality
+from tasks.judging.canaries import FURTHER, Canary, CanaryRow, judge_canaries, read_canaries
+from tasks.judging.equality import find_rule
 from tasks.models.ask import Answer, Ask
 
 
 async def canaries(settings: Mapping[str, object], ask: Ask) -> Drafts[CanaryRow]:
-    """Have the judge label every canary once, those too that a rule of equality decides.
+    """Have the judge label every canary once, those too that a rule decides.
 
-    settings: those of `grammar.judgements`, by which answers are judged.
+    settings: those of `grammar.judgements`, by which answers are judged, and `judging.further_canaries`:
+    whether the second set is judged too.
     """
     feedback = bool(settings.get("grammar.judgements.feedback", False))
     rules = bool(settings.get("grammar.judgements.rules", True))
 
-    def find_rule(canary: Canary) -> str:
-        return find_equality(canary.answer, canary.response, canary.query) if rules else ""
+    def rule(canary: Canary) -> str:
+        return find_rule(canary.answer, canary.response, canary.query) if rules else ""
 
     async def judge(canary: Canary) -> Answer[str]:
         return await judge_once(
@@ -32,4 +33,7 @@ async def canaries(settings: Mapping[str, object], ask: Ask) -> Drafts[CanaryRow
             feedback=feedback,
         )
 
-    return Drafts(await judge_canaries(read_canaries("label"), judge, find_rule))
+    rows = await judge_canaries(read_canaries("label"), judge, rule)
+    if settings.get("judging.further_canaries", True):
+        rows += await judge_canaries(read_canaries("label", FURTHER), judge, rule, further=True)
+    return Drafts(rows)

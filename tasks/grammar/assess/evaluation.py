@@ -17,7 +17,8 @@ from tasks.grammar.assess.judged import JudgedRow
 from tasks.grammar.assess.own_questions import OwnQuestions, keep_grounded, read_questions, sample_groups
 from tasks.grammar.assess.set_figures import attribute_wrong, contrast_sets, count_gaps, rate_set
 from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, Judgement
-from tasks.judging.canaries import CanaryRow, measure_health
+from tasks.judging.canaries import CanaryRow, measure_further, measure_health
+from tasks.judging.equality import EMPTY
 from tasks.judging.trust import TrustThresholds, find_warnings
 from tasks.scoring.running import Bootstrap
 from tasks.systems.capabilities import check_documents, needs_documents
@@ -125,6 +126,7 @@ def make_figures(
     named = list_criteria(rows, preferred)
     criteria = named if len(named) <= MOST_CRITERIA else ()
     health = measure_health(evaluated.canaries)
+    further = measure_further(evaluated.canaries)
     unscored = sum(row.judgement is None for row in rows)
     counts = count_rows(evaluated, rows)
     sections: dict[str, Mapping[str, object] | None] = {
@@ -142,8 +144,11 @@ def make_figures(
             for name, modes in sections.items()
         }
     figures = {
-        "warnings": find_warnings(thresholds, n=len(rows), n_unscored=unscored, canaries=health),
+        "warnings": find_warnings(
+            thresholds, n=len(rows), n_unscored=unscored, canaries=health, further=further
+        ),
         "canaries": asdict(health),
+        "further_canaries": further and asdict(further),
         "counts": counts,
         "criteria": criteria,
         **sections,
@@ -160,18 +165,20 @@ def list_criteria(rows: Sequence[JudgedRow], preferred: Sequence[str]) -> tuple[
 def count_rows(evaluated: GrammarEvaluation, rows: Sequence[JudgedRow]) -> dict[str, int]:
     """Count rows and groups by state.
 
-    failed: the system gave no answer. unscored: the judge gave no verdict. by_equality: a rule of equality
-    decided, and the judge was not asked. grounded: true and retrieved
-    documents are both known; for other rows closed mode equals open mode.
+    failed: the system gave no answer. unscored: the judge gave no verdict. by_equality, empty: a rule
+    decided, for Correct or for Incorrect, and the judge was not asked. grounded: true and retrieved documents
+    are both known; for other rows closed mode equals open mode.
     """
     failed = sum(answer.response is None for answer in evaluated.answers)
     scored = sum(row.judgement is not None for row in rows)
+    empty = sum(judgement.rule == EMPTY for judgement in evaluated.judgements)
     by_rule = sum(bool(judgement.rule) for judgement in evaluated.judgements)
     return {
         "rows": len(rows),
         "groups": len({row.group for row in rows}),
         "scored": scored,
-        "by_equality": by_rule,
+        "by_equality": by_rule - empty,
+        "empty": empty,
         "failed": failed,
         "unscored": len(rows) - scored - failed,
         "grounded": sum(None not in (row.true, row.retrieved) for row in rows),

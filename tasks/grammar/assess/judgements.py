@@ -1,4 +1,4 @@
-"""Stage: label every answer Correct or Incorrect, by equality or by the judge; else it stays unscored."""
+"""Stage: label every answer Correct or Incorrect, by a rule or by the judge; else it stays unscored."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Origin
-from tasks.grammar.assess.judge import CORRECT, judge_once
+from tasks.grammar.assess.judge import judge_once
 from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, Judgement
-from tasks.judging.equality import find_equality
+from tasks.judging.equality import find_rule, label_by_rule
 from tasks.judging.majority import Majority, judge_often
 from tasks.judging.scored import Scored
 from tasks.models.ask import Answer, Ask
@@ -26,7 +26,8 @@ class Judgements(BaseModel):
     feedback: bool = False
     """Let the judge write a line before its verdict."""
     rules: bool = True
-    """A response that equals the true answer as text, number or date is Correct; the judge is not asked."""
+    """A response that equals the true answer as text, number or date is Correct, an empty one Incorrect; the
+    judge is not asked."""
 
 
 async def judgements(
@@ -46,7 +47,7 @@ async def judgements(
 def _find_rule(answer: AssessedAnswer, question: AskedQuestion, params: Judgements) -> str:
     if not params.rules or answer.response is None:
         return ""
-    return find_equality(question.answer, answer.response, question.question)
+    return find_rule(question.answer, answer.response, question.question)
 
 
 async def _judge(
@@ -85,7 +86,7 @@ def make_judgement(
     verdicts: tuple[str, ...] = ()
     problem = f"no answer: {answer.problem}"
     if rule:
-        label, problem = CORRECT, ""
+        label, problem = label_by_rule(rule), ""
     elif found is not None:
         majority, verdicts = found
         label, problem = majority.value, majority.problem

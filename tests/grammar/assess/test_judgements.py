@@ -1,0 +1,44 @@
+"""Answers that a rule decides are shown to no judge."""
+
+import asyncio
+
+from tasks.artifacts.rows import Origin
+from tasks.grammar.assess.evaluation import GrammarEvaluation, count_rows
+from tasks.grammar.assess.judgements import Judgements, judgements
+from tasks.grammar.assessment_rows import AssessedAnswer
+from tests.grammar.assess_world import Model, make_world
+
+
+def judge(responses: list[str | None], **params):
+    """Judge one response a question; the questions are of different villages."""
+    questions = make_world(len(responses)).questions[::3]
+    answers = [
+        AssessedAnswer(
+            f"a{number}", question.id, question.group, "short", text, None, None, "", (Origin("file", "x"),)
+        )
+        for number, (question, text) in enumerate(zip(questions, responses, strict=True))
+    ]
+    model = Model()
+    drafts = asyncio.run(judgements(answers, questions, Judgements(**params), model))
+    rows = sorted(drafts.rows, key=lambda row: row.id)
+    return rows, model, GrammarEvaluation(questions, answers, rows, ())
+
+
+def test_an_empty_response_is_incorrect_by_its_rule_and_an_equal_one_correct():
+    rows, model, evaluated = judge(["", " \n", "1002", "It lies at 1003 metres", None])
+    assert [(row.judgement, row.rule) for row in rows] == [
+        ("Incorrect", "empty"),
+        ("Incorrect", "empty"),
+        ("Correct", "exact"),
+        ("Correct", ""),
+        (None, ""),
+    ]
+    assert model.count("judge") == 1
+    counts = count_rows(evaluated, [])
+    assert (counts["empty"], counts["by_equality"]) == (2, 1)
+
+
+def test_without_rules_the_judge_is_shown_the_empty_response_too():
+    rows, model, _ = judge(["", "1001"], rules=False)
+    assert [row.rule for row in rows] == ["", ""]
+    assert model.count("judge") == 2
