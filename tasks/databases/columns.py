@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from urllib.parse import unquote
+
+ESCAPED = re.compile(r"[%.:\[\]'\"`\\]|[^\S ]|[\x00-\x1f\x7f]|^ | $|(?<= ) ")
+"""What no part of an id holds as it is: it divides ids, marks placeholders, or does not last in a text."""
 
 
 @dataclass(frozen=True)
@@ -10,7 +15,7 @@ class Column:
     """One column of one table. It never contains a value of a cell."""
 
     id: str
-    """`table.column`"""
+    """`table.column`, as `make_column_id` writes it"""
     table: str
     name: str
     type: str
@@ -18,6 +23,28 @@ class Column:
     nullable: bool
     primary_key: bool
     references: str | None
-    """`table.column` that a foreign key points to."""
+    """The id of the column that a foreign key points to."""
     descriptive: bool
     """Whether people would ask about it: no surrogate key, no foreign key, no bare identifier."""
+
+
+def make_column_id(table: str, name: str) -> str:
+    """Write the id of a column: `contacts.phone ext%2E` is the column `phone ext.` of contacts.
+
+    Whatever would divide the id, end a placeholder or get lost in a text is written as its bytes in hex, so
+    that an id has one dot, and names one column.
+    """
+    return ".".join(ESCAPED.sub(_escape, part) for part in (table, name))
+
+
+def split_column_id(column: str) -> tuple[str, str]:
+    """Return the table and the name of a column by its id, as the database spells them.
+
+    A placeholder's suffix, `films.year:from`, is left out.
+    """
+    table, _, name = column.partition(":")[0].partition(".")
+    return unquote(table), unquote(name)
+
+
+def _escape(found: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in found[0].encode())

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import sqlglot
 from sqlglot import exp
 
-from tasks.databases.columns import Column
+from tasks.databases.columns import Column, make_column_id
 
 CANONICAL = "sqlite"
 EXACT = {
@@ -63,7 +63,7 @@ def _write_exact(column: exp.Expr, dialect: str) -> exp.Expr:
 
 
 def _is_text(node: exp.Expr, texts: set[str]) -> bool:
-    return isinstance(node, exp.Column) and f"{node.table}.{node.name}" in texts
+    return isinstance(node, exp.Column) and make_column_id(node.table, node.name) in texts
 
 
 def _orders(select: exp.Expr) -> list[exp.Expr]:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tasks.databases.columns import Column
+from tasks.databases.columns import Column, split_column_id
 
 
 @dataclass(frozen=True, order=True)
@@ -81,7 +81,7 @@ def list_join_trees(columns: Sequence[Column], max_tables: int) -> list[JoinTree
 def _collect_keys(columns: Iterable[Column]) -> list[_Key]:
     pairs: defaultdict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     for column in columns:
-        target, _, name = (column.references or "").partition(".")
+        target, name = split_column_id(column.references or "")
         if target and target != column.table:
             pairs[column.table, target].append((column.name, name))
     keys: list[_Key] = []

@@ -13,7 +13,7 @@ from sqlalchemy.dialects import mysql
 from sqlalchemy.engine.interfaces import ReflectedColumn, ReflectedForeignKeyConstraint
 from sqlalchemy.exc import SAWarning, SQLAlchemyError
 
-from tasks.databases.columns import Column
+from tasks.databases.columns import Column, make_column_id
 from tasks.databases.entry import DatabaseEntry
 
 IDENTIFIER = re.compile(r"(^|[_ ])(id|qid|uuid|guid)$|[a-z](Id|ID)$", re.ASCII)
@@ -69,7 +69,7 @@ def reflect_connection(connection: Connection) -> list[Column]:
 def _resolve_references(
     constraints: Iterable[ReflectedForeignKeyConstraint], shapes: Mapping[str, Iterable[ReflectedColumn]]
 ) -> dict[str, str]:
-    """Map each foreign-key column to the `table.column` it points to, in the catalogue's spelling.
+    """Map each foreign-key column to the id of the column it points to, in the catalogue's spelling.
 
     SQLite accepts keys in another case, and keys to missing tables or columns; the latter are ignored.
     """
@@ -84,7 +84,7 @@ def _resolve_references(
             constraint["constrained_columns"], constraint["referred_columns"], strict=False
         ):
             if str(theirs).lower() in spelling:
-                found.setdefault(own, f"{table}.{spelling[str(theirs).lower()]}")
+                found.setdefault(own, make_column_id(table, spelling[str(theirs).lower()]))
     return found
 
 
@@ -99,7 +99,7 @@ def _describe(table: str, column: ReflectedColumn, key: list[str], references: s
     surrogate = key == [name] and generic == "integer"
     hidden = surrogate or references is not None or isinstance(kind, types.LargeBinary)
     return Column(
-        id=f"{table}.{name}",
+        id=make_column_id(table, name),
         table=table,
         name=name,
         type=generic,

@@ -62,10 +62,9 @@ class SqliteReader:
             f"hard_heap_limit = {setup['memory'] * 3 // 4}",
         ):
             self.connection.execute(f"PRAGMA {pragma}")
-        names = self.connection.execute(
-            "SELECT lower(name) FROM sqlite_master WHERE type IN ('table', 'view')"
-        )
-        self.tables = {name for (name,) in names} | VIRTUAL
+        names = self.connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
+        # Not by SQLite's own `lower`, which leaves letters as they are that are not ASCII.
+        self.tables = {name.lower() for (name,) in names} | VIRTUAL
         # A table-valued function is created at its first use, by steps that the authorizer would refuse.
         for name in sorted(VIRTUAL):
             self.connection.execute(f"SELECT 1 FROM {name}('[]')").fetchall()  # noqa: S608 (constants)

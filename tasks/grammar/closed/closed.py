@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 from tasks.artifacts.rows import Counts
+from tasks.databases.columns import split_column_id
 from tasks.errors import BadInput
 from tasks.grammar.closed.closed_entry import ClosedVariant, Renaming
 from tasks.grammar.closed.rewriting import rewrite
@@ -94,8 +95,8 @@ def _replace_in_column(
 def _rewrite_texts(
     connection: sqlite3.Connection, name: str, names: Mapping[str, str], people: Mapping[str, str]
 ) -> int:
-    """Replace names in the running texts of the column `name` (`table.column`)."""
-    table, _, column = name.partition(".")
+    """Replace names in the running texts of the column `name` (its id)."""
+    table, column = split_column_id(name)
     connection.create_function(
         "rewritten",
         1,

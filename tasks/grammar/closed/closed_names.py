@@ -9,6 +9,7 @@ from sqlalchemy import Connection, String, column, inspect, select, table, types
 from sqlalchemy.exc import SQLAlchemyError
 
 from tasks.artifacts.rows import Drafts, Dropped, make_id
+from tasks.databases.columns import make_column_id, split_column_id
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.reflection import reflect
 from tasks.grammar.closed.closed_columns import group_columns
@@ -54,7 +55,7 @@ async def closed_names(entry: ClosedVariant, ask: Ask) -> Drafts[Renaming]:
                 counts[kind] += 1
                 new = f"{kind.title()} {counts[kind]}"[-longest:]
         for place in places[old]:
-            table_name, _, column_name = place.partition(".")
+            table_name, column_name = split_column_id(place)
             rows.append(
                 Renaming(
                     make_id("renaming", place, old),
@@ -118,7 +119,7 @@ def read_names(entry: DatabaseEntry, columns: Iterable[str]) -> tuple[dict[str, 
 
 
 def _read_distinct(connection: Connection, name: str) -> list[str]:
-    table_name, _, column_name = name.partition(".")
+    table_name, column_name = split_column_id(name)
     query = select(column(column_name, String())).select_from(table(table_name)).distinct()
     values = connection.execute(query).scalars()
     return sorted(value for value in values if isinstance(value, str) and value.strip())
@@ -126,9 +127,9 @@ def _read_distinct(connection: Connection, name: str) -> list[str]:
 
 def _read_lengths(connection: Connection, names: Sequence[str]) -> dict[str, int]:
     lengths: dict[str, int] = {}
-    for table_name in {name.partition(".")[0] for name in names}:
+    for table_name in {split_column_id(name)[0] for name in names}:
         for column_info in inspect(connection).get_columns(table_name):
-            name, kind = f"{table_name}.{column_info['name']}", column_info["type"]
+            name, kind = make_column_id(table_name, str(column_info["name"])), column_info["type"]
             if name in names and isinstance(kind, types.String) and kind.length:
                 lengths[name] = kind.length
     return lengths

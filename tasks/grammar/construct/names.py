@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tasks.databases.columns import Column
+from tasks.databases.columns import Column, split_column_id
 
 SINGULARS = {"people": "person", "children": "child", "men": "man", "women": "woman", "series": "series",
              "news": "news", "species": "species", "movies": "movie"}  # fmt: skip
@@ -25,13 +25,18 @@ IDENTIFYING = frozenset(["name", "title", "number", "label", "surname", "email"]
 
 
 def split_words(name: str) -> list[str]:
-    """Split an identifier into lower-case words: `BirthDate` and `birth_date` are both birth, date."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[^A-Za-z0-9]+", " ", name).lower().split()
+    """Split an identifier into lower-case words: `BirthDate` and `birth_date` are both birth, date.
+
+    A name without a letter or digit is one word.
+    """
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\W_]+", " ", name).lower().split() or [
+        name
+    ]
 
 
 def name_column(column: str) -> str:
     """Name a `table.column` in words, without the table's own name: airlines.airline_name is name."""
-    table, _, name = column.rpartition(".")
+    table, name = split_column_id(column)
     words, prefix = split_words(name), name_table(table).split()
     starts_with_table = words[: len(prefix)] == prefix and len(words) > len(prefix)
     return " ".join(words[len(prefix) :] if starts_with_table else words)
@@ -76,7 +81,7 @@ def name_relation(keys: Sequence[Column]) -> list[str]:
     else:
         words = [make_singular(word) for word in split_words(keys[0].table)]
     ends = {
-        make_singular(word) for key in keys for word in split_words((key.references or "").rpartition(".")[0])
+        make_singular(word) for key in keys for word in split_words(split_column_id(key.references or "")[0])
     }
-    ends |= {word for key in keys for word in split_words((key.references or "").rpartition(".")[2])}
+    ends |= {word for key in keys for word in split_words(split_column_id(key.references or "")[1])}
     return [word for word in words if make_singular(word) not in ends | KEY_WORDS]

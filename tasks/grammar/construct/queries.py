@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tasks.artifacts.rows import make_id
+from tasks.databases.columns import split_column_id
 
 DIALECT = "sqlite"
 PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -47,8 +48,8 @@ class Query:
 
 
 def table_of(column: str) -> str:
-    """Return the table of a `table.column`."""
-    return column.rpartition(".")[0]
+    """Return the table of a column's id."""
+    return split_column_id(column)[0]
 
 
 def write_template(query: Query) -> str:
@@ -108,7 +109,7 @@ def build_select(query: Query, values: Mapping[str, str | int | float]) -> exp.S
 
 def quote_column(name: str) -> exp.Column:
     """Build a column expression, quoted only if the name needs it."""
-    table, _, column = name.rpartition(".")
+    table, column = split_column_id(name)
     return exp.column(quote_name(column), table=quote_name(table))
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from tasks.artifacts.rows import make_id
-from tasks.databases.columns import Column
+from tasks.databases.columns import Column, make_column_id
 from tasks.databases.joins import JoinTree, list_join_trees
 from tasks.grammar.construct.names import is_identifying
 
@@ -79,7 +79,7 @@ def _count_one_to_many(tree: JoinTree, columns: Sequence[Column], given: str, as
     references = {(column.id, column.references) for column in columns if column.references}
     steps: dict[str, list[tuple[str, int]]] = defaultdict(list)
     for join in tree.joins:
-        left, right = f"{join.left}.{join.on[0][0]}", f"{join.right}.{join.on[0][1]}"
+        left, right = make_column_id(join.left, join.on[0][0]), make_column_id(join.right, join.on[0][1])
         many_to_one = (left, right) in references
         steps[join.left].append((join.right, 0 if many_to_one else 1))
         steps[join.right].append((join.left, 1 if many_to_one else 0))

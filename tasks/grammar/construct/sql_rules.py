@@ -26,7 +26,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from tasks.databases.clock import find_clock
-from tasks.databases.columns import Column
+from tasks.databases.columns import Column, make_column_id
 from tasks.grammar.construct.queries import DIALECT, Query, table_of
 
 UNQUOTED = re.compile(r"(=\s*)\[([^\]']+)\]")
@@ -150,7 +150,7 @@ def _read_column(node: exp.Expr, names: Mapping[str, str], known: Mapping[str, C
     tables = [names[node.table.lower()]] if node.table.lower() in names else list(names.values())
     if node.table and node.table.lower() not in names:
         raise BrokenRule("unknown_name", f"table {node.table}")
-    lower = {f"{table}.{node.name}".lower() for table in tables}
+    lower = {make_column_id(table, node.name).lower() for table in tables}
     found = [name for name in known if name.lower() in lower]
     if len(found) != 1:
         raise BrokenRule("unknown_name", f"column {node.sql(dialect=DIALECT)}")

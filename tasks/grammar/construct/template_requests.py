@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations, product
 
 from tasks.artifacts.rows import make_id
-from tasks.databases.columns import Column
+from tasks.databases.columns import Column, make_column_id
 from tasks.grammar.construct.names import IDENTIFYING, is_identifying, split_words
 from tasks.grammar.construct.queries import Query, table_of, write_template
 from tasks.grammar.construct.routes import Route, find_routes, rank_routes
@@ -105,7 +105,11 @@ def _make_request(
     turn: int,
 ) -> TemplateRequest | None:
     """Make a route's request for one turn; None if no query is possible."""
-    joins = tuple((f"{join.left}.{a}", f"{join.right}.{b}") for join in route.tree.joins for a, b in join.on)
+    joins = tuple(
+        (make_column_id(join.left, a), make_column_id(join.right, b))
+        for join in route.tree.joins
+        for a, b in join.on
+    )
     identifying = [tuple(list_identifying_columns(table, columns)) for table in route.given]
     fixed = {column for group in identifying for column in group}
     asked = [column.id for column in columns if column.table == route.asked and column.descriptive]
