@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from tasks.artifacts.rows import Origin
 from tasks.systems.contract import Passage
 
+FAITHFULNESS, CONSISTENCY = "claim_faithfulness", "self_consistency"
+"""The reference-free methods."""
+
 
 @dataclass(frozen=True)
 class AskedQuestion:
@@ -98,10 +101,14 @@ class BaselineVerdict:
 
 @dataclass(frozen=True)
 class BaselinePart:
-    """A claim, or a sampled response. holds: yes, no, null, or unparsed."""
+    """A claim, or a sampled response. holds: yes, no, null, or unparsed.
+
+    rule: the rule of equality by which a sample is the answer; empty where the judge was asked.
+    """
 
     text: str
     holds: str
+    rule: str = ""
 
 
 @dataclass(frozen=True)

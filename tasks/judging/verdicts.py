@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tasks.models.ask import Unparsed
 
@@ -73,6 +73,43 @@ class VerdictForm:
                 f"no_verdict: {what}; it must be `{self.head}: ` and one of {', '.join(self.values)}"
             )
         return values[found["value"].lower()], before.strip()
+
+
+@dataclass(frozen=True)
+class VerdictList:
+    """How one request wants a verdict on each of `count` things: one a line, `Verdict 3fa91c: 1 Yes`."""
+
+    form: VerdictForm
+    count: int
+
+    @property
+    def choices(self) -> str:
+        """The lines for the first of them as a prompt names them."""
+        return " or ".join(f'"{self.form.head}: 1 {value}"' for value in self.form.values)
+
+    def make_grammar(self) -> str:
+        """Build the GBNF grammar of a reply: as many lines as there are things, and nothing else."""
+        values = " | ".join(json.dumps(value, ensure_ascii=False) for value in self.form.values)
+        heads = (json.dumps(f"{self.form.head}: {n} ") for n in range(1, self.count + 1))
+        return "root ::= " + ' "\\n" '.join(f"{head} ({values})" for head in heads)
+
+    def parse(self, reply: str) -> tuple[str, ...]:
+        """Read the verdicts that a reply ends with, in order. Raises Unparsed unless each has one."""
+        lines = [line for line in reply.replace("\r\n", "\n").split("\n") if line.strip(BLANKS)]
+        last = lines[-self.count :]
+        if len(last) < self.count:
+            raise Unparsed(f"no_verdict: {len(last)} lines for {self.count} verdicts")
+        return tuple(self._read_line(line, n) for n, line in enumerate(last, 1))
+
+    def _read_line(self, line: str, number: int) -> str:
+        numbered = {f"{number} {value}": value for value in self.form.values}
+        said, _ = replace(self.form, values=tuple(numbered)).parse(line)
+        return numbered[said]
+
+
+def make_list(values: Sequence[str], count: int, shown: Iterable[object]) -> VerdictList:
+    """Make the form of a request for several verdicts. shown: every text that the judge is shown."""
+    return VerdictList(make_form(values, shown), count)
 
 
 def make_form(

@@ -6,7 +6,7 @@ document about nothing in particular, is made of: who counts shared words finds 
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -118,12 +118,16 @@ def answer_as_told(prompt: str, fields: dict[str, Any]) -> str:
         said = str(fields["response"])
         return "None" if "know" in said else f"- It lies {said.split('> ')[1].split(' ')[0]} metres high."
     if prompt == "claim_check":
-        height = str(fields["claim"]).split("lies ")[1].split(" ")[0]
-        return f"Verdict: {'Yes' if height in str(fields['sources']) else 'No'}"
+        heights = [str(claim).split("lies ")[1].split(" ")[0] for claim in fields["claims"]]
+        return number_verdicts(height in str(fields["sources"]) for height in heights)
     if prompt == "same_answer":
-        one, other = (str(fields[name]).splitlines()[1] for name in ("one", "other"))
-        return f"Verdict: {'Yes' if one == other else 'No'}"
+        one, *others = (str(text).splitlines()[1] for text in (fields["answer"], *fields["others"]))
+        return number_verdicts(one.split()[1] == other.split()[1] for other in others)
     raise AssertionError(prompt)
+
+
+def number_verdicts(found: Iterable[bool]) -> str:
+    return "\n".join(f"Verdict: {n} {'Yes' if yes else 'No'}" for n, yes in enumerate(found, 1))
 
 
 def assess(world: World, name: str, *, withheld=None, model: Model | None = None, sample: int = 6):

@@ -18,8 +18,13 @@ def answer(value: Any, call: str = "call", text: str = "") -> Answer[Any]:
 
 
 def sign(reply: str, prompt: str) -> str:
-    """Write the code that a prompt asks for into the last line of a reply, as a judge that obeys does."""
+    """Write the code that a prompt asks for into the last line of a reply, as a judge that obeys does.
+
+    Where a reply numbers its verdicts, every line of them gets it.
+    """
     codes = re.findall(r"(?:Verdict|Score) ([0-9a-f]{6}): ", prompt)
+    if codes and re.match(r"Verdict: 1 ", reply):
+        return reply.replace("Verdict:", f"Verdict {codes[-1]}:")
     before, new_line, last = reply.rpartition("\n")
     return before + new_line + (re.sub(r"^(Verdict|Score):", rf"\1 {codes[-1]}:", last) if codes else last)
 

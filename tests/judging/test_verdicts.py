@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.judging.quoting import quote
-from tasks.judging.verdicts import FEEDBACK, VerdictForm, make_form, make_mark
+from tasks.judging.verdicts import FEEDBACK, VerdictForm, make_form, make_list, make_mark
 from tasks.models.ask import Unparsed
 from tests.grammar.gbnf import accepts
 from tests.judging.texts import HOSTILE, STEADY
@@ -148,3 +148,27 @@ def test_labels_are_written_as_strings():
     assert VerdictForm(('say "no"', "back\\slash"), "0a").make_grammar() == (
         'root ::= "Verdict 0a: " ("say \\"no\\"" | "back\\\\slash")'
     )
+
+
+LIST = make_list(("Yes", "No"), 3, ["some text"])
+HEAD = LIST.form.head
+
+
+def test_a_list_of_verdicts_is_read_in_order_whatever_stands_before_it():
+    lines = f"{HEAD}: 1 Yes\n{HEAD}: 2 no\n\n**{HEAD}: 3 Yes**"
+    assert LIST.parse(lines) == LIST.parse(f"Let me see.\n{lines}\n") == ("Yes", "No", "Yes")
+    assert accepts(LIST.make_grammar(), f"{HEAD}: 1 Yes\n{HEAD}: 2 No\n{HEAD}: 3 Yes")
+    assert not accepts(LIST.make_grammar(), f"{HEAD}: 1 Yes\n{HEAD}: 2 No")
+
+
+@pytest.mark.parametrize("numbers", [(), (1, 2), (1, 3, 2), (1, 2, 2), (1, 2, 3, 4), (0, 1, 2)], ids=str)
+def test_a_list_that_misses_one_or_orders_them_otherwise_is_unscored(numbers):
+    with pytest.raises(Unparsed):
+        LIST.parse("\n".join(f"{HEAD}: {number} Yes" for number in numbers))
+
+
+def test_a_list_with_another_code_or_two_verdicts_for_one_is_unscored():
+    right = [f"{HEAD}: {number} Yes" for number in (1, 2, 3)]
+    for bad in ("Verdict 000000: 2 Yes", f"{HEAD}: 2 Yes or No", "2 Yes", f"{HEAD}: Yes"):
+        with pytest.raises(Unparsed):
+            LIST.parse("\n".join([right[0], bad, right[2]]))

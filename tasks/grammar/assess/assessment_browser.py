@@ -54,10 +54,11 @@ class BrowserTags:
 
 @dataclass(frozen=True)
 class BrowserBaselinePart:
-    """A claim or sampled response that a reference-free method judged. holds: yes, no or null."""
+    """A claim or sampled response that a reference-free method judged, see `BaselinePart`."""
 
     text: str
     holds: str
+    rule: str
 
 
 @dataclass(frozen=True)
@@ -210,5 +211,5 @@ def _show_tags(tagged: TaggedRow) -> BrowserTags:
 
 
 def _show_baseline(baseline: BaselineVerdict) -> BrowserBaseline:
-    parts = [BrowserBaselinePart(part.text, part.holds) for part in baseline.parts]
+    parts = [BrowserBaselinePart(part.text, part.holds, part.rule) for part in baseline.parts]
     return BrowserBaseline(baseline.method, baseline.verdict, baseline.share, baseline.problem, parts)

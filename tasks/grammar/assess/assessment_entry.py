@@ -26,7 +26,7 @@ class AssessmentEntry(BaseModel):
     withheld: DocumentAblation | None = None
     """Ablation: remove documents from the corpus."""
     baselines: bool = True
-    """Also judge a sample of the answers by reference-free methods: about a dozen calls each."""
+    """Also judge a sample of the answers by reference-free methods: up to seven calls each."""
     labels: Path | None = None
     """Human labels of the answers, a CSV file in data/labels: id, label and, if several rated, rater."""
 

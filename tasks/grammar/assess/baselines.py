@@ -1,7 +1,8 @@
 """Stage: judge a sample of the answers by reference-free methods, for comparison with the judge (section 3).
 
 Claim faithfulness: the share of a response's claims that the retrieved passages support. Self-consistency:
-the share of sampled responses that agree with it. Neither method is shown the true answer.
+the share of sampled responses that agree with it. All claims are checked in one request, and all samples
+that no rule of equality decides are compared in another. Neither method is shown the true answer.
 """
 
 from __future__ import annotations
@@ -15,20 +16,28 @@ from pydantic import BaseModel, ConfigDict, Field
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.grammar.assess.ablation import ablate_corpus
 from tasks.grammar.assess.assessment_entry import AssessmentEntry
-from tasks.grammar.assess.judge import ask_label
+from tasks.grammar.assess.judge import ask_labels
 from tasks.grammar.assess.resampling import ResampledAsk
-from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, BaselinePart, BaselineVerdict
+from tasks.grammar.assessment_rows import (
+    CONSISTENCY,
+    FAITHFULNESS,
+    AskedQuestion,
+    AssessedAnswer,
+    BaselinePart,
+    BaselineVerdict,
+)
 from tasks.judging.abstention import is_abstention
+from tasks.judging.equality import find_equality
 from tasks.judging.quoting import quote
 from tasks.models.ask import Ask, Unparsed
 from tasks.systems.build import build_system
 from tasks.systems.contract import Document, System
 from tasks.systems.entries import OpenAiEntry, RagEntry, SystemEntry
 
-FAITHFULNESS, CONSISTENCY = "claim_faithfulness", "self_consistency"
 SAMPLER = "sampler"
 """The role that replaces the answering one to sample responses, at temperature 1."""
 YES, NO, NULL = "Yes", "No", "Null"
+UNPARSED = "unparsed"
 CLAIM = re.compile(r"- (\S.*)")
 NO_CLAIMS = "None"
 MOST_CLAIMS = 6
@@ -44,8 +53,8 @@ class Baselines(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    sample: int | None = Field(default=20, ge=1)
-    """Number of answers, sampled by seed; null = all. Each costs about a dozen calls."""
+    sample: int | None = Field(default=100, ge=1)
+    """Number of answers, sampled by seed; null = all. Each costs `samples` calls and up to three more."""
     samples: int = Field(default=4, ge=1)
     """Number of responses sampled for self-consistency; the paper has 4, at temperature 1."""
     seed: int = 0
@@ -83,7 +92,7 @@ async def baselines(
     ]
     rows = await asyncio.gather(
         *(_check_claims(answer, asked[answer.question], ask) for answer in saying),
-        *(_check_consistency(answer, asked[answer.question], systems, ask) for answer in saying),
+        *(_check_consistency(answer, asked[answer.question], systems, params.seed, ask) for answer in saying),
     )
     return Drafts([*rows, *silent])
 
@@ -119,28 +128,20 @@ async def _check_claims(answer: AssessedAnswer, question: AskedQuestion, ask: As
     sources = quote(
         "\n\n".join(f"{passage.title}\n{passage.text}" for passage in answer.passages) or "(nothing)"
     )
-    checks = await asyncio.gather(
-        *(
-            ask_label(
-                "claim_check",
-                {"sources": sources, "claim": quote(claim)},
-                (YES, NO, NULL),
-                ask=ask,
-                row=answer.id,
-            )
-            for claim in found.value
-        )
-    )
-    parts = tuple(
-        BaselinePart(claim, (check.value or "unparsed").lower())
-        for claim, check in zip(found.value, checks, strict=True)
-    )
-    return _make(answer, FAITHFULNESS, parts, [found.call, *(check.call for check in checks)])
+    if not found.value:
+        return _make(answer, FAITHFULNESS, (), (found.call,))
+    claims = [quote(claim) for claim in found.value]
+    fields = {"sources": sources, "claims": claims}
+    check = await ask_labels("claim_check", fields, (YES, NO, NULL), len(claims), ask=ask, row=answer.id)
+    verdicts = check.value or [UNPARSED] * len(claims)
+    parts = tuple(map(BaselinePart, found.value, map(str.lower, verdicts)))
+    return _make(answer, FAITHFULNESS, parts, (found.call, check.call))
 
 
 async def _check_consistency(
-    answer: AssessedAnswer, question: AskedQuestion, systems: Sequence[System], ask: Ask
+    answer: AssessedAnswer, question: AskedQuestion, systems: Sequence[System], seed: int, ask: Ask
 ) -> BaselineVerdict:
+    """Sample responses and compare them with the answer: equal ones by rule, all others in one request."""
     if not systems:
         return _make(answer, CONSISTENCY, (), (), "the system cannot be asked at another temperature")
     samples = await asyncio.gather(*(system.answer(question.question, row=answer.id) for system in systems))
@@ -149,27 +150,25 @@ async def _check_consistency(
     if failed is not None:
         return _make(answer, CONSISTENCY, (), calls, f"a sample failed: {failed}")
     responses = [sample.text or "" for sample in samples]
-    checks = await asyncio.gather(
-        *(
-            ask_label(
-                "same_answer",
-                {
-                    "query": quote(question.question),
-                    "one": quote(answer.response or ""),
-                    "other": quote(text),
-                },
-                (YES, NO),
-                ask=ask,
-                row=answer.id,
-            )
-            for text in responses
-        )
+    given = answer.response or ""
+    rules = {text: find_equality(given, text, question.question) for text in responses}
+    # The same sample twice is compared once; by seed, so that no place in the list is one sample's own.
+    others = sorted(
+        {text for text in responses if not rules[text]}, key=lambda text: make_id("order", seed, given, text)
     )
+    verdicts = dict.fromkeys(others, UNPARSED)
+    if others:
+        quoted = [quote(text) for text in others]
+        fields = {"query": quote(question.question), "answer": quote(given), "others": quoted}
+        check = await ask_labels("same_answer", fields, (YES, NO), len(others), ask=ask, row=answer.id)
+        calls.append(check.call)
+        if check.value is not None:
+            verdicts = dict(zip(others, check.value, strict=True))
     parts = tuple(
-        BaselinePart(text, (check.value or "unparsed").lower())
-        for text, check in zip(responses, checks, strict=True)
+        BaselinePart(text, (YES if rules[text] else verdicts[text]).lower(), rules[text])
+        for text in responses
     )
-    return _make(answer, CONSISTENCY, parts, [*calls, *(check.call for check in checks)])
+    return _make(answer, CONSISTENCY, parts, calls)
 
 
 def parse_claims(text: str) -> tuple[str, ...]:
@@ -211,11 +210,11 @@ def _make(
 def weigh_parts(parts: Sequence[BaselinePart]) -> tuple[float | None, str]:
     """Return the share of parts that hold, and an empty text; or None and the reason.
 
-    Parts with verdict null are excluded. One part whose check did not parse makes the share undefined, since
-    its verdict could be either.
+    Parts with verdict null are excluded. Parts whose check did not parse make the share undefined, since
+    their verdicts could be either.
     """
-    if any(part.holds == "unparsed" for part in parts):
-        return None, "the check of a claim or sample did not parse"
+    if any(part.holds == UNPARSED for part in parts):
+        return None, "the check of the claims or samples did not parse"
     decided = [part for part in parts if part.holds != NULL.lower()]
     if not decided:
         return None, "no claim is left"

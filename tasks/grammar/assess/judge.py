@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tasks.judging.quoting import quote
-from tasks.judging.verdicts import make_form
+from tasks.judging.verdicts import make_form, make_list
 from tasks.models.ask import Answer, Ask
 
 CORRECT = "Correct"
@@ -18,29 +18,13 @@ async def judge_once(
     """Ask for one verdict on a response, given the true answer.
 
     row: id of the row that the call belongs to. feedback: let the judge write a line before its verdict.
-    sample: raised to ask the same again. Any other reply is unparsed.
+    sample: raised to ask the same again. Any other reply is unparsed. How long a reply may be is the role's
+    `max_tokens`: a model that reasons needs more than its verdict's.
     """
     fields = {"query": query, "answer": answer, "response": quote(response)}
-    return await ask_label("judge", fields, LABELS, ask=ask, row=row, feedback=feedback, sample=sample)
-
-
-async def ask_label(
-    prompt: str,
-    fields: Mapping[str, object],
-    labels: Sequence[str],
-    *,
-    ask: Ask,
-    row: str,
-    feedback: bool = False,
-    sample: int = 0,
-) -> Answer[str]:
-    """Ask the judge for one of `labels`. fields: all that it is shown; the prompt has `verdict` beside it.
-
-    How long a reply may be is the role's `max_tokens`: a model that reasons needs more than its verdict's.
-    """
-    form = make_form(labels, fields.values(), feedback=feedback)
+    form = make_form(LABELS, fields.values(), feedback=feedback)
     return await ask(
-        prompt,
+        "judge",
         {**fields, "verdict": form},
         role="judge",
         row=row,
@@ -48,3 +32,31 @@ async def ask_label(
         grammar=form.make_grammar(),
         sample=sample,
     )
+
+
+async def ask_labels(
+    prompt: str,
+    fields: Mapping[str, object],
+    labels: Sequence[str],
+    count: int,
+    *,
+    ask: Ask,
+    row: str,
+) -> Answer[tuple[str, ...]]:
+    """Ask the judge for one of `labels` on each of `count` things, in one request.
+
+    fields: all that it is shown, texts and lists of texts; the prompt has `verdicts` beside it.
+    """
+    form = make_list(labels, count, [text for value in fields.values() for text in _list_texts(value)])
+    return await ask(
+        prompt,
+        {**fields, "verdicts": form},
+        role="judge",
+        row=row,
+        parse=form.parse,
+        grammar=form.make_grammar(),
+    )
+
+
+def _list_texts(value: object) -> Sequence[object]:
+    return value if isinstance(value, list | tuple) else [value]

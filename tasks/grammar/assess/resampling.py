@@ -6,20 +6,22 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from tasks.artifacts.rows import make_id
 from tasks.models.ask import Answer, Ask, Send
 
 Value = TypeVar("Value")
 
 
 class ResampledAsk:
-    """Wraps an `ask`: calls of role `replaced` go to `role`, of a higher temperature, as its n-th sample.
+    """Wraps an `ask`: calls of role `replaced` go to `role`, of a higher temperature, as a row's n-th sample.
 
-    A system built on it retrieves as before and answers differently. Systems called by `system` have no
-    role, so they cannot be sampled.
+    A system built on it retrieves as before and answers differently. The seed follows from row and n: with n
+    alone, the samples of all rows would share their luck. Systems called by `system` have no role, so they
+    cannot be sampled.
     """
 
-    def __init__(self, ask: Ask, replaced: str, role: str, sample: int) -> None:
-        self.ask, self.replaced, self.role, self.sample = ask, replaced, role, sample
+    def __init__(self, ask: Ask, replaced: str, role: str, n: int) -> None:
+        self.ask, self.replaced, self.role, self.n = ask, replaced, role, n
 
     async def __call__(
         self,
@@ -46,7 +48,7 @@ class ResampledAsk:
             parse=parse,
             grammar=grammar,
             schema=schema,
-            sample=self.sample if swapped else sample,
+            sample=number_sample(row, self.n) if swapped else sample,
             max_tokens=max_tokens,
             top_logprobs=top_logprobs,
             turns=turns,
@@ -68,3 +70,8 @@ class ResampledAsk:
     ) -> Answer[Value]:
         """Send a request to a system, unchanged."""
         return await self.ask.system(name, version, request, send=send, row=row, parse=parse)
+
+
+def number_sample(row: str, n: int) -> int:
+    """Derive the number of a row's n-th sample, from 1 to 2^28: it is added to the role's seed."""
+    return 1 + int(make_id("sample", row, n)[:7], 16)

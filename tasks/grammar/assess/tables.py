@@ -15,7 +15,7 @@ from tasks.grammar.assess.judged import (
     measure,
     shows_retrieval,
 )
-from tasks.grammar.assessment_rows import BaselineVerdict, ClosedDomain
+from tasks.grammar.assessment_rows import CONSISTENCY, BaselineVerdict, ClosedDomain
 from tasks.scoring.running import Bootstrap
 from tasks.scoring.statistics import find_wilson_interval
 
@@ -94,7 +94,7 @@ def compare_baselines(
             )
         )
     untried = "No answer was tried: the assessment leaves the baselines out, or none was given."
-    note = () if lines else (untried,)
+    note = (_count_samples(baselines),) if lines else (untried,)
     return PaperTable(
         1,
         "Reference-free methods against the judgement",
@@ -103,6 +103,12 @@ def compare_baselines(
         tuple(lines),
         note,
     )
+
+
+def _count_samples(baselines: Sequence[BaselineVerdict]) -> str:
+    samples = [part for row in baselines if row.method == CONSISTENCY for part in row.parts]
+    equal = sum(bool(part.rule) for part in samples)
+    return f"{equal} of {len(samples)} samples equal the answer by rule; the judge compared the others."
 
 
 def _share(part: int, whole: int, of: str, why: str) -> Cell:

@@ -43,7 +43,7 @@ Benchloom.want("questions", (data) => {
   function showBaseline(each) {
     return showPassage(each.method.replaceAll("_", " "),
       [mark(each.verdict || "unscored", each.verdict ? "" : "off"), make("span", {class: "dim"}, each.problem ? ` ${each.problem}` : ` share ${each.share}`)],
-      make("ul", {class: "plain"}, ...each.parts.map((part) => make("li", null, `${part.holds}: ${part.text}`))));
+      make("ul", {class: "plain"}, ...each.parts.map((part) => make("li", null, `${part.holds}${part.rule ? ` (by rule: ${part.rule})` : ""}: ${part.text}`))));
   }
 
   function showAnswer(row) {

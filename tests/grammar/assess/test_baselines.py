@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from tasks.grammar.assess.assessment_entry import AssessmentEntry
 from tasks.grammar.assess.baselines import CLAIMS_GRAMMAR, Baselines, baselines, parse_claims, weigh_parts
+from tasks.grammar.assess.resampling import number_sample
 from tasks.grammar.assess.tables import compare_baselines
 from tasks.grammar.assessment_rows import BaselinePart, BaselineVerdict
 from tasks.models.ask import Unparsed
@@ -31,15 +32,62 @@ def test_faithful_and_consistent_answers_are_correct(world):
     assert {verdict.verdict for verdict in found.values()} == {"correct"}
     assert {len(verdict.parts) for verdict in found.values() if verdict.method == "self_consistency"} == {4}
     # Four samples of three answers, each by the sampler's role under a number of its own.
-    sampled = [
-        (role, sample) for prompt, role, sample, _ in model.asked if prompt == "answer" and role == "sampler"
+    numbers = [sample for prompt, role, sample, _ in model.asked if (prompt, role) == ("answer", "sampler")]
+    assert len(numbers) == len(set(numbers)) == 12
+    assert all(0 < number <= 2**28 for number in numbers)
+    # The samples are the answer, so that no judge compares them; the claims of an answer are one request.
+    assert (model.count("claims"), model.count("claim_check"), model.count("same_answer")) == (3, 3, 0)
+    rules = {part.rule for row in found.values() if row.method == "self_consistency" for part in row.parts}
+    assert rules == {"exact"}
+
+
+def test_seeds_are_the_same_when_it_runs_again_and_whatever_else_is_tried(world):
+    def sample(number):
+        model = Model()
+        run(world, model, sample=number)
+        return {(text, sample) for prompt, role, sample, text in model.asked if role == "sampler"}
+
+    assert sample(2) < sample(3)
+
+
+def test_samples_that_differ_are_compared_in_one_request_each_text_once(world):
+    said = {}
+
+    def reply(prompt, role, sample, fields):
+        if role != "sampler":
+            return None
+        said[sample] = f"{100 + sample % 2} metres"  # two texts in four samples, by their numbers
+        return said[sample]
+
+    model = Model(reply)
+    found, _ = run(world, model, sample=1)
+    (row,) = (row for row in found.values() if row.method == "self_consistency")
+    assert sorted(part.text for part in row.parts) == sorted(said.values())
+    assert (row.verdict, row.share, {part.rule for part in row.parts}) == ("incorrect", 0, {""})
+    (shown,) = (text for prompt, *_, text in model.asked if prompt == "same_answer")
+    assert shown.count("Further answer") == len(set(said.values()))
+
+
+def test_claims_are_checked_together_and_each_has_its_own_verdict(world):
+    said = ["- One.", "- Two.", "- Three."]
+    verdicts = "Verdict: 1 Yes\nVerdict: 2 Null\nVerdict: 3 No"
+    by_prompt = {"claims": "\n".join(said), "claim_check": verdicts}
+    model = Model(lambda prompt, role, sample, fields: by_prompt.get(prompt))
+    found, _ = run(world, model, sample=1)
+    (row,) = (row for row in found.values() if row.method == "claim_faithfulness")
+    assert [(part.text, part.holds) for part in row.parts] == [
+        ("One.", "yes"),
+        ("Two.", "null"),
+        ("Three.", "no"),
     ]
-    assert sorted(sampled) == [("sampler", n) for n in range(4) for _ in range(3)]
+    assert (row.share, row.verdict) == (0.5, "incorrect")
+    assert model.count("claim_check") == 1
 
 
 def test_one_sample_that_differs_is_enough_to_be_incorrect(world):
+    tried = {number_sample(answer.id, 2) for answer in assess(world, "good")["answers"]}
     model = Model(
-        lambda prompt, role, sample, fields: "7 metres" if role == "sampler" and sample == 2 else None
+        lambda prompt, role, sample, fields: "7 metres" if role == "sampler" and sample in tried else None
     )
     found, _ = run(world, model, sample=2)
     consistency = [verdict for verdict in found.values() if verdict.method == "self_consistency"]
@@ -66,7 +114,7 @@ def test_an_answer_without_claims_is_unscored(world):
 
 
 def test_a_failed_sample_or_check_leaves_the_answer_unscored(world):
-    model = Model(lambda prompt, role, sample, fields: "" if role == "sampler" and sample == 1 else "Perhaps" if prompt == "claim_check" else None)  # fmt: skip  # noqa: E501
+    model = Model(lambda prompt, role, sample, fields: "" if role == "sampler" else "Perhaps" if prompt == "claim_check" else None)  # fmt: skip  # noqa: E501
     found, _ = run(world, model, sample=1)
     assert {verdict.verdict for verdict in found.values()} == {None}
     assert all(verdict.problem for verdict in found.values())
