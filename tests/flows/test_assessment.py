@@ -21,7 +21,7 @@ from tasks.grammar.corpus.true_documents import TrueDocument
 from tasks.grammar.rows import Group, Question, SqlTemplate, TextTemplate
 from tasks.systems.contract import Document
 from tests.flows.conftest import make_folder
-from tests.grammar.assess_world import make_world
+from tests.grammar.assess_world import make_world, number_verdicts
 from tests.judging.scripted import sign
 from tests.models.scenes import answering, say
 
@@ -56,14 +56,14 @@ def say_plainly(messages) -> str:
     if "break an answer down" in system:
         found = re.search(r"\d{4}", said.split("Answer:")[1])
         return f"- It lies {found[0]} metres high." if found else "None"
-    if "supported by sources" in system:
-        height = re.search(r"lies (\d+)", said.split("Claim:")[1])[1]
-        return f"Verdict: {'Yes' if height in said.split('Claim:')[0] else 'No'}"
-    if "compare two answers" in system:
-        one, other = (
-            re.search(r"> (.*)", said.split(head)[1])[1] for head in ("First answer", "Second answer")
-        )
-        return f"Verdict: {'Yes' if one == other else 'No'}"
+    if "claims against sources" in system:
+        sources, *claims = said.split("\nClaim ")
+        heights = [re.search(r"lies (\d+)", claim)[1] for claim in claims]
+        return number_verdicts(height in sources for height in heights)
+    if "compare further answers" in system:
+        first, *others = said.split("\nFurther answer ")
+        one = re.search(r"> (.*)", first.split("First answer")[1])[1]
+        return number_verdicts(re.search(r"> (.*)", other)[1] == one for other in others)
     question = said.rsplit("Question:", 1)[1]
     return next((f"{high} metres" for name, high in FACT.findall(said) if name in question), "I do not know.")
 
