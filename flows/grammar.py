@@ -120,11 +120,11 @@ GRAMMAR = Flow(
             roles=("*",),
             drops=False,
         ),
-        ASSESSMENT.stage("grammar.closed_domain", drops=False),
+        ASSESSMENT.stage("grammar.closed_domain", settings=("systems.${item.system}",), drops=False),
         ASSESSMENT.stage(
             "grammar.assessment",
             reads=("data/grammar/${item.database}/${item.llm_only}/closed_domain.parquet",),
-            settings=("judging.thresholds",),
+            settings=("judging.thresholds", "systems.${item.system}"),
             out="figures.json",
         ),
         ASSESSMENT.stage(

@@ -116,10 +116,12 @@ class ClosedDomain:
     """A group in one assessment. Its id is the group's. scored, correct: numbers of its questions.
 
     closed_domain: whether none is correct, so that a model alone does not know it; None if none is scored.
+    wording: in which a model alone was asked; empty for a system that retrieves, or may.
     """
 
     id: str
     scored: int
     correct: int
     closed_domain: bool | None
+    wording: str
     origin: tuple[Origin, ...]

@@ -172,10 +172,19 @@ class RagEntry(EntryModel):
     """Put earlier turns into the prompt and rewrite the search query from them; otherwise ignore them."""
     exact_up_to: int = Field(default=20_000, gt=0)
     """The number of chunks up to which `dense` compares with all of them; above it uses a vector index."""
+    wording: Literal["ours", "concise"] = "ours"
+    """How the model alone is asked: in our words, by which it may say that it does not know, or for a concise
+    answer and nothing else, as in GRAMMAR's LLM-only run (Table 4)."""
     answerer: str = "answerer"
     rewriter: str = "rewriter"
     embedder: str = "embedder"
     """Names under `roles:`."""
+
+    @model_validator(mode="after")
+    def _check_wording(self) -> Self:
+        if self.wording != "ours" and self.retriever != "none":
+            raise ValueError("wording is of the model alone: it needs `retriever: none`")
+        return self
 
 
 SystemEntry = Annotated[

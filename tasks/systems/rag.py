@@ -15,7 +15,9 @@ from tasks.systems.fusion import HybridRetriever
 from tasks.systems.keyword import KeywordRetriever
 from tasks.systems.retriever import Retriever
 
-ANSWER, ANSWER_ALONE, REWRITE = (PROMPTS / f"{name}.md" for name in ("answer", "answer_alone", "rewrite"))
+ANSWER, REWRITE = (PROMPTS / f"{name}.md" for name in ("answer", "rewrite"))
+ALONE = {"ours": PROMPTS / "answer_alone.md", "concise": PROMPTS / "answer_concise.md"}
+"""The prompt of the model alone, by `wording`."""
 LONGEST_QUERY = 500
 """Maximum length of a rewritten query in characters; small models may not stop by themselves."""
 
@@ -60,7 +62,7 @@ class ReferenceRag:
         query = await self._rewrite(question, turns, row, calls) if turns and self._retriever else question
         passages = await self._find(query, row)
         answer = await self._ask(
-            ANSWER if self._retriever else ANSWER_ALONE,
+            ANSWER if self._retriever else ALONE[self._entry.wording],
             {"about": self._entry.about, "sources": passages, "question": question},
             role=self._entry.answerer,
             row=row,

@@ -33,7 +33,8 @@ LONG = (
 WEAK = RagEntry(kind="rag", retriever="keyword", top_k=1)
 GOOD = RagEntry(kind="rag", retriever="bm25", top_k=3)
 ALONE = RagEntry(kind="rag", retriever="none")
-SYSTEMS = {"weak": WEAK, "good": GOOD, "alone": ALONE}
+CONCISE = RagEntry(kind="rag", retriever="none", wording="concise")
+SYSTEMS = {"weak": WEAK, "good": GOOD, "alone": ALONE, "concise": CONCISE}
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ def answer_as_told(prompt: str, fields: dict[str, Any]) -> str:
     if prompt == "answer":
         fits = (source.text for source in fields["sources"] if source.title in fields["question"])
         return next((text.split(" lies ")[-1] for text in fits if " lies " in text), "I do not know")
-    if prompt == "answer_alone":
+    if prompt in ("answer_alone", "answer_concise"):
         return "I do not know"
     if prompt == "judge":
         return f"Verdict: {'Correct' if str(fields['answer']) in str(fields['response']) else 'Incorrect'}"
@@ -124,6 +125,10 @@ def answer_as_told(prompt: str, fields: dict[str, Any]) -> str:
         one, *others = (str(text).splitlines()[1] for text in (fields["answer"], *fields["others"]))
         return number_verdicts(one.split()[1] == other.split()[1] for other in others)
     raise AssertionError(prompt)
+
+
+def describe_system(name: str) -> dict[str, object]:
+    return {f"systems.{name}.{key}": value for key, value in SYSTEMS[name].model_dump().items()}
 
 
 def number_verdicts(found: Iterable[bool]) -> str:
@@ -149,7 +154,7 @@ def assess(world: World, name: str, *, withheld=None, model: Model | None = None
             "questions": world.questions,
             "baselines": free.rows,
             "canaries": tried.rows,
-            "closed_domain": closed_domain(judged).rows,
+            "closed_domain": closed_domain(judged, entry, describe_system(name)).rows,
             "documents": world.documents,
             "human_labels": [],
             "entry": entry,

@@ -17,6 +17,7 @@ from tasks.files import write_text
 from tasks.grammar.assess.ablation import ablate_corpus
 from tasks.grammar.assess.assessment_entry import AssessmentEntry
 from tasks.grammar.assess.assessment_figures import HeadlineFault, JudgeFigures, RowCounts
+from tasks.grammar.assess.closed_domain import closed_domain as find_closed
 from tasks.grammar.assess.judged import ATTRIBUTIONS, RULES, SETS, TRUE_DOCUMENTS, JudgedRow, Mode
 from tasks.grammar.assess.set_figures import (
     attribute_wrong,
@@ -25,7 +26,13 @@ from tasks.grammar.assess.set_figures import (
     diagnose_gaps,
     rate_set,
 )
-from tasks.grammar.assess.tables import compare_actions, compare_baselines, compare_domains, count_dataset
+from tasks.grammar.assess.tables import (
+    ModelAlone,
+    compare_actions,
+    compare_baselines,
+    compare_domains,
+    count_dataset,
+)
 from tasks.grammar.assessment_rows import (
     AnswerLabel,
     AskedQuestion,
@@ -82,8 +89,8 @@ def assessment(
 ) -> Counts:
     """Write figures.json.
 
-    closed_domain: of the assessment that `llm_only` names. settings: `judging.thresholds.*`; beyond these
-    thresholds the report has a warning at its head. Other arguments are artifacts of the same name.
+    closed_domain: of the assessment that `llm_only` names. settings: `judging.thresholds.*`, beyond which the
+    report has a warning at its head, and those of the system. Other arguments are artifacts of the same name.
     """
     corpus = ablate_corpus(documents, questions, entry.withheld)
     rows = join_rows(judgements, answers, questions, [document.id for document in corpus])
@@ -99,6 +106,8 @@ def assessment(
             None if alone else closed_domain,
             intervals,
             "`llm_only` names this run itself: there is none of the model alone" if alone else "",
+            ModelAlone(key, find_closed(judgements, entry, settings).rows),
+            None if alone else ModelAlone(entry.llm_only, closed_domain),
         ),
     )
     parts = {name: [row for row in rows if row.is_in(name)] for name in SETS}

@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 
 from tasks.artifacts.rows import Drafts, Origin
+from tasks.grammar.assess.assessment_entry import AssessmentEntry
 from tasks.grammar.assessment_rows import ClosedDomain, Judgement
 
 
-def closed_domain(judgements: list[Judgement]) -> Drafts[ClosedDomain]:
-    """Determine for each group whether the system answered none of its texts; unscored rows do not count."""
+def closed_domain(
+    judgements: list[Judgement], entry: AssessmentEntry, settings: Mapping[str, object]
+) -> Drafts[ClosedDomain]:
+    """Determine for each group whether the system answered none of its texts; unscored rows do not count.
+
+    settings: the system's, which say whether it is a model alone, and in which wording it is asked.
+    """
     groups: defaultdict[str, list[Judgement]] = defaultdict(list)
     for judgement in judgements:
         groups[judgement.group].append(judgement)
-    return Drafts([_summarise_group(group, rows) for group, rows in groups.items()])
+    wording = find_wording(entry.system, settings)
+    return Drafts([_summarise_group(group, rows, wording) for group, rows in groups.items()])
 
 
-def _summarise_group(group: str, rows: list[Judgement]) -> ClosedDomain:
+def find_wording(system: str, settings: Mapping[str, object]) -> str:
+    """Return the wording in which a model alone is asked; empty for a system that retrieves, or may."""
+    if settings.get(f"systems.{system}.retriever") != "none":
+        return ""
+    return str(settings.get(f"systems.{system}.wording", "ours"))
+
+
+def _summarise_group(group: str, rows: list[Judgement], wording: str) -> ClosedDomain:
     scored = [row.judgement for row in rows if row.judgement is not None]
     correct = scored.count("Correct")
     origin = tuple(Origin("row", f"judgements#{row.id}") for row in rows)
-    return ClosedDomain(group, len(scored), correct, not correct if scored else None, origin)
+    return ClosedDomain(group, len(scored), correct, not correct if scored else None, wording, origin)

@@ -17,10 +17,11 @@ from tasks.grammar.assess.judged import (
 )
 from tasks.grammar.assessment_rows import CONSISTENCY, BaselineVerdict, ClosedDomain
 from tasks.scoring.running import Bootstrap
-from tasks.scoring.statistics import find_wilson_interval
+from tasks.scoring.statistics import compare_outcomes, find_wilson_interval
 
 JUDGEMENT = "judgement"
 """The rule of a rate that is over judgements, not over contexts."""
+WORDINGS = {"ours": "in our wording", "concise": "asked for a concise answer as in the paper"}
 Figure = Literal["accuracy", "robustness", "retrieval_db_accuracy"]
 
 
@@ -218,12 +219,37 @@ def _explain(rows: Sequence[JudgedRow], scored: int, rule: str) -> str:
     return "every scored row is in a gap group"
 
 
+@dataclass(frozen=True)
+class ModelAlone:
+    """The groups of an assessment, by its name; of a model alone if they have its wording."""
+
+    name: str
+    groups: Sequence[ClosedDomain]
+
+    @property
+    def wording(self) -> str:
+        """The wording in which the model alone was asked, empty if it is none."""
+        return next((group.wording for group in self.groups), "")
+
+    @property
+    def known(self) -> dict[str, bool]:
+        """Group -> whether the model answered something of it; without those that have no scored row."""
+        return {group.id: not group.closed_domain for group in self.groups if group.closed_domain is not None}
+
+
 def compare_domains(
-    rows: Sequence[JudgedRow], closed: Sequence[ClosedDomain] | None, intervals: Bootstrap, why: str = ""
+    rows: Sequence[JudgedRow],
+    closed: Sequence[ClosedDomain] | None,
+    intervals: Bootstrap,
+    why: str,
+    own: ModelAlone,
+    other: ModelAlone | None,
 ) -> PaperTable:
     """Table 4: rates over all groups, and over those that the model alone does not answer.
 
-    closed: the groups of the assessment of the model alone; None, with a reason `why`, if there is none.
+    closed: the groups of the assessment of the model alone; None, with a reason `why`, if there is none. own,
+    other: of this assessment and of the one that `llm_only` names. Each that is of a model alone has a line
+    with its wording; of two the groups that they answer are compared in pairs.
     """
     kept = {group.id for group in closed or () if group.closed_domain}
     unscored = sum(group.closed_domain is None for group in closed or ())
@@ -246,8 +272,40 @@ def compare_domains(
                 for column in columns
             )
             lines.append(TableRow((label, mode), cells))
-    notes = (f"{unscored} groups have no scored row in the run of the model alone.",) if unscored else ()
+    notes = [f"{unscored} groups have no scored row in the run of the model alone."] if unscored else []
+    alone = [run for run in (own, other) if run is not None and run.wording]
+    lines += [_describe_alone(run) for run in alone]
+    if len(alone) == 2:
+        notes.append(_compare_wordings(*alone))
     names = ("Acc_retrieval_db (Eq. 1)", "accuracy", "R (Eq. 2)")
     return PaperTable(
-        4, "With and without open-domain queries", ("queries", "mode"), names, tuple(lines), notes
+        4, "With and without open-domain queries", ("queries", "mode"), names, tuple(lines), tuple(notes)
+    )
+
+
+def _describe_alone(run: ModelAlone) -> TableRow:
+    """Describe a model alone over all its texts, of both sets."""
+    known = run.known
+    correct, scored = (sum(getattr(group, name) for group in run.groups) for name in ("correct", "scored"))
+    inside = sum(group.scored for group in run.groups if known.get(group.id))
+    nothing = "the model alone has no scored row"
+    cells = (
+        _share(sum(known.values()), len(known), "groups", nothing),
+        _rate(correct, scored, nothing),
+        _rate(correct, inside, "the model alone answers nothing" if scored else nothing),
+    )
+    return TableRow((f"the model alone, {WORDINGS[run.wording]} ({run.name})", "open"), cells)
+
+
+def _rate(part: int, whole: int, why: str) -> Cell:
+    """Make a cell without an interval: texts of a group are not drawn alone."""
+    return Cell(part / whole if whole else None, whole, JUDGEMENT, "open", why="" if whole else why)
+
+
+def _compare_wordings(one: ModelAlone, other: ModelAlone) -> str:
+    both = sorted({*one.known} & {*other.known})
+    found = compare_outcomes([one.known[group] for group in both], [other.known[group] for group in both])
+    return (
+        f"Of {len(both)} groups scored in both runs, {found.only_a} are answered in {one.name} alone and "
+        f"{found.only_b} in {other.name} alone (McNemar's exact test: p = {found.p_value:.3g})."
     )

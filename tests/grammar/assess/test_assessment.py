@@ -7,7 +7,7 @@ from tasks.grammar.assess.ablation import DocumentAblation
 from tasks.grammar.assess.assessment import AssessmentParams, assessment
 from tasks.grammar.assess.judged import ATTRIBUTIONS, MODES, RULES
 from tasks.grammar.rows import Group, Question, SqlTemplate, TextTemplate
-from tests.grammar.assess_world import Model, assess, make_world
+from tests.grammar.assess_world import Model, assess, describe_system, make_world
 
 PARAMS = AssessmentParams(criteria=("short", "long"), draws=5000)
 THRESHOLDS = {"judging.thresholds.canary_agreement": 0.9, "judging.thresholds.unscored_share": 0.05}
@@ -31,7 +31,7 @@ def write_figures(folder, parts, *, closed=None, llm_only=None, params=PARAMS):
         **given,
         **paths,
         key=f"v-{entry.system}",
-        settings=THRESHOLDS,
+        settings={**THRESHOLDS, **describe_system(entry.system)},
         params=params,
         out=folder / "figures.json",
     )
@@ -147,6 +147,25 @@ def test_groups_that_a_model_alone_answers_are_left_out_of_the_closed_domain(tmp
     own, _ = write_figures(tmp_path, alone)
     cells = {tuple(line["label"]): line["cells"] for line in own["tables"]["4"]["lines"]}
     assert "names this run itself" in cells["without open-domain queries", "open"][0]["why"]
+
+
+def test_two_wordings_of_the_model_alone_stand_side_by_side(tmp_path, world):
+    # In the paper's wording the model guesses, and is right of three villages; in ours it does not know.
+    guess = lambda prompt, role, sample, fields: next((question.answer for question in world.questions[:9] if question.question == fields["question"]), "12") if prompt == "answer_concise" else None  # fmt: skip  # noqa: E501, E731
+    ours = assess(world, "alone", sample=1)
+    concise = assess(world, "concise", model=Model(guess), sample=1)
+    figures, _ = write_figures(tmp_path, concise, closed=ours["closed_domain"], llm_only="v-alone")
+    table = figures["tables"]["4"]
+    lines = {line["label"][0]: [cell["value"] for cell in line["cells"]] for line in table["lines"]}
+    own = lines["the model alone, asked for a concise answer as in the paper (v-concise)"]
+    assert own == [3 / 20, pytest.approx(9 / 60), 1]
+    assert lines["the model alone, in our wording (v-alone)"] == [0, 0, None]
+    # Three groups in one run alone: McNemar's exact p is 2 / 2^3.
+    assert "3 are answered in v-concise alone and 0 in v-alone alone" in table["notes"][-1]
+    assert "p = 0.25" in table["notes"][-1]
+    good, _ = write_figures(tmp_path, assess(world, "good"), closed=ours["closed_domain"], llm_only="v-alone")
+    labels = [line["label"][0] for line in good["tables"]["4"]["lines"]]
+    assert [label for label in labels if "alone," in label] == ["the model alone, in our wording (v-alone)"]
 
 
 def test_unscored_rows_tag_nothing_and_are_counted(tmp_path, world):
