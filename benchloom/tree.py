@@ -15,6 +15,7 @@ FILES = (
     ".gitignore",
     "data/labels/README.md",
     "data/templates/README.md",
+    "data/worlds/README.md",
     "dvc.yaml",
     "params.schema.json",
     "params.yaml",

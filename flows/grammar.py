@@ -15,6 +15,11 @@ ASSESSMENT = Scope(
     evaluates="grammar.judgements",
 )
 PACKAGES = "data/raw/packages"
+WORLDS = "data/worlds"
+FLIGHTS = tuple(
+    f"{PACKAGES}/{name}"
+    for name in ("flights.csv.zip", "airlines.csv", "airports.csv", "planes.csv", "weather.csv")
+)
 NAME = ("company/town", "closed_check")
 
 GRAMMAR = Flow(
@@ -22,17 +27,7 @@ GRAMMAR = Flow(
     "Grounded questions from a database (GRAMMAR)",
     (
         SAMPLE.stage("sources.films", reads=(f"{PACKAGES}/movies.db",), out="films/films.sqlite"),
-        SAMPLE.stage(
-            "sources.flights",
-            reads=(
-                f"{PACKAGES}/flights.csv.zip",
-                f"{PACKAGES}/airlines.csv",
-                f"{PACKAGES}/airports.csv",
-                f"{PACKAGES}/planes.csv",
-                f"{PACKAGES}/weather.csv",
-            ),
-            out="flights/flights.sqlite",
-        ),
+        SAMPLE.stage("sources.flights", reads=FLIGHTS, out="flights/flights.sqlite"),
         # A company made from nothing (appendix G.1)
         COMPANY.stage(
             "grammar.company.profile",
@@ -83,7 +78,7 @@ GRAMMAR = Flow(
         DATABASE.stage("grammar.sql_templates", prompts=("sql_template",), roles=("generator",)),
         DATABASE.stage("grammar.text_templates", prompts=("texts/*",), roles=("generator",)),
         DATABASE.stage("grammar.back_check", prompts=("back_check",), roles=("reader",)),
-        DATABASE.stage("grammar.fill_in", reads=("${item.file}",)),
+        DATABASE.stage("grammar.fill_in", reads=("${item.file}", WORLDS)),
         DATABASE.stage("grammar.unbalanced"),
         DATABASE.stage("grammar.balanced"),
         # Documents to retrieve from (section 5.1)
@@ -97,7 +92,7 @@ GRAMMAR = Flow(
         DATABASE.stage("grammar.questions"),
         DATABASE.stage(
             "grammar.contracts",
-            reads=("${item.file}",),
+            reads=("${item.file}", WORLDS),
             beside=True,
             settings=("grammar.balanced", "grammar.documents", "grammar.questions"),
             out="contracts",

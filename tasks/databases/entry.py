@@ -26,6 +26,7 @@ from tasks.errors import BadInput, BenchloomError, DatabaseGone
 
 SECRET = re.compile(r"pass(?!file)|pwd|secret|token|api_?key", re.IGNORECASE)
 """Options of a URL that hold a secret: password, passwd, sslpassword, ssl_key_password, ..."""
+WORLDS = ("data", "worlds")
 DIALECTS = {"postgresql": "postgres", "mariadb": "mysql", "mysql": "mysql"}
 
 
@@ -46,6 +47,9 @@ class DatabaseEntry(BaseModel):
     source: str = ""
     attribution: str = ""
     description: str = ""
+    world: Path | None = None
+    """The SQLite file of the whole that this database is a part of, in data/worlds: what is the answer here
+    must be the answer there."""
     templates: Literal["beside", "instead"] | None = None
     """Whether a person's templates (data/templates/<name>.jsonl) stand beside a model's, or instead."""
 
@@ -76,6 +80,8 @@ class DatabaseEntry(BaseModel):
     def _check_place(self) -> Self:
         if self.file is None and self.url is None:
             raise PydanticCustomError("place", "needs a file (SQLite) or a url (SQLAlchemy)")
+        if self.world is not None and self.world.parts[:2] != WORLDS and not self.world.is_absolute():
+            raise PydanticCustomError("world", "has a world that is not in data/worlds, where stages look")
         if self.url is not None and self.file is not None and self.file.suffix != ".json":
             raise PydanticCustomError(
                 "record", "needs a file that ends in .json beside its url: the record of its content"
@@ -83,8 +89,13 @@ class DatabaseEntry(BaseModel):
         return self
 
     def resolve_under(self, root: Path) -> DatabaseEntry:
-        """Return the entry with its file resolved under a project's root."""
-        return self if self.file is None else self.model_copy(update={"file": root / self.file})
+        """Return the entry with its files resolved under a project's root."""
+        files = {"file": self.file, "world": self.world}
+        return self.model_copy(update={name: root / file for name, file in files.items() if file is not None})
+
+    def find_world(self) -> DatabaseEntry | None:
+        """Return the database that this one is a part of; None if it is itself the whole."""
+        return None if self.world is None else DatabaseEntry(name=self.name, file=self.world)
 
     def locate_file(self) -> Path:
         """Return the SQLite file. Raises BadInput if there is none."""

@@ -64,6 +64,7 @@ def test_the_password_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch
         ({"file": "a.db", "url": "postgresql://h/d"}, "ends in .json"),
         ({"url": "sqlite:///a.db"}, "name it by file"),
         ({"file": "a.db", "licens": "CC0"}, "licens"),
+        ({"file": "a.db", "world": "data/raw/b.db"}, "not in data/worlds"),
     ],
 )
 def test_a_wrong_entry_is_named(fields: dict[str, object], message: str) -> None:
@@ -76,3 +77,14 @@ def test_a_file_is_placed_under_the_project(tmp_path: Path) -> None:
     assert entry.file == tmp_path / "data/shop.db"
     with pytest.raises(BadInput, match="no such database file"):
         entry.locate_file()
+
+
+def test_a_part_names_its_whole(tmp_path: Path) -> None:
+    entry = read_entry("shop", {"file": "data/shop.db", "world": "data/worlds/shop.db"}).resolve_under(
+        tmp_path
+    )
+    world = entry.find_world()
+    assert world is not None
+    assert world.file == tmp_path / "data/worlds/shop.db"
+    assert world.find_world() is None
+    assert read_entry("shop", {"file": "data/shop.db"}).resolve_under(tmp_path).find_world() is None

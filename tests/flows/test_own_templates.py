@@ -38,7 +38,9 @@ def root(tmp_path, monkeypatch):
     for place in ("recorder", "code_watch"):
         monkeypatch.setattr(f"flows.run.{place}.check_code", lambda root: None)
     shutil.copytree(ROOT / "tasks", root / "tasks", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(ROOT / "data/templates", root / "data/templates")
+    for folder in ("data/templates", "data/worlds"):
+        (root / folder).mkdir(parents=True)
+        shutil.copy(ROOT / folder / "README.md", root / folder / "README.md")
     shutil.copy(ROOT / "pyproject.toml", root / "pyproject.toml")
     make_database(root / "clinic.sqlite")
     stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]

@@ -78,11 +78,13 @@ class World:
         loose = pa.schema([field.with_nullable(True) for field in due])
         pq.write_table(pa.Table.from_pylist(rows, schema=loose), self.path(stem))
 
-    def check(self, out: str = "contracts", **params: Any) -> list[ContractFinding]:
-        """Run the stage; raises what it raises."""
+    def check(
+        self, out: str = "contracts", whole: Path | None = None, **params: Any
+    ) -> list[ContractFinding]:
+        """Run the stage, with `whole` as what the database is a part of; raises what it raises."""
         contracts(
             **{stem: self.path(stem) for stem in ROWS},
-            database=DatabaseEntry(name="clinic", title="Clinic", file=self.database),
+            database=DatabaseEntry(name="clinic", title="Clinic", file=self.database, world=whole),
             settings=SETTINGS,
             params=Contracts(**params),
             out=self.folder / out,

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tasks.artifacts.contracts import Expectation, RowRule, expect_match, expect_no_match
+from tasks.artifacts.contracts import Expectation, RowRule, expect_match, expect_no_match, read_records
 from tasks.artifacts.export import draft_folder
 from tasks.artifacts.parquet import read_valid_rows
 from tasks.artifacts.rows import Counts
@@ -24,7 +24,7 @@ from tasks.grammar.corpus.questions import Questions
 from tasks.grammar.publish import corpus_contracts
 from tasks.grammar.publish.authorship import list_own
 from tasks.grammar.publish.corpus_contracts import declare_corpus
-from tasks.grammar.publish.rerun import Rerun, choose_skipped_sql
+from tasks.grammar.publish.rerun import Rerun, choose_skipped_sql, expect_true_in_world
 from tasks.grammar.publish.row_rules import (
     Index,
     expect_balance,
@@ -119,7 +119,7 @@ def contracts(
         findings = check_artifacts(
             f"Contracts of {database.title or database.name}",
             {path: ROWS[stem] for stem, path in paths.items()},
-            lambda origins: declare(paths, safe, sections, params, origins),
+            lambda origins: declare(paths, database, safe, sections, params, origins),
             folder,
         )
     return require_contracts(findings, out)
@@ -138,7 +138,8 @@ def read_section(settings: Mapping[str, object], name: str, kind: type[ParamsMod
 
 def declare(
     paths: Mapping[str, Path],
-    database: SafeDatabase,
+    database: DatabaseEntry,
+    safe: SafeDatabase,
     sections: Sections,
     params: Contracts,
     origins: RowRule,
@@ -149,10 +150,10 @@ def declare(
     written = read_index(paths["text_templates"], ["sql_template", "criterion", "text"])
     texts = read_index(paths["back_check"], ["sql_template", "criterion", "text"])
     groups = read_index(paths["fill_in"], [*AS_GROUP, "fillings"])
-    reruns = Rerun(
-        database, columns, choose_skipped_sql(paths["fill_in"], params.answers, params.seed)
-    ).rule()
+    reruns = Rerun(safe, columns, choose_skipped_sql(paths["fill_in"], params.answers, params.seed)).rule()
     known = expect_known("sql_template_exists", "sql_template", "SQL template", templates)
+    parsed, world = expect_query(), database.find_world()
+    whole = [] if world is None else [_expect_world(paths, parsed, world, params.limits)]
     own: dict[str, Sequence[Expectation | RowRule]] = {
         "schema": [expect_references(column.id for column in columns)],
         "own_templates": [expect_hash(), expect_template(columns), origins],
@@ -175,15 +176,16 @@ def declare(
         "fill_in": [
             expect_hash(),
             known,
-            expect_query(),
+            parsed,
             expect_filled_sql(templates),
             expect_match("answer_given", "Its answer is not empty.", "answer", r"\S"),
             reruns,
+            *whole,
             origins,
         ],
-        "unbalanced": _expect_questions(known, texts, groups, reruns, origins),
+        "unbalanced": _expect_questions(known, parsed, texts, groups, reruns, origins),
         "balanced": [
-            *_expect_questions(known, texts, groups, reruns, origins),
+            *_expect_questions(known, parsed, texts, groups, reruns, origins),
             expect_balance(paths["balanced"], sections.balanced.criteria, sections.balanced.texts),
         ],
     }
@@ -193,8 +195,23 @@ def declare(
     return {path: own[stem] for stem, path in paths.items()}
 
 
+def _expect_world(
+    paths: Mapping[str, Path], parsed: RowRule, world: DatabaseEntry, limits: QueryLimits
+) -> RowRule:
+    valid = [
+        group
+        for group in read_valid_rows(paths["fill_in"], Group)
+        if not parsed.check({"id": group.id, "sql": group.sql})
+    ]
+    asked = {
+        record["group"]: record["question"]
+        for record in read_records(paths["unbalanced"], ["group", "question"])
+    }
+    return expect_true_in_world(valid, asked, world, limits)
+
+
 def _expect_questions(
-    known: RowRule, texts: Index, groups: Index, reruns: RowRule, origins: RowRule
+    known: RowRule, parsed: RowRule, texts: Index, groups: Index, reruns: RowRule, origins: RowRule
 ) -> list[Expectation | RowRule]:
     return [
         expect_hash(),
@@ -203,7 +220,7 @@ def _expect_questions(
         expect_known("group_exists", "group", "group", groups),
         expect_no_match("no_bracket_left", "No bracket stands in its question.", "question", r"[\[\]]"),
         expect_filled_text(texts, groups),
-        expect_query(),
+        parsed,
         expect_same(
             "as_its_group", "Its SQL and its answer are those of its group.", "group", AS_GROUP, groups
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,11 +13,15 @@ from sqlglot.errors import SqlglotError
 from tasks.artifacts.contracts import Record, RowRule, read_records
 from tasks.artifacts.rows import make_id
 from tasks.databases.columns import Column
-from tasks.databases.dialects import translate
-from tasks.databases.execution import SafeDatabase
+from tasks.databases.dialects import CANONICAL, translate
+from tasks.databases.entry import DatabaseEntry
+from tasks.databases.execution import QueryLimits, SafeDatabase
+from tasks.databases.literals import split_literals
 from tasks.databases.values import Value
 from tasks.errors import SqlError
 from tasks.grammar.construct.fill_in import ROWS_JSON, format_value
+from tasks.grammar.construct.world import find_other_answers
+from tasks.grammar.rows import Group
 
 WIDTH = 60
 
@@ -75,8 +79,12 @@ class Rerun:
 
     def _run(self, sql: str) -> AnswerDigest | str:
         try:
-            statement = translate(sql, self._database.dialect, self._schema)
-            return digest_answer(row for batch in self._database.stream(statement) for row in batch)
+            dialect = self._database.dialect
+            statement, values = (
+                split_literals(sql) if dialect == CANONICAL else (translate(sql, dialect, self._schema), ())
+            )
+            stream = self._database.stream(statement, parameters=values)
+            return digest_answer(row for batch in stream for row in batch)
         except (SqlError, SqlglotError) as error:
             return f"its SQL does not run: {type(error).__name__}: {' '.join(str(error).split())}"
 
@@ -99,3 +107,30 @@ def choose_skipped_sql(groups: Path, per_template: int | None, seed: int) -> fro
     for record in read_records(groups, ["id", "sql_template", "sql"]):
         ranked[record["sql_template"]].append((make_id(seed, record["id"]), record["sql"]))
     return frozenset(sql for queries in ranked.values() for _, sql in sorted(queries)[per_template:])
+
+
+def expect_true_in_world(
+    groups: Sequence[Group], questions: Mapping[str, str], world: DatabaseEntry, limits: QueryLimits
+) -> RowRule:
+    """Expect the SQL of every group to give its answer in the world too.
+
+    questions: group -> a text that asks it. Raises BadInput if the world has not the groups' columns.
+    """
+    others = dict(find_other_answers(filter(_has_rows, groups), world, limits))
+
+    def check(record: Record) -> str:
+        if record["id"] not in others:
+            return ""
+        text = digest_answer(others[record["id"]]).text
+        asked = questions.get(record["id"], record["sql"])
+        return f"{asked}: the world says {text}, not {record['answer_rows'][:WIDTH]}"
+
+    says = "Its SQL gives the same answer in the whole that its database is a part of."
+    return RowRule("true_in_world", says, ("id", "sql", "answer_rows"), check)
+
+
+def _has_rows(group: Group) -> bool:
+    try:
+        return all(isinstance(row, list) for row in json.loads(group.answer_rows))
+    except (ValueError, TypeError):
+        return False

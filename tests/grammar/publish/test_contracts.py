@@ -440,3 +440,28 @@ def test_nothing_is_sent_or_left_anywhere(world):
     command = [sys.executable, "-c", WATCH, str(world.folder), str(world.database)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_an_answer_that_is_another_one_in_the_world_is_named_with_its_question(world, tmp_path):
+    whole = tmp_path / "whole.sqlite"
+    shutil.copyfile(world.database, whole)
+    assert {finding.state for finding in world.check(whole=whole)} == {"held"}
+    with closing(sqlite3.connect(whole)) as connection, connection:
+        connection.execute("UPDATE doctors SET hourly_rate = 1 WHERE name = 'Ada Zwick'")
+    rate = next(
+        row for row in world.read("fill_in") if "hourly_rate FROM" in row["sql"] and "Ada Zwick" in row["sql"]
+    )
+
+    assert find_broken(world, whole=whole) == {"fill_in.true_in_world": (rate["id"],)}
+    (finding,) = [e for e in read_findings(world.folder / "contracts") if e.id == "fill_in.true_in_world"]
+    assert finding.checked == len(world.read("fill_in"))
+    assert "Ada Zwick" in finding.details[0]
+    assert finding.details[0].endswith(f"the world says [[1.0]], not {rate['answer_rows']}")
+
+
+def test_what_is_no_query_is_not_run_in_the_world(world):
+    world.plant("fill_in", lambda rows: rows[0].update(sql="DROP TABLE doctors"))
+    world.plant("fill_in", lambda rows: rows[1].update(answer_rows="no rows"))
+    broken = find_broken(world, whole=world.database)
+    assert broken["fill_in.sql_parses"] == (world.read("fill_in")[0]["id"],)
+    assert "fill_in.true_in_world" not in broken

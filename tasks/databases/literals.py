@@ -1,0 +1,44 @@
+"""Take the compared values out of a query, so that an engine parses the queries of one template once."""
+
+from __future__ import annotations
+
+import re
+
+from tasks.databases.values import LARGEST, Value
+
+PIECES = re.compile(
+    r"""
+    "(?:[^"]|"")*"                                      # a quoted name
+    | (?P<operator>(?:[=<>]|\b(?:BETWEEN|AND|LIKE))\ )  # values that are compared, and no other: `ORDER BY 1`
+      (?P<value>'(?:[^']|'')*'|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.]))
+    | '(?:[^']|'')*'
+    """,
+    re.VERBOSE,
+)
+
+
+def split_literals(sql: str) -> tuple[str, tuple[Value, ...]]:
+    """Split canonical SQL into a statement with question marks and the values that stand for them.
+
+    SQLite compares a value that is bound as it compares the literal. What is no literal beside an operator
+    stays, so that the two always mean the same.
+    """
+    values: list[Value] = []
+
+    def take(match: re.Match[str]) -> str:
+        text = match["value"]
+        if text is None:
+            return match.group()
+        value = _read(text)
+        if isinstance(value, int) and not -LARGEST <= value < LARGEST:  # which SQLite reads as a float
+            return match.group()
+        values.append(value)
+        return f"{match['operator']}?"
+
+    return PIECES.sub(take, sql), tuple(values)
+
+
+def _read(text: str) -> Value:
+    if text.startswith("'"):
+        return text[1:-1].replace("''", "'")
+    return float(text) if set(text) & set(".eE") else int(text)
