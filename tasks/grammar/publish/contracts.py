@@ -153,7 +153,7 @@ def declare(
     reruns = Rerun(safe, columns, choose_skipped_sql(paths["fill_in"], params.answers, params.seed)).rule()
     known = expect_known("sql_template_exists", "sql_template", "SQL template", templates)
     parsed, world = expect_query(), database.find_world()
-    whole = [] if world is None else [_expect_world(paths, parsed, world, params.limits)]
+    whole = [] if world is None else [_expect_world(paths, parsed, safe, columns, world)]
     own: dict[str, Sequence[Expectation | RowRule]] = {
         "schema": [expect_references(column.id for column in columns)],
         "own_templates": [expect_hash(), expect_template(columns), origins],
@@ -196,7 +196,11 @@ def declare(
 
 
 def _expect_world(
-    paths: Mapping[str, Path], parsed: RowRule, world: DatabaseEntry, limits: QueryLimits
+    paths: Mapping[str, Path],
+    parsed: RowRule,
+    safe: SafeDatabase,
+    columns: Sequence[Column],
+    world: DatabaseEntry,
 ) -> RowRule:
     valid = [
         group
@@ -207,7 +211,7 @@ def _expect_world(
         record["group"]: record["question"]
         for record in read_records(paths["unbalanced"], ["group", "question"])
     }
-    return expect_true_in_world(valid, asked, world, limits)
+    return expect_true_in_world(valid, asked, safe, columns, world)
 
 
 def _expect_questions(

@@ -15,11 +15,12 @@ from tasks.artifacts.rows import make_id
 from tasks.databases.columns import Column
 from tasks.databases.dialects import CANONICAL, translate
 from tasks.databases.entry import DatabaseEntry
-from tasks.databases.execution import QueryLimits, SafeDatabase
+from tasks.databases.execution import SafeDatabase
 from tasks.databases.literals import split_literals
 from tasks.databases.values import Value
 from tasks.errors import SqlError
 from tasks.grammar.construct.fill_in import ROWS_JSON, format_value
+from tasks.grammar.construct.queries import quote_name
 from tasks.grammar.construct.world import find_other_answers
 from tasks.grammar.rows import Group
 
@@ -110,13 +111,20 @@ def choose_skipped_sql(groups: Path, per_template: int | None, seed: int) -> fro
 
 
 def expect_true_in_world(
-    groups: Sequence[Group], questions: Mapping[str, str], world: DatabaseEntry, limits: QueryLimits
+    groups: Sequence[Group],
+    questions: Mapping[str, str],
+    part: SafeDatabase,
+    schema: Sequence[Column],
+    world: DatabaseEntry,
 ) -> RowRule:
     """Expect the SQL of every group to give its answer in the world too.
 
-    questions: group -> a text that asks it. Raises BadInput if the world has not the groups' columns.
+    questions: group -> a text that asks it. part: the database that is a part of `world`; its limits hold in
+    both. Raises BadInput if the world has not the groups' columns.
     """
-    others = dict(find_other_answers(filter(_has_rows, groups), world, limits))
+    others = dict(find_other_answers(filter(_has_rows, groups), world, part.limits))
+    with SafeDatabase(world, part.limits) as whole:
+        here, there = (count_rows(database, schema) for database in (part, whole))
 
     def check(record: Record) -> str:
         if record["id"] not in others:
@@ -125,8 +133,21 @@ def expect_true_in_world(
         asked = questions.get(record["id"], record["sql"])
         return f"{asked}: the world says {text}, not {record['answer_rows'][:WIDTH]}"
 
-    says = "Its SQL gives the same answer in the whole that its database is a part of."
+    says = (
+        "Its SQL gives the same answer in the whole that its database is a part of "
+        f"({here:,} of {there:,} rows)."
+    )
     return RowRule("true_in_world", says, ("id", "sql", "answer_rows"), check)
+
+
+def count_rows(database: SafeDatabase, schema: Sequence[Column]) -> int:
+    """Count the rows of all tables of a schema. Raises SqlError if a table is not there."""
+    counts = 0
+    for table in sorted({column.table for column in schema}):
+        sql = f"SELECT COUNT(*) FROM {quote_name(table).sql(dialect=CANONICAL)}"  # noqa: S608 (quoted)
+        ((count,),) = database.query(translate(sql, database.dialect, schema)).rows
+        counts += int(count or 0)
+    return counts
 
 
 def _has_rows(group: Group) -> bool:

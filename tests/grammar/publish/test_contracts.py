@@ -448,6 +448,13 @@ def test_an_answer_that_is_another_one_in_the_world_is_named_with_its_question(w
     assert {finding.state for finding in world.check(whole=whole)} == {"held"}
     with closing(sqlite3.connect(whole)) as connection, connection:
         connection.execute("UPDATE doctors SET hourly_rate = 1 WHERE name = 'Ada Zwick'")
+        connection.execute("INSERT INTO clinics SELECT max(clinic_id) + 1, 'Further', 'Afar' FROM clinics")
+        rows = sum(
+            connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+            for (table,) in connection.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'table'"
+            ).fetchall()
+        )
     rate = next(
         row for row in world.read("fill_in") if "hourly_rate FROM" in row["sql"] and "Ada Zwick" in row["sql"]
     )
@@ -455,6 +462,7 @@ def test_an_answer_that_is_another_one_in_the_world_is_named_with_its_question(w
     assert find_broken(world, whole=whole) == {"fill_in.true_in_world": (rate["id"],)}
     (finding,) = [e for e in read_findings(world.folder / "contracts") if e.id == "fill_in.true_in_world"]
     assert finding.checked == len(world.read("fill_in"))
+    assert finding.says.endswith(f"a part of ({rows - 1} of {rows} rows).")
     assert "Ada Zwick" in finding.details[0]
     assert finding.details[0].endswith(f"the world says [[1.0]], not {rate['answer_rows']}")
 
