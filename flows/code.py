@@ -20,7 +20,11 @@ WRITER = "tasks.artifacts.parquet"
 ASK = ("tasks.models.ask", "tasks.models.calls", "tasks.models.request_builder")
 """What stands between a stage and its artifact's bytes without being imported by it."""
 FRAME = "tasks/reports/pages"
-PINS = {"tasks.artifacts.validation": "contracts", "tasks.systems.build": "retrieval"}
+PINS = {
+    "tasks.artifacts.validation": "contracts",
+    "tasks.english": "english",
+    "tasks.systems.build": "retrieval",
+}
 """Lists of packages in pyproject.toml ([tool.benchloom.*]) that shape the bytes of what imports a module."""
 PAGE = re.compile(r"[a-z_]+\.(?:html|css|js)")
 ROOMS = frozenset(

@@ -69,6 +69,13 @@ GRAMMAR = Flow(
         ),
         CLOSED.stage("grammar.closed", reads=("${item.file}",), out="database.sqlite"),
         # Questions with answers (section 4)
+        DATABASE.stage(
+            "grammar.glossary",
+            reads=("${item.file}",),
+            prompts=("glossary",),
+            roles=("generator",),
+            settings=("databases.${key}",),
+        ),
         DATABASE.stage("grammar.schema", reads=("${item.file}",)),
         DATABASE.stage(
             "grammar.own_templates",

@@ -26,6 +26,10 @@ class Column:
     """The id of the column that a foreign key points to."""
     descriptive: bool
     """Whether people would ask about it: no surrogate key, no foreign key, no bare identifier."""
+    words: str = ""
+    """What people call it, where its name does not say it: `date of birth` for `dob`."""
+    table_words: str = ""
+    """What people call one row of its table, where the table's name does not say it."""
 
 
 def make_column_id(table: str, name: str) -> str:

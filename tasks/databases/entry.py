@@ -52,6 +52,8 @@ class DatabaseEntry(BaseModel):
     must be the answer there."""
     templates: Literal["beside", "instead"] | None = None
     """Whether a person's templates (data/templates/<name>.jsonl) stand beside a model's, or instead."""
+    glossary: Mapping[str, str] = {}
+    """Column (`table.column`, or its name alone) or table -> what people call it."""
 
     @field_validator("url")
     @classmethod

@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, inspect, types
 from sqlalchemy.dialects import mysql
+from sqlalchemy.engine import Inspector
 from sqlalchemy.engine.interfaces import ReflectedColumn, ReflectedForeignKeyConstraint
 from sqlalchemy.exc import SAWarning, SQLAlchemyError
 
@@ -17,6 +18,8 @@ from tasks.databases.columns import Column, make_column_id
 from tasks.databases.entry import DatabaseEntry
 
 IDENTIFIER = re.compile(r"(^|[_ ])(id|qid|uuid|guid)$|[a-z](Id|ID)$", re.ASCII)
+SPOKEN = re.compile(r"[^\W\d_]+(['-][^\W\d_]+)*( [^\W\d_]+(['-][^\W\d_]+)*){0,5}")
+"""Words as they stand in a sentence, six at most."""
 GENERIC: tuple[tuple[type[types.TypeEngine[Any]], str], ...] = (
     (types.Boolean, "boolean"),
     (types.Integer, "integer"),
@@ -55,12 +58,13 @@ def reflect_connection(connection: Connection) -> list[Column]:
         inspector = inspect(connection)
         shapes = {name: inspector.get_columns(name) for name in sorted(inspector.get_table_names())}
         keys = {name: list(inspector.get_pk_constraint(name)["constrained_columns"]) for name in shapes}
+        comments = {name: _read_table_comment(inspector, name) for name in shapes}
         foreign = {name: inspector.get_foreign_keys(name) for name in shapes}
     columns: list[Column] = []
     for table, shape in shapes.items():
         references = _resolve_references(foreign[table], shapes)
         columns.extend(
-            _describe(table, column, keys[table], references.get(column["name"]))
+            _describe(table, column, keys[table], references.get(column["name"]), comments[table])
             for column in sorted(shape, key=lambda described: described["name"])
         )
     return columns
@@ -93,7 +97,25 @@ def _order_key(constraint: ReflectedForeignKeyConstraint) -> tuple[list[str], st
     return constraint["constrained_columns"], constraint["referred_table"], constraint["referred_columns"]
 
 
-def _describe(table: str, column: ReflectedColumn, key: list[str], references: str | None) -> Column:
+def read_comment(comment: str | None) -> str:
+    """Read what a catalogue's comment calls a thing: a few words; empty if it is a longer remark, or none."""
+    text = " ".join((comment or "").split()).rstrip(".")
+    first, _, rest = text.partition(" ")
+    # A capital at the beginning is that of a sentence, unless it is an abbreviation.
+    text = text if first.isupper() else f"{first.lower()} {rest}".strip()
+    return text if SPOKEN.fullmatch(text) else ""
+
+
+def _read_table_comment(inspector: Inspector, table: str) -> str:
+    try:
+        return read_comment(inspector.get_table_comment(table)["text"])
+    except NotImplementedError:  # SQLite has no comments
+        return ""
+
+
+def _describe(
+    table: str, column: ReflectedColumn, key: list[str], references: str | None, table_words: str
+) -> Column:
     name, kind = str(column["name"]), column["type"]
     generic = _name_type(kind)
     surrogate = key == [name] and generic == "integer"
@@ -107,6 +129,8 @@ def _describe(table: str, column: ReflectedColumn, key: list[str], references: s
         primary_key=name in key,
         references=references,
         descriptive=not hidden and not _is_identifier(name),
+        words=read_comment(column.get("comment")),
+        table_words=table_words,
     )
 
 

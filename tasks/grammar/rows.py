@@ -8,6 +8,20 @@ from tasks.artifacts.rows import Origin
 
 
 @dataclass(frozen=True)
+class Term:
+    """What people call a column or one row of a table. Its id is the column's, or the table's."""
+
+    id: str
+    table: str
+    column: str
+    """Empty for a table."""
+    words: str
+    source: str
+    """`params`, `comment` or `proposed`."""
+    origin: tuple[Origin, ...]
+
+
+@dataclass(frozen=True)
 class SqlTemplate:
     """A query with `'[table.column]'` where values go, in canonical SQL (section 4.1)."""
 

@@ -134,9 +134,9 @@ def test_parameters_stand_under_their_stages_name(nodes):
 @pytest.mark.parametrize(
     ("target", "stages"),
     [
-        ("grammar.schema", {"sources.films", "sources.flights", "grammar.schema"}),
-        ("grammar-schema@films", {"sources.films", "grammar.schema"}),
-        ("data/grammar/films/schema.parquet", {"sources.films", "grammar.schema"}),
+        ("grammar.schema", {"sources.films", "sources.flights", "grammar.glossary", "grammar.schema"}),
+        ("grammar-schema@films", {"sources.films", "grammar.glossary", "grammar.schema"}),
+        ("data/grammar/films/schema.parquet", {"sources.films", "grammar.glossary", "grammar.schema"}),
     ],
 )
 def test_a_target_brings_what_it_stands_on(nodes, target, stages):

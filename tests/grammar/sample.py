@@ -9,7 +9,7 @@ from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Dropped, Origin, make_id
 from tasks.databases.columns import Column
 from tasks.databases.entry import DatabaseEntry
-from tasks.grammar.rows import Filling, Group, OwnTemplate, Question, SqlTemplate, TextTemplate
+from tasks.grammar.rows import Filling, Group, OwnTemplate, Question, SqlTemplate, Term, TextTemplate
 from tasks.models.calls import Call
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\u2028[x]' -- "
@@ -28,8 +28,8 @@ class Sample:
 
     def inputs(self) -> dict[str, Path]:
         """What the dataset and its page are made of."""
-        own = self.folder / "own_templates.parquet"
-        return {**self.paths(), "own_templates": own, "contracts": self.folder / "contracts"}
+        own = {stem: self.folder / f"{stem}.parquet" for stem in ("own_templates", "glossary")}
+        return {**self.paths(), **own, "contracts": self.folder / "contracts"}
 
 
 def write_sample(root: Path, name: str = "films", groups: int = 4, hostile: bool = False) -> Sample:
@@ -63,6 +63,7 @@ def write_sample(root: Path, name: str = "films", groups: int = 4, hostile: bool
     refused = [
         Dropped("0badc0de", "unknown column", "film.colour", (call("sql_templates", "x", "?", parsed=False),))
     ]
+    write(folder, "glossary", Term, [], [])
     write(folder, "own_templates", OwnTemplate, [], [])
     write(folder, "sql_templates", SqlTemplate, templates, refused)
 

@@ -115,7 +115,7 @@ async def _ask_template(request: BackCheckRequest, schema: Sequence[Column], ask
         "back_check",
         {
             "text": request.text.text,
-            "tables": [{"name": t, "columns": [c.name for c in schema if c.table == t]} for t in tables],
+            "tables": [{"name": t, "columns": _list_names(t, schema)} for t in tables],
             "choices": list(zip(letters, (template.sql for template in request.choices), strict=True)),
         },
         role="reader",
@@ -124,6 +124,11 @@ async def _ask_template(request: BackCheckRequest, schema: Sequence[Column], ask
         grammar=f"root ::= [{letters}]",
         max_tokens=4,
     )
+
+
+def _list_names(table: str, schema: Sequence[Column]) -> list[str]:
+    own = [column for column in schema if column.table == table]
+    return [f"{column.name} = {column.words}" if column.words else column.name for column in own]
 
 
 def parse_letter(text: str, letters: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from tasks.databases.columns import Column, split_column_id
 
@@ -34,24 +34,46 @@ def split_words(name: str) -> list[str]:
     ]
 
 
-def name_column(column: str) -> str:
-    """Name a `table.column` in words, without the table's own name: airlines.airline_name is name."""
+def name_column(column: str, columns: Iterable[Column] = ()) -> str:
+    """Name a column, by its id, in words, without the table's own name: airlines.airline_name is name.
+
+    columns: the schema, which may have other words for it.
+    """
+    if words_of := _find_words(column, columns):
+        return words_of
     table, name = split_column_id(column)
     words, prefix = split_words(name), name_table(table).split()
     starts_with_table = words[: len(prefix)] == prefix and len(words) > len(prefix)
     return " ".join(words[len(prefix) :] if starts_with_table else words)
 
 
-def name_column_with_unit(column: str) -> str:
-    """Name a `table.column` for use in a sentence: altitude_feet is altitude in feet."""
+def name_column_with_unit(column: str, columns: Iterable[Column] = ()) -> str:
+    """Name a column for use in a sentence: altitude_feet is altitude in feet."""
+    if words_of := _find_words(column, columns):
+        return words_of
     words = name_column(column).split()
     return " ".join([*words[:-1], "in", words[-1]] if len(words) > 1 and words[-1] in UNITS else words)
 
 
-def name_table(table: str) -> str:
+def name_table(table: str, columns: Iterable[Column] = ()) -> str:
     """Name what one row of a table is: `film_genres` is film genre."""
+    found = next((column.table_words for column in columns if column.table == table), "")
+    if found:
+        return found
     words = split_words(table)
     return " ".join([*words[:-1], make_singular(words[-1])]) if words else table
+
+
+def list_column_words(column: str, columns: Iterable[Column] = ()) -> list[str]:
+    """List the words of a column's table and name, those of the schema's glossary before the identifiers'."""
+    columns = list(columns)
+    table, name = split_column_id(column)
+    return [*split_words(name_table(table, columns)), *split_words(_find_words(column, columns) or name)]
+
+
+def _find_words(column: str, columns: Iterable[Column]) -> str:
+    place = split_column_id(column)
+    return next((other.words for other in columns if (other.table, other.name) == place), "")
 
 
 def make_singular(word: str) -> str:
@@ -67,7 +89,7 @@ def make_singular(word: str) -> str:
 
 def is_identifying(column: Column) -> bool:
     """Return whether a column's last word is that of a name: flight_number, but not number_of_engines."""
-    return split_words(column.name)[-1] in IDENTIFYING
+    return split_words(column.words or column.name)[-1] in IDENTIFYING
 
 
 def name_relation(keys: Sequence[Column]) -> list[str]:

@@ -27,6 +27,7 @@ from tasks.grammar.construct.names import (
     NAMES,
     UNITS,
     WEAK,
+    list_column_words,
     make_singular,
     name_column,
     name_table,
@@ -74,7 +75,7 @@ def parse_text(
     if not minimum <= count <= maximum:
         raise Unparsed(f"{'too_short' if count < minimum else 'too_long'}: {count} words")
     bare = PLACEHOLDER.sub(" ", text)
-    words = re.findall(r"[a-z]+", bare.lower())
+    words = re.findall(r"[^\W\d_]+", bare.lower())
     banned = sorted(set(words) & CODE_WORDS) or re.findall(r"[_\[\]]|\b\w+\.\w", bare)
     if banned:
         raise Unparsed(f"code_words: {banned[0]}")
@@ -88,7 +89,7 @@ def parse_text(
         raise Unparsed(f"asks_twice: {len(questions)} questions")
     if second := SECOND_QUESTION.search(" ".join(asking).lower()):
         raise Unparsed(f"asks_twice: {second[0]}")
-    asked = re.findall(r"[a-z]+", " ".join(asking).lower())
+    asked = re.findall(r"[^\W\d_]+", " ".join(asking).lower())
     _check_question(asked, query, verbalisation, columns)
     _check_measure(words, asked, query, verbalisation, columns)
     _check_meaning(words, query, verbalisation, columns)
@@ -102,15 +103,19 @@ def _check_question(
     if "your" in asked or asked.count("you") > addressed:
         raise Unparsed("speaks_of_you: you")
     plain = PLACEHOLDER.sub(" ", " ".join((*verbalisation.wanted, *verbalisation.given)))
-    counts = Counter(re.findall(r"[a-z]+", plain.lower()))
+    counts = Counter(re.findall(r"[^\W\d_]+", plain.lower()))
     repeated = [word for word in counts if word not in LINKS and asked.count(word) > counts[word]]
     if repeated:
         raise Unparsed(f"says_again: {repeated[0]}")
-    own = {word for table in query.tables for word in name_table(table).split()}
-    own |= {word for column in (*query.projection, *query.placeholders) for word in split_words(column)}
+    own = {word for table in query.tables for word in name_table(table, columns).split()}
+    own |= {
+        word
+        for column in (*query.projection, *query.placeholders)
+        for word in list_column_words(column, columns)
+    }
     own |= set(verbalisation.relation_words)
     for table in sorted({column.table for column in columns if column.descriptive} - set(query.tables)):
-        thing = name_table(table)
+        thing = name_table(table, columns)
         if thing not in own and thing in {make_singular(word) for word in asked}:
             raise Unparsed(f"names_other: {thing}")
 
@@ -130,10 +135,14 @@ def _check_measure(
         word
         for column in query.projection
         if types.get(column) in ("integer", "real")
-        for word in split_words(column)
+        for word in list_column_words(column, columns)
     ]
     required = frozenset[str]().union(*verbalisation.required)
-    own = {word for column in (*query.projection, *query.placeholders) for word in split_words(column)}
+    own = {
+        word
+        for column in (*query.projection, *query.placeholders)
+        for word in list_column_words(column, columns)
+    }
     for measure in MEASURES:
         said = sorted(phrase for phrase in measure if _says(asked, phrase))
         if not said or measure & required or own.intersection(*map(str.split, said)):
@@ -155,21 +164,20 @@ def _check_meaning(
             raise Unparsed(f"wanted_missing: {missing}")
     related = verbalisation.relation_words
     for given in query.placeholders:
-        kinds = [make_singular(word) for word in split_words(table_of(given))]
-        kinds += [word for word in name_column(given).split() if word not in WEAK]
+        kinds = split_words(name_table(table_of(given), columns))
+        kinds += [word for word in split_words(name_column(given, columns)) if word not in WEAK | LINKS]
         if not any(mentions(words, word) for word in (*kinds, *related)):
             raise Unparsed(f"given_missing: {given}")
     for relation in verbalisation.relations:
         if relation.rivals and not all(mentions(words, word) for word in relation.words):
             raise Unparsed(f"relation_missing: {' '.join(relation.words)}")
     used = {*query.projection, *query.placeholders}
-    allowed = {word for column in used for word in (*split_words(column), *split_words(table_of(column)))}
-    allowed |= (
-        {make_singular(word) for table in query.tables for word in split_words(table)} | GENERIC | UNITS
-    )
+    allowed = {word for column in used for word in list_column_words(column, columns)}
+    allowed |= {word for table in query.tables for word in split_words(name_table(table, columns))}
+    allowed |= GENERIC | UNITS
     allowed |= set(verbalisation.relation_words)
     rivals = [word for relation in verbalisation.relations for word in relation.rivals]
-    others = [split_words(c.name) for c in columns if c.table in query.tables and c.id not in used]
+    others = [split_words(c.words or c.name) for c in columns if c.table in query.tables and c.id not in used]
     for phrase in [[word] for word in rivals] + others:
         distinctive = [word for word in phrase if word not in LINKS and not mentions(sorted(allowed), word)]
         if distinctive and all(mentions(words, word) for word in phrase if word not in UNITS):
@@ -184,15 +192,15 @@ def _find_missing(
     A column that is only a name may be asked for by "who" or by the kind of thing. Words like number, date
     or year may be left out if no other column of the table could be meant.
     """
-    content = _content_words(wanted)
+    content = _content_words(wanted, columns)
     if content <= NAMES:
-        subject = [make_singular(word) for word in split_words(table_of(wanted))]
+        subject = split_words(name_table(table_of(wanted), columns))
         by_who = {"who", "whom", "whose"} & set(words) and "person" in subject
         named = any(mentions(words, word) for word in (*subject, *verbalisation.relation_words))
         return "" if by_who or named else subject[-1]
     specific = content - LOOSE
     others = [c for c in columns if c.table == table_of(wanted) and c.id != wanted]
-    if specific and not any(specific <= _content_words(column.id) for column in others):
+    if specific and not any(specific <= _content_words(column.id, columns) for column in others):
         content = specific
     when = {"when"} & set(words) and content & {"date", "year", "time"}
     return " ".join(
@@ -200,8 +208,8 @@ def _find_missing(
     )
 
 
-def _content_words(column: str) -> set[str]:
-    return set(name_column(column).split()) - UNITS - LINKS
+def _content_words(column: str, columns: Sequence[Column]) -> set[str]:
+    return set(split_words(name_column(column, columns))) - UNITS - LINKS
 
 
 def mentions(words: Iterable[str], word: str) -> bool:

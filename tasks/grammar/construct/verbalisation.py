@@ -57,31 +57,34 @@ def verbalise_query(query: Query, columns: Sequence[Column]) -> Verbalisation:
     """Describe in words what a query asks for and what it is given."""
     relations = tuple(_list_used_relations(query, columns))
     nouns = {relation.ends[1]: relation.noun for relation in relations if relation.words}
-    tables = {table: nouns.get(table, name_table(table)) for table in query.tables}
+    tables = {table: nouns.get(table, name_table(table, columns)) for table in query.tables}
     wanted = tuple(
-        f"{name_column_with_unit(column)} of the {tables[table_of(column)]}" for column in query.projection
+        f"{name_column_with_unit(column, columns)} of the {tables[table_of(column)]}"
+        for column in query.projection
     )
     by_table: defaultdict[str, list[str]] = defaultdict(list)
     for column in query.placeholders:
         by_table[table_of(column)].append(column)
-    given = tuple(_describe_given(tables[table], names) for table, names in by_table.items())
-    phrases = tuple(_list_phrases(tables[table_of(column)], column) for column in query.placeholders)
+    given = tuple(_describe_given(tables[table], names, columns) for table, names in by_table.items())
+    phrases = tuple(_list_phrases(tables[table_of(name)], name, columns) for name in query.placeholders)
     return Verbalisation(wanted, given, phrases, relations)
 
 
-def _list_phrases(noun: str, placeholder: str) -> tuple[str, ...]:
-    name = name_column_with_unit(placeholder)
+def _list_phrases(noun: str, placeholder: str, columns: Sequence[Column]) -> tuple[str, ...]:
+    name = name_column_with_unit(placeholder, columns)
     if name.split()[-1] in NAMES:
         return (f"{noun} [{placeholder}]",)
     leads = [f"{noun} {name}", f"{noun} with {name}"] + [name] * (name not in WEAK)
     return tuple(f"{lead} [{placeholder}]" for lead in leads)
 
 
-def _describe_given(noun: str, placeholders: Sequence[str]) -> str:
+def _describe_given(noun: str, placeholders: Sequence[str], columns: Sequence[Column]) -> str:
     """Describe one thing by its placeholders: its name right after the noun, the others after `with`."""
-    names = [column for column in placeholders if name_column(column).split()[-1] in NAMES]
+    names = [column for column in placeholders if name_column(column, columns).split()[-1] in NAMES]
     others = [
-        f"{name_column_with_unit(column)} [{column}]" for column in placeholders if column not in names[:1]
+        f"{name_column_with_unit(column, columns)} [{column}]"
+        for column in placeholders
+        if column not in names[:1]
     ]
     named = f"the {noun}" + "".join(f" [{column}]" for column in names[:1])
     return f"{named} with {' and '.join(others)}" if others else named
@@ -95,7 +98,7 @@ def _list_used_relations(query: Query, columns: Sequence[Column]) -> Iterator[Re
         if not (tables <= present and all(_join_pair(key) in joined for key in keys)):
             continue
         words = tuple(name_relation(keys))
-        noun = " ".join(words if len(keys) > 1 else (*words, name_table(ends[1])))
+        noun = " ".join(words if len(keys) > 1 else (*words, name_table(ends[1], columns)))
         rivals = {
             word
             for other_ends, other_keys in every

@@ -66,20 +66,20 @@ def list_attributes(table: str, schema: Sequence[Column]) -> Iterator[Attribute]
     """List the attributes of a table's rows: own columns first, then those of rows that it refers to."""
     for column in schema:
         if column.table == table and column.descriptive:
-            yield Attribute(column.id, name_column_with_unit(column.id), ())
+            yield Attribute(column.id, name_column_with_unit(column.id, schema), ())
     for ends, keys in find_relations(schema):
         if table not in ends or (len(keys) == 1 and ends[0] != table):
             continue
         other = ends[1] if ends[0] == table else ends[0]
         relation = name_relation(keys)
-        words = " ".join(relation if relation and len(keys) > 1 else [*relation, name_table(other)])
+        words = " ".join(relation if relation and len(keys) > 1 else [*relation, name_table(other, schema)])
         joins = tuple(tuple(sorted((key.id, key.references or ""))) for key in keys)
         for column in schema:
             if column.table == other and column.descriptive:
-                is_name = name_column(column.id).split()[-1] in NAMES
+                is_name = name_column(column.id, schema).split()[-1] in NAMES
                 yield Attribute(
                     column.id,
-                    words if is_name else f"{name_column_with_unit(column.id)} of the {words}",
+                    words if is_name else f"{name_column_with_unit(column.id, schema)} of the {words}",
                     tuple(sorted((one, two) for one, two in joins)),
                 )
 

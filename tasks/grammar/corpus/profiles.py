@@ -155,7 +155,7 @@ def _make_profile(
 ) -> tuple[EntityProfile, list[Dropped]]:
     key_texts = tuple(format_value(part) for part in key)
     origin = (Origin("evidence", f"{table.database}.{table.table}#{','.join(key_texts)}"),)
-    kind, profile_id = name_table(table.table), make_id("document", table.table, key_texts)
+    kind, profile_id = name_table(table.table, table.schema), make_id("document", table.table, key_texts)
     names = [values[0] for attribute, values in attributes if attribute.column == table.naming]
     name = names[0] if names else f"{kind} {', '.join(key_texts)}"
     facts, dropped = [], []

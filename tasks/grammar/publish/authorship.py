@@ -50,6 +50,7 @@ SETS = {
     "sql_templates": "the queries with placeholders",
 }
 EXPLANATIONS = {
+    "glossary": "What people call tables and columns whose names do not say it.",
     "schema": "The database's columns with types and keys, by reflection: no cell is read.",
     "sql_templates": "Queries with [table.column] where values go, written by a model over joined tables.",
     "text_templates": "Every query put in words by a model, once per linguistic criterion and sample.",
@@ -107,6 +108,6 @@ WORDING: Mapping[str | None, Wording] = {None: BY_MODEL, "beside": BY_BOTH, "ins
 
 
 def list_own(artifact: Path) -> list[Path]:
-    """List the artifact `own_templates` if it has rows or dropped some; else a person brought none."""
+    """List an artifact that most databases have no rows of, if it has some or dropped some."""
     beside = name_beside(artifact, "dropped")
     return [artifact] if count_rows(artifact) or (beside.is_file() and count_rows(beside)) else []

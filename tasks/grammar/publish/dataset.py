@@ -45,6 +45,7 @@ class Dataset(BaseModel):
 
 
 def dataset(
+    glossary: Path,
     schema: Path,
     own_templates: Path,
     sql_templates: Path,
@@ -73,7 +74,10 @@ def dataset(
     own = list_own(own_templates)
     sets |= {path.stem: path for path in own}
     wording = WORDING[database.templates]
-    made = (schema, *own, sql_templates, text_templates, back_check, fill_in, unbalanced, balanced)
+    made = (
+        *list_own(glossary), schema, *own, sql_templates, text_templates, back_check, fill_in, unbalanced,
+        balanced,
+    )  # fmt: skip
     artifacts = [read_statistics(path) for path in made]
     with draft_folder(out) as folder:
         rows = {name: write_jsonl(folder / f"{name}.jsonl", _read(path)) for name, path in sets.items()}

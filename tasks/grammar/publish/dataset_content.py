@@ -14,6 +14,7 @@ from tasks.artifacts.statistics import (
     sum_calls,
 )
 from tasks.grammar.publish.graph_layout import Layout, lay_out
+from tasks.grammar.rows import Term
 from tasks.lineage.derivation import Derivation
 from tasks.reports.contracts import ContractResults
 
@@ -57,6 +58,7 @@ class DatasetContent:
     about: (name, text). explanations: artifact -> text. feeds: edges (source, target) of the graph beyond
     those that the rows' origins give; a source that is no artifact is drawn as a start of the graph.
     examples: (artifact, drop reason) -> some dropped rows. contracts: None if they were not checked.
+    terms: of the glossary.
     """
 
     about: Sequence[tuple[str, str]]
@@ -66,6 +68,7 @@ class DatasetContent:
     charts: Sequence[Chart]
     examples: Mapping[tuple[str, str], Sequence[Example]]
     contracts: ContractResults | None = None
+    terms: Sequence[Term] = ()
 
     @cached_property
     def by_name(self) -> Mapping[str, ArtifactStatistics]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Counts
 from tasks.artifacts.statistics import ArtifactStatistics, name_beside, read_statistics, sum_calls
 from tasks.databases.entry import DatabaseEntry
@@ -13,6 +14,7 @@ from tasks.grammar.publish.browser import make_browser
 from tasks.grammar.publish.dataset_content import Bar, Chart, DatasetContent, Example
 from tasks.grammar.publish.dataset_record import list_dataset_figures
 from tasks.grammar.publish.yields import CriterionYield, count_templates, count_yields, list_drops
+from tasks.grammar.rows import Term
 from tasks.lineage.derivation import Derivation, Selection
 from tasks.reports.calls import read_calls
 from tasks.reports.contracts import open_contracts
@@ -33,6 +35,7 @@ FROM_THE_DATABASE = ("schema", "fill_in")
 
 
 def report(
+    glossary: Path,
     schema: Path,
     own_templates: Path,
     sql_templates: Path,
@@ -47,8 +50,8 @@ def report(
 ) -> Counts:
     """Write the page's folder; the artifacts' `*.dropped` and `*.calls` files are read too."""
     paths = (
-        schema, *list_own(own_templates), sql_templates, text_templates, back_check, fill_in, unbalanced,
-        balanced,
+        *list_own(glossary), schema, *list_own(own_templates), sql_templates, text_templates, back_check,
+        fill_in, unbalanced, balanced,
     )  # fmt: skip
     artifacts = [read_statistics(path) for path in paths]
     browser, call_keys = make_browser(sql_templates, back_check, fill_in, unbalanced, balanced)
@@ -71,6 +74,7 @@ def report(
         ),
         examples=_choose_examples(paths),
         contracts=open_contracts(contracts, [path.stem for path in paths], out),
+        terms=read_rows(glossary, Term),
     )
     write_page(
         out,

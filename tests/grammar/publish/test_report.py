@@ -1,8 +1,9 @@
 import hashlib
 import json
 
+from tasks.artifacts.rows import Origin
 from tasks.grammar.publish.report import report
-from tasks.grammar.rows import Question
+from tasks.grammar.rows import Question, Term
 from tests.grammar.sample import HOSTILE, write, write_sample
 
 
@@ -42,6 +43,22 @@ def test_the_page_escapes_what_rows_hold(tmp_path):
     assert page.count("</script>") == page.count("<script src=") == 4
     assert "</script>" not in (out / "questions.js").read_text(encoding="utf-8")
     assert HOSTILE in read_data(out / "questions.js")["groups"][0][3][0][1]
+
+
+def test_the_glossary_says_whose_words_it_has(tmp_path):
+    sample = write_sample(tmp_path)
+    terms = [
+        Term("film.dob", "film", "dob", "date <of> birth", "params", ()),
+        Term("film.rt", "film", "rt", "running time", "proposed", (Origin("call", "0c"),)),
+    ]
+    write(sample.folder, "glossary", Term, terms, [])
+    out = tmp_path / "out"
+    report(**sample.inputs(), database=sample.entry, out=out)
+    page = (out / "index.html").read_text(encoding="utf-8")
+
+    assert "date &lt;of&gt; birth</td><td>a person" in page
+    assert "running time</td><td><strong>proposed</strong>" in page
+    assert "databases.films.glossary" in page
 
 
 def test_the_graph_is_drawn_from_origins(tmp_path):

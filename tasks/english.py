@@ -1,0 +1,45 @@
+"""The words of English, by the word list of pyspellchecker (160,000 forms, MIT licence, in its wheel)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+
+from spellchecker import SpellChecker
+
+FURTHER = frozenset([
+    "arthouse", "biopic", "blockbuster", "cinematographer", "decarbonisation", "dollars", "euro", "euros",
+    "headcount", "km", "metacritic", "mph", "noir", "offline", "online", "runtime", "screenwriter",
+    "sci-fi", "subgenre", "tomatometer", "usd", "webpage", "website",
+])  # fmt: skip
+"""Words that the list lacks."""
+SHORT = frozenset([
+    "a", "i", "am", "an", "as", "at", "be", "by", "do", "go", "he", "if", "in", "is", "it", "me", "my", "no",
+    "of", "ok", "on", "or", "so", "to", "up", "us", "we",
+])  # fmt: skip
+"""The words of one and two letters: the list has single letters and initials, too."""
+
+
+def is_word(text: str) -> bool:
+    """Tell whether a text is an English word in any case; one with hyphens is, if its parts are."""
+    word = text.casefold().replace("\u2019", "'")
+    if word in FURTHER or word in SHORT:
+        return True
+    if "-" in word:
+        return all(is_word(part) for part in word.split("-"))
+    word = re.sub(r"'s?$", "", word)
+    return len(word) > 2 and word in _read_words()
+
+
+def is_common(text: str, least: int) -> bool:
+    """Tell whether a word stands at least so often among the 1.6 billion that the list was counted from.
+
+    Short words of the list may be abbreviations that were counted with them: `dob` stands there 105 times.
+    """
+    return text.casefold() in SHORT or _read_words().get(text.casefold(), 0) >= least
+
+
+@cache
+def _read_words() -> Mapping[str, int]:
+    return dict(SpellChecker("en", distance=1).word_frequency.dictionary)

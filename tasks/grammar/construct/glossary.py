@@ -1,0 +1,149 @@
+"""Stage: say what people call tables and columns whose names do not say it: `dob` is a date of birth.
+
+A person's words (`databases.<name>.glossary`) come before the comments in the database's catalogue, and those
+before a model's proposals, which are made only if `propose` says so, and stand on the dataset's page.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+
+from pydantic import BaseModel, ConfigDict
+
+from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
+from tasks.databases.columns import Column
+from tasks.databases.entry import DatabaseEntry
+from tasks.databases.reflection import SPOKEN, reflect
+from tasks.english import is_common, is_word
+from tasks.errors import BadInput
+from tasks.grammar.construct.names import split_words
+from tasks.grammar.rows import Term
+from tasks.models.ask import Answer, Ask, Unparsed
+
+GRAMMAR = 'root ::= word (" " word){0,4}\nword ::= [a-z] [a-z]{0,13}'
+"""One to five plain words."""
+COMMON = frozenset(["id", "pk", "fk", "usd", "eur", "km", "kg", "mph", "gps", "utc", "url", "zip", "isbn"])
+"""Short forms that people say as they are."""
+
+
+class Glossary(BaseModel):
+    """`grammar.glossary` in params.yaml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    propose: bool = False
+    """Have a model propose words for columns whose names are no English words."""
+
+
+async def glossary(database: DatabaseEntry, params: Glossary, ask: Ask) -> Drafts[Term]:
+    """List the words of tables and columns: a person's, else those of comments, else a model's proposals.
+
+    No row is read. Drop reasons, of proposals: `no_words`, `unknown_words`. Raises BadInput for an entry of
+    the glossary that names no table or column, or has no words.
+    """
+    columns = reflect(database)
+    place = f"params.yaml: {database.label}.glossary"
+    terms = {term.id: term for term in _list_comments(columns)}
+    terms |= {term.id: term for term in read_glossary(database.glossary, columns, place)}
+    dropped: list[Dropped] = []
+    if params.propose:
+        unclear = [
+            column
+            for column in columns
+            if column.descriptive and column.id not in terms and not is_clear(column.name)
+        ]
+        answers = await asyncio.gather(*(_ask_words(column, columns, ask) for column in unclear))
+        for column, answer in zip(unclear, answers, strict=True):
+            origin = (Origin("call", answer.call),)
+            if answer.value is None:
+                reason, _, detail = answer.problem.partition(": ")
+                dropped.append(Dropped(make_id("term", column.id), reason, f"{column.id}: {detail}", origin))
+            else:
+                term = Term(column.id, column.table, column.name, answer.value, "proposed", origin)
+                terms[term.id] = term
+    return Drafts([terms[name] for name in sorted(terms)], dropped)
+
+
+def read_glossary(entries: Mapping[str, str], columns: Sequence[Column], place: str) -> list[Term]:
+    """Read a person's glossary. place: of the glossary, for errors. Raises BadInput."""
+    terms: dict[str, Term] = {}
+    names = {column.name for column in columns}
+    # A column's name alone stands for all columns of that name, `table.column` comes after it.
+    for key, text in sorted(entries.items(), key=lambda entry: entry[0] not in names):
+        words = " ".join(text.split())
+        if not SPOKEN.fullmatch(words):
+            raise BadInput(f"{place}: {key}", f"{text!r} is not one to six words of letters")
+        found = _find_named(key, columns)
+        if not found:
+            known = [*{column.table for column in columns}, *(column.id for column in columns)]
+            known += [column.name for column in columns]
+            close = get_close_matches(key, known, 1)
+            hint = f"did you mean {close[0]}?" if close else "keys are columns or tables"
+            raise BadInput(place, f"there is no column or table {key!r}", hint=hint)
+        for table, column, term_id in found:
+            origin = (Origin("evidence", f"{place}: {key}"),)
+            terms[term_id] = Term(term_id, table, column, words, "params", origin)
+    return list(terms.values())
+
+
+def is_clear(name: str) -> bool:
+    """Return whether a column's name consists of English words, or short forms that people say."""
+    words = [word.strip("0123456789") for word in split_words(name)]
+    return all(not word or word in COMMON or _is_plain(word) for word in words)
+
+
+def _is_plain(word: str) -> bool:
+    return is_common(word, 1_000) if len(word) <= 4 else is_word(word)
+
+
+def _list_comments(columns: Sequence[Column]) -> Iterator[Term]:
+    for column in columns:
+        origin = (Origin("evidence", f"comment on {column.id}"),)
+        if column.words:
+            yield Term(column.id, column.table, column.name, column.words, "comment", origin)
+        if column.table_words:
+            table_origin = (Origin("evidence", f"comment on {column.table}"),)
+            yield Term(_name_table(column), column.table, "", column.table_words, "comment", table_origin)
+
+
+def _find_named(key: str, columns: Sequence[Column]) -> list[tuple[str, str, str]]:
+    """Find what a key names, as (table, column, id): a table, a column, or every column of that name."""
+    table = next((column for column in columns if column.table == key), None)
+    if table is not None:
+        return [(key, "", _name_table(table))]
+    exact = [column for column in columns if key in (column.id, f"{column.table}.{column.name}")]
+    named = exact or [column for column in columns if column.name == key]
+    return [(column.table, column.name, column.id) for column in named]
+
+
+def _name_table(column: Column) -> str:
+    return column.id.partition(".")[0]
+
+
+async def _ask_words(column: Column, columns: Sequence[Column], ask: Ask) -> Answer[str]:
+    return await ask(
+        "glossary",
+        {
+            "table": column.table,
+            "columns": [other.name for other in columns if other.table == column.table],
+            "column": column.name,
+            "type": column.type,
+        },
+        role="generator",
+        row=make_id("term", column.id),
+        parse=parse_words,
+        grammar=GRAMMAR,
+        max_tokens=24,
+    )
+
+
+def parse_words(text: str) -> str:
+    """Parse a proposal: a few English words. Raises Unparsed."""
+    words = " ".join(text.strip().strip('."').lower().split())
+    if not SPOKEN.fullmatch(words):
+        raise Unparsed(f"no_words: {text[:80]}")
+    if unknown := [word for word in words.split() if not is_word(word)]:
+        raise Unparsed(f"unknown_words: {unknown[0]}")
+    return words
