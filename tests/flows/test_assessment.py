@@ -158,16 +158,17 @@ def test_from_questions_to_pages_under_dvc(project):
     assert len(states) == 1 + 8 * len(ASSESSMENTS)
     assert set(states.values()) == {"ran"}
 
-    weak, good, gaps, alone = (read_figures(root, name) for name in ASSESSMENTS)
+    weak, good, gaps, by_itself = (read_figures(root, name) for name in ASSESSMENTS)
     assert weak["fault"]["module"] == "retrieval"
     assert good["fault"]["module"] == "none shown"
-    assert alone["rates"]["balanced"]["open"]["all"]["accuracy"] == 0
+    assert by_itself["rates"]["balanced"]["open"]["all"]["accuracy"] == 0
     for modes in gaps["planted"]["rules"].values():
         for mode in modes.values():
             assert mode["recall"] >= 0.9
             assert mode["precision"] >= 0.9
     for figures in (weak, good, gaps):
-        four = figures["tables"]["4"]["lines"]
+        *four, alone = figures["tables"]["4"]["lines"]
+        assert "in our wording (v-alone)" in alone["label"][0]
         assert all(cell["n"] == 40 for line in four for cell in line["cells"] if cell["value"] is not None)
 
     folder = root / "data" / "grammar" / "villages"
