@@ -29,6 +29,7 @@ RAGCHECK = Flow(
         CORRECTNESS.stage("ragcheck.baselines", roles=("*",)),
         CORRECTNESS.stage("ragcheck.ratings", reads=("${item.ratings}",)),
         CORRECTNESS.stage("ragcheck.correlations"),
+        CORRECTNESS.stage("ragcheck.rule_comparison"),
         CORRECTNESS.stage(
             "ragcheck.correctness_page",
             settings=("judging.thresholds",),

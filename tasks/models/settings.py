@@ -64,7 +64,8 @@ class EmbeddedModel(ModelFile):
     context: int = Field(default=4096, gt=0)
     """Tokens of prompt and answer together; texts to embed are truncated to it."""
     threads: int = Field(default=2, gt=0)
-    """Fixed, not taken from the machine: sums are split by thread, and rounding may change a text."""
+    """Fixed, not taken from the machine. Whether another number changes a text was never measured, so that
+    stages depend on it as on what can."""
 
     @model_validator(mode="after")
     def _need_tokenizer(self) -> EmbeddedModel:

@@ -48,7 +48,7 @@ async def _answer(system: System, question: ReferenceQuestion) -> SystemAnswer:
         version=system.version,
         text=response.text,
         problem=response.problem,
-        passages=response.passages or (),
+        passages=response.passages,
         origin=(
             Origin("row", f"questions#{question.id}"),
             *(Origin("call", call) for call in dict.fromkeys(response.calls)),

@@ -8,7 +8,7 @@ from itertools import combinations
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.ragcheck.entries import Continuity
-from tasks.ragcheck.figures import NOTHING, Resampling, estimate_mean, round_figure
+from tasks.ragcheck.figures import NOTHING, Resampling, estimate_mean, estimate_share, round_figure
 from tasks.ragcheck.rows import (
     ANSWERS,
     ASKED,
@@ -164,7 +164,10 @@ def _count_signs(whole: ConversationFigure, parts: Sequence[ConversationFigure])
 
 
 def _list_rates(system: str, guards: Sequence[Guard], resampling: Resampling) -> Iterator[ConversationFigure]:
-    """Compute the shares of leaking answers (overall and per task) and of probing and flagged questions."""
+    """Compute the shares of leaking answers (overall and per task) and of probing and flagged questions.
+
+    Conversations are drawn whole: what an agent writes in one of them hangs together.
+    """
     answers = [guard for guard in guards if guard.task in ANSWERS]
     questions = [guard for guard in guards if guard.task == ASKED]
     kinds = [
@@ -187,7 +190,7 @@ def _list_rates(system: str, guards: Sequence[Guard], resampling: Resampling) ->
             measure=measure,
             n=len(rows),
             failed=0,
-            estimate=estimate_mean([float(hit) for hit in hits], resampling),
+            estimate=estimate_share(hits, [guard.conversation for guard in rows], resampling),
             p_value=None,
             adjusted=None,
             origin=tuple(Origin("row", f"guards#{guard.id}") for guard in rows),

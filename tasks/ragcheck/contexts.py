@@ -1,7 +1,8 @@
-"""Stage: the contexts that judges are shown, retrieved by each system itself under two rules (section 2.1).
+"""Stage: the contexts that judges are shown with each answer, under two rules (section 2.1).
 
-Rule E2 retrieves by the question alone: the contexts the answer was made from, which may lack the truth. Rule
-E3, the paper's method, retrieves by question and reference joined: contexts that cover the truth.
+Rule E2 takes the passages that the answer was written from, found by the question alone; they may lack the
+truth. Rule E3, the paper's method, has the system retrieve by question and reference joined: contexts that
+cover it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.models.ask import Ask
 from tasks.ragcheck.entries import Assessment
-from tasks.ragcheck.rows import BY_QUESTION, RULES, Context, ReferenceQuestion
+from tasks.ragcheck.rows import BY_QUESTION, BY_REFERENCE, Context, ReferenceQuestion, SystemAnswer
 from tasks.ragcheck.systems import build_systems
 from tasks.systems.build import SystemEntry
 from tasks.systems.contract import Document, Passage, System
@@ -22,45 +23,57 @@ from tasks.systems.contract import Document, Passage, System
 
 async def contexts(
     questions: list[ReferenceQuestion],
+    answers: list[SystemAnswer],
     corpus: Path,
     entry: Assessment,
     systems: dict[str, SystemEntry],
     ask: Ask,
 ) -> Drafts[Context]:
-    """Retrieve for every system and question by both rules.
+    """Take each answer's own passages (E2), and retrieve for every system and question by the reference (E3).
 
-    A system that cannot retrieve without answering has dropped rows (`no_retrieval`). Raises BadInput if
-    params.yaml lacks a system.
+    Dropped are answers that were not given (`no_answer`) or whose passages the system does not show
+    (`not_shown`), and what a system without `search` cannot retrieve (`no_retrieval`). Raises
+    BadInput if params.yaml lacks a system.
     """
-    return await retrieve_all(
-        build_systems(entry.systems, systems, read_rows(corpus, Document), ask), questions
-    )
+    built = build_systems(entry.systems, systems, read_rows(corpus, Document), ask)
+    return await gather_contexts(built, questions, answers)
 
 
-async def retrieve_all(systems: Sequence[System], questions: Sequence[ReferenceQuestion]) -> Drafts[Context]:
-    """Retrieve with built systems, for all questions by both rules."""
-    found = await asyncio.gather(
-        *(_retrieve(system, question, rule) for system in systems for question in questions for rule in RULES)
+async def gather_contexts(
+    systems: Sequence[System], questions: Sequence[ReferenceQuestion], answers: Sequence[SystemAnswer]
+) -> Drafts[Context]:
+    """Gather the contexts of built systems and their answers by both rules."""
+    retrieved = await asyncio.gather(
+        *(_retrieve(system, question) for system in systems for question in questions)
     )
+    found = [*map(_take_own, answers), *retrieved]
     return Drafts(
         [row for row in found if isinstance(row, Context)],
         [row for row in found if isinstance(row, Dropped)],
     )
 
 
-async def retrieve_by_rule(
-    system: System, question: ReferenceQuestion, rule: str
-) -> tuple[Passage, ...] | None:
-    """Retrieve passages for a question by rule E2 or E3, best first; None if the system cannot retrieve."""
-    query = question.question if rule == BY_QUESTION else f"{question.question} {question.reference}"
-    return await system.retrieve(query, row=question.id)
+async def retrieve_by_reference(system: System, question: ReferenceQuestion) -> tuple[Passage, ...] | None:
+    """Retrieve passages by rule E3, best first; None if the system cannot retrieve without answering."""
+    return await system.retrieve(f"{question.question} {question.reference}", row=question.id)
 
 
-async def _retrieve(system: System, question: ReferenceQuestion, rule: str) -> Context | Dropped:
-    row_id = make_id(question.id, system.name, system.version, rule)
+def _take_own(answer: SystemAnswer) -> Context | Dropped:
+    row_id = make_id(answer.question, answer.system, answer.version, BY_QUESTION)
+    origin = (Origin("row", f"answers#{answer.id}"),)
+    if answer.text is None:
+        return Dropped(row_id, "no_answer", f"{answer.system} gave no answer", origin)
+    if answer.passages is None:
+        what = f"{answer.system} does not show what it wrote an answer from"
+        return Dropped(row_id, "not_shown", what, origin)
+    return Context(row_id, answer.question, answer.system, BY_QUESTION, answer.passages, origin)
+
+
+async def _retrieve(system: System, question: ReferenceQuestion) -> Context | Dropped:
+    row_id = make_id(question.id, system.name, system.version, BY_REFERENCE)
     origin = (Origin("row", f"questions#{question.id}"),)
-    passages = await retrieve_by_rule(system, question, rule)
+    passages = await retrieve_by_reference(system, question)
     if passages is None:
         what = f"{system.name} does not retrieve without answering (it has no `search`)"
         return Dropped(row_id, "no_retrieval", what, origin)
-    return Context(row_id, question.id, system.name, rule, passages, origin)
+    return Context(row_id, question.id, system.name, BY_REFERENCE, passages, origin)

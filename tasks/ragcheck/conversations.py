@@ -11,11 +11,11 @@ from tasks.artifacts.rows import Drafts, Dropped, Origin
 from tasks.judging.scored import Scored
 from tasks.models.ask import Ask
 from tasks.ragcheck.agents import ConversationOptions
-from tasks.ragcheck.contexts import retrieve_by_rule
+from tasks.ragcheck.contexts import retrieve_by_reference
 from tasks.ragcheck.conversing import run_conversation
 from tasks.ragcheck.entries import Continuity
 from tasks.ragcheck.grading import JUDGING, JudgingOptions
-from tasks.ragcheck.rows import BY_REFERENCE, Conversation, ReferenceQuestion
+from tasks.ragcheck.rows import Conversation, ReferenceQuestion
 from tasks.ragcheck.sampling import sample_evenly
 from tasks.ragcheck.settings import read_section
 from tasks.ragcheck.systems import build_systems
@@ -70,7 +70,7 @@ async def run_all(
 
     async def run(question: ReferenceQuestion, system: System) -> Conversation:
         # Without contexts of its own a system is judged by the reference alone.
-        passages = await retrieve_by_rule(system, question, BY_REFERENCE) or ()
+        passages = await retrieve_by_reference(system, question) or ()
         return await run_conversation(question, system, passages, params, judging, judge, ask)
 
     return await asyncio.gather(*(run(question, system) for question in questions for system in systems))

@@ -27,16 +27,19 @@ from tasks.ragcheck.rows import (
     MeasureCorrelation,
     Rating,
     ReferenceQuestion,
+    RuleDifference,
     SystemAnswer,
 )
+from tasks.ragcheck.rule_comparison import FIGURES
 from tasks.reports.calls import read_calls
 from tasks.reports.folder import Form
 from tasks.reports.page import Headline
 
 PEOPLE = "E1"
 SUBTITLE = (
-    "How right a system's answers are: judged against the reference answer, with contexts that the question "
-    "retrieves (E2) and that question and reference retrieve together (E3), and held against people (E1)."
+    "How right a system's answers are: judged against the reference answer, with the passages that an answer "
+    "was written from (E2) and those that question and reference retrieve together (E3), and held against "
+    "people (E1)."
 )
 
 
@@ -62,10 +65,12 @@ class MeasureTable:
 class CorrectnessContent:
     """What the page shows below its head.
 
-    rated: whether people's ratings were given; unusable: reason and detail of each rating dropped.
+    rules: E3 less E2, in pairs. rated: whether people's ratings were given; unusable: reason and detail of
+    each rating dropped.
     """
 
     tables: Sequence[MeasureTable]
+    rules: Sequence[RuleDifference]
     judges: Sequence[JudgeReport]
     rated: bool
     drops: Sequence[DropCount]
@@ -81,6 +86,7 @@ def correctness_page(
     baselines: list[BaselineSimilarity],
     ratings: list[Rating],
     correlations: list[MeasureCorrelation],
+    rule_comparison: list[RuleDifference],
     questions_dropped: Path,
     contexts_dropped: Path,
     ratings_dropped: Path,
@@ -119,6 +125,15 @@ def correctness_page(
     ]
     content = CorrectnessContent(
         tables=_make_tables(correlations, entry),
+        rules=sorted(
+            rule_comparison,
+            key=lambda row: (
+                row.dataset,
+                row.system,
+                entry.judges.index(row.judge),
+                FIGURES.index(row.figure),
+            ),
+        ),
         judges=judges,
         rated=bool(ratings),
         drops=count_drops([questions_dropped, contexts_dropped, ratings_dropped]),

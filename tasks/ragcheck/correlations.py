@@ -16,6 +16,8 @@ from tasks.ragcheck.figures import (
     measure_agreement,
 )
 from tasks.ragcheck.rows import (
+    BY_QUESTION,
+    BY_REFERENCE,
     MEASURES,
     NOT_SURE,
     RULES,
@@ -28,6 +30,10 @@ from tasks.ragcheck.rows import (
 )
 
 PEOPLE = "E1"
+NO_CONTEXTS = {
+    BY_QUESTION: "not shown: the system does not say what it wrote its answers from",
+    BY_REFERENCE: "no contexts: the system does not retrieve without answering",
+}
 
 
 @dataclass
@@ -58,9 +64,12 @@ def correlations(
     """Compute a row per system, dataset (empty: all of them) and measure.
 
     An answer that the system did not give or the judge did not score counts as failed, one without contexts
-    as skipped, a 0 ("not sure") as unsure; all three are left out of means and correlations.
+    as skipped, a 0 ("not sure") as unsure; all three are left out of means and correlations. The bootstrap
+    draws whole conversations.
     """
     dataset_of = {question.id: question.dataset for question in questions}
+    talk_of = {question.id: question.conversation for question in questions}
+    conversation_of = {answer.id: talk_of.get(answer.question, answer.question) for answer in answers}
     measures = {
         system: _collect_values(system, answers, scores, baselines, ratings, entry)
         for system in entry.systems
@@ -78,7 +87,18 @@ def correlations(
             people = measures[system].get((PEOPLE, ""))
             for (measure, judge), values in measures[system].items():
                 rows.append(
-                    _make_row(system, dataset, measure, judge, group, values, people, ratings, params)
+                    _make_row(
+                        system,
+                        dataset,
+                        measure,
+                        judge,
+                        group,
+                        values,
+                        people,
+                        ratings,
+                        conversation_of,
+                        params,
+                    )
                 )
     return Drafts(rows)
 
@@ -128,7 +148,7 @@ def _collect_values(
                 score for score in scores if (score.system, score.rule, score.judge) == (system, rule, judge)
             ]
             graded: dict[str, float | None] = {score.answer: score.score for score in given}
-            note = "" if given else "no contexts: the system does not retrieve without answering"
+            note = "" if given else NO_CONTEXTS[rule]
             collected[rule, judge] = MeasureValues(
                 {**unanswered, **graded},
                 "scores",
@@ -148,6 +168,7 @@ def _make_row(
     measured: MeasureValues,
     people: MeasureValues | None,
     ratings: Sequence[Rating],
+    conversation_of: Mapping[str, str],
     resampling: Resampling,
 ) -> MeasureCorrelation:
     names = {answer.id for answer in group}
@@ -159,12 +180,9 @@ def _make_row(
     }
     failed = sum(value is None for value in values.values())
     rated = people.by_answer if people else {}
-    pairs = [
-        (person, value)
-        for name, value in sure.items()
-        if (person := rated.get(name)) is not None and person != NOT_SURE
-    ]
-    correlation = correlate_with_people(pairs, resampling)
+    paired = [name for name in sure if rated.get(name) not in (None, NOT_SURE)]
+    pairs = [(rated[name] or 0.0, sure[name]) for name in paired]
+    correlation = correlate_with_people(pairs, resampling, [conversation_of[name] for name in paired])
     if measure == PEOPLE:
         alpha = measure_agreement(list(_list_items(ratings, names)), resampling)
     else:  # a baseline has another scale: it can correlate with people, not agree with them
@@ -180,7 +198,7 @@ def _make_row(
         unsure=len(values) - failed - len(sure),
         failed=failed,
         skipped=len(group) - len(values),
-        mean=estimate_mean(list(sure.values()), resampling),
+        mean=estimate_mean(list(sure.values()), resampling, [conversation_of[name] for name in sure]),
         pairs=len(pairs),
         pearson=correlation["pearson"],
         spearman=correlation["spearman"],

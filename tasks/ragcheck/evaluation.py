@@ -95,8 +95,8 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
         )
     if not can_search(entry):
         notes.append(
-            f"systems.{options.system} has no `search`, so there are no contexts to judge by and no grades, "
-            "only measures without contexts; give it one (docs/systems.md)"
+            f"systems.{options.system} has no `search`, so there are no contexts and no grades by E3, only "
+            "by what its replies show (E2); give it one (docs/systems.md)"
         )
     about = {"kind": question_set.kind, "language": question_set.language, "turns": options.turns}
     key = make_id(
@@ -227,9 +227,8 @@ def list_failures(evaluation: RagEvaluation) -> list[str]:
         for answer in evaluation.answers
         if answer.text is None
     ]
-    if evaluation.unretrieved:
-        reason = evaluation.unretrieved[0].detail
-        lines.append(f"{len(evaluation.unretrieved)} contexts are missing, and their grades: {reason}")
+    for reason, count in sorted(Counter(dropped.detail for dropped in evaluation.unretrieved).items()):
+        lines.append(f"{count} contexts are missing, and their grades: {reason}")
     lines += [
         f"question {keys[score.question]}: {score.rule}: unscored: {score.problem}"
         for score in evaluation.scores

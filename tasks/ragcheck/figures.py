@@ -10,9 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.ragcheck.rows import Estimate
 from tasks.scoring.agreement import RatingAccumulator
-from tasks.scoring.correlation import PairAccumulator, ScorePair
-from tasks.scoring.metric import MeanAccumulator, Sample, Score
-from tasks.scoring.statistics import bootstrap
+from tasks.scoring.correlation import PairAccumulator, PairSample, ScorePair
+from tasks.scoring.metric import IntArray, MeanAccumulator, MeanSample, Sample, Score
+from tasks.scoring.statistics import bootstrap, find_wilson_interval
 
 NOTHING = Estimate(None, None, None)
 SCORED = Score({})
@@ -33,22 +33,54 @@ def round_figure(value: float | None) -> float | None:
     return None if value is None or math.isnan(value) else float(f"{value:.{DIGITS}g}")
 
 
-def estimate_mean(values: Sequence[float], resampling: Resampling) -> Estimate:
-    """Estimate a mean with its interval; NOTHING if there are no values."""
+def estimate_mean(
+    values: Sequence[float], resampling: Resampling, groups: Sequence[str] | None = None
+) -> Estimate:
+    """Estimate a mean with its interval; NOTHING if there are no values.
+
+    groups: the group of each value; groups are drawn whole. None: every value is drawn by itself.
+    """
+    if not values:
+        return NOTHING
+    clusters = _number_groups(groups)
+    if clusters is not None:
+        column = np.array(values, dtype=np.float64)[:, np.newaxis]
+        sample = MeanSample(("mean",), frozenset(), column, np.ones(len(values), dtype=np.int64))
+        return _estimate(sample, resampling, clusters)["mean"]
     accumulator = MeanAccumulator(("mean",))
     for value in values:
         accumulator.add(None, Score({"mean": value}))
-    return _estimate(accumulator.sample(), resampling)["mean"] if values else NOTHING
+    return _estimate(accumulator.sample(), resampling)["mean"]
+
+
+def estimate_share(hits: Sequence[bool], groups: Sequence[str], resampling: Resampling) -> Estimate:
+    """Estimate a share, 0 to 1, drawing groups whole; NOTHING if nothing was tried.
+
+    A share of 0 or 1, to which a bootstrap is blind, has Wilson's interval over so many groups.
+    """
+    found = estimate_mean([float(hit) for hit in hits], resampling, groups)
+    if found.value not in (0, 1):
+        return found
+    trials = len(set(groups))
+    low, high = find_wilson_interval(int(found.value) * trials, trials)
+    return Estimate(found.value, round_figure(low), round_figure(high))
 
 
 def correlate_with_people(
-    pairs: Sequence[tuple[float, float]], resampling: Resampling
+    pairs: Sequence[tuple[float, float]], resampling: Resampling, groups: Sequence[str] | None = None
 ) -> dict[str, Estimate]:
-    """Estimate the correlation of (person, measure) pairs, keyed `pearson` and `spearman`, -1 to 1."""
+    """Estimate the correlation of (person, measure) pairs, keyed `pearson` and `spearman`, -1 to 1.
+
+    groups: the group of each pair; groups are drawn whole.
+    """
     accumulator = PairAccumulator()
     for person, measured in pairs:
         accumulator.add(ScorePair((person,), measured), SCORED)
-    estimates = _estimate(accumulator.sample(), resampling) if pairs else {}
+    sample, clusters = accumulator.sample(), _number_groups(groups)
+    if clusters is not None:
+        people, measures = np.array(pairs, dtype=np.float64).T
+        sample = PairSample(people, measures, np.ones(len(pairs), dtype=np.int64))
+    estimates = _estimate(sample, resampling, clusters) if pairs else {}
     return {name: estimates.get(name, NOTHING) for name in ("pearson", "spearman")}
 
 
@@ -61,9 +93,19 @@ def measure_agreement(items: Sequence[Sequence[float | None]], resampling: Resam
     return _estimate(accumulator.sample(), resampling)["krippendorff"] if accumulator.items else NOTHING
 
 
-def _estimate(sample: Sample, resampling: Resampling) -> Mapping[str, Estimate]:
+def _number_groups(groups: Sequence[str] | None) -> IntArray | None:
+    """Return the number of each unit's group, from 0 on; None if each unit is a group of its own."""
+    if groups is None or len(set(groups)) == len(groups):
+        return None
+    numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
+    return np.array([numbers[group] for group in groups], dtype=np.int64)
+
+
+def _estimate(
+    sample: Sample, resampling: Resampling, clusters: IntArray | None = None
+) -> Mapping[str, Estimate]:
     values = sample.figures(sample.counts[np.newaxis, :].astype(np.float64))
-    intervals = bootstrap(sample, resampling.draws, resampling.seed)
+    intervals = bootstrap(sample, resampling.draws, resampling.seed, clusters)
     estimates = {}
     for name, (value,) in values.items():
         low, high = intervals[name] or (None, None)

@@ -8,7 +8,8 @@ from tasks.artifacts.rows import Origin
 from tasks.systems.contract import Passage
 
 BY_QUESTION, BY_REFERENCE = "E2", "E3"
-"""Retrieval rules of contexts: by the question alone, or by question and reference joined (section 2)."""
+"""Rules of contexts: what the answer was written from, found by the question, or what question and reference
+joined retrieve (section 2)."""
 RULES = (BY_QUESTION, BY_REFERENCE)
 WORD_RECALL, ROUGE_L, EMBEDDING, BERTSCORE = "word_recall", "rouge_l", "embedding", "bertscore"
 MEASURES = (WORD_RECALL, ROUGE_L, EMBEDDING, BERTSCORE)
@@ -43,6 +44,11 @@ class ReferenceQuestion:
     history: tuple[Exchange, ...]
     origin: tuple[Origin, ...]
 
+    @property
+    def conversation(self) -> str:
+        """What is drawn as a whole: MT-RAG names the conversation in front of each of its questions' ids."""
+        return self.key.partition("<::>")[0]
+
 
 @dataclass(frozen=True)
 class SystemAnswer:
@@ -54,13 +60,14 @@ class SystemAnswer:
     version: str
     text: str | None
     problem: str
-    passages: tuple[Passage, ...]
+    passages: tuple[Passage, ...] | None
+    """What it was written from, best first; None if the system does not show it."""
     origin: tuple[Origin, ...]
 
 
 @dataclass(frozen=True)
 class Context:
-    """The passages that a system retrieves for a question by one of `RULES`, best first."""
+    """The passages that a judge is shown with a system's answer by one of `RULES`, best first."""
 
     id: str
     question: str
@@ -152,6 +159,29 @@ class MeasureCorrelation:
     alpha: Estimate
     """Krippendorff's alpha (ordinal): among the raters on the line of E1, else between judge and people."""
     note: str
+    origin: tuple[Origin, ...]
+
+
+@dataclass(frozen=True)
+class RuleDifference:
+    """How a judge's grades by rule E3 differ from those by E2, on the same answers: a figure by E3 less E2's.
+
+    figure: `mean`, or the correlation with people, `pearson` or `spearman`. dataset: empty for all of them.
+    n: answers with a grade by both rules and, for a correlation, a rating, none of them 0. conversations: how
+    many they are from, which are drawn whole. p_value: of a paired bootstrap, two-sided. adjusted: by Holm
+    over the judges and figures of a system and dataset.
+    """
+
+    id: str
+    system: str
+    dataset: str
+    judge: str
+    figure: str
+    n: int
+    conversations: int
+    estimate: Estimate
+    p_value: float | None
+    adjusted: float | None
     origin: tuple[Origin, ...]
 
 

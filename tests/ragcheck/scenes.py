@@ -172,6 +172,7 @@ def make_project(folder: Path) -> Iterator[RagProject]:
         "continuity": {"trial": {"systems": ["good", "single"]}},
         "correlations": {"draws": 200, "seed": 0},
         "comparison": {"draws": 200, "seed": 0},
+        "rule_comparison": {"draws": 200, "seed": 0},
     }
     roles = ("judge", "second", "composer", "questioner", "answerer", "rewriter")
     project = RagProject(root)

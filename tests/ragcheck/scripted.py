@@ -69,6 +69,8 @@ class ScriptedSystem:
     name: str = "scripted"
     version: str = "1"
     retrieves: bool = True
+    shows: tuple[Passage, ...] | None = (Passage("d9", "Operators", "what the answer was written from", 1.0),)
+    """The passages of its replies."""
     asked: list[tuple[str, tuple[Turn, ...]]] = field(default_factory=list)
     queries: list[str] = field(default_factory=list)
 
@@ -76,7 +78,7 @@ class ScriptedSystem:
         text = self.said[len(self.asked) % len(self.said)]
         self.asked.append((question, tuple(history)))
         call = make_id("system", self.name, question)
-        return Response(text, None, (call,), "" if text is not None else "it is down")
+        return Response(text, self.shows, (call,), "" if text is not None else "it is down")
 
     async def retrieve(self, query: str, *, row: str) -> tuple[Passage, ...] | None:
         self.queries.append(query)

@@ -63,7 +63,7 @@ def test_every_judge_and_rule_has_a_line_and_those_without_contexts_are_skipped(
     assert rows["", "E3", "one"].mean.value == 3
     assert (rows["", "E2", "two"].scored, rows["", "E2", "two"].skipped) == (1, 1)
     assert rows["", "E2", "one"].mean.value is None
-    assert "no contexts" in rows["", "E2", "one"].note
+    assert "not shown" in rows["", "E2", "one"].note
 
 
 def test_an_answer_that_was_not_given_is_failed_by_every_measure():

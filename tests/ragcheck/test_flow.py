@@ -17,7 +17,7 @@ from tasks.ragcheck.rows import Conversation, ConversationFigure, Guard, Measure
 from tasks.reports.record import RECORD
 from tests.ragcheck.scenes import make_project
 
-STAGES = 15
+STAGES = 16
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@ import asyncio
 from tasks.judging.canaries import measure_health, read_canaries
 from tasks.ragcheck.answers import answer_all
 from tasks.ragcheck.canaries import canaries
-from tasks.ragcheck.contexts import retrieve_all
+from tasks.ragcheck.contexts import gather_contexts
 from tasks.ragcheck.entries import Assessment
 from tasks.ragcheck.rows import Exchange
 from tasks.ragcheck.scores import scores
@@ -16,19 +16,21 @@ SETTINGS = {"ragcheck.judging.context_tokens": 300}
 
 def assess(system, reply, judges=("one",)):
     answers = asyncio.run(answer_all([system], QUESTIONS))
-    contexts = asyncio.run(retrieve_all([system], QUESTIONS))
+    contexts = asyncio.run(gather_contexts([system], QUESTIONS, answers))
     entry = Assessment(systems=(system.name,), judges=judges, ratings="x.csv")
     ask = ScriptedAsk(reply)
     drafts = asyncio.run(scores(QUESTIONS, answers, list(contexts.rows), entry, SETTINGS, ask))
     return answers, contexts, drafts.rows, ask
 
 
-def test_contexts_are_retrieved_by_the_question_and_by_question_and_reference():
+def test_contexts_are_the_answers_own_passages_and_those_by_question_and_reference():
     system = ScriptedSystem(["x"])
-    _, contexts, _, _ = assess(system, lambda asked: "fine\nScore: 4")
-    first = QUESTIONS[0]
-    assert system.queries[:2] == [first.question, f"{first.question} {first.reference}"]
-    assert sorted(row.rule for row in contexts.rows) == ["E2", "E2", "E3", "E3"]
+    answers, contexts, _, _ = assess(system, lambda asked: "fine\nScore: 4")
+    assert system.queries == [f"{question.question} {question.reference}" for question in QUESTIONS]
+    by_rule = {rule: [row for row in contexts.rows if row.rule == rule] for rule in ("E2", "E3")}
+    assert [row.passages for row in by_rule["E2"]] == [system.shows] * 2
+    assert [row.origin[0].reference for row in by_rule["E2"]] == [f"answers#{row.id}" for row in answers]
+    assert all("found by:" in row.passages[0].text for row in by_rule["E3"])
 
 
 def test_every_judge_grades_every_answer_by_both_contexts():
@@ -52,10 +54,23 @@ def test_a_system_that_gives_no_answer_is_a_row_and_no_judge_is_asked():
     assert not ask.asked
 
 
-def test_a_system_that_cannot_retrieve_has_dropped_contexts_and_no_scores():
+def test_a_system_that_cannot_retrieve_is_judged_by_what_its_replies_show():
     _, contexts, rows, _ = assess(ScriptedSystem(["x"], retrieves=False), lambda asked: "fine\nScore: 4")
-    assert [row.reason for row in contexts.dropped] == ["no_retrieval"] * 4
+    assert [row.reason for row in contexts.dropped] == ["no_retrieval"] * 2
+    assert [row.rule for row in rows] == ["E2"] * 2
+
+
+def test_what_a_reply_does_not_show_is_counted_and_judged_by_nobody():
+    system = ScriptedSystem(["x"], retrieves=False, shows=None)
+    _, contexts, rows, _ = assess(system, lambda asked: "fine\nScore: 4")
+    assert sorted(row.reason for row in contexts.dropped) == ["no_retrieval"] * 2 + ["not_shown"] * 2
     assert not rows
+
+
+def test_a_reply_that_found_nothing_is_judged_without_contexts():
+    _, contexts, rows, _ = assess(ScriptedSystem(["x"], shows=()), lambda asked: "fine\nScore: 4")
+    assert not contexts.dropped
+    assert len(rows) == 4
 
 
 def test_an_unreadable_grade_is_a_row_without_a_score():

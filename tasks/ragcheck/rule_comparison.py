@@ -1,0 +1,151 @@
+"""Stage: whether a judge's grades by E3 differ from those by E2, and agree better with people.
+
+Both are of the same answers, so that they are compared in pairs: every draw of a bootstrap takes whole
+conversations, and has both rules' figures over the same answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tasks.artifacts.rows import Drafts, Origin, make_id
+from tasks.ragcheck.correlations import average_ratings
+from tasks.ragcheck.entries import Assessment
+from tasks.ragcheck.figures import NOTHING, Resampling, round_figure
+from tasks.ragcheck.rows import (
+    BY_QUESTION,
+    BY_REFERENCE,
+    Estimate,
+    JudgeScore,
+    Rating,
+    ReferenceQuestion,
+    RuleDifference,
+)
+from tasks.scoring.correlation import correlate, rank
+from tasks.scoring.metric import FloatArray, divide
+from tasks.scoring.statistics import correct_holm, draw_clusters, find_interval
+
+FIGURES = MEAN, PEARSON, SPEARMAN = "mean", "pearson", "spearman"
+
+
+def rule_comparison(
+    questions: list[ReferenceQuestion],
+    scores: list[JudgeScore],
+    ratings: list[Rating],
+    entry: Assessment,
+    params: Resampling,
+) -> Drafts[RuleDifference]:
+    """Compare the rules for every system, dataset (empty: all of them) and judge."""
+    question_of = {question.id: question for question in questions}
+    people = {answer: rating for answer, rating in average_ratings(ratings).items() if rating}
+    rows: list[RuleDifference] = []
+    for system in entry.systems:
+        own = [score for score in scores if score.system == system and score.question in question_of]
+        datasets = sorted({question_of[score.question].dataset for score in own})
+        for dataset in ("", *(datasets if len(datasets) > 1 else ())):
+            part = [score for score in own if dataset in ("", question_of[score.question].dataset)]
+            found = [
+                row
+                for judge in entry.judges
+                for row in _compare(
+                    (system, dataset, judge),
+                    [score for score in part if score.judge == judge],
+                    {score.answer: question_of[score.question].conversation for score in part},
+                    people,
+                    params,
+                )
+            ]
+            rows += _adjust(found)
+    return Drafts(rows)
+
+
+def _compare(
+    names: tuple[str, str, str],
+    scores: Sequence[JudgeScore],
+    conversation_of: Mapping[str, str],
+    people: Mapping[str, float],
+    params: Resampling,
+) -> Iterator[RuleDifference]:
+    """Yield a row a figure. names: system, dataset, judge."""
+    by_rule = {
+        rule: {score.answer: score for score in scores if score.rule == rule and score.score}
+        for rule in (BY_QUESTION, BY_REFERENCE)
+    }
+    graded = sorted({*by_rule[BY_QUESTION]} & {*by_rule[BY_REFERENCE]})
+    for figure in FIGURES:
+        answers = graded if figure == MEAN else [answer for answer in graded if answer in people]
+        before, after = (
+            np.array([by_rule[rule][answer].score for answer in answers], dtype=np.float64)
+            for rule in (BY_QUESTION, BY_REFERENCE)
+        )
+        rated = np.array([people.get(answer, 0.0) for answer in answers], dtype=np.float64)
+        groups = [conversation_of[answer] for answer in answers]
+        estimate, p_value = compare_in_pairs(_measure(figure, before, after, rated), groups, params)
+        yield RuleDifference(
+            id=make_id("rules", *names, figure),
+            system=names[0],
+            dataset=names[1],
+            judge=names[2],
+            figure=figure,
+            n=len(answers),
+            conversations=len(set(groups)),
+            estimate=estimate,
+            p_value=p_value,
+            adjusted=None,
+            origin=tuple(
+                Origin("row", f"scores#{rows[answer].id}") for answer in answers for rows in by_rule.values()
+            ),
+        )
+
+
+def _measure(
+    figure: str, before: FloatArray, after: FloatArray, rated: FloatArray
+) -> Callable[[FloatArray], FloatArray]:
+    """Return the figure by E3 less that by E2 as a function of weights, (draws, answers) -> (draws,)."""
+
+    def mean(weights: FloatArray) -> FloatArray:
+        return divide(weights @ (after - before), weights.sum(axis=1))
+
+    def pearson(weights: FloatArray) -> FloatArray:
+        return correlate(rated, after, weights) - correlate(rated, before, weights)
+
+    def spearman(weights: FloatArray) -> FloatArray:
+        ranks = rank(rated, weights)
+        later, earlier = rank(after, weights), rank(before, weights)
+        return correlate(ranks, later, weights) - correlate(ranks, earlier, weights)
+
+    return {MEAN: mean, PEARSON: pearson, SPEARMAN: spearman}[figure]
+
+
+def compare_in_pairs(
+    measure: Callable[[FloatArray], FloatArray], groups: Sequence[str], params: Resampling
+) -> tuple[Estimate, float | None]:
+    """Estimate a difference with its 95% interval and two-sided p value; (NOTHING, None) if undefined.
+
+    groups: the conversation of each answer. The p value is twice the smaller share of draws on either side of
+    zero, with the observed difference as one more draw. Draws where it is not defined are left out.
+    """
+    if not groups:
+        return NOTHING, None
+    (value,) = measure(np.ones((1, len(groups))))
+    if np.isnan(value):
+        return NOTHING, None
+    numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
+    clusters = np.array([numbers[group] for group in groups], dtype=np.int64)
+    rng = np.random.default_rng(params.seed)
+    drawn = np.concatenate([measure(weights) for weights in draw_clusters(clusters, params.draws, rng)])
+    defined = drawn[~np.isnan(drawn)]
+    low, high = find_interval(defined) or (None, None)
+    beyond = min(np.count_nonzero(defined <= 0), np.count_nonzero(defined >= 0))
+    p_value = min(1.0, 2 * (beyond + 1) / (len(defined) + 1))
+    return Estimate(round_figure(float(value)), round_figure(low), round_figure(high)), round_figure(p_value)
+
+
+def _adjust(rows: Sequence[RuleDifference]) -> list[RuleDifference]:
+    tested = [row for row in rows if row.p_value is not None]
+    adjusted = correct_holm([row.p_value for row in tested if row.p_value is not None])
+    by_id = {row.id: round_figure(p) for row, p in zip(tested, adjusted, strict=True)}
+    return [replace(row, adjusted=by_id.get(row.id)) for row in rows]
