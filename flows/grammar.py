@@ -91,7 +91,10 @@ GRAMMAR = Flow(
         # Documents to retrieve from (section 5.1)
         DATABASE.stage("grammar.profiles", reads=("${item.file}",), settings=("assessments",)),
         DATABASE.stage(
-            "grammar.documents", prompts=("document_part", "machine_reading"), roles=("generator", "reader")
+            "grammar.documents",
+            reads=("${item.file}",),
+            prompts=("document_part", "machine_reading"),
+            roles=("generator", "reader"),
         ),
         CLOSED.stage("grammar.closed_documents", artifact="documents", reads=("${item.documents}",)),
         CLOSED.stage("grammar.closed_contracts", beside=True, out="contracts"),

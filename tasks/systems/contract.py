@@ -10,6 +10,16 @@ from tasks.artifacts.rows import Origin
 
 
 @dataclass(frozen=True)
+class Sentence:
+    """A sentence of a document that was written here. paragraph: its number, from 0."""
+
+    text: str
+    writer: str
+    """`model`, or `plain`: by code, from the facts alone."""
+    paragraph: int
+
+
+@dataclass(frozen=True)
 class Document:
     """One document of a corpus."""
 
@@ -17,6 +27,8 @@ class Document:
     title: str
     text: str
     origin: tuple[Origin, ...]
+    sentences: tuple[Sentence, ...] = ()
+    """Who wrote the text, sentence by sentence; empty of a document that was not written here."""
 
 
 @dataclass(frozen=True)

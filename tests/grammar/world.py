@@ -1,5 +1,6 @@
 """A whole small run of GRAMMAR on the clinic: real stages after hand-written templates and texts."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,14 +19,14 @@ from tasks.grammar.construct.fill_in import FillIn, fill_in
 from tasks.grammar.construct.queries import write_template
 from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.construct.unbalanced import Unbalanced, unbalanced
-from tasks.grammar.corpus.documents import UNREAD
+from tasks.grammar.corpus.documents import Documents, documents
 from tasks.grammar.corpus.profiles import Profiles, profiles
 from tasks.grammar.corpus.questions import Questions, questions
 from tasks.grammar.corpus.true_documents import TrueDocuments, true_documents
 from tasks.grammar.publish.contracts import ROWS, Contracts, contracts
 from tasks.grammar.rows import OwnTemplate, SqlTemplate, TextTemplate
+from tasks.models.ask import Answer
 from tasks.models.calls import Call
-from tasks.systems.contract import Document
 from tests.grammar.sample import make_call
 from tests.grammar.scripted import SCHEMA, make_database
 
@@ -50,7 +51,7 @@ TEXTS = {
 SETTINGS = {
     "grammar.balanced.criteria": ["short", "long"],
     "grammar.balanced.texts": 1,
-    "grammar.documents.words": [8, 60],
+    "grammar.documents.words": [8, 90],
     "grammar.documents.readable": 0.5,
     "grammar.questions.criteria": ["short", "long"],
     "grammar.questions.grounded": True,
@@ -155,25 +156,30 @@ def make_corpus(groups, templates, in_balance, others, database, call) -> dict[s
         {},
         Profiles(entities={"clinic": ("doctors", "clinics")}),
     )
-    told, dropped = [], []
-    for profile in things.rows:
-        lines = [
-            f"The {fact.attribute} of {fact.subject}: {', '.join(fact.values)}." for fact in profile.facts
-        ]
-        origin = (Origin("row", f"profiles#{profile.id}"), call("documents", profile.id))
-        if "[" in profile.name:  # as the stage, which takes no paragraph with a bracket
-            dropped.append(Dropped(profile.id, "facts_missing", profile.name, origin))
-            continue
-        told.append(Document(profile.id, profile.name, " ".join([*lines, "So it is told."]), origin))
-        if UNREAD not in {row.reason for row in dropped} and len(profile.facts) > 1:
-            dropped.append(Dropped(profile.facts[0].id, UNREAD, profile.name, origin))
+    missed: list[str] = []
+
+    async def read(prompt, fields, *, role, row, parse, sample=0, **_):
+        """Read every fact but the first of all, as a reader does."""
+        assert (prompt, role) == ("machine_reading", "reader")
+        missed.extend([fields["facts"][0].id] * (not missed and len(fields["facts"]) > 1))
+        values = ["?" if fact.id in missed else ", ".join(fact.values) for fact in fields["facts"]]
+        text = "\n".join(f"{n}. {value}" for n, value in enumerate(values, 1))
+        made = call("documents", f"{row}{sample}{fields['facts'][0].id}")
+        return Answer(parse(text), text, made.reference, 1)
+
+    params = Documents(written_by="plain", words=(8, 90), readable=0.5)
+    told = asyncio.run(documents(list(things.rows), SCHEMA, entry, params, read))
     true = true_documents(list(things.rows), groups, templates, SCHEMA, entry, TrueDocuments())
     asked = questions(
-        list(in_balance.rows), list(others.rows), list(true.rows), told, Questions(criteria=("short", "long"))
+        list(in_balance.rows),
+        list(others.rows),
+        list(true.rows),
+        list(told.rows),
+        Questions(criteria=("short", "long")),
     )
     return {
         "profiles": things,
-        "documents": Drafts(told, dropped),
+        "documents": told,
         "true_documents": true,
         "questions": asked,
     }

@@ -15,9 +15,9 @@ TURNS = ("which", "so", "and", "a", "as")
 def write_part_grammar(kind: str, name: str, facts: Sequence[Fact], *, mentions: bool = True) -> str:
     """Write the grammar of one sentence per fact, in order.
 
-    A sentence begins with one of a few phrasings of the fact and continues in lower-case words: without
-    that limit a small model invents another director, a second year or prizes; and if it must work a value
-    into a sentence of its own, it writes nonsense up to it.
+    A sentence begins with one of a few phrasings of the fact and ends there, or continues in lower-case
+    words: without that limit a small model invents another director, a second year or prizes; and if it must
+    work a value into a sentence of its own, it writes nonsense up to it.
 
     mentions: allow the entity's name and the values of its facts among these words. Without them a small
     model that is about to write one produces fragments of words.
@@ -32,7 +32,7 @@ def write_part_grammar(kind: str, name: str, facts: Sequence[Fact], *, mentions:
         rules.append(f'tail ::= ", " ({turns}) (" " w){{5,18}} "."')
     for number, fact in enumerate(facts):
         heads = " | ".join(_quote(head) for head in list_heads(kind, name, fact))
-        rules.append(f"s{number} ::= ({heads}) tail")
+        rules.append(f's{number} ::= ({heads}) ("." | tail)')
     rules.append("root ::= " + ' " " '.join(f"s{number}" for number in range(len(facts))))
     return "\n".join(rules)
 

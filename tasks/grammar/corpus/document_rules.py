@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 from tasks.artifacts.contracts import Expectation, Record, RowRule, expect_no_match
+from tasks.artifacts.rows import Dropped
+from tasks.grammar.corpus.checked_sentences import MODEL, PLAIN, SENTENCE_REASONS
 from tasks.grammar.corpus.entities import Fact
 from tasks.grammar.corpus.machine_reading import missing_values
+from tasks.grammar.corpus.sentence_rules import Ground, find_fault, split_reason
 
+Grounds = Mapping[str, Sequence[Ground]]
+"""Document id -> what its sentences stand on: one for all paragraphs, or one for each."""
+BROKEN = frozenset(["form", "no_word", "repeats", "sentence_length"])
+"""Faults of the words of a sentence, not of what it says."""
 FactsByDocument = Mapping[str, Sequence[Fact]]
 """Document id -> the facts that the document is written from."""
 UnreadFacts = Collection[tuple[str, str]]
@@ -58,3 +66,61 @@ def expect_readable(facts: FactsByDocument, unread: UnreadFacts, least: float) -
 
     says = f"A reader found at least {100 * least:g}% of its facts in it."
     return RowRule("facts_read", says, ("id",), check)
+
+
+def expect_sentences(
+    documents: Sequence[Record], dropped: Sequence[Dropped], grounds: Grounds
+) -> list[RowRule]:
+    """Expect a text of sentences with known writers, each without broken words, contradiction or mere claim.
+
+    documents: the rows; the first rule says what share of their sentences a model wrote, and how many of a
+    model's were left out.
+    """
+    written = Counter(sentence["writer"] for record in documents for sentence in record["sentences"] or ())
+    total = max(written.total(), 1)
+    left_out = Counter(row.reason for row in dropped if row.reason in SENTENCE_REASONS)
+    reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(left_out.items()))
+    says = (
+        f"Each of its sentences names its writer: of {written.total():,}, a model wrote {written[MODEL]:,} "
+        f"({written[MODEL] / total:.0%}), and {written[PLAIN]:,} are written plainly from the facts. "
+        f"Left out: {left_out.total():,}{f' ({reasons})' if reasons else ''}."
+    )
+    texts = {record["id"]: record["sentences"] for record in documents}
+    faults = {identity: _find_faults(own or (), grounds.get(identity, ())) for identity, own in texts.items()}
+
+    def check_writers(record: Record) -> str:
+        own = texts.get(record["id"]) or ()
+        if unknown := [sentence["writer"] for sentence in own if sentence["writer"] not in (MODEL, PLAIN)]:
+            return f"{unknown[0]!r} is no writer"
+        joined = " ".join(sentence["text"] for sentence in own)
+        return "" if joined == " ".join(record["text"].split()) else "is not what its sentences say"
+
+    def check_words(record: Record) -> str:
+        return next((fault for fault in faults.get(record["id"], ()) if split_reason(fault)[0] in BROKEN), "")
+
+    def check_content(record: Record) -> str:
+        found = faults.get(record["id"], ())
+        return next((fault for fault in found if split_reason(fault)[0] not in BROKEN), "")
+
+    return [
+        RowRule("writers", says, ("id", "text"), check_writers),
+        RowRule(
+            "no_broken_word", "No sentence holds a broken or senselessly repeated word.", ("id",), check_words
+        ),
+        RowRule(
+            "no_contradiction",
+            "No sentence holds a name, number or value that is not its facts', nor a claim beyond them.",
+            ("id",),
+            check_content,
+        ),
+    ]
+
+
+def _find_faults(sentences: Sequence[Record], grounds: Sequence[Ground]) -> list[str]:
+    if not grounds:
+        return []
+    return [
+        f"{fault} in: {sentence['text']}"
+        for sentence in sentences
+        if (fault := find_fault(sentence["text"], grounds[min(sentence["paragraph"], len(grounds) - 1)]))
+    ]

@@ -1,28 +1,50 @@
-"""Stage: have a model write a document from each profile, check it by machine reading, rewrite if needed.
+"""Stage: write a document from each profile, check every sentence, and read its facts back.
 
-A document is written in parts of a few facts each: a small model includes four facts reliably but not
-fourteen, and only the part that failed is written again.
+A model writes a document in parts of a few facts each: a small model includes four facts reliably but not
+fourteen, and only the part that failed is written again. What breaks a rule (sentence_rules.py) is left out,
+on record, and the facts that are then missing are written plainly; or all of it is (`written_by: plain`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin
+from tasks.databases.columns import Column
+from tasks.databases.content import ensure_unchanged
+from tasks.databases.entry import DatabaseEntry
+from tasks.databases.execution import QueryLimits, SafeDatabase
+from tasks.grammar.corpus.checked_sentences import (
+    PLAIN,
+    CheckedPart,
+    CheckedSentence,
+    Fault,
+    check_part,
+    join_parts,
+)
 from tasks.grammar.corpus.document_grammar import write_part_grammar
 from tasks.grammar.corpus.entities import EntityProfile, Fact
-from tasks.grammar.corpus.machine_reading import Reading, check_reading, missing_values
+from tasks.grammar.corpus.known_values import ground_profiles
+from tasks.grammar.corpus.machine_reading import Reading, check_reading
+from tasks.grammar.corpus.plain_writer import PlainWriter, write_paragraphs
+from tasks.grammar.corpus.sentence_rules import Ground
 from tasks.models.ask import Ask, Unparsed
 from tasks.systems.contract import Document
 
 PROMPT = "document_part"
 UNREAD = "fact_unread"
 """Drop reason of a fact that the reader does not find in a document that is kept."""
+UNTOLD = "fact_untold"
+"""Drop reason of a fact that no sentence can say within the rules."""
+WORDS_PER_FACT = 8
+"""What is due of a document with few facts: words for each, not the minimum of a long one."""
 
 
 class Documents(BaseModel):
@@ -30,13 +52,17 @@ class Documents(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    written_by: Literal["model", "plain"] = "model"
+    """model: a model writes each part, and what breaks a rule is written plainly instead. plain: code writes
+    all of it from the facts, without a model."""
+    seed: int = 0
+    """Decides which of several plain sentences says a fact."""
     facts: int = Field(default=4, ge=1)
     """Number of facts per part."""
-    minimum_words: int = 45
     maximum_words: int = 90
-    """Of one part."""
+    """Of one part, as the model is asked."""
     words: tuple[int, int] = (200, 400)
-    """Minimum and maximum of a whole document; others are dropped."""
+    """Minimum and maximum of a whole document; others are dropped. Of few facts, fewer words are due."""
     rewrites: int = Field(default=1, ge=0)
     """How often a part is rewritten if the reader did not find its facts."""
     readable: float = Field(default=1.0, ge=0, le=1)
@@ -45,25 +71,59 @@ class Documents(BaseModel):
     """Number of questions per request to the reader."""
     mentions: bool = True
     """Allow a sentence to repeat the entity's name and other values of its part."""
+    limits: QueryLimits = QueryLimits()
+    """Limits of the one query per attribute that reads what a document must not say."""
 
 
-@dataclass(frozen=True)
-class DocumentPart:
-    """A paragraph. text: None if no attempt named all facts; then `problem` says why."""
+@dataclass
+class Draft:
+    """A document as it is written: its paragraphs, the facts of each part, and all that was left out."""
 
-    text: str | None
-    call: str
-    problem: str = ""
+    profile: EntityProfile
+    ground: Ground
+    writer: PlainWriter
+    parts: list[list[CheckedSentence]] = field(default_factory=list)
+    calls: set[str] = field(default_factory=set)
+    dropped: dict[str, Dropped] = field(default_factory=dict)
+    untold: dict[str, Fault] = field(default_factory=dict)
+    attempts: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def origin(self) -> tuple[Origin, ...]:
+        """The profile, and every call so far."""
+        calls = (Origin("call", call) for call in sorted(self.calls))
+        return (Origin("row", f"profiles#{self.profile.id}"), *calls)
+
+    def note(self, part: CheckedPart) -> None:
+        """Put what a part left out on record."""
+        for fault in part.faults:
+            row = fault.drop(self.profile.name, self.origin)
+            self.dropped[row.id] = row
+
+    def fail(self, fact: Fact, problem: str) -> None:
+        """Put a fact that cannot be said on record."""
+        text = f"{fact.attribute} of {fact.subject}: {', '.join(fact.values)}"
+        self.untold[fact.id] = Fault(text, problem)
 
 
-async def documents(profiles: list[EntityProfile], params: Documents, ask: Ask) -> Drafts[Document]:
+async def documents(
+    profiles: list[EntityProfile],
+    schema: list[Column],
+    database: DatabaseEntry,
+    params: Documents,
+    ask: Ask,
+) -> Drafts[Document]:
     """Write a document of 200 to 400 words for every profile, and check its facts (section 5.1).
 
-    Drop reasons: `no_facts`, `facts_missing` (no attempt at a part named its facts), `unreadable` (the reader
-    found too few facts), `length`; and `fact_unread` for a single fact that the reader does not find in a
-    document that is kept.
+    Drop reasons of a document: `no_facts`, `unreadable` (the reader found too few facts), `length`. Of a fact
+    in a document that is kept: `fact_untold` (no sentence can say it), `fact_unread` (the reader did not find
+    it). Of a model's sentence: those of sentence_rules.py, `no_fact`, and of a whole part `form`.
     """
-    outcomes = await asyncio.gather(*(_write_document(profile, params, ask) for profile in profiles))
+    with ensure_unchanged(database), SafeDatabase(database, params.limits) as safe:
+        grounds = ground_profiles(database.name, profiles, schema, safe)
+    outcomes = await asyncio.gather(
+        *(_write_document(profile, grounds[profile.id], params, ask) for profile in profiles)
+    )
     return Drafts(
         [document for document, _ in outcomes if document is not None],
         [row for _, dropped in outcomes for row in dropped],
@@ -71,95 +131,132 @@ async def documents(profiles: list[EntityProfile], params: Documents, ask: Ask) 
 
 
 async def _write_document(
-    profile: EntityProfile, params: Documents, ask: Ask
+    profile: EntityProfile, ground: Ground, params: Documents, ask: Ask
 ) -> tuple[Document | None, list[Dropped]]:
     if not profile.facts:
         source = Origin("row", f"profiles#{profile.id}")
         return None, [Dropped(profile.id, "no_facts", profile.name, (source,))]
-    batches = [profile.facts[at : at + params.facts] for at in range(0, len(profile.facts), params.facts)]
-    parts = list(await asyncio.gather(*(_write_part(profile, facts, params, ask, 0) for facts in batches)))
+    draft = Draft(profile, ground, PlainWriter(profile.name, ground, (params.seed, profile.id)))
     readings: dict[str, Reading] = {}
+    unread: list[Fact] = list(profile.facts)
     for sample in range(params.rewrites + 1):
-        if (failed := next((part for part in parts if part.text is None), None)) is not None:
-            origin = (Origin("row", f"profiles#{profile.id}"), Origin("call", failed.call))
-            return None, [Dropped(profile.id, "facts_missing", f"{profile.name}: {failed.problem}", origin)]
-        unread = [fact for fact in profile.facts if fact.id not in readings or not readings[fact.id].found]
-        if sample:
-            for number, facts in enumerate(batches):
-                if any(fact in unread for fact in facts):
-                    rewritten = await _write_part(profile, facts, params, ask, sample)
-                    parts[number] = rewritten if rewritten.text is not None else parts[number]
-        text = "\n\n".join(part.text or "" for part in parts)
+        await _write_parts(draft, unread, sample, params, ask)
+        text, _ = join_parts(draft.parts)
+        unread = [fact for fact in unread if fact.id not in draft.untold]
         found = await check_reading(
             profile.name, text, unread, ask, row=profile.id, sample=sample, at_once=params.at_once
         )
         readings |= {reading.fact.id: reading for reading in found}
-        if all(reading.found for reading in readings.values()):
+        unread = [fact for fact in unread if not readings[fact.id].found]
+        draft.attempts.update(fact.id for fact in unread)
+        if not unread:
             break
-    return _accept_or_drop(profile, text, parts, list(readings.values()), params)
+    return _accept_or_drop(draft, list(readings.values()), params)
+
+
+async def _write_parts(
+    draft: Draft, unread: Sequence[Fact], sample: int, params: Documents, ask: Ask
+) -> None:
+    """Write the parts with facts that are not read yet; plain ones as a whole, since they cost nothing."""
+    facts = draft.profile.facts
+    if params.written_by == "plain":
+        paragraphs, failed = write_paragraphs(draft.writer, facts, params.words[0], draft.attempts)
+        draft.parts = [[CheckedSentence(s.text, PLAIN, s.facts) for s in part] for part in paragraphs]
+        for fact, problem in failed:
+            draft.fail(fact, problem)
+        return
+    batches = [facts[at : at + params.facts] for at in range(0, len(facts), params.facts)]
+    draft.parts = draft.parts or [[] for _ in batches]
+    due = [number for number, batch in enumerate(batches) if any(fact in unread for fact in batch)]
+    written = await asyncio.gather(
+        *(_write_part(draft, batches[number], params, ask, sample) for number in due)
+    )
+    for number, part in zip(due, written, strict=True):
+        draft.parts[number] = list(part.sentences)
+        draft.note(part)
 
 
 async def _write_part(
-    profile: EntityProfile, facts: Sequence[Fact], params: Documents, ask: Ask, sample: int
-) -> DocumentPart:
+    draft: Draft, facts: Sequence[Fact], params: Documents, ask: Ask, sample: int
+) -> CheckedPart:
+    profile = draft.profile
     answer = await ask(
         PROMPT,
         {
             "kind": profile.kind,
             "name": profile.name,
             "facts": facts,
-            "minimum": params.minimum_words,
             "maximum": params.maximum_words,
         },
         role="generator",
         row=profile.id,
-        parse=lambda text: parse_part(text, facts, params),
+        parse=lambda text: parse_part(text, params),
         grammar=write_part_grammar(profile.kind, profile.name, facts, mentions=params.mentions),
         sample=sample,
         max_tokens=3 * params.maximum_words,
     )
-    return DocumentPart(answer.value, answer.call, answer.problem)
+    draft.calls.add(answer.call)
+    part = check_part(answer.value, facts, draft.ground, draft.writer, draft.attempts)
+    for fact in part.untold:
+        draft.fail(fact, part.faults[-1].problem)
+    if answer.value is None:
+        fault = Fault(f"part {sample} of {facts[0].attribute}", answer.problem)
+        part = CheckedPart(part.sentences, (fault, *part.faults), part.untold)
+    return part
 
 
-def parse_part(text: str, facts: Sequence[Fact], params: Documents) -> str:
-    """Parse a paragraph that names every value of its facts. Raises Unparsed."""
+def parse_part(text: str, params: Documents) -> str:
+    """Parse a paragraph that can be checked sentence by sentence. Raises Unparsed."""
     text = " ".join(text.split())
     words = len(text.split())
-    if not params.minimum_words // 2 <= words <= 2 * params.maximum_words:
+    if not 1 <= words <= 3 * params.maximum_words:
         raise Unparsed(f"length: {words} words")
-    if re.search(r"[#*_`\[\]{}<>|]", text) or not text.endswith((".", "!", '"')):
-        raise Unparsed("form: no plain paragraph that ends")
-    for fact in facts:
-        if missing := missing_values(text, fact):
-            raise Unparsed(f"missing: {fact.attribute}: {', '.join(missing)}")
+    if re.search(r"[#*_`\[\]{}<>|]", text):
+        raise Unparsed("form: no plain paragraph")
     return text
 
 
+def require_words(facts: int, words: tuple[int, int]) -> tuple[int, int]:
+    """Return the minimum and maximum number of words of a document of so many facts."""
+    return min(words[0], WORDS_PER_FACT * facts), words[1]
+
+
 def _accept_or_drop(
-    profile: EntityProfile,
-    text: str,
-    parts: Sequence[DocumentPart],
-    readings: Sequence[Reading],
-    params: Documents,
+    draft: Draft, readings: Sequence[Reading], params: Documents
 ) -> tuple[Document | None, list[Dropped]]:
-    calls = sorted({part.call for part in parts} | {reading.call for reading in readings})
-    origin = (Origin("row", f"profiles#{profile.id}"), *(Origin("call", call) for call in calls))
+    profile, origin = (
+        draft.profile,
+        (
+            *draft.origin,
+            *(Origin("call", call) for call in sorted({reading.call for reading in readings} - draft.calls)),
+        ),
+    )
+    text, sentences = join_parts(draft.parts)
     unread = [reading for reading in readings if not reading.found]
-    words = len(text.split())
-    if len(readings) - len(unread) < params.readable * len(readings):
-        first = unread[0].fact.attribute
-        detail = f"{profile.name}: {len(unread)} of {len(readings)} facts not read, {first} first"
-        return None, [Dropped(profile.id, "unreadable", detail, origin)]
-    if not params.words[0] <= words <= params.words[1]:
-        return None, [Dropped(profile.id, "length", f"{profile.name}: {words} words", origin)]
+    words, total = len(text.split()), len(profile.facts)
+    missing = [fault.text for fault in draft.untold.values()] + [reading.fact.attribute for reading in unread]
+    if not text or total - len(missing) < params.readable * total:
+        detail = f"{profile.name}: {len(missing)} of {total} facts not read, {missing[0]} first"
+        return None, [Dropped(profile.id, "unreadable", detail, origin), *draft.dropped.values()]
+    least, most = require_words(total, params.words)
+    if not least <= words <= most:
+        detail = f"{profile.name}: {words} words"
+        return None, [Dropped(profile.id, "length", detail, origin), *draft.dropped.values()]
     dropped = [
-        Dropped(
-            reading.fact.id,
-            UNREAD,
-            f"{reading.fact.attribute} of {profile.name}: {', '.join(reading.fact.values)}, "
-            f"read as: {reading.answer}",
-            origin,
-        )
-        for reading in unread
+        *draft.dropped.values(),
+        *(
+            Dropped(fact, UNTOLD, f"{fault.text} ({fault.problem})", origin)
+            for fact, fault in draft.untold.items()
+        ),
+        *(
+            Dropped(
+                reading.fact.id,
+                UNREAD,
+                f"{reading.fact.attribute} of {reading.fact.subject}: {', '.join(reading.fact.values)}, "
+                f"read as: {reading.answer}",
+                origin,
+            )
+            for reading in unread
+        ),
     ]
-    return Document(profile.id, profile.name, text, origin), dropped
+    return Document(profile.id, profile.name, text, origin, sentences), dropped

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from tasks.artifacts.rows import Origin
 
+COLLECTION = "the database"
+"""The subject of facts about all entities of a table together."""
+
 
 @dataclass(frozen=True)
 class Fact:
@@ -18,6 +21,8 @@ class Fact:
     """In words: runtime in minutes, director."""
     values: tuple[str, ...]
     """One or several values, sorted; the fact holds for all of them together."""
+    sql: str = ""
+    """The query whose result the values are, in canonical SQL; empty of a fact that comes from rows."""
 
 
 @dataclass(frozen=True)

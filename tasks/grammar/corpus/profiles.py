@@ -8,7 +8,7 @@ those of the rows that it refers to, directly or through a link table.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -22,6 +22,14 @@ from tasks.grammar.construct.names import name_table
 from tasks.grammar.construct.queries import table_of
 from tasks.grammar.construct.source_keys import read_keys
 from tasks.grammar.construct.sql_rules import read_template
+from tasks.grammar.corpus.counted_facts import (
+    LEAST_COUNT,
+    Totals,
+    choose_counts,
+    count_values,
+    make_count,
+    write_fact_query,
+)
 from tasks.grammar.corpus.entities import EntityProfile, Fact
 from tasks.grammar.corpus.entity_tables import (
     Attribute,
@@ -30,6 +38,7 @@ from tasks.grammar.corpus.entity_tables import (
     open_entity_table,
     read_values,
 )
+from tasks.grammar.corpus.turns import take_turns
 from tasks.grammar.rows import Question, SqlTemplate
 
 
@@ -42,12 +51,17 @@ class Profiles(BaseModel):
     """Database -> tables whose rows get a document each. For a database without an entry that an assessment
     names, the tables that questions ask about; for any other there is no corpus."""
     count: int | None = Field(default=None, ge=1)
-    """Maximum number of entities per table, those asked about by most groups of the balanced set first;
-    null = all rows."""
+    """Maximum number of entities per table: all that a group of the balanced set is about or none, groups in
+    a seeded order with SQL templates in turn, then others; null = all rows."""
+    documents_per_group: int = Field(default=6, ge=1)
+    """No entity is taken for a group whose answer comes from more than this."""
+    counts: int = Field(default=4, ge=0)
+    """Maximum number of facts of the kind `the database has 152 films with the genre Drama`. Only numbers
+    above `documents_per_group` and 10 are told: no question may be answered by them instead of documents."""
     values: int = Field(default=4, ge=1)
     """A fact with more values than this (a cast of forty) is left out, and counted."""
     seed: int = 0
-    """Decides among entities that equally many groups ask about."""
+    """Decides which groups come first, which other entities are taken, and which numbers are told."""
     limits: QueryLimits = QueryLimits()
 
 
@@ -59,10 +73,11 @@ def profiles(
     settings: Mapping[str, object],
     params: Profiles,
 ) -> Drafts[EntityProfile]:
-    """Collect the facts of the entities that the balanced set asks about most (GRAMMAR, section 5.1).
+    """Collect the facts of the entities that groups of the balanced set are about (GRAMMAR, section 5.1).
 
     settings: `assessments`, dotted name -> value. Drop reasons: `many_values` of a fact, `no_primary_key` of
-    a table that questions ask about and whose rows nothing tells apart.
+    a table that questions ask about and whose rows nothing tells apart; per SQL template, with the number of
+    groups that get no document for it, `many_documents` and `no_room`.
     """
     rows: list[EntityProfile] = []
     dropped: list[Dropped] = []
@@ -71,9 +86,11 @@ def profiles(
         names, dropped = choose_tables(balanced, sql_templates, schema)
     tables = [open_entity_table(database.name, name, schema) for name in names]
     with ensure_unchanged(database), SafeDatabase(database, params.limits) as safe:
+        needs = read_needs(tables, balanced, sql_templates, schema, safe)
+        chosen, left_out = choose_keys(needs, balanced, params)
+        dropped += left_out
         for table in tables:
-            counts = count_groups(table.table, balanced, sql_templates, schema, safe)
-            table_rows, table_dropped = profile_table(table, counts, safe, params)
+            table_rows, table_dropped = profile_table(table, chosen[table.table], safe, params)
             rows += table_rows
             dropped += table_dropped
     return Drafts(rows, dropped)
@@ -112,46 +129,87 @@ def choose_tables(
     return sorted(keyed.intersection(asked)), dropped
 
 
-def count_groups(
-    table: str,
+Needs = Mapping[str, Mapping[str, Collection[Key]]]
+"""Group -> table -> the keys of the rows that its answer comes from."""
+
+
+def read_needs(
+    tables: Sequence[EntityTable],
     questions: Iterable[Question],
     templates: Iterable[SqlTemplate],
     schema: Sequence[Column],
     safe: SafeDatabase,
-) -> Counter[Key]:
-    """Count, for each row of a table, the semantic groups whose answers come from it."""
+) -> Needs:
+    """Read which rows of the entity tables each group of the questions needs."""
     wanted = {question.group for question in questions}
-    counts: Counter[Key] = Counter()
+    needs: defaultdict[str, defaultdict[str, set[Key]]] = defaultdict(lambda: defaultdict(set))
     for template in templates:
         query = read_template(template.sql, schema)
-        if table in query.tables:
-            for group, keys in read_keys(query, table, schema, safe):
-                if group in wanted:
-                    counts.update(keys)
-    return counts
+        for table in tables:
+            if table.table in query.tables:
+                for group, keys in read_keys(query, table.table, schema, safe):
+                    if group in wanted:
+                        needs[group][table.table].update(keys)
+    return needs
+
+
+def choose_keys(
+    needs: Needs, questions: Iterable[Question], params: Profiles
+) -> tuple[Mapping[str, set[Key]], list[Dropped]]:
+    """Choose, per table, all rows that a group needs or none, as long as `params.count` lasts.
+
+    Also returns a dropped row per SQL template and reason for groups that were passed over.
+    """
+    template_of = {question.group: question.sql_template for question in questions}
+    groups = take_turns(
+        sorted(needs, key=lambda group: make_id("profiled", params.seed, group)), template_of.__getitem__
+    )
+    chosen: defaultdict[str, set[Key]] = defaultdict(set)
+    passed: Counter[tuple[str, str]] = Counter()
+    for group in groups:
+        if sum(map(len, needs[group].values())) > params.documents_per_group:
+            passed[template_of[group], "many_documents"] += 1
+        elif params.count is not None and any(
+            len(chosen[table] | set(keys)) > params.count for table, keys in needs[group].items()
+        ):
+            passed[template_of[group], "no_room"] += 1
+        else:
+            for table, keys in needs[group].items():
+                chosen[table].update(keys)
+    totals = Counter(template_of[group] for group in needs)
+    dropped = [
+        Dropped(
+            make_id("profiles", template, reason),
+            reason,
+            f"{count} of {totals[template]} groups of SQL template {template}",
+            (Origin("row", f"sql_templates#{template}"),),
+        )
+        for (template, reason), count in sorted(passed.items())
+        if params.count is not None  # else every row is taken
+    ]
+    return chosen, dropped
 
 
 def profile_table(
-    table: EntityTable, counts: Counter[Key], safe: SafeDatabase, params: Profiles
+    table: EntityTable, needed: Collection[Key], safe: SafeDatabase, params: Profiles
 ) -> tuple[list[EntityProfile], list[Dropped]]:
-    """Choose rows of one table and collect their facts."""
+    """Collect the facts of a table's needed rows and, up to `params.count`, of others, by a seeded hash."""
     values_by_key: defaultdict[Key, list[tuple[Attribute, list[str]]]] = defaultdict(list)
     for attribute in table.attributes:
         for key, values in read_values(attribute, table.primary, table.schema, safe):
             values_by_key[key].append((attribute, values))
-    chosen = choose_keys(values_by_key, counts, params)
-    made = [_make_profile(table, key, values_by_key[key], params.values) for key in chosen]
+    ranked = sorted(values_by_key, key=lambda key: (key not in needed, make_id(params.seed, key)))
+    totals = count_values(table, values_by_key)
+    made = [_make_profile(table, key, values_by_key[key], totals, params) for key in ranked[: params.count]]
     return [profile for profile, _ in made], [row for _, dropped in made for row in dropped]
 
 
-def choose_keys(keys: Iterable[Key], counts: Mapping[Key, int], params: Profiles) -> list[Key]:
-    """Choose the rows that most groups ask about, ties by a seeded hash; all if `params.count` is null."""
-    ranked = sorted(keys, key=lambda key: (-counts.get(key, 0), make_id(params.seed, key)))
-    return ranked[: params.count]
-
-
 def _make_profile(
-    table: EntityTable, key: Key, attributes: Sequence[tuple[Attribute, list[str]]], most: int
+    table: EntityTable,
+    key: Key,
+    attributes: Sequence[tuple[Attribute, list[str]]],
+    totals: Totals,
+    params: Profiles,
 ) -> tuple[EntityProfile, list[Dropped]]:
     key_texts = tuple(format_value(part) for part in key)
     origin = (Origin("evidence", f"{table.database}.{table.table}#{','.join(key_texts)}"),)
@@ -161,9 +219,14 @@ def _make_profile(
     facts, dropped = [], []
     for attribute, values in attributes:
         fact_id = make_id("fact", profile_id, attribute.column, attribute.joins)
-        if len(values) > most:
-            detail = f"{attribute.words} of {name}: {len(values)} values, more than {most}"
+        if len(values) > params.values:
+            detail = f"{attribute.words} of {name}: {len(values)} values, more than {params.values}"
             dropped.append(Dropped(fact_id, "many_values", detail, origin))
         elif attribute.column != table.naming:
-            facts.append(Fact(fact_id, name, attribute.words, tuple(values)))
+            sql = write_fact_query(table, attribute, key)
+            facts.append(Fact(fact_id, name, attribute.words, tuple(values), sql))
+    least = max(params.documents_per_group, LEAST_COUNT)
+    told = [(attribute, values) for attribute, values in attributes if len(values) <= params.values]
+    counts = choose_counts(table, told, totals, least, (params.seed, profile_id))[: params.counts]
+    facts += [make_count(table, kind, profile_id, *count) for count in counts]
     return EntityProfile(profile_id, table.table, key_texts, kind, name, tuple(facts), origin), dropped

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.grammar.assessment_rows import AskedQuestion
 from tasks.grammar.corpus.true_documents import TrueDocument
+from tasks.grammar.corpus.turns import take_turns
 from tasks.grammar.rows import Question
 from tasks.systems.contract import Document
 
@@ -21,6 +22,9 @@ class Questions(BaseModel):
 
     groups: int | None = Field(default=None, ge=1)
     """Number of semantic groups, spread over the SQL templates; null = all."""
+    several: float = Field(default=0.4, ge=0, le=1)
+    """Share of these groups that need two documents or more, if there are so many; else all there are, and
+    the dropped row `few_several` says how many."""
     criteria: tuple[str, ...] = Field(min_length=1)
     """Linguistic criteria; only groups that the balanced set has under each of them are chosen."""
     texts: int | None = Field(default=None, ge=1)
@@ -43,7 +47,9 @@ def questions(
     written = {document.id for document in documents}
     grounded = {group for group, ids in true.items() if ids and written.issuperset(ids)}
     eligible = (question for question in balanced if question.group in grounded or not params.grounded)
-    chosen = set(choose_groups(eligible, params))
+    several = {group for group, ids in true.items() if len(ids) > 1}
+    groups = choose_groups(eligible, params, several)
+    chosen = set(groups)
     in_balanced = {question.id for question in balanced}
     in_unbalanced, too_many = limit_texts(
         (question for question in unbalanced if question.group in chosen), params
@@ -78,11 +84,16 @@ def questions(
         for question in too_many
         if question.id not in in_balanced
     ]
-    return Drafts(rows, dropped)
+    return Drafts(rows, [*dropped, *note_shortfall(groups, several, balanced, params)])
 
 
-def choose_groups(balanced: Iterable[Question], params: Questions) -> list[str]:
-    """Choose groups that have every criterion, in a seeded order in which SQL templates take turns."""
+def choose_groups(
+    balanced: Iterable[Question], params: Questions, several: Collection[str] = frozenset()
+) -> list[str]:
+    """Choose groups that have every criterion, in a seeded order in which SQL templates take turns.
+
+    several: groups that need two documents or more; of these, a share comes first.
+    """
     criteria: defaultdict[str, set[str]] = defaultdict(set)
     templates = {}
     for question in balanced:
@@ -92,13 +103,25 @@ def choose_groups(balanced: Iterable[Question], params: Questions) -> list[str]:
         (group for group, names in criteria.items() if names.issuperset(params.criteria)),
         key=lambda group: make_id("assessed", params.seed, group),
     )
-    counts: Counter[str] = Counter()
-    turns = {}
-    for group in eligible:
-        turns[group] = counts[templates[group]]
-        counts[templates[group]] += 1
-    # The sort is stable, so the seeded order is kept within a turn.
-    return sorted(eligible, key=lambda group: turns[group])[: params.groups]
+    due = 0 if params.groups is None else round(params.several * params.groups)
+    first = take_turns([group for group in eligible if group in several], templates.__getitem__)[:due]
+    others = take_turns([group for group in eligible if group not in first], templates.__getitem__)
+    return [*first, *others][: params.groups]
+
+
+def note_shortfall(
+    groups: Sequence[str], several: Collection[str], balanced: Iterable[Question], params: Questions
+) -> list[Dropped]:
+    """Note it where fewer of the chosen groups need two documents or more than are due."""
+    due = round(params.several * len(groups))
+    found = sum(group in several for group in groups)
+    if params.groups is None or found >= due:
+        return []
+    chosen = set(groups)
+    origin = {Origin("row", f"balanced#{question.id}") for question in balanced if question.group in chosen}
+    detail = f"{found} of {len(groups)} groups need two documents or more; {due} are due"
+    sources = tuple(sorted(origin, key=lambda source: source.reference))
+    return [Dropped(make_id("questions", "several"), "few_several", detail, sources)]
 
 
 def limit_texts(unbalanced: Iterable[Question], params: Questions) -> tuple[set[str], Sequence[Question]]:

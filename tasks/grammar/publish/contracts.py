@@ -190,7 +190,9 @@ def declare(
         ],
     }
     documents_dropped = name_beside(paths["documents"], "dropped")
-    corpus = declare_corpus(paths, documents_dropped, groups, sections.documents, sections.questions)
+    corpus = declare_corpus(
+        paths, documents_dropped, groups, sections.documents, sections.questions, columns, safe
+    )
     own |= {stem: [expect_hash(), *rules, origins] for stem, rules in corpus.items()}
     return {path: own[stem] for stem, path in paths.items()}
 

@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from sqlglot.errors import SqlglotError
+
 from tasks.artifacts.contracts import (
     Expectation,
     Record,
@@ -19,18 +21,25 @@ from tasks.artifacts.contracts import (
 )
 from tasks.artifacts.parquet import read_valid_rows
 from tasks.artifacts.rows import Dropped
+from tasks.databases.columns import Column
+from tasks.databases.dialects import translate
+from tasks.databases.execution import SafeDatabase
+from tasks.errors import BadInput, SqlError
 from tasks.grammar.assessment_rows import AskedQuestion
+from tasks.grammar.construct.fill_in import format_value
 from tasks.grammar.corpus.document_rules import (
     FactsByDocument,
-    UnreadFacts,
     expect_facts_named,
     expect_lengths,
     expect_no_bracket,
     expect_readable,
+    expect_sentences,
 )
-from tasks.grammar.corpus.documents import UNREAD, Documents
+from tasks.grammar.corpus.documents import UNREAD, UNTOLD, Documents, require_words
 from tasks.grammar.corpus.entities import EntityProfile
+from tasks.grammar.corpus.known_values import ground_profiles
 from tasks.grammar.corpus.questions import Questions
+from tasks.grammar.corpus.sentence_rules import Ground
 from tasks.grammar.corpus.true_documents import TrueDocument
 from tasks.grammar.publish.row_rules import Index, expect_known, expect_same, read_index
 from tasks.systems.contract import Document
@@ -50,6 +59,8 @@ def declare_corpus(
     groups: Index,
     documents: Documents,
     questions: Questions,
+    schema: Sequence[Column],
+    database: SafeDatabase,
 ) -> dict[str, Sequence[Expectation | RowRule]]:
     """Declare the rules of each artifact beyond keys and origins, by artifact.
 
@@ -60,15 +71,22 @@ def declare_corpus(
     written = read_ids(paths["documents"])
     dropped = read_valid_rows(documents_dropped, Dropped)
     true = read_index(paths["true_documents"], ["documents"])
+    grounds = _ground(profiles, schema, database)
+    unread, untold = (list_left_out(facts, dropped, reason) for reason in (UNREAD, UNTOLD))
+    texts = list(read_records(paths["documents"], ["id", "sentences"]))
     return {
-        "profiles": [expect_one_each(paths["profiles"], profiles)],
+        "profiles": [
+            expect_one_each(paths["profiles"], profiles),
+            expect_reproducible(profiles, schema, database),
+        ],
         "documents": [
             expect_known("profile_exists", "id", "profile", profiles),
             expect_one_each(paths["documents"], profiles),
-            expect_lengths(dict.fromkeys(profiles, documents.words)),
+            expect_lengths({name: require_words(len(own), documents.words) for name, own in facts.items()}),
             expect_no_bracket(),
-            expect_facts_named(facts),
-            expect_readable(facts, list_unread(facts, dropped), documents.readable),
+            *expect_sentences(texts, dropped, {name: [ground] for name, ground in grounds.items()}),
+            expect_facts_named(facts, untold),
+            expect_readable(facts, unread | untold, documents.readable),
         ],
         "true_documents": [
             expect_known("group_exists", "id", "group", groups),
@@ -99,6 +117,18 @@ def declare_corpus(
     }
 
 
+def _ground(
+    profiles: Mapping[str, EntityProfile], schema: Sequence[Column], database: SafeDatabase
+) -> Mapping[str, Ground]:
+    """Ground the documents; where the schema is broken, which has a contract of its own, on facts alone."""
+    try:
+        return ground_profiles("", profiles.values(), schema, database)
+    except (BadInput, SqlError):
+        return {
+            name: Ground(profile.kind, (profile.name,), profile.facts) for name, profile in profiles.items()
+        }
+
+
 def expect_one_each(path: Path, profiles: Mapping[str, EntityProfile]) -> RowRule:
     """Expect at most one row of an artifact per entity (a row of a table, by its key)."""
     known = (profiles[row["id"]] for row in read_records(path, ["id"]) if row["id"] in profiles)
@@ -114,10 +144,41 @@ def expect_one_each(path: Path, profiles: Mapping[str, EntityProfile]) -> RowRul
     return RowRule("one_per_entity", "No other is of the same row of the same table.", ("id",), check)
 
 
-def list_unread(facts: FactsByDocument, dropped: Sequence[Dropped]) -> UnreadFacts:
-    """List the facts that the reader did not find, as (profile, fact); each was dropped under its own id."""
-    unread = {row.id for row in dropped if row.reason == UNREAD}
-    return {(name, fact.id) for name, own in facts.items() for fact in own if fact.id in unread}
+def list_left_out(facts: FactsByDocument, dropped: Sequence[Dropped], reason: str) -> set[tuple[str, str]]:
+    """List the facts that were dropped for a reason, as (profile, fact); each has its own id there."""
+    found = {row.id for row in dropped if row.reason == reason}
+    return {(name, fact.id) for name, own in facts.items() for fact in own if fact.id in found}
+
+
+def expect_reproducible(
+    profiles: Mapping[str, EntityProfile], schema: Sequence[Column], database: SafeDatabase
+) -> RowRule:
+    """Expect the query of every fact to give its values. Each distinct query runs once."""
+    seen: dict[str, set[str] | str] = {}
+
+    def run(sql: str) -> set[str] | str:
+        try:
+            stream = database.stream(translate(sql, database.dialect, schema))
+            cells = [row[0] for batch in stream for row in batch]
+        except (SqlError, SqlglotError) as error:
+            return f"its query does not run: {type(error).__name__}: {' '.join(str(error).split())}"
+        return {format_value(cell) for cell in cells if cell not in (None, "")}
+
+    def check(record: Record) -> str:
+        profile = profiles.get(record["id"])
+        for fact in profile.facts if profile else ():
+            if fact.sql not in seen:
+                seen[fact.sql] = run(fact.sql)
+            found = seen[fact.sql]
+            if isinstance(found, str):
+                return f"{fact.attribute}: {found}"
+            if found != set(fact.values):
+                own, theirs = ", ".join(fact.values), ", ".join(sorted(found))
+                return f"{fact.attribute} is {own}, the database says {theirs}"
+        return ""
+
+    says = "The query of each of its facts, run again on the database, gives the fact's values."
+    return RowRule("facts_reproduce", says, ("id",), check)
 
 
 def expect_written(path: Path, column: str, says: str, written: set[str]) -> RowRule:

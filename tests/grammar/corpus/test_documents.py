@@ -1,12 +1,14 @@
 import asyncio
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tasks.databases.entry import DatabaseEntry
 from tasks.grammar.corpus.document_grammar import list_heads, write_part_grammar
-from tasks.grammar.corpus.documents import Documents, documents, parse_part
+from tasks.grammar.corpus.documents import Documents, documents, parse_part, require_words
 from tasks.grammar.corpus.entities import EntityProfile, Fact
 from tasks.grammar.corpus.machine_reading import (
     check_reading,
@@ -18,7 +20,7 @@ from tasks.grammar.corpus.machine_reading import (
 )
 from tasks.models.ask import Unparsed
 from tests.grammar.gbnf import accepts
-from tests.grammar.scripted import ScriptedAsk
+from tests.grammar.scripted import SCHEMA, ScriptedAsk, make_database
 
 FACTS = (
     Fact("f1", "Ada Zwick", "specialty", ("ozonotomy",)),
@@ -26,11 +28,15 @@ FACTS = (
     Fact("f3", "Ada Zwick", "language", ("Dutch", "Manx")),
 )
 PROFILE = EntityProfile("d1", "doctors", ("1",), "doctor", "Ada Zwick", FACTS, ())
-PARAMS = Documents(facts=2, minimum_words=10, maximum_words=40, words=(20, 80))
-PART = (
-    "The specialty of the doctor Ada Zwick is ozonotomy, which is rare. The hourly rate is 1,081 usd in all."
-)
-REST = "The languages of Ada Zwick are Dutch and Manx, which are both spoken on islands and elsewhere by few."
+PARAMS = Documents(facts=2, maximum_words=40, words=(20, 80))
+PART = "The specialty of the doctor Ada Zwick is ozonotomy. The hourly rate of Ada Zwick is 1,081 US dollars."
+REST = "The languages of Ada Zwick are Dutch and Manx."
+
+
+@pytest.fixture(scope="module")
+def entry(tmp_path_factory):
+    file = make_database(tmp_path_factory.mktemp("data") / "hospital.sqlite")
+    return DatabaseEntry(name="hospital", file=file)
 
 
 def write(asked):
@@ -42,21 +48,79 @@ def read(asked):
     return "\n".join(f"{n}. {value}" for n, value in enumerate(values, 1))
 
 
-def run(writer=write, reader=read, **changes):
-    ask = ScriptedAsk(lambda asked: (writer if asked.prompt.name == "document_part" else reader)(asked))
-    return asyncio.run(documents([PROFILE], PARAMS.model_copy(update=changes), ask)), ask
+@pytest.fixture
+def run(entry):
+    def run(writer=write, reader=read, profile=PROFILE, **changes):
+        ask = ScriptedAsk(lambda asked: (writer if asked.prompt.name == "document_part" else reader)(asked))
+        params = PARAMS.model_copy(update=changes)
+        return asyncio.run(documents([profile], SCHEMA, entry, params, ask)), ask
+
+    return run
 
 
-def test_a_document_is_written_in_parts_and_kept_when_its_facts_are_read():
+def list_writers(document):
+    return [sentence.writer for sentence in document.sentences]
+
+
+def test_a_model_writes_in_parts_and_a_document_is_kept_when_its_facts_are_read(run):
     drafts, ask = run()
     (document,) = drafts.rows
     assert (document.id, document.title, document.text) == ("d1", "Ada Zwick", f"{PART}\n\n{REST}")
+    assert [(each.writer, each.paragraph) for each in document.sentences] == [
+        ("model", 0), ("model", 0), ("model", 1)
+    ]  # fmt: skip
     assert not drafts.dropped
     assert [request.role for request in ask.asked] == ["generator", "generator", "reader"]
     assert {origin.kind for origin in document.origin} == {"row", "call"}
 
 
-def test_the_reader_is_shown_the_document_alone():
+def test_a_plain_document_takes_no_model_but_the_reader(run):
+    drafts, ask = run(written_by="plain")
+    (document,) = drafts.rows
+    assert set(list_writers(document)) == {"plain"}
+    assert {request.role for request in ask.asked} == {"reader"}
+    assert all(names_fact(document.text, fact) for fact in FACTS)
+    assert " ".join(each.text for each in document.sentences) == " ".join(document.text.split())
+
+
+@pytest.mark.parametrize(
+    ("sentence", "reason"),
+    [
+        ("The eterity ertity ertity of Ada Zwick is ozonotomy.", "no_word"),
+        ("The specialty of Ada Zwick is ozonotomy and a man named gangster named urchin.", "repeats"),
+        ("The specialty of Ada Zwick is ozonotomy, not kvetchology.", "other_value"),
+        ("The specialty of Ada Zwick is ozonotomy, as in Quillport.", "other_value"),
+        ("The specialty of Ada Zwick is ozonotomy since 1971.", "unknown_number"),
+        ("The specialty of Ada Zwick, like that of Bob, is ozonotomy.", "unknown_name"),
+        ("The specialty of Ada Zwick is Dutch and the language ozonotomy.", "contradicts"),
+        ("The specialty of the renowned Ada Zwick is ozonotomy.", "claim"),
+        ("The specialty of Ada Zwick is ozonotomy, which means that she cures.", "claim"),
+        ("The specialty of Ada Zwick is ozonotomy, a bit rarer than others.", "beyond_facts"),
+        ("This is the doctor Ada Zwick.", "no_fact"),
+        ("The specialty of Ada Zwick is ozonotomy and", "form"),
+    ],
+)
+def test_a_sentence_that_breaks_a_rule_is_dropped_and_its_fact_written_plainly(run, sentence, reason):
+    rate = "The hourly rate of Ada Zwick is 1,081 US dollars."
+    told = f"{rate} {sentence}"
+    drafts, _ = run(lambda asked: told if asked.fields["facts"][0].id == "f1" else REST)
+    (document,) = drafts.rows
+    assert sentence not in document.text
+    assert names_fact(document.text, FACTS[0])
+    assert sorted(list_writers(document)) == ["model", "model", "plain"]
+    assert [row.reason for row in drafts.dropped] == [reason]
+    assert sentence in drafts.dropped[0].detail
+    assert {origin.kind for origin in drafts.dropped[0].origin} == {"row", "call"}
+
+
+def test_a_part_that_cannot_be_read_is_written_plainly_and_counted(run):
+    drafts, _ = run(lambda asked: "# Ada" if asked.fields["facts"][0].id == "f1" else REST)
+    (document,) = drafts.rows
+    assert list_writers(document) == ["plain", "plain", "model"]
+    assert [row.reason for row in drafts.dropped] == ["form"]
+
+
+def test_the_reader_is_shown_the_document_alone(run):
     _, ask = run()
     reading = ask.asked[-1].text
     assert PART in reading
@@ -64,14 +128,18 @@ def test_the_reader_is_shown_the_document_alone():
     assert "ozonotomy" not in reading.replace(PART, "")
 
 
-def test_a_part_whose_facts_are_not_read_is_written_anew_and_the_others_stay():
+def forget_once():
     said = {"f1": 0}
 
-    def forget_once(asked):
+    def forget(asked):
         said["f1"] += any(fact.id == "f1" for fact in asked.fields["facts"])
         return "1. not stated\n" + "\n".join(read(asked).splitlines()[1:]) if said["f1"] == 1 else read(asked)
 
-    drafts, ask = run(reader=forget_once)
+    return forget
+
+
+def test_a_part_whose_facts_are_not_read_is_written_anew_and_the_others_stay(run):
+    drafts, ask = run(reader=forget_once())
     assert len(drafts.rows) == 1
     writing = [request for request in ask.asked if request.role == "generator"]
     assert [(request.fields["facts"][0].id, request.sample) for request in writing] == [
@@ -83,7 +151,14 @@ def test_a_part_whose_facts_are_not_read_is_written_anew_and_the_others_stay():
     assert [fact.id for fact in ask.asked[-1].fields["facts"]] == ["f1"]
 
 
-def test_a_document_whose_facts_cannot_be_read_is_dropped_and_says_which():
+def test_a_plain_sentence_that_is_not_read_is_written_in_other_words(run):
+    (once,), (twice,) = (run(reader=reader, written_by="plain")[0].rows for reader in (read, forget_once()))
+    changed = {each.text for each in twice.sentences} - {each.text for each in once.sentences}
+    assert any("ozonotomy" in text for text in changed)
+    assert not any("Manx" in text for text in changed)
+
+
+def test_a_document_whose_facts_cannot_be_read_is_dropped_and_says_which(run):
     drafts, _ = run(
         reader=lambda asked: "\n".join(f"{n}. ?" for n in range(1, 1 + len(asked.fields["facts"])))
     )
@@ -92,50 +167,50 @@ def test_a_document_whose_facts_cannot_be_read_is_dropped_and_says_which():
     assert "3 of 3 facts not read, specialty first" in drafts.dropped[0].detail
 
 
-def test_a_fact_that_is_not_read_in_a_kept_document_is_on_record():
+def test_a_fact_that_is_not_read_in_a_kept_document_is_on_record(run):
     drafts, _ = run(reader=lambda asked: read(asked).replace("1081", "about a thousand"), readable=0.6)
     assert len(drafts.rows) == 1
     assert [(row.id, row.reason) for row in drafts.dropped] == [("f2", "fact_unread")]
     assert "read as: about a thousand" in drafts.dropped[0].detail
 
 
-def test_a_part_that_never_holds_its_facts_drops_the_document():
-    drafts, _ = run(writer=lambda _: REST)
-    assert [(row.id, row.reason) for row in drafts.dropped] == [("d1", "facts_missing")]
-    assert "specialty: ozonotomy" in drafts.dropped[0].detail
+def test_a_fact_that_no_sentence_can_say_is_on_record(run):
+    odd = replace(PROFILE, facts=(*FACTS, Fact("f4", "Ada Zwick", "note", ("[see] <b>",))))
+    for written_by in ("model", "plain"):
+        drafts, ask = run(profile=odd, readable=0.6, written_by=written_by)
+        assert len(drafts.rows) == 1
+        assert [(row.id, row.reason) for row in drafts.dropped if row.id == "f4"] == [("f4", "fact_untold")]
+        asked = {
+            fact.id for request in ask.asked if request.role == "reader" for fact in request.fields["facts"]
+        }
+        assert asked == {"f1", "f2", "f3"}
 
 
-def test_a_document_of_the_wrong_length_is_dropped():
-    drafts, _ = run(words=(200, 400))
+def test_a_document_that_is_too_long_is_dropped_and_of_few_facts_few_words_are_due(run):
+    drafts, _ = run(words=(5, 12))
     assert [row.reason for row in drafts.dropped] == ["length"]
+    assert len(run(words=(200, 400))[0].rows) == 1
+    assert require_words(3, (200, 400)) == (24, 400)
+    assert require_words(40, (200, 400)) == (200, 400)
 
 
-def test_a_profile_without_facts_is_no_document():
-    bare = EntityProfile("d2", "doctors", ("2",), "doctor", "Bo", (), ())
-    drafts = asyncio.run(documents([bare], PARAMS, ScriptedAsk(write)))
+def test_a_profile_without_facts_is_no_document(run):
+    drafts, _ = run(profile=EntityProfile("d2", "doctors", ("2",), "doctor", "Bo", (), ()))
     assert not drafts.rows
     assert [(row.id, row.reason) for row in drafts.dropped] == [("d2", "no_facts")]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Too short.",
-        PART.replace("1,081", "1,082"),
-        "# Heading\n" + PART,
-        PART.rstrip(".") + " and",
-        PART.replace("ozonotomy", "ozonotomist"),
-    ],
-)
-def test_a_part_is_a_plain_paragraph_with_every_value(text):
+@pytest.mark.parametrize("text", ["", "# Heading\n" + PART, PART * 9, "- a\n- <b>"])
+def test_a_part_is_a_plain_paragraph(text):
     with pytest.raises(Unparsed):
-        parse_part(text, FACTS[:2], PARAMS)
+        parse_part(text, PARAMS)
 
 
 def test_the_grammar_lets_every_way_to_say_the_facts_through_and_no_other_name_or_number():
     grammar = write_part_grammar("doctor", "Ada Zwick", FACTS[1:2])
     for head in list_heads("doctor", "Ada Zwick", FACTS[1]):
         assert accepts(grammar, f"{head}, which is more than others ask for.")
+        assert accepts(grammar, f"{head}.")
     for wrong in ("1081 usd, which Bo finds", "1081 usd, which was 900 and is", "1082 usd, which is"):
         assert not accepts(grammar, f"The hourly rate of Ada Zwick is {wrong} more than others ask for.")
     again = "The hourly rate of Ada Zwick is 1081 usd, which means that Ada Zwick asks for 1081 an hour."

@@ -202,11 +202,18 @@ def test_answers_that_the_database_no_longer_gives_are_named(world):
     def is_stale(sql):
         return ("specialty" in sql and "Ada Zwick" in sql) or "Xanadu" in sql
 
+    def is_about_stale(row):
+        values = {value for fact in row["facts"] for value in fact["values"]}
+        return row["name"] in ("Ada Zwick", "Xanadu House") or "Xanadu House" in values
+
     def list_stale(stem):
         return tuple(row["id"] for row in world.read(stem) if is_stale(row["sql"]))
 
     stems = ("fill_in", "unbalanced", "balanced")
-    assert find_broken(world) == {f"{stem}.answer_reproduces": list_stale(stem) for stem in stems}
+    broken = find_broken(world)
+    stale = [row["id"] for row in world.read("profiles") if is_about_stale(row)]
+    assert set(broken.pop("profiles.facts_reproduce")) == set(stale)
+    assert broken == {f"{stem}.answer_reproduces": list_stale(stem) for stem in stems}
     assert len(list_stale("fill_in")) == 2
     (finding,) = [e for e in read_findings(world.folder / "contracts") if e.id == "fill_in.answer_reproduces"]
     told = " ".join(finding.details)
@@ -292,19 +299,62 @@ def test_two_documents_of_one_entity_are_named_though_their_ids_differ(world):
 
 
 def test_a_document_that_is_too_short_or_too_long_is_named(world):
-    texts = {0: "Short.", 2: "word " * 61}
+    texts = {0: "Short.", 2: "word " * 91}
     world.plant("documents", lambda rows: [rows[n].update(text=texts[n]) for n in texts] and rows)
     short, long = (world.read("documents")[n]["id"] for n in (0, 2))
     broken = find_broken(world)
     assert broken["documents.words"] == (short, long)
-    assert set(broken) == {"documents.words", "documents.facts_told"}
+    assert set(broken) == {"documents.words", "documents.facts_told", "documents.writers"}
     (finding,) = [e for e in read_findings(world.folder / "contracts") if e.id == "documents.words"]
-    assert finding.details == ("has 1 words; 8 to 60 are due", "has 61 words; 8 to 60 are due")
+    assert finding.details == ("has 1 words; 8 to 90 are due", "has 91 words; 8 to 90 are due")
 
 
 def test_a_document_with_an_open_bracket_is_named(world):
     world.plant("documents", lambda rows: rows[1].update(text=rows[1]["text"] + " [sic"))
-    assert find_broken(world) == {"documents.no_bracket_left": (world.read("documents")[1]["id"],)}
+    planted = (world.read("documents")[1]["id"],)
+    assert find_broken(world) == {"documents.no_bracket_left": planted, "documents.writers": planted}
+
+
+def add_sentence(world, text, writer="model"):
+    """Plant a sentence at the end of a document, in its text and among its sentences; give the row's id."""
+
+    def plant(rows):
+        row = max(rows, key=lambda row: len(row["sentences"]))
+        last = row["sentences"][-1]
+        row["sentences"] = [*row["sentences"], {**last, "text": text, "writer": writer}]
+        row["text"] = f"{row['text']} {text}"
+        return rows
+
+    world.plant("documents", plant)
+    return max(world.read("documents"), key=lambda row: len(row["sentences"]))["id"]
+
+
+@pytest.mark.parametrize(
+    ("text", "contract"),
+    [
+        ("The doctor has the eterity ertity ertity.", "no_broken_word"),
+        ("The doctor is a doctor of the doctor.", "no_broken_word"),
+        ("The clinic of the doctor is in Vex.", "no_contradiction"),
+        ("The doctor was born in 1971.", "no_contradiction"),
+        ("The doctor is highly renowned.", "no_contradiction"),
+    ],
+)
+def test_a_broken_and_a_false_sentence_are_named(world, text, contract):
+    row = add_sentence(world, text)
+    assert find_broken(world) == {f"documents.{contract}": (row,)}
+    (finding,) = [e for e in read_findings(world.folder / "contracts") if e.id == f"documents.{contract}"]
+    assert text in finding.details[0]
+
+
+def test_the_writers_of_all_sentences_are_counted_and_an_unknown_one_is_named(world):
+    total = sum(len(row["sentences"]) for row in world.read("documents"))
+    row = add_sentence(world, "This is a doctor.", writer="somebody")
+    assert find_broken(world) == {"documents.writers": (row,)}
+    add_sentence(world, "There is one doctor here.")
+    assert find_broken(world) == {"documents.writers": (row,)}
+    (finding,) = [e for e in read_findings(world.folder / "contracts") if e.id == "documents.writers"]
+    assert f"of {total + 2}, a model wrote 1" in finding.says
+    assert f"{total} are written plainly" in finding.says
 
 
 def test_a_document_that_lost_a_fact_is_named_with_the_fact(world):
@@ -318,7 +368,8 @@ def test_a_document_that_lost_a_fact_is_named_with_the_fact(world):
         return rows
 
     world.plant("documents", cut)
-    assert find_broken(world) == {"documents.facts_told": (profile["id"],)}
+    planted = (profile["id"],)
+    assert find_broken(world) == {"documents.facts_told": planted, "documents.writers": planted}
     (finding,) = [e for e in read_findings(world.folder / "contracts") if e.id == "documents.facts_told"]
     assert fact["attribute"] in finding.details[0]
 

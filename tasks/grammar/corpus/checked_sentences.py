@@ -1,0 +1,99 @@
+"""Check what a model wrote sentence by sentence, and write plainly what is then missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tasks.artifacts.rows import Dropped, Origin, make_id
+from tasks.grammar.corpus.entities import Fact
+from tasks.grammar.corpus.plain_writer import PlainWriter
+from tasks.grammar.corpus.sentence_rules import Ground, find_fault, says_fact, split_reason, split_sentences
+from tasks.systems.contract import Sentence
+
+MODEL, PLAIN = "model", "plain"
+"""Writers of sentences."""
+SENTENCE_REASONS = frozenset([
+    "beyond_facts", "claim", "contradicts", "form", "length", "no_fact", "no_word", "other_value", "repeats",
+    "sentence_length", "unknown_name", "unknown_number",
+])  # fmt: skip
+"""Drop reasons of what a model wrote, a sentence or a whole part."""
+
+
+@dataclass(frozen=True)
+class CheckedSentence:
+    """A sentence that was kept, with the ids of the facts that it tells."""
+
+    text: str
+    writer: str
+    facts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A sentence that was not kept, or a fact that could not be said, and why: `<reason>: <detail>`."""
+
+    text: str
+    problem: str
+
+    def drop(self, title: str, origin: tuple[Origin, ...]) -> Dropped:
+        """Make the dropped row. title: the document's."""
+        reason, detail = split_reason(self.problem)
+        row = make_id("sentence", title, self.text)
+        return Dropped(row, reason, f"{title}: {self.text} ({detail})", origin)
+
+
+@dataclass(frozen=True)
+class CheckedPart:
+    """A paragraph. untold: facts that neither a model's nor a plain sentence could say."""
+
+    sentences: tuple[CheckedSentence, ...]
+    faults: tuple[Fault, ...]
+    untold: tuple[Fact, ...] = ()
+
+
+def check_part(
+    text: str | None,
+    facts: Sequence[Fact],
+    ground: Ground,
+    writer: PlainWriter,
+    attempts: Mapping[str, int],
+) -> CheckedPart:
+    """Keep the sentences of a model's paragraph that keep the rules, and add the facts that none tells.
+
+    text: None if the model wrote nothing that can be read. attempts: see `PlainWriter.write_fact`.
+    """
+    kept: list[CheckedSentence] = []
+    faults: list[Fault] = []
+    for sentence in split_sentences(text, ground) if text else []:
+        fault = find_fault(sentence, ground)
+        told = tuple(fact.id for fact in facts if says_fact(sentence, fact, ground))
+        # A sentence that tells no fact says nothing that the database bears out.
+        if fault or not told:
+            faults.append(Fault(sentence, fault or "no_fact: tells no fact"))
+        elif not any(sentence == other.text for other in kept):
+            kept.append(CheckedSentence(sentence, MODEL, told))
+    untold = []
+    for fact in facts:
+        if any(fact.id in sentence.facts for sentence in kept):
+            continue
+        plain, fault = writer.write_fact(fact, len(kept), attempts.get(fact.id, 0))
+        if plain is None:
+            untold.append(fact)
+            faults.append(Fault(f"{fact.attribute} of {fact.subject}: {', '.join(fact.values)}", fault))
+        else:
+            kept.append(CheckedSentence(plain.text, PLAIN, plain.facts))
+    order = {fact.id: number for number, fact in enumerate(facts)}
+    kept.sort(key=lambda sentence: order[sentence.facts[0]])
+    return CheckedPart(tuple(kept), tuple(faults), tuple(untold))
+
+
+def join_parts(parts: Iterable[Sequence[CheckedSentence]]) -> tuple[str, tuple[Sentence, ...]]:
+    """Join paragraphs to a text, and list its sentences. A paragraph without sentences is left out."""
+    filled = [part for part in parts if part]
+    text = "\n\n".join(" ".join(sentence.text for sentence in part) for part in filled)
+    return text, tuple(
+        Sentence(sentence.text, sentence.writer, number)
+        for number, part in enumerate(filled)
+        for sentence in part
+    )

@@ -1,0 +1,192 @@
+"""English for one fact: whole sentences and predicates, by what kind of values an attribute has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import date
+
+from tasks.grammar.construct.names import UNITS, make_singular
+from tasks.grammar.corpus.entities import Fact
+from tasks.grammar.corpus.vocabulary import UNIT_NAMES
+
+DATE = re.compile(r"\d{4}-\d\d-\d\d")
+NUMBER = re.compile(r"-?\d+(\.\d+)?")
+DATE_VERBS = {
+    "release": "was released", "publication": "was published", "start": "starts", "end": "ends",
+    "hire": "was hired", "birth": "was born", "founding": "was founded", "opening": "was opened",
+}  # fmt: skip
+"""First word of `<word> date` or `<word> year` -> the verb that says it."""
+DOERS = {
+    "director": "directed", "writer": "written", "author": "written", "producer": "produced",
+    "composer": "composed", "editor": "edited", "manager": "managed", "publisher": "published",
+    "supervisor": "supervised", "manufacturer": "manufactured", "owner": "owned", "head": "headed",
+}  # fmt: skip
+"""Noun -> the participle that says what its holder does."""
+WORKS = frozenset(["album", "article", "book", "episode", "film", "movie", "novel", "play", "series", "song"])
+"""Things that were made once and are told of in the past."""
+OF_WORKS = {
+    "genre": "belongs to the {nouns} {value}", "language": "is in the {nouns} {value}",
+    "country": "comes from {value}", "company": "was made by the {nouns} {value}",
+}  # fmt: skip
+"""What is said of a work in words of its own."""
+SHORT = 3
+"""A value of so many characters begins no sentence: R, PG."""
+MEASURES = frozenset([
+    "age", "altitude", "budget", "capacity", "count", "distance", "height", "length", "population", "price",
+    "rate", "rating", "score", "speed", "total", "weight",
+])  # fmt: skip
+"""Last words of attributes that a thing has `of` a number: a score of 81."""
+PARTICIPLES = frozenset(["held", "lost", "made", "sold", "won"])
+COLLECTIVES = frozenset(["cast", "crew", "staff", "team"])
+COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+WITH_ARTICLE = re.compile(
+    r"(United|Soviet|Czech Republic|Dominican Republic|Netherlands|Philippines|Bahamas|Maldives|Gambia)\b"
+    r"|.* (Republic|Kingdom|Union|States|Emirates|Islands)$"
+)
+"""Countries that are written with `the`."""
+
+
+def list_sentences(subject: str, fact: Fact, kind: str = "") -> list[str]:
+    """List the sentences that say a fact of a subject: The runtime of the film Locke is 85 minutes.
+
+    The last is the plainest, for where the others cannot be said.
+    """
+    noun, _ = split_unit(fact.attribute)
+    value, several = write_values(fact), len(fact.values) > 1
+    nouns, are = (make_plural(noun), "are") if several else (noun, "is")
+    if noun in COLLECTIVES:
+        found = [f"the {noun} of {subject} includes {value}", f"{value} belong to the {noun} of {subject}"]
+        return [_finish(text) for text in (found if several else found[:1])]
+    if counted := _name_count(noun, fact):
+        by_of = "by" if _ends_in_participle(noun) else "of"
+        found = [f"the number of {counted} {by_of} {subject} is {value}"]
+    else:
+        found = [f"the {nouns} of {subject} {are} {value}"]
+        if len(value) > SHORT and not is_number(fact) and not is_time(fact):
+            found.append(f"{value} {are} the {nouns} of {subject}")
+    if several and len(fact.values) < len(COUNTS):
+        found.append(f"{subject} has {COUNTS[len(fact.values)]} {nouns}: {value}")
+    found += [f"{subject} {predicate}" for predicate in list_predicates(fact, kind)]
+    plainest = f"for {subject}, the {nouns} {are} {value}"
+    return [_finish(text) for text in (*found, plainest)]
+
+
+def list_predicates(fact: Fact, kind: str = "") -> list[str]:
+    """List the predicates that say a fact: has a runtime of 85 minutes."""
+    noun, unit = split_unit(fact.attribute)
+    value, several = write_values(fact), len(fact.values) > 1
+    nouns = make_plural(noun) if several else noun
+    if is_time(fact) and not several and (verb := DATE_VERBS.get(noun.split()[0])):
+        return [f"{verb} {'in' if noun.endswith('year') else 'on'} {value}"]
+    if noun in DOERS:
+        return [f"{'was' if kind in WORKS else 'is'} {DOERS[noun]} by {value}"]
+    if kind in WORKS and noun in OF_WORKS:
+        return [OF_WORKS[noun].format(nouns=nouns, value=value)]
+    if noun in COLLECTIVES:
+        return [f"has a {noun} that includes {value}"]
+    if counted := _name_count(noun, fact):
+        if _ends_in_participle(noun):
+            return []
+        return [f"has {value} {make_singular_last(counted) if value == '1' else counted}"]
+    if unit or (noun.split()[-1] in MEASURES and is_number(fact)):
+        return [f"has {choose_article(noun)} {noun} of {value}"]
+    return [f"has the {nouns} {value}"]
+
+
+def write_values(fact: Fact) -> str:
+    """Write a fact's values as people do: dates in words, long numbers with separators, and the unit."""
+    _, unit = split_unit(fact.attribute)
+    country = fact.attribute.split()[-1] == "country"
+    year = fact.attribute.endswith("year")
+    texts = [_write_value(value, country, year) for value in fact.values]
+    return f"{join(texts)} {UNIT_NAMES.get(unit, unit)}".strip()
+
+
+def join(texts: Sequence[str]) -> str:
+    """Join a list as in a sentence: a, b and c."""
+    return texts[0] if len(texts) == 1 else ", ".join(texts[:-1]) + f" and {texts[-1]}"
+
+
+def split_unit(attribute: str) -> tuple[str, str]:
+    """Split `altitude in feet of the airport` into `altitude of the airport` and `feet`."""
+    for match in re.finditer(r" in (\w+)(?= of |$)", attribute):
+        if match[1] in UNITS:
+            return attribute[: match.start()] + attribute[match.end() :], match[1]
+    return attribute, ""
+
+
+def is_number(fact: Fact) -> bool:
+    """Tell whether all values of a fact are numbers."""
+    return all(NUMBER.fullmatch(value) for value in fact.values)
+
+
+def is_time(fact: Fact) -> bool:
+    """Tell whether a fact is of dates or years."""
+    return fact.attribute.split()[-1] == "year" or all(DATE.fullmatch(value) for value in fact.values)
+
+
+def make_plural(words: str) -> str:
+    """Make the plural of a noun: of `town of the clinic`, that of its first part."""
+    first, of, rest = words.partition(" of ")
+    *before, last = first.split()
+    if make_singular(last) == last:
+        if re.search(r"[^aeiou]y$", last):
+            last = last[:-1] + "ies"
+        else:
+            last += "es" if re.search(r"(s|x|z|ch|sh)$", last) else "s"
+    return " ".join([*before, last]) + of + rest
+
+
+def make_singular_last(words: str) -> str:
+    """Make the singular of the last of some words."""
+    *before, last = words.split()
+    return " ".join([*before, make_singular(last)])
+
+
+def choose_article(noun: str) -> str:
+    """Choose a or an."""
+    return "an" if re.match(r"(?!uni|use|euro|one)[aeiou]|hour|honou?r", noun.casefold()) else "a"
+
+
+def capitalise(text: str) -> str:
+    """Write a text's first letter large."""
+    return text[0].upper() + text[1:]
+
+
+def write_date(value: str) -> str:
+    """Write an ISO date in words: 23 March 1978."""
+    day = date.fromisoformat(value)
+    return f"{day.day} {day.strftime('%B')} {day.year}"
+
+
+def _write_value(value: str, country: bool, year: bool) -> str:
+    if DATE.fullmatch(value):
+        try:
+            return write_date(value)
+        except ValueError:
+            return value
+    if re.fullmatch(r"\d{5,}(\.\d+)?", value) and not year:
+        whole, _, part = value.partition(".")
+        return f"{int(whole):,}" + (f".{part}" if part else "")
+    return f"the {value}" if country and WITH_ARTICLE.match(value) else value
+
+
+def _name_count(noun: str, fact: Fact) -> str:
+    """Name what a number counts: `engines`, `academy awards won`; "" if it counts nothing."""
+    if not is_number(fact) or len(fact.values) > 1 or split_unit(fact.attribute)[1]:
+        return ""
+    noun = noun.removeprefix("number of ")
+    if noun != fact.attribute or _ends_in_participle(noun):
+        return noun
+    first = noun.partition(" of ")[0].split()[-1]
+    return noun if make_singular(first) != first else ""
+
+
+def _ends_in_participle(noun: str) -> bool:
+    last = noun.split()[-1]
+    return len(noun.split()) > 1 and (last in PARTICIPLES or last.endswith("ed"))
+
+
+def _finish(text: str) -> str:
+    return capitalise(text) + ("" if text.endswith(".") else ".")

@@ -1,0 +1,335 @@
+"""Rules for each sentence of a document: no broken words, nothing the database contradicts, no mere claims.
+
+A rule returns what is wrong with a sentence as `<reason>: <detail>`, or "". What may stand in a sentence is
+its `Ground`; values of the ground are masked before words are judged, since a title may hold any words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+
+from tasks.grammar.construct.names import UNITS
+from tasks.grammar.corpus.entities import Fact
+from tasks.grammar.corpus.machine_reading import list_forms
+from tasks.grammar.corpus.vocabulary import NEUTRAL, STOP_WORDS, UNIT_NAMES, is_word, stem
+
+MASK = "\0"
+WORDS = (4, 90)
+"""Minimum and maximum number of words of a sentence: a list of names may be long."""
+FEW = 200
+"""A column of at most so many distinct values is of a vocabulary (genres): its values are found in any
+case. Others (people, firms) are found as they are spelt."""
+LOOSE = frozenset(["date", "year", "number", "count", "name", "of", "the", "in", "value"])
+"""Words of an attribute that do not tell it from others: `start date` is named by `start`."""
+CLAIMS = frozenset([
+    # praise and superlatives
+    "acclaimed", "amazing", "award-winning", "beautiful", "beloved", "best", "brilliant", "celebrated",
+    "classic", "critically", "distinguished", "epic", "esteemed", "excellent", "exceptional", "exciting",
+    "expert", "famous", "fascinating", "finest", "foremost", "great", "greatest", "groundbreaking",
+    "highest", "highly", "iconic", "important", "impressive", "influential", "innovative", "largest",
+    "leading", "legendary", "lowest", "masterpiece", "memorable", "most", "notable", "notably", "outstanding",
+    "popular", "powerful", "prestigious", "prominent", "remarkable", "renowned", "respected", "significant",
+    "skilled", "stunning", "successful", "talented", "top", "unique", "vibrant", "well-known", "worst",
+    # causes and meanings
+    "because", "consequently", "ensure", "ensures", "ensuring", "hence", "implies", "indicates",
+    "indicating", "means", "meaning", "reflects", "reflecting", "shows", "showing", "signifies", "suggests",
+    "suggesting", "therefore", "thus",
+])  # fmt: skip
+"""Words of praise and of explanation: what no column of a database can bear out."""
+CLAIM_PHRASES = ("due to", "in order to", "known for", "as a result", "so that", "one of the")
+Rule = Callable[["Masked"], str]
+
+
+class KnownValues:
+    """The text values of a database's known columns, to find those that are not an entity's own.
+
+    columns: attribute in words -> all its values.
+    """
+
+    def __init__(self, columns: Mapping[str, Iterable[str]]) -> None:
+        self._exact: defaultdict[str, set[str]] = defaultdict(set)
+        self._folded: defaultdict[str, set[str]] = defaultdict(set)
+        for attribute, values in columns.items():
+            texts = {text for value in values if re.search(r"[^\W\d]", value) and (text := _words(value))}
+            for text in texts:
+                self._exact[text].add(attribute)
+                if len(texts) <= FEW and len(text) > 2:
+                    self._folded[text.casefold()].add(attribute)
+        self._longest = max((len(text.split()) for text in self._exact), default=0)
+
+    def find(self, text: str) -> Iterator[tuple[str, set[str]]]:
+        """Yield (value, attributes that have it) for every known value in a text."""
+        tokens = text.split()
+        for at in range(len(tokens)):
+            for count in range(1, min(self._longest, len(tokens) - at) + 1):
+                phrase = " ".join(tokens[at : at + count])
+                capital = phrase[0].isupper() and (at > 0 or count > 1)
+                found = self._exact.get(phrase, set()) if capital else set()
+                if found := found | self._folded.get(phrase.casefold(), set()):
+                    yield phrase, found
+
+
+NOTHING_KNOWN = KnownValues({})
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What sentences about one thing are held against.
+
+    kind: what it is, in words. names: further texts that may stand in a sentence: titles, the thing's name.
+    known: values of the database, of which a sentence may hold none but those of `facts`.
+    """
+
+    kind: str
+    names: tuple[str, ...]
+    facts: tuple[Fact, ...]
+    known: KnownValues = field(default=NOTHING_KNOWN, compare=False)
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Find every text that may stand, the longest first."""
+        texts = {*self.names, *UNIT_NAMES.values(), *(fact.subject for fact in self.facts)}
+        texts |= {form for fact in self.facts for value in fact.values for form in list_written(value)}
+        forms = sorted((text for text in texts if text.strip()), key=lambda text: (-len(text), text))
+        return re.compile("|".join(rf"(?<!\w){re.escape(form)}(?!\w)" for form in forms) or r"(?!)")
+
+    @cached_property
+    def own_words(self) -> frozenset[str]:
+        """The words of the kind, the attributes and their units, in lower case."""
+        texts = [self.kind, *(fact.attribute for fact in self.facts)]
+        return frozenset(word for text in texts for word in re.findall(r"[a-z]+", text.casefold()))
+
+    @cached_property
+    def own_stems(self) -> frozenset[str]:
+        """The stems of the kind, the attributes and their units, which a sentence may repeat once."""
+        return frozenset(map(stem, self.own_words))
+
+
+@dataclass(frozen=True)
+class Masked:
+    """A sentence whose texts of the ground are masked. values: these texts, in order."""
+
+    sentence: str
+    rest: str
+    values: tuple[str, ...]
+    ground: Ground
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The words that are no text of the ground, with the mask where one stood."""
+        return re.findall(rf"{MASK}|[^\W\d_]+(?:['\u2019-][^\W\d_]+)*", self.rest)
+
+    @cached_property
+    def stems(self) -> set[str]:
+        """The stems of these words."""
+        return {stem(word) for word in self.words}
+
+
+def mask(sentence: str, ground: Ground) -> Masked:
+    """Mask the texts of the ground in a sentence."""
+    return Masked(
+        sentence, ground.pattern.sub(MASK, sentence), tuple(ground.pattern.findall(sentence)), ground
+    )
+
+
+def find_fault(sentence: str, ground: Ground) -> str:
+    """Find what is wrong with a sentence, as `<reason>: <detail>`; "" if nothing is."""
+    masked = mask(sentence, ground)
+    return next((fault for rule in RULES if (fault := rule(masked))), "")
+
+
+def split_reason(fault: str) -> tuple[str, str]:
+    """Split a fault into its reason and its detail."""
+    reason, _, detail = fault.partition(": ")
+    return reason, detail
+
+
+def split_sentences(text: str, ground: Ground) -> list[str]:
+    """Split a text into sentences; a full stop within a text of the ground ends none."""
+    inside = [match.span() for match in ground.pattern.finditer(text)]
+    ends = [
+        match.end()
+        for match in re.finditer(r"[.!?][\"')]*\s+(?=\S)", text)
+        if not any(start < match.start() + 1 < end for start, end in inside)
+    ]
+    bounds = zip([0, *ends], [*ends, len(text)], strict=True)
+    return [part for start, end in bounds if (part := text[start:end].strip())]
+
+
+def list_written(value: str) -> list[str]:
+    """List the ways in which a value may be written: dates in words, numbers with separators."""
+    forms = list_forms(value)
+    if re.fullmatch(r"\d{4}-\d\d-\d\d", value):
+        forms += [re.sub(r"([A-Z][a-z]+) (\d\w*) (\d{4})", r"\1 \2, \3", form) for form in forms]
+    if re.fullmatch(r"\d{4,}(\.\d+)?", value):
+        whole, _, part = value.partition(".")
+        forms.append(f"{int(whole):,}" + (f".{part}" if part else ""))
+    return list(dict.fromkeys(forms))
+
+
+def names_attribute(masked: Masked, attribute: str) -> bool:
+    """Tell whether a sentence names an attribute, in whatever form of its words."""
+    due = list_telling(attribute)
+    return bool(due) and due <= masked.stems
+
+
+def list_telling(attribute: str) -> frozenset[str]:
+    """List the stems of the words that tell an attribute from others."""
+    words = attribute.casefold().split()
+    if len(words) > 2 and words[-2] == "in" and words[-1] in UNITS:
+        words = words[:-2]
+    telling = [word for word in words if word not in LOOSE | STOP_WORDS] or words
+    return frozenset(map(stem, telling))
+
+
+def says_fact(sentence: str, fact: Fact, ground: Ground) -> bool:
+    """Tell whether a sentence names a fact's attribute and all its values."""
+    masked = mask(sentence, ground)
+    written = set(masked.values)
+    return names_attribute(masked, fact.attribute) and all(
+        written.intersection(list_written(value)) for value in fact.values
+    )
+
+
+def check_form(masked: Masked) -> str:
+    """Expect one plain sentence: of some words, with an end, without marks of lists and tables."""
+    sentence = masked.sentence
+    count = len(sentence.split())
+    if not WORDS[0] <= count <= WORDS[1]:
+        return f"sentence_length: {count} words"
+    if not sentence.endswith(".") or re.search(r"[#*_`|~^=\\]", masked.rest) or set("[]{}<>") & set(sentence):
+        return "form: no plain sentence that ends"
+    if re.search(r"[!?,:;]\.$", sentence):
+        return "form: ends twice"
+    if sentence[0].islower() and masked.rest[0] != MASK:
+        return "form: begins with a small letter"
+    return ""
+
+
+def check_numbers(masked: Masked) -> str:
+    """Expect no number but those of the facts."""
+    found = re.search(r"\w*\d[\w.,:/-]*", masked.rest)
+    return f"unknown_number: {found[0]}" if found else ""
+
+
+def check_other_values(masked: Masked) -> str:
+    """Expect no value of the database that is another thing's: not its genre, not its country."""
+    own = {_words(value).casefold() for fact in masked.ground.facts for value in fact.values}
+    for value, attributes in masked.ground.known.find(_words(masked.rest)):
+        folded = value.casefold()
+        ordinary = " " not in value and value[0].islower() and folded in masked.ground.own_words
+        if folded not in own and not ordinary:
+            return f"other_value: {value} is a {min(attributes)}, but not this one's"
+    return ""
+
+
+def check_names(masked: Masked) -> str:
+    """Expect no capitalised name but those of the facts."""
+    start = not masked.rest.startswith(MASK)
+    for number, word in enumerate(masked.words):
+        if word != MASK and word[0].isupper() and (number or not start):
+            return f"unknown_name: {word}"
+    return ""
+
+
+def check_words(masked: Masked) -> str:
+    """Expect English words."""
+    for word in masked.words:
+        plain = word.casefold()
+        if word != MASK and plain not in masked.ground.own_words and not is_word(plain):
+            return f"no_word: {word}"
+    return ""
+
+
+def check_repeats(masked: Masked) -> str:
+    """Expect no word or stem again and again, beside the words that sentences are made of."""
+    words = [word.casefold() for word in masked.words]
+    for one, two in pairwise(words):
+        if one == two != MASK:
+            return f"repeats: {one} {two}"
+    content = [stem(word) for word in words if word != MASK and word not in STOP_WORDS]
+    for found, count in Counter(content).items():
+        if count > (2 if found in masked.ground.own_stems else 1):
+            return f"repeats: {found} stands {count} times"
+    pairs = Counter(zip(masked.values, masked.values[1:], strict=False))
+    if pairs and max(pairs.values()) > 1:
+        return "repeats: the same values twice"
+    return ""
+
+
+def check_claims(masked: Masked) -> str:
+    """Expect no praise or explanation, and no word of content but those of the facts and neutral ones."""
+    text = f" {' '.join(word.casefold() for word in masked.words)} "
+    own = masked.ground.own_words
+    for claim in (*CLAIM_PHRASES, *sorted(CLAIMS - own)):
+        if f" {claim} " in text:
+            return f"claim: {claim}"
+    for word in masked.words:
+        plain = word.casefold()
+        if word == MASK or plain in STOP_WORDS or plain in own:
+            continue
+        if not {stem(part) for part in plain.split("-")} <= masked.ground.own_stems | NEUTRAL:
+            return f"beyond_facts: {word}"
+    return ""
+
+
+def check_attributes(masked: Masked) -> str:
+    """Expect the value of every attribute that is named, and values in the order of their attributes."""
+    about = _list_facts_told(masked)
+    written = set(masked.values)
+    for telling in {list_telling(fact.attribute) for fact in about}:
+        group = [fact for fact in about if list_telling(fact.attribute) == telling]
+        if telling <= masked.stems and not any(_holds(fact, written) for fact in group):
+            return f"contradicts: names {group[0].attribute}, not {', '.join(group[0].values)}"
+    return _check_order(masked, about)
+
+
+def _list_facts_told(masked: Masked) -> Sequence[Fact]:
+    """List the facts of the things that a sentence names, or of all if it names none."""
+    facts = masked.ground.facts
+    named = {fact.subject for fact in facts if fact.subject in masked.values}
+    return [fact for fact in facts if fact.subject in named] if named else facts
+
+
+def _holds(fact: Fact, written: set[str]) -> bool:
+    return any(written.intersection(list_written(value)) for value in fact.values)
+
+
+def _check_order(masked: Masked, about: Sequence[Fact]) -> str:
+    """Find two values in the places of each other: the director's name where the manager is told."""
+    places: dict[str, int] = {}
+    for place, word in enumerate(masked.words):
+        places.setdefault(stem(word), place)
+    told = []
+    for fact in about:
+        telling = list_telling(fact.attribute)
+        values = {form for value in fact.values for form in list_written(value)}
+        at = [number for number, value in enumerate(masked.values) if value in values]
+        if at and telling <= masked.stems:
+            told.append((min(places[part] for part in telling), frozenset(at), fact))
+    told.sort(key=lambda one: one[0])
+    for (place, here, fact), (next_place, there, other) in pairwise(told):
+        if place != next_place and not here & there and min(there) < min(here):
+            return f"contradicts: the values of {fact.attribute} and {other.attribute} change places"
+    return ""
+
+
+def _words(text: str) -> str:
+    return " ".join(re.findall(rf"{MASK}|\w+", text))
+
+
+RULES: tuple[Rule, ...] = (
+    check_form,
+    check_numbers,
+    check_other_values,
+    check_names,
+    check_words,
+    check_repeats,
+    check_attributes,
+    check_claims,
+)

@@ -1,0 +1,86 @@
+"""The words of English, by the word list of pyspellchecker (160,000 forms, MIT licence, in its wheel)."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from spellchecker import SpellChecker
+
+FURTHER = frozenset([
+    "arthouse", "biopic", "blockbuster", "cinematographer", "decarbonisation", "dollars", "euro", "euros",
+    "headcount", "km", "metacritic", "mph", "noir", "offline", "online", "runtime", "screenwriter",
+    "sci-fi", "subgenre", "tomatometer", "usd", "webpage", "website",
+])  # fmt: skip
+"""Words that the list lacks, and that documents need."""
+STOP_WORDS = frozenset([
+    "a", "all", "also", "an", "and", "are", "as", "at", "been", "before", "both", "but", "by", "each", "for",
+    "from", "had", "has", "have", "he", "her", "his", "in", "into", "is", "it", "its", "may", "more", "no",
+    "not", "of", "on", "one", "or", "other", "out", "over", "she", "since", "so", "than", "that", "the",
+    "their", "there", "these", "they", "this", "to", "under", "until", "up", "was", "were", "when", "where",
+    "which", "while", "who", "whose", "will", "with",
+])  # fmt: skip
+"""Words that may stand again and again in a sentence."""
+UNIT_NAMES = {
+    "usd": "US dollars", "eur": "euros", "gbp": "pounds sterling", "km": "kilometres", "kg": "kilograms",
+    "mph": "miles per hour",
+}  # fmt: skip
+"""How a unit is written out; others are written as they are."""
+IRREGULAR = {
+    "began": "start", "begun": "start", "begin": "start", "begins": "start", "written": "write",
+    "wrote": "write", "led": "lead", "made": "make", "held": "hold", "finish": "end", "finished": "end",
+    "finishes": "end", "ran": "run", "won": "win",
+}  # fmt: skip
+ENDINGS = (
+    "ings", "ions", "ers", "ors", "ies", "ing", "ion", "ed", "er", "es", "or", "ly", "e", "s", "y",
+)  # fmt: skip
+SHORTEST_STEM = 3
+
+
+@cache
+def _read_words() -> frozenset[str]:
+    return frozenset(SpellChecker("en", distance=1).word_frequency.dictionary)
+
+
+def is_word(text: str) -> bool:
+    """Tell whether a text is an English word in any case; one with hyphens is, if its parts are."""
+    word = text.casefold().replace("\u2019", "'")
+    if word in FURTHER or word in STOP_WORDS:
+        return True
+    if "-" in word:
+        return all(is_word(part) for part in word.split("-"))
+    word = re.sub(r"'s?$", "", word)
+    # The list has single letters and initials, which broken prose is full of.
+    return (len(word) > 2 and word in _read_words()) or word in TWO_LETTERS
+
+
+TWO_LETTERS = frozenset(["am", "be", "do", "go", "if", "me", "my", "ok", "us", "we"])
+
+
+def stem(word: str) -> str:
+    """Cut a word to what its forms share, roughly: directs, directed and director are all `direct`."""
+    word = word.casefold()
+    word = IRREGULAR.get(word, word)
+    for ending in ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= SHORTEST_STEM:
+            word = word[: -len(ending)]
+            break
+    return word[:-1] if len(word) > SHORTEST_STEM and word[-1] == word[-2] else word
+
+
+NEUTRAL = frozenset(map(stem, [
+    "about", "according", "act", "address", "assigned", "based", "be", "bears", "belong", "born",
+    "budget", "called", "carried", "collection", "come", "complete", "comprises", "concerns",
+    "consists", "cost", "count", "cover", "credited", "currently", "database", "date", "dated", "day",
+    "described", "do", "dollars", "done", "duration", "during", "earned", "eight", "end", "entitled",
+    "euros", "first", "five", "following", "found", "founded", "four", "given", "going", "held", "here",
+    "hired", "include", "including", "involved", "is", "known", "last", "lasted", "length", "list",
+    "listed", "located", "long", "made", "member", "month", "name", "named", "namely", "nine", "number",
+    "numbered", "offer", "only", "open", "our", "own", "people", "percent", "person", "place",
+    "planned", "produced", "receive", "record", "recorded", "registered", "release", "report",
+    "respectively", "run", "said", "same", "set", "seven", "situated", "six", "spent", "stand",
+    "started", "stated", "take", "team", "tell", "ten", "them", "this", "three", "time", "title",
+    "titled", "together", "took", "total", "two", "type", "us", "use", "used", "value", "we", "well",
+    "within", "work", "working", "year",
+]))  # fmt: skip
+"""Stems of words that say nothing of their own beside the facts of a sentence."""
