@@ -94,6 +94,30 @@ def templates(
                 data["databases"][name]["templates"] = modes[name]
 
 
+@app.command()
+def mtrag(
+    file: Annotated[Path, typer.Argument(help="An evaluation file as MT-RAG publishes it.", metavar="FILE")],
+    name: Annotated[str, typer.Option(metavar="NAME", help="Of the set in params.yaml.")] = "mtrag",
+    metric: Annotated[
+        str, typer.Option(metavar="NAME", help="What people rated; default: the first that they did.")
+    ] = "",
+    judge: Annotated[
+        str, typer.Option(metavar="ROLE", help="The role that judges the answers too.")
+    ] = "judge",
+) -> None:
+    """Bring in published answers of models with people's ratings of them (docs/ragcheck.md).
+
+    Each model becomes a system that replays its answers; the ratings are what judges are held against.
+
+    Example: benchloom import mtrag mtrag-human.json --metric completeness
+    """
+    from flows.published_answers import import_published
+    from flows.settings import find_project
+
+    for line in import_published(find_project(), file, name, metric, judge):
+        print(line)
+
+
 def name_source(file: str) -> str:
     """Name where lines come from."""
     return "stdin" if file == "-" else file

@@ -41,7 +41,7 @@ class ShownRating(NamedTuple):
     """A person's rating of an answer, 0 to 5."""
 
     rater: str
-    rating: int
+    rating: float
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from tasks.artifacts.rows import Counts, Dropped
 from tasks.judging.canaries import CanaryRow
 from tasks.judging.trust import HumanAlpha
 from tasks.ragcheck.answer_browser import AnswerBrowser, show_answers
-from tasks.ragcheck.entries import Assessment
+from tasks.ragcheck.entries import Assessment, RatingScale
 from tasks.ragcheck.judge_report import JudgeReport, find_thresholds, report_judge
 from tasks.ragcheck.page_parts import FORM, DropCount, count_drops, make_page, write_ragcheck_page
 from tasks.ragcheck.ratings import make_form
@@ -65,7 +65,8 @@ class MeasureTable:
 class CorrectnessContent:
     """What the page shows below its head.
 
-    rules: E3 less E2, in pairs. rated: whether people's ratings were given; unusable: reason and detail of
+    rules: E3 less E2, in pairs. rated: whether people's ratings were given, in the file `ratings`, on `scale`
+    if that is not the judge's; unusable: reason and detail of
     each rating dropped.
     """
 
@@ -73,6 +74,8 @@ class CorrectnessContent:
     rules: Sequence[RuleDifference]
     judges: Sequence[JudgeReport]
     rated: bool
+    scale: RatingScale | None
+    ratings: str
     drops: Sequence[DropCount]
     unusable: Sequence[tuple[str, str]]
 
@@ -136,6 +139,8 @@ def correctness_page(
         ),
         judges=judges,
         rated=bool(ratings),
+        scale=entry.scale,
+        ratings=entry.ratings.name,
         drops=count_drops([questions_dropped, contexts_dropped, ratings_dropped]),
         unusable=[
             (row.reason, row.detail)

@@ -105,7 +105,7 @@ def correlations(
 
 def average_ratings(ratings: Sequence[Rating]) -> dict[str, float]:
     """Average people's ratings per answer, 1 to 5; 0 if any of them was "not sure"."""
-    given: defaultdict[str, list[int]] = defaultdict(list)
+    given: defaultdict[str, list[float]] = defaultdict(list)
     for rating in ratings:
         given[rating.answer].append(rating.rating)
     return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 
 def check_distinct(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -16,6 +16,28 @@ def check_distinct(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 Names = Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(check_distinct)]
+
+
+class RatingScale(BaseModel):
+    """The scale that people rated on, if it is not the judge's: mapped linearly onto `onto`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    low: float
+    high: float
+    onto: tuple[float, float] = (1.0, 5.0)
+    """Within 0 to 5. A rating mapped to 0 would count as "not sure", so the least of it is 1 by default."""
+
+    @model_validator(mode="after")
+    def _check_ends(self) -> RatingScale:
+        if self.low >= self.high or not 0 <= self.onto[0] < self.onto[1] <= 5:
+            raise ValueError("low must be below high, and `onto` within 0 and 5")
+        return self
+
+    def map(self, rating: float) -> float:
+        """Map a rating, low to high, onto the judge's scale."""
+        bottom, top = self.onto
+        return bottom + (rating - self.low) * (top - bottom) / (self.high - self.low)
 
 
 class Assessment(BaseModel):
@@ -33,6 +55,8 @@ class Assessment(BaseModel):
     """A model's name for BERTScore, if the package bert-score is installed; None leaves it out."""
     ratings: Path
     """File of people's ratings, CSV or JSON Lines with the columns item, rater and rating."""
+    scale: RatingScale | None = None
+    """The scale of the ratings; None is the judge's rubric, whole numbers from 0 to 5."""
 
 
 class Continuity(BaseModel):

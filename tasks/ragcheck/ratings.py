@@ -7,11 +7,13 @@ from collections.abc import Sequence
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.judging.human_files import FormLine, read_lines, write_form
-from tasks.ragcheck.entries import Assessment
+from tasks.ragcheck.entries import Assessment, RatingScale
 from tasks.ragcheck.rows import Rating, ReferenceQuestion, SystemAnswer
 
 COLUMNS = ("item", "rater", "rating")
 WHOLE = re.compile(r"[0-5](\.0+)?", re.ASCII)
+NUMBER = re.compile(r"-?\d{1,6}(\.\d{1,6})?", re.ASCII)
+DIGITS = 9
 LONGEST = 200
 """Maximum length of an item's or rater's name."""
 HINT = "columns item, rater and rating; see docs/ragcheck.md"
@@ -23,10 +25,14 @@ def ratings(
 ) -> Drafts[Rating]:
     """Match the ratings in a file with answers; unusable lines are dropped with line number and reason.
 
-    The file's column `item` is an answer's id or, if a single system answered, a question's id or key. Raises
-    BadInput if the file cannot be read.
+    The file's column `item` is an answer's id or, if a single system answered or the column `system` names
+    one, a question's id or key. Ratings on a scale of their own are mapped by `entry.scale`. Raises BadInput
+    if the file cannot be read.
     """
-    items = name_items(questions, answers)
+    items_of = {
+        system: name_items(questions, [answer for answer in answers if system in ("", answer.system)])
+        for system in ("", *entry.systems)
+    }
     kept: dict[str, Rating] = {}
     dropped: list[Dropped] = []
     for line in read_lines(entry.ratings, COLUMNS, HINT):
@@ -35,13 +41,15 @@ def ratings(
             continue
         item, rater, rating = (_show(line.record.get(column)) for column in COLUMNS)
         problem = ""
+        items = items_of.get(_show(line.record.get("system")), {})
+        value = read_rating(rating, entry.scale)
         if not rater and not rating:
             continue  # a line of the form that is not filled in
         if not rater or not item or len(rater) > LONGEST or len(item) > LONGEST:
             problem = "no_name"
         elif item not in items:
             problem = "unknown_item"
-        elif not WHOLE.fullmatch(rating):
+        elif value is None:
             problem = "no_rating"
         else:
             answer = items[item]
@@ -50,11 +58,20 @@ def ratings(
                 problem = "rated_twice"
             else:
                 origin = (Origin("row", f"answers#{answer}"),)
-                kept[row_id] = Rating(row_id, answer, rater, int(rating[0]), origin)
+                kept[row_id] = Rating(row_id, answer, rater, value, origin)
         if problem:
             cells = f"{item[:LONGEST]}, {rater[:LONGEST]}, {rating[:LONGEST]}"
             dropped.append(_drop(line, problem, cells))
     return Drafts(list(kept.values()), dropped)
+
+
+def read_rating(text: str, scale: RatingScale | None) -> float | None:
+    """Read a rating: a whole number from 0 to 5, or any of the scale, mapped; None if it is none."""
+    if scale is None:
+        return float(text[0]) if WHOLE.fullmatch(text) else None
+    if not NUMBER.fullmatch(text) or not scale.low <= float(text) <= scale.high:
+        return None
+    return round(scale.map(float(text)), DIGITS)
 
 
 def name_items(questions: Sequence[ReferenceQuestion], answers: Sequence[SystemAnswer]) -> dict[str, str]:

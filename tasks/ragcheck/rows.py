@@ -110,12 +110,12 @@ class BaselineSimilarity:
 
 @dataclass(frozen=True)
 class Rating:
-    """A person's rating of an answer by the judge's rubric, 0 ("not sure") to 5 (E1)."""
+    """A person's rating of an answer by the judge's rubric, 0 ("not sure") to 5, or mapped onto it (E1)."""
 
     id: str
     answer: str
     rater: str
-    rating: int
+    rating: float
     origin: tuple[Origin, ...]
 
 

@@ -8,10 +8,19 @@ from tasks.models.ask import Ask
 from tasks.systems.code import CodeSystem
 from tasks.systems.contract import Document, System
 from tasks.systems.endpoint import EndpointSystem
-from tasks.systems.entries import CallableEntry, HttpEntry, OpenAiEntry, PlugEntry, RagEntry, SystemEntry
+from tasks.systems.entries import (
+    CallableEntry,
+    HttpEntry,
+    OpenAiEntry,
+    PlugEntry,
+    RagEntry,
+    ReplayEntry,
+    SystemEntry,
+)
 from tasks.systems.http import HttpSystem
 from tasks.systems.plugged import find_plugged
 from tasks.systems.rag import build_rag
+from tasks.systems.replayed import ReplayedSystem
 
 __all__ = ["SystemEntry", "build_system"]
 
@@ -27,6 +36,8 @@ def build_system(name: str, entry: SystemEntry, corpus: Sequence[Document], ask:
         return build_rag(name, entry, corpus, ask)
     if isinstance(entry, HttpEntry):
         return HttpSystem(name, entry, ask)
+    if isinstance(entry, ReplayEntry):
+        return ReplayedSystem(name, entry)
     if isinstance(entry, PlugEntry):
         plugged = find_plugged(name, entry)
         return CodeSystem(name, plugged.entry, ask, plugged.locate)

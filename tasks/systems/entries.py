@@ -61,6 +61,18 @@ class PlugEntry(EntryModel):
     """Whether the plug has a function `search`, which retrieves without answering."""
 
 
+class ReplayEntry(EntryModel):
+    """Published answers, replayed with the passages that they were written from (`import mtrag`)."""
+
+    kind: Literal["replay"]
+    version: str = Field(pattern="^[0-9a-f]{64}$")
+    """The SHA-256 of the file."""
+    file: str = Field(min_length=1)
+    """JSON Lines, an answer a line."""
+    model: str = Field(min_length=1)
+    """Whose answers are replayed."""
+
+
 class OpenAiEntry(EntryModel):
     """An OpenAI-compatible endpoint that is sent the question."""
 
@@ -188,6 +200,6 @@ class RagEntry(EntryModel):
 
 
 SystemEntry = Annotated[
-    CallableEntry | PlugEntry | OpenAiEntry | HttpEntry | RagEntry, Field(discriminator="kind")
+    CallableEntry | PlugEntry | OpenAiEntry | HttpEntry | RagEntry | ReplayEntry, Field(discriminator="kind")
 ]
 """One entry of `systems:`."""
