@@ -28,6 +28,7 @@ GRAMMAR = Flow(
     (
         SAMPLE.stage("sources.films", reads=(f"{PACKAGES}/movies.db",), out="films/films.sqlite"),
         SAMPLE.stage("sources.flights", reads=FLIGHTS, out="flights/flights.sqlite"),
+        SAMPLE.stage("sources.flights_world", reads=FLIGHTS, out="data/worlds/flights.sqlite"),
         # A company made from nothing (appendix G.1)
         COMPANY.stage(
             "grammar.company.profile",

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from tasks.artifacts.rows import Counts
 from tasks.errors import BadInput
 from tasks.sources.names import split_names
-from tasks.sources.tables import Cell, rank, write_database
+from tasks.sources.tables import Cell, write_database
 
 
 class Films(BaseModel):
-    """`sources.films` in params.yaml: number of films, and the seed of the sample."""
+    """`sources.films` in params.yaml."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    films: int | None = Field(default=400, gt=0)
-    """null = all, also those with gaps."""
-    seed: int = 7
+    years: tuple[int, int] | None = None
+    """The first and the last year of release; every film of these years is taken. null = all films."""
 
 
 @dataclass(frozen=True)
@@ -84,37 +84,63 @@ CREATE TABLE films (
     academy_awards_won INTEGER NOT NULL
 )
 """
-# What a question may ask about: a film that lacks one of these is not drawn.
-NEEDED = ("directors", "genres", "countries", "languages", "writers", "actors")
-# Some statements of the source name a page or a trade in the place of a person.
-NO_PERSON = re.compile(r"list of |(art director|dialogue writer|multiple languages)$")
+INDEXES = (
+    "CREATE INDEX films_title ON films (title)",
+    "CREATE INDEX films_release_year ON films (release_year)",
+    *(f"CREATE INDEX {link.table}_{link.key} ON {link.table} ({link.key})" for link in LINKS),
+)
+# Some statements of the source name a page, a trade or a rank in the place of a person, a kind in that of a
+# language.
+NO_NAME = re.compile(r"list of |(art director|dialogue writer|multiple languages|geshe|artistic language)$")
+# What tells two pages of an encyclopedia apart is no part of a name.
+PAGE_MARK = re.compile(r" \((?:(?:\d{4} )?film|Firm|\d{4}-\d{4})\)$")
+TWO_PEOPLE = re.compile(r"(\S+ .+) and (?!the )(\S+ .+)")
+ONE_LANGUAGE = {
+    "Kurdish language": "Kurdish",
+    "Modern Greek": "Greek",
+    "Modern Hebrew": "Hebrew",
+    "Neapolitan language": "Neapolitan",
+    "Putonghua": "Mandarin",
+    "Standard Chinese": "Mandarin",
+    "Yue Chinese": "Cantonese",
+}
+"""Second names of one language; a count by the other name would miss its films."""
+SHORTEST_MINUTES = 5
+LEAST_DOLLARS = 1_000
 
 
 def films(movies: Path, params: Films, out: Path) -> Counts:
     """Write the films database: films, the entities they are linked to, and the link tables.
 
-    movies: the package's SQLite file (tables omdb and tomatoes). Raises BadInput if it is another file.
+    movies: the package's SQLite file (tables omdb and tomatoes). The counts name what was left out or made
+    NULL, by reason. Raises BadInput if `movies` is another file.
     """
-    records = list(_read(movies))
-    chosen = _choose(records, params)
-    names = {entity: _number(chosen, entity) for entity in ENTITIES}
-    tables: dict[str, Iterable[tuple[Cell, ...]]] = {"films": [film.cells for film in chosen]}
+    left_out: Counter[str] = Counter()
+    rows_in, taken = 0, list[_Film]()
+    first, last = params.years or (0, 9999)
+    for record in _read(movies):
+        rows_in += 1
+        if first <= record["year"] <= last:
+            taken.append(_parse(record, left_out))
+        else:
+            left_out["film of another year"] += 1
+    names = {entity: _number(taken, entity) for entity in ENTITIES}
+    tables: dict[str, Iterable[tuple[Cell, ...]]] = {"films": [film.cells for film in taken]}
     tables |= {entity: [(number, name) for name, number in names[entity].items()] for entity in ENTITIES}
     for link in LINKS:
         numbers = names[link.entity]
         tables[link.table] = [
-            (film.cells[0], numbers[name]) for film in chosen for name in film.linked[link.source]
+            (film.cells[0], numbers[name]) for film in taken for name in film.linked[link.source]
         ]
-    rows_out = write_database(out, _write_schema(), tables)
-    return Counts(len(records), rows_out, {"not drawn": len(records) - len(chosen)})
+    rows_out = write_database(out, _write_schema(), tables, INDEXES)
+    return Counts(rows_in, rows_out, dict(sorted(left_out.items())))
 
 
-def _read(movies: Path) -> Iterator[_Film]:
+def _read(movies: Path) -> Iterator[sqlite3.Row]:
     connection = sqlite3.connect(f"file:{quote(str(movies.resolve()))}?mode=ro&immutable=1", uri=True)
     connection.row_factory = sqlite3.Row
     try:
-        for record in connection.execute(SELECT):
-            yield _parse(record)
+        yield from connection.execute(SELECT)
     except sqlite3.Error as error:
         raise BadInput(
             movies, f"is not the films snapshot: {error}", hint="`make setup` copies it"
@@ -123,51 +149,52 @@ def _read(movies: Path) -> Iterator[_Film]:
         connection.close()
 
 
-def _parse(record: sqlite3.Row) -> _Film:
-    linked = {link.source: _split(link.source, record[link.source]) for link in LINKS}
+def _parse(record: sqlite3.Row, left_out: Counter[str]) -> _Film:
+    runtime, gross, released = record["runtime"], record["box_office"], record["released"]
+    if runtime is not None and runtime < SHORTEST_MINUTES:
+        runtime = None
+        left_out[f"NULL: runtime under {SHORTEST_MINUTES} minutes"] += 1
+    if gross is not None and gross < LEAST_DOLLARS:
+        gross = None
+        left_out[f"NULL: box office under {LEAST_DOLLARS:,} dollars"] += 1
+    if released.endswith("-01-01"):  # which the source writes if it only knows the year
+        released = None
+        left_out["NULL: date of which only the year is known"] += 1
     cells = (
         record["film_id"],
         f"Q{record['film_id']}",
-        record["title"].strip(),
+        PAGE_MARK.sub("", record["title"].strip()),
         record["year"],
-        _keep_exact_date(record["released"]),
-        _convert(int, record["runtime"]),
+        released,
+        None if runtime is None else int(runtime),
         record["rating"],
         record["meter"],
         record["metacritic"],
-        _convert(round, record["box_office"]),
+        None if gross is None else round(gross),
         record["oscars"],
     )
+    linked = {link.source: _split(link, record[link.source], left_out) for link in LINKS}
     return _Film(cells, linked)
 
 
-def _split(source: str, text: str | None) -> list[str]:
+def _split(link: _Link, text: str | None, left_out: Counter[str]) -> list[str]:
     # Genres alone are not in alphabetical order, and none of them holds a comma.
-    names = (text or "").split(", ") if source == "genres" else split_names(text)
-    return [name for name in names if name and not NO_PERSON.match(name)]
+    listed = (text or "").split(", ") if link.source == "genres" else split_names(text)
+    names: list[str] = []
+    for name in filter(None, listed):
+        if NO_NAME.match(name):
+            left_out["entry that is no name"] += 1
+        elif link.entity == "people" and (pair := TWO_PEOPLE.fullmatch(name)):
+            names += pair.groups()
+        else:
+            names.append(PAGE_MARK.sub("", ONE_LANGUAGE.get(name, name)))
+    return list(dict.fromkeys(names))
 
 
-def _keep_exact_date(text: str) -> str | None:
-    """Return a date, or None if it is 1 January, which the source writes if it only knows the year."""
-    return None if text.endswith("-01-01") else text
-
-
-def _convert(convert: Callable[[float], int], value: float | None) -> int | None:
-    return None if value is None else convert(value)
-
-
-def _choose(records: list[_Film], params: Films) -> list[_Film]:
-    if params.films is None:
-        return records
-    whole = [film for film in records if film.cells[5] and all(film.linked[name] for name in NEEDED)]
-    drawn = sorted(whole, key=lambda film: rank(params.seed, str(film.cells[1])))[: params.films]
-    return sorted(drawn, key=lambda film: str(film.cells[1]))
-
-
-def _number(chosen: list[_Film], entity: str) -> dict[str, int]:
+def _number(taken: list[_Film], entity: str) -> dict[str, int]:
     """Assign numbers to the names of an entity in sorted order, since the source has no ids."""
     sources = [link.source for link in LINKS if link.entity == entity]
-    names = {name for film in chosen for source in sources for name in film.linked[source]}
+    names = {name for film in taken for source in sources for name in film.linked[source]}
     return {name: number for number, name in enumerate(sorted(names), start=1)}
 
 

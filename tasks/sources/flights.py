@@ -1,11 +1,11 @@
-"""Import a sample of the flights from New York in 2013, with airlines, airports, planes and weather."""
+"""Import the flights from New York in 2013, with airlines, airports, planes and weather."""
 
 from __future__ import annotations
 
 import csv
-import heapq
 import io
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -13,37 +13,36 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Counts
 from tasks.errors import BadInput
-from tasks.sources.tables import Cell, rank, write_database
+from tasks.sources.tables import Cell, write_database
 
 Record = Mapping[str, str]
 Convert = Callable[[str], Cell]
+Columns = Sequence[tuple[str, Convert]]
+ConvertRow = Callable[[Record, Columns], tuple[Cell, ...]]
+MISSING = frozenset(["NA", ""])
 
 
 class Flights(BaseModel):
-    """`sources.flights` in params.yaml: numbers of flights and of hours of weather, and the seed."""
+    """`sources.flights` in params.yaml."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    flights: int | None = Field(default=1200, gt=0)
-    """null = all whose airport and plane the package describes."""
-    weather: int | None = Field(default=300, ge=0)
-    """Hours of weather at the airports kept."""
-    seed: int = 7
+    month: int | None = Field(default=None, ge=1, le=12)
+    """Every flight and every hour of weather of this month is taken. null = the whole year."""
 
 
 SCHEMA = (
     "CREATE TABLE airlines (carrier_code TEXT PRIMARY KEY NOT NULL, airline_name TEXT NOT NULL)",
     """CREATE TABLE airports (
-        airport_code TEXT PRIMARY KEY NOT NULL, airport_name TEXT NOT NULL, latitude_degrees REAL NOT NULL,
-        longitude_degrees REAL NOT NULL, altitude_feet INTEGER NOT NULL, time_zone TEXT)""",
+        airport_code TEXT PRIMARY KEY NOT NULL, airport_name TEXT, latitude_degrees REAL,
+        longitude_degrees REAL, altitude_feet INTEGER, time_zone TEXT)""",
     """CREATE TABLE planes (
-        tail_number TEXT PRIMARY KEY NOT NULL, manufacture_year INTEGER, plane_type TEXT NOT NULL,
-        manufacturer TEXT NOT NULL, model TEXT NOT NULL, number_of_engines INTEGER NOT NULL,
-        seats INTEGER NOT NULL, engine_type TEXT NOT NULL)""",
+        tail_number TEXT PRIMARY KEY NOT NULL, manufacture_year INTEGER, plane_type TEXT,
+        manufacturer TEXT, model TEXT, number_of_engines INTEGER, seats INTEGER, engine_type TEXT)""",
     """CREATE TABLE flights (
         flight_id INTEGER PRIMARY KEY, flight_date DATE NOT NULL, flight_number INTEGER NOT NULL,
         carrier_code TEXT NOT NULL REFERENCES airlines (carrier_code),
-        tail_number TEXT NOT NULL REFERENCES planes (tail_number),
+        tail_number TEXT REFERENCES planes (tail_number),
         origin_airport TEXT NOT NULL REFERENCES airports (airport_code),
         destination_airport TEXT NOT NULL REFERENCES airports (airport_code),
         scheduled_departure_time TEXT NOT NULL, departure_time TEXT, departure_delay_minutes INTEGER,
@@ -55,33 +54,61 @@ SCHEMA = (
         humidity_percent REAL, wind_direction_degrees INTEGER, wind_speed_mph REAL, precipitation_inches REAL,
         pressure_millibars REAL, visibility_miles REAL)""",
 )
+INDEXES = (
+    *(
+        f"CREATE INDEX flights_{column} ON flights ({column})"
+        for column in (
+            "flight_date",
+            "flight_number",
+            "carrier_code",
+            "tail_number",
+            "origin_airport",
+            "destination_airport",
+        )
+    ),
+    "CREATE INDEX weather_airport_code ON weather (airport_code)",
+    "CREATE INDEX weather_observation_time ON weather (observation_time)",
+)
+ONE_MANUFACTURER = {
+    "AIRBUS INDUSTRIE": "AIRBUS",
+    "MCDONNELL DOUGLAS AIRCRAFT CO": "MCDONNELL DOUGLAS",
+    "MCDONNELL DOUGLAS CORPORATION": "MCDONNELL DOUGLAS",
+}
+"""Second names of one manufacturer; a count by the other name would miss its planes."""
+FEWEST_SEATS = 50
+"""Of an airline's plane. The register describes smaller ones by the tail number that they have now."""
+FASTEST_WIND_MPH = 200
 
 
 def _read_clock(text: str) -> str:
-    """Convert 517 to 05:17."""
-    return f"{int(text) // 100:02d}:{int(text) % 100:02d}"
+    """Convert 517 to 05:17, and 2400 to 00:00."""
+    return f"{int(text) // 100 % 24:02d}:{int(text) % 100:02d}"
 
 
-AIRLINES: tuple[tuple[str, Convert], ...] = (("carrier", str), ("name", str))
-AIRPORTS: tuple[tuple[str, Convert], ...] = (
+def _read_name(text: str) -> str:
+    return text.replace("\\", "")
+
+
+AIRLINES: Columns = (("carrier", str), ("name", _read_name))
+AIRPORTS: Columns = (
     ("faa", str),
-    ("name", str),
+    ("name", _read_name),
     ("lat", float),
     ("lon", float),
     ("alt", int),
     ("tzone", str),
 )
-PLANES: tuple[tuple[str, Convert], ...] = (
+PLANES: Columns = (
     ("tailnum", str),
     ("year", int),
     ("type", str),
-    ("manufacturer", str),
+    ("manufacturer", lambda name: ONE_MANUFACTURER.get(name, name)),
     ("model", str),
     ("engines", int),
     ("seats", int),
     ("engine", str),
 )
-FLIGHTS: tuple[tuple[str, Convert], ...] = (
+FLIGHTS: Columns = (
     ("flight", int),
     ("carrier", str),
     ("tailnum", str),
@@ -96,7 +123,7 @@ FLIGHTS: tuple[tuple[str, Convert], ...] = (
     ("air_time", int),
     ("distance", int),
 )
-WEATHER: tuple[tuple[str, Convert], ...] = (
+WEATHER: Columns = (
     ("temp", float),
     ("dewp", float),
     ("humid", float),
@@ -111,44 +138,63 @@ WEATHER: tuple[tuple[str, Convert], ...] = (
 def flights(
     flights: Path, airlines: Path, airports: Path, planes: Path, weather: Path, params: Flights, out: Path
 ) -> Counts:
-    """Write the flights database: sampled flights and weather, and the rows that the flights refer to.
+    """Write the flights database: all flights and weather of a month, and the rows that they refer to.
 
-    Inputs are the package's CSV files. `NA` becomes NULL. Raises BadInput if a file is another one.
+    Inputs are the package's CSV files. `NA` becomes NULL. A plane or an airport that the package does not
+    describe has a row with its key alone, so that no flight is missing from a count. The counts name what was
+    left out or made NULL, by reason. Raises BadInput if a file is another one.
     """
     known = {
         "airlines": {row["carrier"]: row for row in _read(airlines, AIRLINES)},
         "airports": {row["faa"]: row for row in _read(airports, AIRPORTS)},
         "planes": {row["tailnum"]: row for row in _read(planes, PLANES)},
     }
-    flown = list(_read(flights, FLIGHTS, "year", "month", "day"))
-    linked = [row for row in flown if _is_linked(row, known)]
-    drawn = _draw(linked, params.flights, params.seed, _name_flight)
-    hours = list(_read(weather, WEATHER, "origin", "year", "month", "day", "hour"))
-    ports = {row[end] for row in drawn for end in ("origin", "dest")}
-    felt = _draw((row for row in hours if row["origin"] in ports), params.weather, params.seed, _name_hour)
-    tables = {
-        "airlines": _pick(known["airlines"], {row["carrier"] for row in drawn}, AIRLINES),
-        "airports": _pick(known["airports"], ports, AIRPORTS),
-        "planes": _pick(known["planes"], {row["tailnum"] for row in drawn}, PLANES),
-        "flights": [(number, *convert_flight(row)) for number, row in enumerate(drawn, start=1)],
-        "weather": [(number, *convert_hour(row)) for number, row in enumerate(felt, start=1)],
-    }
-    rows_in = len(flown) + len(hours) + sum(len(rows) for rows in known.values())
-    rows_out = write_database(out, SCHEMA, tables)
-    unlinked, undrawn = len(flown) - len(linked), len(linked) - len(drawn)
-    unused = rows_in - rows_out - unlinked - undrawn
-    return Counts(
-        rows_in,
-        rows_out,
-        {
-            "flight of an unknown plane or airport": unlinked,
-            "flight not drawn": undrawn,
-            "not referred to": unused,
-        },
+    left_out: Counter[str] = Counter()
+    rows_in = sum(len(rows) for rows in known.values())
+    flown, felt = list[tuple[Cell, ...]](), list[tuple[Cell, ...]]()
+    carriers, ports, origins, tails = set[str](), set[str](), set[str](), set[str]()
+    for row in _read(flights, FLIGHTS, "year", "month", "day"):
+        rows_in += 1
+        if params.month is not None and int(row["month"]) != params.month:
+            left_out["flight of another month"] += 1
+            continue
+        flown.append(convert_flight(row))
+        carriers.add(row["carrier"])
+        ports |= {row["origin"], row["dest"]}
+        origins.add(row["origin"])
+        if row["tailnum"] not in MISSING:
+            tails.add(row["tailnum"])
+    times = Counter[tuple[Cell, ...]]()
+    for row in _read(weather, WEATHER, "origin", "year", "month", "day", "hour"):
+        rows_in += 1
+        if row["origin"] not in origins or params.month not in (None, int(row["month"])):
+            left_out["weather of another month or airport"] += 1
+            continue
+        felt.append(convert_hour(row))
+        times[felt[-1][:2]] += 1
+        left_out["NULL: wind over 200 miles an hour"] += _is_gale(row)
+    # As clocks go back an hour of the day comes twice, and a question cannot say which.
+    once = [hour for hour in felt if times[hour[:2]] == 1]
+    left_out["weather of an hour that came twice"] = len(felt) - len(once)
+    left_out["NULL: small plane under an airliner's tail number"] = sum(
+        _is_small(known["planes"][tail]) for tail in tails & set(known["planes"])
     )
+    tables: dict[str, list[tuple[Cell, ...]]] = {
+        "airlines": _pick(known["airlines"], carriers, AIRLINES, convert_row),
+        "airports": _pick(known["airports"], ports, AIRPORTS, convert_row),
+        "planes": _pick(known["planes"], tails, PLANES, convert_plane),
+        "flights": [(number, *cells) for number, cells in enumerate(sorted(flown, key=_order), start=1)],
+        "weather": [(number, *cells) for number, cells in enumerate(sorted(once, key=_order), start=1)],
+    }
+    for table in ("airlines", "airports", "planes"):
+        used = {str(row[0]) for row in tables[table]} & set(known[table])
+        left_out[f"{table} without a flight"] = len(known[table]) - len(used)
+        left_out[f"only a key: {table} that are not described"] = len(tables[table]) - len(used)
+    rows_out = write_database(out, SCHEMA, tables, INDEXES)
+    return Counts(rows_in, rows_out, {reason: count for reason, count in sorted(left_out.items()) if count})
 
 
-def _read(path: Path, columns: Sequence[tuple[str, Convert]], *more: str) -> Iterator[Record]:
+def _read(path: Path, columns: Columns, *more: str) -> Iterator[Record]:
     """Read a CSV file's rows. Raises BadInput if a required column is missing."""
     try:
         text = open_text(path)
@@ -172,29 +218,17 @@ def open_text(path: Path) -> io.TextIOWrapper:
     return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", newline="")
 
 
-def _is_linked(row: Record, known: Mapping[str, Mapping[str, Record]]) -> bool:
-    return (
-        row["tailnum"] in known["planes"]
-        and row["carrier"] in known["airlines"]
-        and row["origin"] in known["airports"]
-        and row["dest"] in known["airports"]
-    )
+def _is_small(row: Record) -> bool:
+    return int(row["seats"]) < FEWEST_SEATS or row["engine"] == "Reciprocating"
 
 
-def _draw(
-    rows: Iterable[Record], limit: int | None, seed: int, name: Callable[[Record], str]
-) -> list[Record]:
-    """Sample rows by seed and sort them by their names."""
-    drawn = rows if limit is None else heapq.nsmallest(limit, rows, key=lambda row: rank(seed, name(row)))
-    return sorted(drawn, key=name)
+def _is_gale(row: Record) -> bool:
+    return row["wind_speed"] not in MISSING and float(row["wind_speed"]) > FASTEST_WIND_MPH
 
 
-def _name_flight(row: Record) -> str:
-    return f"{_date(row)} {int(row['sched_dep_time']):04d} {row['carrier']} {row['flight']} {row['origin']}"
-
-
-def _name_hour(row: Record) -> str:
-    return f"{_date(row)} {int(row['hour']):02d} {row['origin']}"
+def _order(cells: tuple[Cell, ...]) -> tuple[str, ...]:
+    """Order flights by date, number, carrier and airports, hours by airport and time."""
+    return tuple(map(str, cells[:6]))
 
 
 def _date(row: Record) -> str:
@@ -202,9 +236,11 @@ def _date(row: Record) -> str:
 
 
 def _pick(
-    rows: Mapping[str, Record], keys: Iterable[str], columns: Sequence[tuple[str, Convert]]
+    rows: Mapping[str, Record], keys: Iterable[str], columns: Columns, convert: ConvertRow
 ) -> list[tuple[Cell, ...]]:
-    return [convert_row(rows[key], columns) for key in sorted(keys)]
+    """Convert the rows of these keys; a key without a row stands alone."""
+    blank = (None,) * (len(columns) - 1)
+    return [convert(rows[key], columns) if key in rows else (key, *blank) for key in sorted(keys)]
 
 
 def convert_flight(row: Record) -> tuple[Cell, ...]:
@@ -214,9 +250,16 @@ def convert_flight(row: Record) -> tuple[Cell, ...]:
 
 def convert_hour(row: Record) -> tuple[Cell, ...]:
     """Convert a CSV row of weather to the table's cells, without the hour's number."""
-    return row["origin"], f"{_date(row)} {int(row['hour']):02d}:00", *convert_row(row, WEATHER)
+    cells = convert_row({**row, "wind_speed": "NA"} if _is_gale(row) else row, WEATHER)
+    return row["origin"], f"{_date(row)} {int(row['hour']):02d}:00", *cells
 
 
-def convert_row(row: Record, columns: Sequence[tuple[str, Convert]]) -> tuple[Cell, ...]:
+def convert_plane(row: Record, columns: Columns) -> tuple[Cell, ...]:
+    """Convert a CSV row of planes to cells; only the tail number if it describes no airline's plane."""
+    cells = convert_row(row, columns)
+    return (cells[0], *(None,) * (len(cells) - 1)) if _is_small(row) else cells
+
+
+def convert_row(row: Record, columns: Columns) -> tuple[Cell, ...]:
     """Convert the given columns of a CSV row to cells of the database; `NA` becomes NULL."""
-    return tuple(None if row[name] in {"NA", ""} else convert(row[name]) for name, convert in columns)
+    return tuple(None if row[name] in MISSING else convert(row[name]) for name, convert in columns)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 SUFFIX = re.compile(
-    r"(Jr|Sr|Inc|Ltd)\.?$|(II|III|IV|PhD)$"
+    r"(Jr|Sr|Inc|Ltd)\.?$|(II|III|IV|PhD|the Creator)$"
     r"|(\d+(st|nd|rd|th) )?(Duke|Duchess|Prince|Princess|Prince Consort) of "
     r"|(\d+(st|nd|rd|th) )?(Earl|Count|Countess|Marquess|Viscount) of "
     r"|\d+(st|nd|rd|th) (Baron|Baronet|Viscount|Earl|Lord)\b"

@@ -84,13 +84,26 @@ def find_flight_rows(raw: Sequence[Path], database: Path, table: str, cells: Cel
     ]
     wanted = tuple(cells[name] for name in order)[rule.numbered :]
     found = []
-    required = [str(cells[name]).encode() for name in rule.telling]
+    required = [str(cells[name]).encode() for name in rule.telling if cells[name] is not None]
     for number, line in lines.find(",".join(map(str, rule.begin(cells)))):
         if all(cell in line for cell in required):
             record = dict(zip(names, next(csv.reader([line.decode()])), strict=True))
             if tuple(rule.convert(record)) == wanted:
                 found.append(RawRow(path, f"line={number}", record))
-    return found
+    return found or _find_only_flown(raw, table, cells)
+
+
+def _find_only_flown(raw: Sequence[Path], table: str, cells: Cells) -> list[RawRow]:
+    """Find the first flight of a plane or airport that no file describes: its key is all that is known."""
+    path = next((file for file in raw if file.name == CSV_TABLES["flights"].file), None)
+    if path is None or table not in KEY_ALONE:
+        return []
+    lines = _open_lines(path, len(CSV_TABLES["flights"].leading), path.stat().st_mtime_ns)
+    line = lines.find_cell(str(cells[KEY_ALONE[table]]))
+    if line is None:
+        return []
+    record = dict(zip(lines.names, next(csv.reader([line[1].decode()])), strict=True))
+    return [RawRow(path, f"line={line[0]}", record)]
 
 
 @lru_cache(maxsize=64)
@@ -141,6 +154,14 @@ class CsvLines:
                 self._known[key] = list(self._look(b"\n" + key + b","))
         return self._known.get(key, [])
 
+    def find_cell(self, cell: str) -> tuple[int, bytes] | None:
+        """Return (line number, line) of the first line with this cell, neither as first nor last."""
+        place = self._content.find(f",{cell},".encode())
+        if place < 0:
+            return None
+        begin, end = self._content.rfind(b"\n", 0, place) + 1, self._content.index(b"\n", place)
+        return self._content.count(b"\n", 0, begin) + 1, self._content[begin:end]
+
     def _look(self, mark: bytes) -> Iterator[tuple[int, bytes]]:
         number, counted, place = 1, 0, self._content.find(mark)
         while place >= 0:
@@ -165,8 +186,14 @@ def _split_date(cells: Cells, name: str) -> list[int]:
     return [int(part) for part in str(cells[name])[:10].split("-")]
 
 
-def _convert_with(columns: Sequence[tuple[str, flight_rules.Convert]]) -> ConvertRow:
-    return lambda record: flight_rules.convert_row(record, columns)
+def _convert_with(
+    columns: flight_rules.Columns, convert: flight_rules.ConvertRow = flight_rules.convert_row
+) -> ConvertRow:
+    return lambda record: convert(record, columns)
+
+
+KEY_ALONE = {"planes": "tail_number", "airports": "airport_code"}
+"""Tables that may have rows which no file describes -> their key."""
 
 
 CSV_TABLES = {
@@ -180,7 +207,10 @@ CSV_TABLES = {
         "airports.csv", ("faa",), lambda cells: [cells["airport_code"]], _convert_with(flight_rules.AIRPORTS)
     ),
     "planes": Lines(
-        "planes.csv", ("tailnum",), lambda cells: [cells["tail_number"]], _convert_with(flight_rules.PLANES)
+        "planes.csv",
+        ("tailnum",),
+        lambda cells: [cells["tail_number"]],
+        _convert_with(flight_rules.PLANES, flight_rules.convert_plane),
     ),
     "flights": Lines(
         "flights.csv.zip",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,10 +10,17 @@ from pathlib import Path
 Cell = str | int | float | None
 
 
-def write_database(path: Path, schema: Sequence[str], tables: Mapping[str, Iterable[Sequence[Cell]]]) -> int:
+def write_database(
+    path: Path,
+    schema: Sequence[str],
+    tables: Mapping[str, Iterable[Sequence[Cell]]],
+    indexes: Sequence[str] = (),
+) -> int:
     """Run the CREATE statements, insert each table's rows in sorted order, rename the file into place.
 
-    Returns the number of rows. The same rows give the same bytes with the same version of SQLite.
+    indexes: CREATE INDEX statements, run last; where there are any, the engine counts their values too, so
+    that it finds the best one for a query. Returns the number of rows. The same rows give the same bytes with
+    the same version of SQLite.
     Raises sqlite3.IntegrityError if a key constraint is broken.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -30,6 +36,8 @@ def write_database(path: Path, schema: Sequence[str], tables: Mapping[str, Itera
         for statement in schema:
             connection.execute(statement)
         count = sum(_insert(connection, table, rows) for table, rows in tables.items())
+        for statement in [*indexes, "ANALYZE"] if indexes else ():
+            connection.execute(statement)
         connection.execute("COMMIT")
     except BaseException:
         connection.close()
@@ -38,11 +46,6 @@ def write_database(path: Path, schema: Sequence[str], tables: Mapping[str, Itera
     connection.close()
     draft.replace(path)
     return count
-
-
-def rank(seed: int, key: str) -> str:
-    """Return an item's sort key in a seeded sample: a hash, so that the order of the rows does not matter."""
-    return hashlib.sha256(f"{seed}:{key}".encode()).hexdigest()
 
 
 def _insert(connection: sqlite3.Connection, table: str, rows: Iterable[Sequence[Cell]]) -> int:

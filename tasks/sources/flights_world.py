@@ -1,0 +1,16 @@
+"""Import all flights from New York in 2013: the whole that the sample's flights are a part of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tasks.artifacts.rows import Counts
+from tasks.sources.flights import Flights
+from tasks.sources.flights import flights as write_flights
+
+
+def flights_world(
+    flights: Path, airlines: Path, airports: Path, planes: Path, weather: Path, out: Path
+) -> Counts:
+    """Write the database of the whole year, as `sources.flights` writes that of a month."""
+    return write_flights(flights, airlines, airports, planes, weather, Flights(), out)
