@@ -105,7 +105,7 @@ GRAMMAR = Flow(
             "grammar.contracts",
             reads=("${item.file}", WORLDS),
             beside=True,
-            settings=("grammar.balanced", "grammar.documents", "grammar.questions"),
+            settings=("grammar.text_templates", "grammar.balanced", "grammar.documents", "grammar.questions"),
             out="contracts",
         ),
         # Assessment of a system (section 4.3)

@@ -49,6 +49,9 @@ TEXTS = {
 
 
 SETTINGS = {
+    "grammar.text_templates.criteria.short.prompt": "texts/short",
+    "grammar.text_templates.criteria.short.samples": 1,
+    "grammar.text_templates.criteria.short.example.text": "height of lighthouse [lighthouses.name] in feet",
     "grammar.balanced.criteria": ["short", "long"],
     "grammar.balanced.texts": 1,
     "grammar.documents.words": [8, 90],

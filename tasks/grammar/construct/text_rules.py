@@ -91,15 +91,15 @@ def parse_text(
         raise Unparsed(f"asks_twice: {second[0]}")
     asked = re.findall(r"[^\W\d_]+", " ".join(asking).lower())
     _check_question(asked, query, verbalisation, columns)
-    _check_measure(words, asked, query, verbalisation, columns)
-    _check_meaning(words, query, verbalisation, columns)
+    _check_measure(asked, query, verbalisation, columns)
+    _check_meaning(words, asked, query, verbalisation, columns)
     return text
 
 
 def _check_question(
     asked: Sequence[str], query: Query, verbalisation: Verbalisation, columns: Sequence[Column]
 ) -> None:
-    addressed = asked[:2] in (["could", "you"], ["can", "you"])
+    addressed = asked[1:2] == ["you"] and asked[0] in ("can", "could", "do", "may", "might", "will", "would")
     if "your" in asked or asked.count("you") > addressed:
         raise Unparsed("speaks_of_you: you")
     plain = PLACEHOLDER.sub(" ", " ".join((*verbalisation.wanted, *verbalisation.given)))
@@ -121,14 +121,10 @@ def _check_question(
 
 
 def _check_measure(
-    words: Sequence[str],
-    asked: Sequence[str],
-    query: Query,
-    verbalisation: Verbalisation,
-    columns: Sequence[Column],
+    asked: Sequence[str], query: Query, verbalisation: Verbalisation, columns: Sequence[Column]
 ) -> None:
     for due in verbalisation.required:
-        if not any(_says(words, phrase) for phrase in due):
+        if not any(_says(asked, phrase) for phrase in due):
             raise Unparsed(f"measure_missing: {min(due)}")
     types = {column.id: column.type for column in columns}
     numbers = [
@@ -157,10 +153,14 @@ def _says(words: Sequence[str], phrase: str) -> bool:
 
 
 def _check_meaning(
-    words: Sequence[str], query: Query, verbalisation: Verbalisation, columns: Sequence[Column]
+    words: Sequence[str],
+    asked: Sequence[str],
+    query: Query,
+    verbalisation: Verbalisation,
+    columns: Sequence[Column],
 ) -> None:
     for wanted in query.projection:
-        if missing := _find_missing(words, wanted, verbalisation, columns):
+        if missing := _find_missing(asked, wanted, verbalisation, columns):
             raise Unparsed(f"wanted_missing: {missing}")
     related = verbalisation.relation_words
     for given in query.placeholders:

@@ -3,22 +3,46 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.databases.columns import Column
+from tasks.grammar.construct.ambiguity import find_rival
+from tasks.grammar.construct.queries import Query, write_template
 from tasks.grammar.construct.sql_rules import read_template
-from tasks.grammar.construct.text_grammar import write_text_grammar
+from tasks.grammar.construct.style_rules import check_style, find_copied, list_long_sentences
+from tasks.grammar.construct.text_grammar import write_message_grammar, write_text_grammar
 from tasks.grammar.construct.text_rules import parse_text
 from tasks.grammar.construct.verbalisation import Verbalisation, verbalise_query
 from tasks.grammar.rows import OwnTemplate, SqlTemplate, TextTemplate
-from tasks.models.ask import Answer, Ask
+from tasks.models.ask import Answer, Ask, Unparsed
 
 SLACK = 4
 """Words by which decoding may exceed the maximum: a model held right at it joins words together."""
+
+
+class TextExample(BaseModel):
+    """The example of a prompt, from a domain that no database here is about; no text may repeat it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    wanted: str = "height in metres of the lighthouse"
+    given: str = "the lighthouse [lighthouses.name]"
+    circumstance: str = "I keep the logbook of a sailing club"
+    opening: str = "Would you know"
+    text: str = ""
+    given_first: str = "lighthouse [lighthouses.name] height in metres"
+    asking: str = "how many metres high is the lighthouse [lighthouses.name]"
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The example's texts."""
+        return self.text, self.given_first, self.asking
 
 
 class Criterion(BaseModel):
@@ -27,13 +51,24 @@ class Criterion(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     prompt: str
-    """A file's stem in tasks/grammar/prompts/. Its fields: sql, wanted, given, minimum, maximum."""
+    """A file's stem in tasks/grammar/prompts/. Its fields: see `make_fields`."""
     minimum_words: int = Field(default=1, ge=1)
     maximum_words: int = Field(default=80, ge=1)
     sentences: bool = False
-    """Ask for one question and a sentence that says why; else for a fragment."""
+    """Ask for a sentence with the circumstances and a question; else for a fragment."""
     samples: int = Field(ge=1)
     """Number of texts to ask for per SQL template."""
+    forms: tuple[Literal["wanted", "given", "asking"], ...] = ("wanted",)
+    """What a fragment begins with, one sample after the other."""
+    circumstances: tuple[str, ...] = ("I am putting some notes in order",)
+    """How the first of several sentences begins: who asks, and what for."""
+    openings: tuple[str, ...] = ("",)
+    """How the question of several sentences begins; empty leaves it to the model.
+
+    No two requests of a criterion have the same circumstance and opening, as long as there are enough.
+    """
+    example: TextExample = TextExample()
+    seed: int = 0
 
 
 class TextTemplates(BaseModel):
@@ -52,6 +87,9 @@ class TextRequest:
     template: SqlTemplate
     criterion: str
     sample: int
+    form: str = ""
+    circumstance: str = ""
+    opening: str = ""
 
 
 async def text_templates(
@@ -64,27 +102,55 @@ async def text_templates(
     """Word every SQL template as questions, once per criterion and sample (GRAMMAR, section 4.1).
 
     A person's texts come first: the model is asked only under criteria for which a SQL template has none of
-    them, and not at all where they stand instead of a model's. Drop reasons: those of `text_rules`, and
-    `duplicate`.
+    them, and not at all where they stand instead of a model's. Drop reasons: those of `text_rules` and of
+    `style_rules`, `fits_other` (another query that the schema allows) and `duplicate`.
     """
     kept = {text.id: text for own in own_templates for text in _list_own_texts(own)}
     if any(own.instead for own in own_templates):
         return Drafts(list(kept.values()))
     worded = {(text.sql_template, text.criterion) for text in kept.values()}
     requests = [
-        TextRequest(make_id("text", template.id, name, sample), template, name, sample)
-        for template in sql_templates
+        request
         for name, criterion in params.criteria.items()
-        if (template.id, name) not in worded
-        for sample in range(criterion.samples)
+        for request in list_requests(
+            name, criterion, [template for template in sql_templates if (template.id, name) not in worded]
+        )
     ]
     answers = await asyncio.gather(
         *(_ask_text(request, schema, params.criteria[request.criterion], ask) for request in requests)
     )
     dropped: list[Dropped] = []
+    told: defaultdict[str, set[str]] = defaultdict(set)
+    for text in kept.values():
+        told[text.criterion].update(list_long_sentences(text.text))
     for request, answer in zip(requests, answers, strict=True):
-        _sort_answer(request, answer, kept, dropped)
+        _sort_answer(request, answer, kept, told[request.criterion], dropped)
     return Drafts(list(kept.values()), dropped)
+
+
+def list_requests(name: str, criterion: Criterion, templates: Sequence[SqlTemplate]) -> list[TextRequest]:
+    """List a criterion's requests: forms in turn, circumstances and openings in seeded orders.
+
+    No pair of them comes again before all have been.
+    """
+    circumstances = sorted(criterion.circumstances, key=lambda text: make_id(criterion.seed, name, text))
+    openings = sorted(criterion.openings, key=lambda text: make_id(criterion.seed, name, text))
+    requests = []
+    pairs = [(template, sample) for template in templates for sample in range(criterion.samples)]
+    for number, (template, sample) in enumerate(pairs):
+        turn, place = divmod(number, len(circumstances))
+        requests.append(
+            TextRequest(
+                make_id("text", template.id, name, sample),
+                template,
+                name,
+                sample,
+                criterion.forms[sample % len(criterion.forms)],
+                circumstances[place],
+                openings[(turn + place) % len(openings)],
+            )
+        )
+    return requests
 
 
 def make_text_id(template: str, text: str) -> str:
@@ -106,32 +172,66 @@ async def _ask_text(
 ) -> Answer[str]:
     query = read_template(request.template.sql, schema)
     verbalisation = verbalise_query(query, schema)
-    minimum, maximum = criterion.minimum_words, criterion.maximum_words
     return await ask(
         criterion.prompt,
-        make_fields(request.template.sql, verbalisation, minimum, maximum),
+        make_fields(request, verbalisation, criterion),
         role="generator",
         row=request.id,
-        parse=lambda text: parse_text(text, query, verbalisation, schema, minimum, maximum),
-        grammar=write_text_grammar(verbalisation.phrases, minimum, maximum + SLACK, criterion.sentences),
+        parse=lambda text: parse_reply(text, query, verbalisation, schema, criterion),
+        grammar=write_grammar(request, verbalisation, criterion),
         sample=request.sample,
-        max_tokens=16 + 8 * maximum,
+        max_tokens=16 + 8 * criterion.maximum_words,
     )
 
 
-def make_fields(sql: str, verbalisation: Verbalisation, minimum: int, maximum: int) -> dict[str, object]:
-    """Make the fields of a criterion's prompt: the template, its verbalisation and the number of words."""
+def parse_reply(
+    reply: str, query: Query, verbalisation: Verbalisation, schema: Sequence[Column], criterion: Criterion
+) -> str:
+    """Parse a model's reply as a text that keeps every rule. Raises Unparsed: `<reason>: <detail>`."""
+    minimum, maximum = criterion.minimum_words, criterion.maximum_words
+    text = parse_text(reply, query, verbalisation, schema, minimum, maximum)
+    check_style(text, schema, sentences=criterion.sentences)
+    if copied := find_copied(text, criterion.example.texts):
+        raise Unparsed(f"copied_example: {copied}")
+    if rival := find_rival(text, query, schema):
+        raise Unparsed(f"fits_other: {write_template(rival)}")
+    return text
+
+
+def write_grammar(request: TextRequest, verbalisation: Verbalisation, criterion: Criterion) -> str:
+    """Write the grammar of a request's reply."""
+    minimum, maximum = criterion.minimum_words, criterion.maximum_words + SLACK
+    letters = "".join(sorted({c for c in "".join(verbalisation.wanted) if c.isalpha() and not c.isascii()}))
+    phrases = verbalisation.phrases
+    if not criterion.sentences:
+        return write_text_grammar(phrases, minimum, maximum, request.form, letters)
+    opening = request.opening
+    return write_message_grammar(phrases, minimum, maximum, request.circumstance, opening, letters)
+
+
+def make_fields(
+    request: TextRequest, verbalisation: Verbalisation, criterion: Criterion
+) -> dict[str, object]:
+    """Make the fields of a criterion's prompt."""
     return {
-        "sql": sql,
+        "sql": request.template.sql,
         "wanted": verbalisation.wanted,
         "given": verbalisation.given,
-        "minimum": minimum,
-        "maximum": maximum,
+        "minimum": criterion.minimum_words,
+        "maximum": criterion.maximum_words,
+        "form": request.form,
+        "circumstance": request.circumstance,
+        "opening": request.opening,
+        "example": criterion.example,
     }
 
 
 def _sort_answer(
-    request: TextRequest, answer: Answer[str], kept: dict[str, TextTemplate], dropped: list[Dropped]
+    request: TextRequest,
+    answer: Answer[str],
+    kept: dict[str, TextTemplate],
+    told: set[str],
+    dropped: list[Dropped],
 ) -> None:
     template, criterion = request.template.id, request.criterion
     origin = (Origin("call", answer.call), Origin("row", f"sql_templates#{template}"))
@@ -143,4 +243,10 @@ def _sort_answer(
     if text_id in kept:
         dropped.append(Dropped(request.id, "duplicate", f"{criterion}: of {text_id}", origin))
         return
+    sentences = list_long_sentences(answer.value)
+    if shared := told.intersection(sentences):
+        detail = f"{criterion}: {min(shared)}: {answer.value}"
+        dropped.append(Dropped(request.id, "shared_sentence", detail, origin))
+        return
+    told.update(sentences)
     kept[text_id] = TextTemplate(text_id, template, criterion, answer.value, origin)

@@ -38,6 +38,7 @@ from tasks.grammar.publish.row_rules import (
     expect_template,
     read_index,
 )
+from tasks.grammar.publish.text_contracts import expect_no_example, expect_own_sentences, read_examples
 from tasks.grammar.rows import Group, OwnTemplate, Question, SqlTemplate, TextTemplate
 from tasks.reports.contract_stage import Rules, check_artifacts, expect_hash, require_contracts
 
@@ -75,6 +76,8 @@ class Sections:
     balanced: Balanced
     documents: Documents
     questions: Questions
+    examples: Mapping[str, Sequence[str]]
+    """The texts of the prompts' examples, by criterion."""
 
 
 def contracts(
@@ -110,6 +113,7 @@ def contracts(
         read_section(settings, "grammar.balanced", Balanced),
         read_section(settings, "grammar.documents", Documents),
         read_section(settings, "grammar.questions", Questions),
+        read_examples(settings),
     )
     with (
         draft_folder(out) as folder,
@@ -171,6 +175,8 @@ def declare(
             ),
             expect_known("text_exists", "id", "text template", written),
             expect_placeholders(templates),
+            expect_own_sentences(paths["back_check"]),
+            expect_no_example(sections.examples),
             origins,
         ],
         "fill_in": [

@@ -1,10 +1,12 @@
 import pytest
 
-from tasks.grammar.construct.text_grammar import write_text_grammar
+from tasks.grammar.construct.text_grammar import write_message_grammar, write_text_grammar
 from tests.grammar.gbnf import accepts
 
-SHORT = write_text_grammar([["clinic [clinics.name]", "clinic named [clinics.name]"]], 3, 10, sentences=False)
-LONG = write_text_grammar([["[clinics.name]"], ["[doctors.name]"]], 12, 22, sentences=True)
+SHORT = write_text_grammar([["clinic [clinics.name]", "clinic named [clinics.name]"]], 3, 10)
+LONG = write_message_grammar(
+    [["[clinics.name]"], ["[doctors.name]"]], 16, 30, "I am settling a bet", "Would you know"
+)
 
 
 @pytest.mark.parametrize(
@@ -28,16 +30,45 @@ def test_a_fragment_holds_its_placeholder_once_and_its_number_of_words(text, acc
 
 
 @pytest.mark.parametrize(
-    ("text", "accepted"),
+    ("form", "text", "accepted"),
     [
-        ("What is the town of [doctors.name] at [clinics.name]? I need it for a letter.", True),
-        ("Could you please tell the town of [clinics.name] for [doctors.name]? I ask for a friend.", True),
-        ("What is the town of [doctors.name] at [clinics.name]? I ask.", False),
-        ("What is the town of [doctors.name]? I need it for the clinic [clinics.name].", False),
-        ("What is the town of [doctors.name] at [clinics.name]? I need it. Who are you?", False),
-        ("Tell me the town of [doctors.name] at [clinics.name]? I need it for a letter.", False),
-        ("What is the town of [doctors.name] at [clinics.name]? I" + " really" * 20 + " ask.", False),
+        ("wanted", "town of clinic [clinics.name]", True),
+        ("wanted", "clinic [clinics.name] town name", False),
+        ("given", "clinic [clinics.name] town name", True),
+        ("given", "town of clinic [clinics.name]", False),
+        ("asking", "which town has clinic [clinics.name]", True),
+        ("asking", "town of clinic [clinics.name]", False),
     ],
 )
-def test_sentences_are_one_question_with_all_placeholders_and_a_reason(text, accepted):
-    assert accepts(LONG, text) is accepted
+def test_a_fragment_begins_with_what_its_form_says(form, text, accepted):
+    phrases = [["clinic [clinics.name]"]]
+    # By the grammar a phrase may also begin with a word that happens to be that of the placeholder's noun.
+    assert accepts(write_text_grammar(phrases, 3, 10, form), text) is accepted
+
+
+@pytest.mark.parametrize(
+    ("text", "accepted"),
+    [
+        ("{bet} with my own sister. {ask} the town of [doctors.name] at [clinics.name]?", True),
+        ("{bet}, so we need it now. {ask} in which town [doctors.name] is near [clinics.name]?", True),
+        ("{bet} with my own sister. What is the town of [doctors.name] at [clinics.name]?", False),
+        ("{bet} with my own sister. {ask} the town of [doctors.name] at all?", False),
+        ("{bet} with my own sister. {ask} the town of [doctors.name] at [clinics.name]? I ask.", False),
+        ("{bet} about [clinics.name] of old. {ask} the town of [doctors.name]?", False),
+        ("{ask} the town of [doctors.name] at [clinics.name]?", False),
+        (
+            "{bet} and it is fun. {ask} the town of [doctors.name] at [clinics.name]" + " now" * 30 + "?",
+            False,
+        ),
+    ],
+)
+def test_a_message_is_its_circumstance_and_one_question_that_comes_last(text, accepted):
+    filled = text.format(bet="I am settling a bet" + " and" * (", so" not in text), ask="Would you know")
+    filled = filled.replace("and and", "and")
+    assert accepts(LONG, filled) is accepted
+
+
+def test_letters_beyond_ascii_may_stand_in_words():
+    grammar = write_text_grammar([["[a.b]"]], 2, 5, letters="ößü")
+    assert accepts(grammar, "größe [a.b]")
+    assert not accepts(write_text_grammar([["[a.b]"]], 2, 5), "größe [a.b]")

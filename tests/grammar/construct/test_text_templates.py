@@ -1,9 +1,17 @@
 import asyncio
+from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
 from tasks.grammar.construct.queries import Query, write_template
-from tasks.grammar.construct.text_templates import TextTemplates, text_templates
+from tasks.grammar.construct.text_templates import (
+    Criterion,
+    TextExample,
+    TextTemplates,
+    list_requests,
+    text_templates,
+)
 from tasks.grammar.rows import SqlTemplate
 from tests.grammar.scripted import SCHEMA, ScriptedAsk
 
@@ -12,8 +20,8 @@ TEMPLATE = SqlTemplate(
     QUERY.id, write_template(QUERY), QUERY.tables, QUERY.projection, QUERY.placeholders, ()
 )
 LONG = (
-    "Could you please tell me the town of the clinic [clinics.name]? I am writing down the way for a friend "
-    "who has never been there and would rather not be late on the very first morning."
+    "I am writing down the way for a friend who has never been there and would rather not be late. "
+    "Could you please tell me the town that the clinic [clinics.name] is in?"
 )
 
 
@@ -22,7 +30,7 @@ def make_params(**samples):
         "short": {"prompt": "texts/short", "minimum_words": 3, "maximum_words": 10, "samples": 2},
         "long": {
             "prompt": "texts/long",
-            "minimum_words": 30,
+            "minimum_words": 25,
             "maximum_words": 45,
             "sentences": True,
             "samples": 1,
@@ -44,7 +52,7 @@ def test_each_criterion_is_asked_with_its_own_prompt_and_bounds():
     assert sorted(row.criterion for row in drafts.rows) == ["long", "short", "short"]
     assert [a.prompt.name for a in ask.asked] == ["short", "short", "long"]
     assert [a.sample for a in ask.asked] == [0, 1, 0]
-    assert "30 to 45 words" in ask.asked[2].text
+    assert "25 to 45 words" in ask.asked[2].text
     assert all(row.origin[1].reference == f"sql_templates#{TEMPLATE.id}" for row in drafts.rows)
 
 
@@ -79,3 +87,77 @@ def test_a_second_attempt_may_succeed():
         attempts=2,
     )
     assert [row.text for row in drafts.rows] == ["town of the clinic [clinics.name]"]
+
+
+def read_reason(reply, criterion="long"):
+    drafts, _ = run(lambda _: reply, make_params(**{criterion: 1}))
+    return [drop.reason for drop in drafts.dropped]
+
+
+def test_a_sentence_that_another_text_has_is_dropped():
+    other = LONG.replace("writing", "putting").replace("is in", "lies in")
+    replies = iter([LONG, LONG.replace("is in?", "lies in?"), other])
+    drafts, _ = run(lambda _: next(replies), make_params(long=3))
+    assert [row.text for row in drafts.rows] == [LONG, other.replace("lies", "lies")]
+    assert [drop.reason for drop in drafts.dropped] == ["shared_sentence"]
+
+
+def test_a_message_that_is_the_prompts_example_is_dropped():
+    params = make_params(long=1)
+    example = TextExample(text=LONG.replace("town", "height"))
+    criterion = params.criteria["long"].model_copy(update={"example": example})
+    drafts, _ = run(lambda _: LONG, TextTemplates(criteria={"long": criterion}))
+    assert [drop.reason for drop in drafts.dropped] == ["copied_example"]
+
+
+def test_no_two_requests_share_circumstance_and_opening():
+    criterion = Criterion(
+        prompt="texts/long",
+        samples=4,
+        circumstances=[f"I am {n}" for n in range(7)],
+        openings=[f"Would {n}" for n in range(5)],
+    )
+    templates = [replace(TEMPLATE, id=f"t{n}") for n in range(8)]
+    requests = list_requests("long", criterion, templates)
+    pairs = [(request.circumstance, request.opening) for request in requests]
+    assert len(set(pairs)) == len(pairs) == 32
+    assert all(one[0] != other[0] for one, other in pairwise(pairs))
+    again = list_requests("long", criterion.model_copy(update={"seed": 1}), templates)
+    assert [request.circumstance for request in again] != [request.circumstance for request in requests]
+
+
+def test_a_request_names_its_circumstance_opening_and_form():
+    criterion = (
+        make_params(long=1)
+        .criteria["long"]
+        .model_copy(update={"circumstances": ("I am settling a bet",), "openings": ("Would you know",)})
+    )
+    short = make_params(short=3).criteria["short"].model_copy(update={"forms": ("wanted", "given", "asking")})
+    params = TextTemplates(criteria={"long": criterion, "short": short})
+    _, ask = run(lambda _: "", params)
+    assert "Begin: I am settling a bet\nQuestion: Would you know\n" in ask.asked[0].text
+    assert '"I am settling a bet" turn' in ask.asked[0].grammar
+    forms = [request.text for request in ask.asked[1:]]
+    assert ["Begin with " in text for text in forms] == [True] * 3
+    assert len(set(forms)) == len({request.grammar for request in ask.asked[1:]}) == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (("clinic [clinics.name] is in?", "clinic clinic [clinics.name] is in?"), "doubled_word"),
+        (("writing down", "writing down down"), "doubled_word"),
+        (("for a friend", "for an friend"), "wrong_article"),
+        (("the way", "the wayy"), "unknown_word"),
+        (
+            (LONG[LONG.index("Could") :], "The town of the clinic [clinics.name] would help us all."),
+            "no_question",
+        ),
+        (
+            ("I am writing down the way for a friend who has never been", "Here writing never been"),
+            "too_short",
+        ),
+    ],
+)
+def test_clumsy_messages_are_dropped(change, reason):
+    assert read_reason(LONG.replace(*change)) == [reason]

@@ -1,0 +1,66 @@
+"""Find another query that a text fits as well: what people could take it for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from tasks.databases.columns import Column
+from tasks.grammar.construct.queries import Query, table_of
+from tasks.grammar.construct.text_rules import parse_text
+from tasks.grammar.construct.verbalisation import Verbalisation, find_relations, verbalise_query
+from tasks.models.ask import Unparsed
+
+
+def find_rival(
+    text: str,
+    query: Query,
+    columns: Sequence[Column],
+    verbalise: Callable[[Query, Sequence[Column]], Verbalisation] = verbalise_query,
+) -> Query | None:
+    """Find a query with the same given columns that a text fits by the same rules; None if there is none."""
+    length = len(text.split())
+    for rival in list_rivals(query, columns):
+        try:
+            parse_text(text, rival, verbalise(rival, columns), columns, 1, length)
+        except Unparsed:
+            continue
+        return rival
+    return None
+
+
+def list_rivals(query: Query, columns: Sequence[Column]) -> Iterator[Query]:
+    """List the queries that the same given columns allow: other projections, relations and both."""
+    used = {*query.projection, *query.placeholders}
+    asked = [
+        column.id
+        for column in columns
+        if column.table in query.tables and column.descriptive and column.id not in used
+    ]
+    shapes = [query, *_list_relations(query, columns)]
+    for shape in shapes:
+        if shape != query:
+            yield shape
+        if len(query.projection) == 1:
+            for column in asked:
+                if table_of(column) in shape.tables:
+                    yield replace(shape, projection=(column,))
+
+
+def _list_relations(query: Query, columns: Sequence[Column]) -> Iterator[Query]:
+    """List the query with one relation exchanged for another between the same two tables."""
+    joined = set(query.joins)
+    relations = [
+        (set(ends), {_sort_pair(key.id, key.references or "") for key in keys})
+        for ends, keys in find_relations(columns)
+    ]
+    for ends, pairs in relations:
+        if not pairs <= joined:
+            continue
+        for other_ends, other_pairs in relations:
+            if other_ends == ends and other_pairs != pairs:
+                yield replace(query, joins=tuple(sorted(joined - pairs | other_pairs)))
+
+
+def _sort_pair(one: str, other: str) -> tuple[str, str]:
+    return (one, other) if one <= other else (other, one)
