@@ -19,6 +19,7 @@ from tasks.databases.content import ensure_unchanged
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.grammar.construct.balanced import Balanced
+from tasks.grammar.construct.own_templates import nest_settings
 from tasks.grammar.corpus.documents import Documents
 from tasks.grammar.corpus.questions import Questions
 from tasks.grammar.publish import corpus_contracts
@@ -134,10 +135,7 @@ def read_section(settings: Mapping[str, object], name: str, kind: type[ParamsMod
 
     name: the section, such as `grammar.balanced`.
     """
-    own = {
-        key.removeprefix(f"{name}."): value for key, value in settings.items() if key.startswith(f"{name}.")
-    }
-    return kind.model_validate(own)
+    return kind.model_validate(nest_settings(settings, name))
 
 
 def declare(
