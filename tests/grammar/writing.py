@@ -6,9 +6,10 @@ import re
 
 from aiohttp import web
 
+from tasks.grammar.corpus.sentence_rules import list_telling
+from tasks.grammar.corpus.vocabulary import stem
 from tests.grammar.gbnf import parse_grammar
 
-TURN = ", (?:which|so|and|a|as) "
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -36,17 +37,19 @@ async def write_reply(request: web.Request) -> web.Response:
 
 
 def read_document(prompt: str) -> str:
-    """Find what a document says by its own plainest sentences: The city of Kola is Oslet, ..."""
+    """Answer by the sentence that names the attribute, in a paragraph that names the subject."""
     document, _, questions = prompt.partition("Questions\n")
     said = []
     for number, attribute, subject in re.findall(r"(\d+)\. What is the (.+?) of ([A-Z].*)\?", questions):
-        word = re.escape(attribute.removesuffix(" in eur"))
-        forms = (
-            rf"The {word}(?:s|es)? of (?:the [a-z]+ )?{re.escape(subject)} (?:is|are) (.+?){TURN}",
-            rf"The [a-z]+ {re.escape(subject)} has the {word}(?:s|es)? (.+?){TURN}",
+        telling = list_telling(attribute)
+        sentences = (
+            sentence
+            for paragraph in document.splitlines()
+            if subject in paragraph
+            for sentence in re.split(r"(?<=\.) (?=[A-Z])", paragraph)
         )
-        found = next((match for form in forms if (match := re.search(form, document))), None)
-        said.append(f"{number}. {found.group(1) if found else 'not stated'}")
+        found = next((each for each in sentences if telling <= set(map(stem, each.split()))), "not stated")
+        said.append(f"{number}. {found[:140]}")
     return "\n".join(said)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tasks.grammar.company.company_data import CompanyData
+from tasks.grammar.company.roles import check_title, find_overload, list_directors
 from tasks.grammar.company.rows import CompanyClient, Employee, Project
 
 
@@ -56,6 +57,10 @@ def _check_employees(company: CompanyData) -> Iterator[Inconsistency]:
             yield Inconsistency(
                 "employees", employee.id, f"{len(without_supervisor)} employees have no supervisor"
             )
+        if employee.number != 1 and (
+            wrong := check_title(employee.title, employee.department, employee.leads)
+        ):
+            yield Inconsistency("employees", employee.id, wrong.partition(": ")[2])
         if heads[employee.department] != 1:
             yield Inconsistency(
                 "employees", employee.id, f"{employee.department} has {heads[employee.department]} heads"
@@ -79,7 +84,20 @@ def _check_supervisor(employee: Employee, above: Employee | None) -> str:
 def _check_projects(company: CompanyData) -> Iterator[Inconsistency]:
     staff = {employee.number: employee for employee in company.employees}
     clients = {client.number: client for client in company.clients}
+    overload = find_overload(project.director for project in company.projects)
     for project in company.projects:
+        fitting = [employee.number for employee in list_directors(project.service, company.employees)]
+        if project.director in staff and project.director not in fitting:
+            name, department = staff[project.director].name, staff[project.director].department
+            yield Inconsistency(
+                "projects",
+                project.id,
+                f"{project.name} is directed by {name} of {department}, who does not fit",
+            )
+        if project.director in overload and len(fitting) > 1:
+            yield Inconsistency(
+                "projects", project.id, f"{project.name} has a director who directs most projects"
+            )
         for wrong in _check_project(project, staff, clients, company.profile.services):
             yield Inconsistency("projects", project.id, f"{project.name} {wrong}")
 

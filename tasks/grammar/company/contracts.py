@@ -20,15 +20,23 @@ from tasks.artifacts.rows import Counts, Dropped
 from tasks.artifacts.statistics import name_beside
 from tasks.grammar.company.company_data import CompanyData, collect_company
 from tasks.grammar.company.consistency import Inconsistency, find_inconsistencies
-from tasks.grammar.company.plans import DocumentPlan, plan_documents
+from tasks.grammar.company.plans import (
+    DocumentPlan,
+    ground_sections,
+    list_known_values,
+    plan_documents,
+)
 from tasks.grammar.company.reports import MISSING, make_unread_id
 from tasks.grammar.company.rows import CompanyClient, CompanyProfile, Employee, Position, Project
 from tasks.grammar.company.settings import Company, ReportSettings
+from tasks.grammar.corpus.checked_sentences import require_words
 from tasks.grammar.corpus.document_rules import (
+    Grounds,
     expect_facts_named,
     expect_lengths,
     expect_no_bracket,
     expect_readable,
+    expect_sentences,
 )
 from tasks.reports.contract_stage import Rules, check_artifacts, expect_hash, require_contracts
 from tasks.systems.contract import Document
@@ -84,7 +92,9 @@ def declare(paths: Mapping[str, Path], entry: Company, origins: RowRule) -> Rule
     if company and not inconsistencies:
         plans = plan_documents(company, entry.reports)
         rules["profile"].append(expect_written(plans, paths["documents"]))
-        rules["documents"] += declare_documents(plans, paths["documents"], entry.reports)
+        known = list_known_values(company)
+        grounds = {plan.id: ground_sections(plan, company, known) for plan in plans}
+        rules["documents"] += declare_documents(plans, grounds, paths["documents"], entry.reports)
     return {path: rules[stem] for stem, path in paths.items()}
 
 
@@ -138,11 +148,12 @@ def expect_planned(planned: Collection[str]) -> RowRule:
 
 
 def declare_documents(
-    plans: Sequence[DocumentPlan], documents: Path, settings: ReportSettings
+    plans: Sequence[DocumentPlan], grounds: Grounds, documents: Path, settings: ReportSettings
 ) -> list[Expectation | RowRule]:
-    """Declare the rules of the documents: they are planned, within their length, complete and readable."""
-    facts = {plan.id: [fact for section in plan.sections for fact in section.facts] for plan in plans}
-    dropped = {row.id: row.reason for row in read_valid_rows(name_beside(documents, "dropped"), Dropped)}
+    """Declare the rules of the documents: planned, of due length and true sentences, readable."""
+    facts = {plan.id: plan.facts for plan in plans}
+    left_out = read_valid_rows(name_beside(documents, "dropped"), Dropped)
+    dropped = {row.id: row.reason for row in left_out}
     unread = {
         (plan.id, fact.id): dropped[row]
         for plan in plans
@@ -151,8 +162,9 @@ def declare_documents(
     }
     return [
         expect_planned(facts),
-        expect_lengths({plan.id: plan.words for plan in plans if plan.words}),
+        expect_lengths({plan.id: require_words(len(plan.facts), plan.words) for plan in plans if plan.words}),
         expect_no_bracket(),
+        *expect_sentences(list(read_records(documents, ["id", "sentences"])), left_out, grounds),
         expect_facts_named(facts, {pair for pair, reason in unread.items() if reason == MISSING}),
         expect_readable(facts, unread.keys(), settings.readable),
     ]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.errors import StageFailed
+from tasks.grammar.company.roles import check_title, write_title
 from tasks.grammar.company.rows import CompanyProfile, Position
 from tasks.grammar.company.settings import Company
 from tasks.grammar.invent.invented_names import Inventor
@@ -17,7 +20,9 @@ TOP = ("Management", "Chief Executive Officer")
 async def organisation(profile: list[CompanyProfile], entry: Company, ask: Ask) -> Drafts[Position]:
     """Invent the departments, then a job title for each position; all titles differ.
 
-    Departments and positions without a valid name are dropped. Raises StageFailed if no department is left.
+    Departments without a valid name are dropped. A job title that suits no such position is dropped as
+    `odd_title`, and where the model has none that does, a plain one stands instead. Raises StageFailed if no
+    department is left.
     """
     company = profile[0]
     inventor = Inventor(ask, entry.tries, entry.sure, TOP)
@@ -57,12 +62,14 @@ async def organisation(profile: list[CompanyProfile], entry: Company, ask: Ask) 
             },
             lambda _: shape_phrase(),
             row=f"position {number}",
+            fits=partial(_check_new_title, rows=rows, department=department, leads=leads),
         )
-        if found.name is None:
-            dropped.append(found.drop(f"position {number}"))
-            continue
+        title = found.name
+        if title is None:
+            dropped.append(found.drop(f"title of position {number}"))
+            title = write_title(department, leads, [row.title for row in rows])
         origin = (source, *departments[department], *found.calls)
-        rows.append(Position(make_id("position", company.id, number), number, department, found.name, origin))
+        rows.append(Position(make_id("position", company.id, number), number, department, title, origin))
     return Drafts(rows, dropped)
 
 
@@ -70,3 +77,9 @@ def spread_people(departments: list[str], people: int) -> list[str]:
     """List the department of each person, spread as evenly as possible and grouped by department."""
     size, rest = divmod(people, len(departments))
     return [name for place, name in enumerate(departments) for _ in range(size + (1 if place < rest else 0))]
+
+
+def _check_new_title(title: str, rows: list[Position], department: str, leads: bool) -> str:
+    if title.casefold() in {row.title.casefold() for row in rows}:
+        return f"taken: {title}"
+    return check_title(title, department, leads)

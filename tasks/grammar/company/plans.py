@@ -10,6 +10,7 @@ from tasks.grammar.company.company_data import CompanyData
 from tasks.grammar.company.rows import CompanyClient, Employee, Project
 from tasks.grammar.company.settings import ReportSettings
 from tasks.grammar.corpus.entities import Fact
+from tasks.grammar.corpus.sentence_rules import Ground, KnownValues
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,40 @@ class DocumentPlan:
     sources: tuple[Origin, ...]
     words: tuple[int, int] | None
     """Minimum and maximum number of words; None if there are no limits."""
+
+    @property
+    def facts(self) -> list[Fact]:
+        """The facts of all sections."""
+        return [fact for section in self.sections for fact in section.facts]
+
+
+def ground_sections(plan: DocumentPlan, company: CompanyData, known: KnownValues) -> list[Ground]:
+    """Make the ground that each section of a document stands on. known: of the company."""
+    names = [(section.name, company.profile.name) for section in plan.sections]
+    return [
+        Ground(section.kind, own, section.facts, known)
+        for section, own in zip(plan.sections, names, strict=True)
+    ]
+
+
+def list_known_values(company: CompanyData) -> KnownValues:
+    """List all names, places and titles of a company, by what they are."""
+    profile, clients = company.profile, company.clients
+    columns = {
+        "employee": [employee.name for employee in company.employees],
+        "job title": [employee.title for employee in company.employees],
+        "department": company.departments,
+        "client": [client.name for client in clients],
+        "project": [project.name for project in company.projects],
+        "service": profile.services,
+        "industry": [profile.industry, *(client.industry for client in clients)],
+        "city": [
+            profile.city,
+            *(client.city for client in clients),
+            *(project.city for project in company.projects),
+        ],
+    }
+    return KnownValues(columns)
 
 
 def plan_documents(company: CompanyData, settings: ReportSettings) -> list[DocumentPlan]:

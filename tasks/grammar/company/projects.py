@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from datetime import date, timedelta
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.errors import StageFailed
+from tasks.grammar.company.roles import list_directors
 from tasks.grammar.company.rows import CompanyClient, CompanyProfile, Employee, Project
 from tasks.grammar.company.settings import Company
 from tasks.grammar.invent.invented_names import Invention, Inventor
@@ -44,6 +47,7 @@ async def projects(
     by_number = {client.number: client for client in clients}
     taken = [company.name, company.city, *(client.city for client in clients)]
     inventor = Inventor(ask, entry.tries, entry.sure, taken)
+    directed: Counter[int] = Counter()
     rows: list[Project] = []
     dropped: list[Dropped] = []
     for number in range(1, entry.projects + 1):
@@ -54,7 +58,8 @@ async def projects(
         if name.name is None or town.name is None:
             dropped.append((town if name.name else name).drop(f"project {number}"))
             continue
-        director, manager, *members = draw_team(staff, entry, number)
+        director, manager, *members = draw_team(staff, service, directed, entry, number)
+        directed[director] += 1
         start, end = draw_span(entry, number)
         rows.append(
             Project(
@@ -108,12 +113,19 @@ async def _invent_project(
     return name, town
 
 
-def draw_team(staff: list[Employee], settings: Company, number: int) -> list[int]:
-    """Draw a director among the heads, then a manager and members among the others; returns numbers."""
-    leaders = [employee.number for employee in staff if employee.leads]
-    director = shuffle(leaders or [staff[0].number], settings.seed, "director", number)[0]
+def draw_team(
+    staff: list[Employee], service: str, directed: Mapping[int, int], settings: Company, number: int
+) -> list[int]:
+    """Draw a director who fits the service, then a manager and members among the others; returns numbers.
+
+    directed: how many projects each directs already; of those who fit, one with the fewest is drawn.
+    """
+    fitting = [employee.number for employee in list_directors(service, staff)]
+    fewest = min(directed.get(candidate, 0) for candidate in fitting)
+    free = [candidate for candidate in fitting if directed.get(candidate, 0) == fewest]
+    director = shuffle(free, settings.seed, "director", number)[0]
     others = [employee.number for employee in staff if employee.number != director]
-    # The head of the company only directs projects, unless there is nobody else.
+    # The head of the company works in no project, unless there is nobody else.
     workers = [number for number in others if number != staff[0].number] or others
     team = shuffle(workers, settings.seed, "team", number)
     return [director, *team[: 1 + random_integer(*settings.members, settings.seed, "members", number)]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -14,6 +14,9 @@ class ReportSettings(BaseModel):
 
     model_config = STRICT
 
+    written_by: Literal["model", "plain"] = "model"
+    """model: a model writes each section, and what breaks a rule is written plainly instead. plain: code
+    writes all of it from the facts, without a model."""
     client_facts: bool = True
     """Include the client's facts in a project's report."""
     employee_facts: bool = False
@@ -21,9 +24,9 @@ class ReportSettings(BaseModel):
     staff_pages: bool = True
     """Write further documents: one on the company, and one on the staff of each department."""
     words: tuple[int, int] = (150, 400)
-    """Minimum and maximum number of words of a report; others are dropped."""
+    """Minimum and maximum number of words of a report; others are dropped. Of few facts, fewer are due."""
     drafts: int = Field(default=2, ge=1)
-    """Maximum number of attempts at a section that lacks a fact, or in which the reader does not find one."""
+    """Maximum number of attempts at a section in which the reader does not find a fact."""
     readable: float = Field(default=0.8, ge=0, le=1)
     """Minimum share of its facts that the reader must find in a document; others are dropped."""
     at_once: int = Field(default=7, ge=1)

@@ -18,6 +18,8 @@ SENTENCE_REASONS = frozenset([
     "sentence_length", "unknown_name", "unknown_number",
 ])  # fmt: skip
 """Drop reasons of what a model wrote, a sentence or a whole part."""
+WORDS_PER_FACT = 8
+"""What is due of a document with few facts: words for each, not the minimum of a long one."""
 
 
 @dataclass(frozen=True)
@@ -97,3 +99,8 @@ def join_parts(parts: Iterable[Sequence[CheckedSentence]]) -> tuple[str, tuple[S
         for number, part in enumerate(filled)
         for sentence in part
     )
+
+
+def require_words(facts: int, words: tuple[int, int]) -> tuple[int, int]:
+    """Return the minimum and maximum number of words of a document of so many facts."""
+    return min(words[0], WORDS_PER_FACT * facts), words[1]

@@ -28,6 +28,7 @@ from tasks.grammar.corpus.checked_sentences import (
     Fault,
     check_part,
     join_parts,
+    require_words,
 )
 from tasks.grammar.corpus.document_grammar import write_part_grammar
 from tasks.grammar.corpus.entities import EntityProfile, Fact
@@ -43,8 +44,6 @@ UNREAD = "fact_unread"
 """Drop reason of a fact that the reader does not find in a document that is kept."""
 UNTOLD = "fact_untold"
 """Drop reason of a fact that no sentence can say within the rules."""
-WORDS_PER_FACT = 8
-"""What is due of a document with few facts: words for each, not the minimum of a long one."""
 
 
 class Documents(BaseModel):
@@ -214,11 +213,6 @@ def parse_part(text: str, params: Documents) -> str:
     if re.search(r"[#*_`\[\]{}<>|]", text):
         raise Unparsed("form: no plain paragraph")
     return text
-
-
-def require_words(facts: int, words: tuple[int, int]) -> tuple[int, int]:
-    """Return the minimum and maximum number of words of a document of so many facts."""
-    return min(words[0], WORDS_PER_FACT * facts), words[1]
 
 
 def _accept_or_drop(

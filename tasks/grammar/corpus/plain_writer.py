@@ -40,11 +40,13 @@ class PlainSentence:
 class PlainWriter:
     """Writes sentences about the thing of a ground.
 
+    by_name: name the thing in every sentence, as where a document tells of several.
+
     seed: what the choice among patterns hangs on, with the fact's id: documents differ, and each stays.
     """
 
-    def __init__(self, name: str, ground: Ground, seed: Sequence[object]) -> None:
-        self._name, self._ground, self._seed = name, ground, tuple(seed)
+    def __init__(self, name: str, ground: Ground, seed: Sequence[object], *, by_name: bool = False) -> None:
+        self._name, self._ground, self._seed, self._by_name = name, ground, tuple(seed), by_name
 
     def write_fact(self, fact: Fact, turn: int, attempt: int = 0) -> tuple[PlainSentence | None, str]:
         """Write a fact as one sentence; None if no pattern keeps the rules, with the fault of the last.
@@ -114,7 +116,7 @@ class PlainWriter:
 
     def _mention(self, turn: int, fact: Fact) -> str:
         kind = self._ground.kind
-        if turn == 0:
+        if turn == 0 or self._by_name:
             return f"the {kind} {self._name}" if self._draw("full", fact.id) % 2 else self._name
         forms = [f"the {kind}", self._name, f"the {kind}", f"this {kind}"]
         if len(self._name.split()) > LONG:

@@ -27,6 +27,7 @@ from tasks.databases.execution import SafeDatabase
 from tasks.errors import BadInput, SqlError
 from tasks.grammar.assessment_rows import AskedQuestion
 from tasks.grammar.construct.fill_in import format_value
+from tasks.grammar.corpus.checked_sentences import require_words
 from tasks.grammar.corpus.document_rules import (
     FactsByDocument,
     expect_facts_named,
@@ -35,7 +36,7 @@ from tasks.grammar.corpus.document_rules import (
     expect_readable,
     expect_sentences,
 )
-from tasks.grammar.corpus.documents import UNREAD, UNTOLD, Documents, require_words
+from tasks.grammar.corpus.documents import UNREAD, UNTOLD, Documents
 from tasks.grammar.corpus.entities import EntityProfile
 from tasks.grammar.corpus.known_values import ground_profiles
 from tasks.grammar.corpus.questions import Questions

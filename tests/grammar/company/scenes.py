@@ -61,7 +61,7 @@ def write_section(asked: Asked) -> str:
     said = []
     for number, fact in enumerate(asked.fields["facts"]):
         head = list_heads(kind, name, fact)[number % 2]
-        said.append(f"{head}, so all who work with it know it.")
+        said.append(f"{head}.")
     return " ".join(said)
 
 

@@ -9,7 +9,7 @@ from tasks.grammar.company.plans import plan_documents
 from tasks.grammar.company.reports import parse_section, reports
 from tasks.grammar.company.settings import ReportSettings
 from tasks.grammar.corpus.document_grammar import write_part_grammar
-from tasks.grammar.corpus.entities import Fact
+from tasks.grammar.corpus.machine_reading import missing_values
 from tasks.models.ask import Unparsed
 from tests.grammar.company.scenes import SMALL, Script, make_scene, write_section
 from tests.grammar.gbnf import accepts
@@ -135,16 +135,41 @@ def test_a_fact_that_stays_unread_is_told_of_and_too_many_drop_the_document(part
     assert len(strict.rows) == len(kept.rows) - 5
 
 
-def test_a_section_that_never_says_its_facts_is_left_out_and_counted(parts):
-    def write(asked):
-        return "We did fine." if asked.fields["kind"] == "client" else write_section(asked)
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "We did fine, and the eterity ertity ertity of it is known.",
+        "The industry of the client is known for its renowned experts.",
+        "The city of the client is {project}.",
+    ],
+)
+def test_what_a_section_says_beyond_its_facts_is_left_out_and_its_facts_are_written_plainly(parts, odd):
+    project = parts["projects"][0]
 
-    drafts, ask = run(parts, {"readable": 0.5}, section=write)
-    assert {row.reason for row in drafts.dropped} == {"facts_missing"}
-    assert len(drafts.dropped) == 5 * 3
-    asked = [fact.attribute for request in ask.asked if request.prompt.name == "machine_reading"
-             for fact in request.fields["facts"]]  # fmt: skip
-    assert "contract year" not in asked  # nothing stands there to be read
+    def write(asked):
+        if asked.fields["kind"] == "client":
+            return odd.format(project=project.city)
+        return write_section(asked)
+
+    drafts, _ = run(parts, section=write)
+    sentences = [sentence for document in drafts.rows for sentence in document.sentences]
+    assert odd.format(project=project.city) not in [sentence.text for sentence in sentences]
+    plain = [sentence for sentence in sentences if sentence.writer == "plain"]
+    assert len(plain) == 5 * 3  # industry, city and contract year of each project's client
+    reasons = {row.reason for row in drafts.dropped}
+    assert len(drafts.dropped) == 5
+    assert reasons <= {"no_word", "claim", "other_value", "contradicts"}
+
+
+def test_plain_reports_ask_no_generator_and_tell_every_fact(parts):
+    drafts, ask = run(parts, {"written_by": "plain"})
+    assert {request.prompt.name for request in ask.asked} == {"machine_reading"}
+    assert len(drafts.rows) == 5 + 1 + 3
+    assert drafts.dropped == []
+    assert {sentence.writer for row in drafts.rows for sentence in row.sentences} == {"plain"}
+    for plan in plan_documents(collect_company(**parts), ReportSettings()):
+        text = next(row.text for row in drafts.rows if row.id == plan.id)
+        assert [fact for fact in plan.facts if missing_values(text, fact)] == []
 
 
 def test_a_report_outside_its_length_is_dropped(parts):
@@ -160,26 +185,10 @@ def test_documents_lead_back_to_their_rows_and_calls(parts):
     assert any(origin.kind == "call" for origin in report.origin)
 
 
-FACT = Fact("f", "Kola", "start date", ("2024-03-05",))
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("The project Kola began on 5 March 2024 as had been planned.", None),
-        ("The project Kola began on 6 March 2024 as had been planned.", "missing"),
-        ("The project Kola has the start date 2024-03-05 and so had Anna Berg.", "names_other"),
-        ("## Kola\nThe project Kola has the start date 2024-03-05 then.", "form"),
-        ("The project Kola has the start date 2024-03-05 and it", "form"),
-        ("On 2024-03-05.", "length"),
-    ],
-)
-def test_a_section_keeps_every_rule(text, reason):
-    if reason is None:
-        assert parse_section(text, [FACT], ["Anna Berg"], 5, 40) == text
-        return
-    with pytest.raises(Unparsed, match=reason):
-        parse_section(text, [FACT], ["Anna Berg"], 5, 40)
+@pytest.mark.parametrize("text", ["", "# Kola\nThe project began.", "word " * 41, "<b>"])
+def test_a_section_is_a_plain_paragraph(text):
+    with pytest.raises(Unparsed):
+        parse_section(text, 40)
 
 
 def test_a_row_that_changes_changes_its_reports_alone(parts):

@@ -8,6 +8,7 @@ from tasks.errors import StageFailed
 from tasks.grammar.company.company_data import collect_company
 from tasks.grammar.company.consistency import find_inconsistencies
 from tasks.grammar.company.organisation import spread_people
+from tasks.grammar.company.roles import check_title
 from tasks.grammar.company.settings import Company
 from tests.grammar.company.scenes import SMALL, make_scene, spell
 
@@ -158,3 +159,45 @@ def test_people_are_spread_evenly():
 def test_a_wish_that_cannot_be_is_refused(fields):
     with pytest.raises(ValueError, match=r"employees|years|budget|wings"):
         Company(**fields)
+
+
+def test_projects_are_directed_from_departments_that_fit_and_the_load_is_spread():
+    services = itertools.cycle(["Tunnel Design", "Quality Inspection"])
+    departments = iter(["Quality Control", "Structural Design"])
+    company = SMALL.model_copy(update={"employees": 11, "projects": 10})
+    scene = make_scene(company, service=lambda _: next(services), department=lambda _: next(departments))
+    staff = {employee.number: employee for employee in scene.parts["employees"]}
+    directed = {(project.service, staff[project.director].department) for project in scene.parts["projects"]}
+    assert directed == {("Tunnel Design", "Structural Design"), ("Quality Inspection", "Quality Control")}
+    load = [project.director for project in scene.parts["projects"]]
+    assert all(load.count(director) <= 4 for director in load)
+    assert staff[1].department == "Management"
+    assert 1 not in load
+
+
+@pytest.mark.parametrize(
+    ("title", "department", "leads", "odd"),
+    [
+        ("Structural Engineer", "Engineering", False, False),
+        ("Head of Engineering", "Engineering", True, False),
+        ("Senior Welding Specialist", "Site Works", False, False),
+        ("Chief Quality Officer", "Engineering", True, True),
+        ("Chief Quality Officer", "Quality Control", False, True),
+        ("Chief Quality Officer", "Quality Control", True, False),
+        ("Eterity Engineer", "Engineering", False, True),
+        ("Innovation", "Engineering", False, True),
+        ("Head of Engineering", "Engineering", False, True),
+    ],
+)
+def test_a_title_suits_its_department_and_rank(title, department, leads, odd):
+    assert bool(check_title(title, department, leads)) is odd
+
+
+def test_an_odd_title_is_dropped_with_its_reason_and_a_plain_one_taken():
+    scene = make_scene(job_title=lambda _: "Chief Eterity Officer")
+    positions = scene.parts["organisation"]
+    assert len(positions) == 7
+    assert {row.reason for row in scene.dropped["organisation"]} == {"odd_title"}
+    assert len({position.title for position in positions}) == 7
+    heads = [position.title for position in positions if position.title.startswith("Head of ")]
+    assert len(heads) == 2

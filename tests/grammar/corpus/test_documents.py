@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.databases.entry import DatabaseEntry
+from tasks.grammar.corpus.checked_sentences import require_words
 from tasks.grammar.corpus.document_grammar import list_heads, write_part_grammar
-from tasks.grammar.corpus.documents import Documents, documents, parse_part, require_words
+from tasks.grammar.corpus.documents import Documents, documents, parse_part
 from tasks.grammar.corpus.entities import EntityProfile, Fact
 from tasks.grammar.corpus.machine_reading import (
     check_reading,

@@ -1,0 +1,114 @@
+"""Which job titles suit a department, and which departments suit a service."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+
+from tasks.grammar.company.rows import Employee
+from tasks.grammar.corpus.vocabulary import STOP_WORDS, is_word, stem
+
+KINDS: dict[str, tuple[str, ...]] = {
+    "engineering": ("engineering", "mechanical", "structural", "civil", "electrical", "technical", "systems"),
+    "design": ("design", "architecture", "drafting", "drawing", "creative", "product"),
+    "research": ("research", "development", "innovation", "laboratory", "science"),
+    "construction": ("construction", "site", "building", "assembly", "manufacturing", "production"),
+    "operations": ("operations", "delivery", "logistics", "maintenance", "service", "projects", "project"),
+    "computing": ("software", "information", "data", "computing", "network", "digital"),
+    "consulting": ("consulting", "advisory", "planning", "strategy", "analysis"),
+    "quality": ("quality", "testing", "inspection", "compliance", "safety"),
+    "finance": ("finance", "financial", "accounting", "controlling", "audit"),
+    "people": ("human", "personnel", "recruitment", "training", "payroll"),
+    "sales": ("sales", "marketing", "communications", "advertising", "customer"),
+    "legal": ("legal", "contracts", "law"),
+    "supply": ("procurement", "purchasing", "supply"),
+    "administration": ("administration", "management", "office"),
+}
+"""Kind of a department -> words that name it."""
+INTERNAL = frozenset(["administration", "finance", "legal", "people", "quality", "sales", "supply"])
+"""Kinds of departments that do no work for clients: they direct projects of services of their kind alone."""
+ROLES = frozenset([
+    "accountant", "administrator", "adviser", "advisor", "agent", "analyst", "architect", "assistant",
+    "auditor", "buyer", "chemist", "clerk", "consultant", "controller", "coordinator", "designer",
+    "developer",
+    "director", "drafter", "editor", "engineer", "estimator", "executive", "expert", "foreman", "geologist",
+    "head", "inspector", "lawyer", "lead", "leader", "manager", "mechanic", "modeler", "officer", "operator",
+    "physicist", "planner", "programmer", "recruiter", "representative", "researcher", "scientist",
+    "secretary", "specialist", "strategist", "superintendent", "supervisor", "surveyor", "technician",
+    "technologist", "tester", "trainer", "writer",
+])  # fmt: skip
+"""What a job title calls its holder: its last word, or the word before `of`."""
+HEADS = frozenset(["chief", "director", "head", "president"])
+"""Words of titles for the head of a department alone."""
+
+
+def check_title(title: str, department: str, leads: bool) -> str:
+    """Return what is odd about a job title in a department, or "". leads: whether it is the head's."""
+    words = title.casefold().split()
+    allowed = department.casefold().split()
+    if unknown := [word for word in words if word not in allowed and not is_word(word)]:
+        return f"odd_title: {title}: {unknown[0]} is no word"
+    held = words[: words.index("of")] if "of" in words else words
+    if not held or held[-1] not in ROLES:
+        return f"odd_title: {title}: is no job"
+    if not leads and HEADS.intersection(words):
+        return f"odd_title: {title}: is a head's"
+    own, due = find_kinds(title), find_kinds(department)
+    if own and due and not own & due:
+        return f"odd_title: {title}: {min(own)}, in {department}"
+    return ""
+
+
+def write_title(department: str, leads: bool, taken: Collection[str]) -> str:
+    """Write a plain job title for a department that is not taken."""
+    names = [f"Head of {department}"] if leads else []
+    ranks = ("", "Senior ", "Junior ", "Deputy ")
+    names += [f"{rank}{department} {role}" for role in ("Specialist", "Lead", "Clerk") for rank in ranks]
+    known = {title.casefold() for title in taken}
+    return next((name for name in names if name.casefold() not in known), f"{department} Assistant")
+
+
+def find_kinds(text: str) -> set[str]:
+    """Find the kinds of department that a text names by a word."""
+    stems = list_stems(text)
+    return {kind for kind, words in KINDS.items() if stems.intersection(map(stem, words))}
+
+
+def list_stems(text: str) -> set[str]:
+    """List the stems of a text's words, without `of` and the like."""
+    return {stem(word) for word in text.split() if word.casefold() not in STOP_WORDS}
+
+
+def rate_department(department: str, service: str) -> int:
+    """Rate how a department fits a service: shared words, a shared kind, work for clients at all."""
+    own, due = find_kinds(department), find_kinds(service)
+    shared = len(list_stems(department) & list_stems(service))
+    return 4 * shared + 2 * bool(own & due) + (not own or not own <= INTERNAL)
+
+
+def list_directors(service: str, staff: Sequence[Employee]) -> list[Employee]:
+    """List who may direct a project of a service: the heads and seniors of the departments that fit best.
+
+    Seniors are the upper half of a department, two people at least. The head of the company directs where
+    there is nobody else.
+    """
+    top = min(staff, key=lambda employee: employee.number)
+    others = [employee for employee in staff if employee.department != top.department]
+    if not others:
+        return [top]
+    rates = {employee.department: rate_department(employee.department, service) for employee in others}
+    best = max(rates.values())
+    found = []
+    for department in sorted(name for name, rate in rates.items() if rate == best):
+        members = sorted(
+            (employee for employee in others if employee.department == department),
+            key=lambda employee: (not employee.leads, employee.number),
+        )
+        found += members[: max(2, len(members) // 2)]
+    return found
+
+
+def find_overload(directors: Iterable[int]) -> set[int]:
+    """Find who directs more than half of all projects, the odd one not counted. directors: one a project."""
+    counts = Counter(directors)
+    return {number for number, count in counts.items() if count > -(-counts.total() // 2)}
