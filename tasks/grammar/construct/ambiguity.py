@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from tasks.databases.columns import Column
+from tasks.grammar.construct.names import (
+    LOOSE,
+    NAMES,
+    UNITS,
+    make_singular,
+    name_column,
+    name_table,
+    split_words,
+)
 from tasks.grammar.construct.queries import Query, table_of
-from tasks.grammar.construct.text_rules import parse_text
+from tasks.grammar.construct.text_rules import LINKS, PLACEHOLDER, parse_text
 from tasks.grammar.construct.verbalisation import Verbalisation, find_relations, verbalise_query
 from tasks.models.ask import Unparsed
 
@@ -20,13 +31,41 @@ def find_rival(
 ) -> Query | None:
     """Find a query with the same given columns that a text fits by the same rules; None if there is none."""
     length = len(text.split())
+    said = Counter(_list_said(text))
     for rival in list_rivals(query, columns):
+        if not _explains(rival, query, said, columns):
+            continue
         try:
             parse_text(text, rival, verbalise(rival, columns), columns, 1, length)
         except Unparsed:
             continue
         return rival
     return None
+
+
+def _explains(rival: Query, query: Query, said: Counter[str], columns: Sequence[Column]) -> bool:
+    """Tell whether a text says every word of a rival's columns, and none that only the query has.
+
+    The rules for texts alone would take `airport code` for the airport's name, as they let weak words go.
+    """
+    needed = Counter(_list_words((*rival.projection, *rival.placeholders), columns))
+    weak = NAMES | UNITS | LINKS | (LOOSE if said["when"] else set())
+    if any(said[word] < count for word, count in needed.items() if word not in weak):
+        return False
+    known = {
+        make_singular(word) for table in rival.tables for word in split_words(name_table(table, columns))
+    }
+    return not any(said[word] for word in {*_list_words(query.projection, columns)} - known - {*needed})
+
+
+def _list_words(names: Sequence[str], columns: Sequence[Column]) -> list[str]:
+    words = [word for name in names for word in split_words(name_column(name, columns))]
+    return [make_singular(word) for word in words]
+
+
+def _list_said(text: str) -> list[str]:
+    bare = PLACEHOLDER.sub(" ", text).lower()
+    return [make_singular(word) for word in re.findall(r"[^\W\d_]+", bare)]
 
 
 def list_rivals(query: Query, columns: Sequence[Column]) -> Iterator[Query]:

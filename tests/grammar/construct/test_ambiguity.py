@@ -33,3 +33,18 @@ def test_a_text_that_says_its_relation_has_no_rival():
     rival = find_rival("name of the assisting doctor of the visit on day [visits.day]", LEADING, SCHEMA)
     assert rival is not None
     assert rival.joins == (("doctors.doctor_id", "visits.assisting_doctor"),)
+
+
+def test_a_text_that_says_a_word_of_its_own_column_is_not_taken_for_another():
+    planes = [
+        column("planes.tail_number"),
+        column("planes.engine_type"),
+        column("planes.number_of_engines", "integer"),
+        column("planes.manufacture_year", "integer"),
+        column("planes.manufacturer"),
+    ]
+    for wanted, text in (
+        ("planes.engine_type", "engine type of the plane with tail number [planes.tail_number]"),
+        ("planes.manufacture_year", "manufacture year of the plane with tail number [planes.tail_number]"),
+    ):
+        assert find_rival(text, Query((wanted,), (), ("planes.tail_number",)), planes) is None
