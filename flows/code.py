@@ -23,6 +23,7 @@ FRAME = "tasks/reports/pages"
 PINS = {
     "tasks.artifacts.validation": "contracts",
     "tasks.english": "english",
+    "tasks.grammar.corpus.vocabulary": "english",
     "tasks.systems.build": "retrieval",
 }
 """Lists of packages in pyproject.toml ([tool.benchloom.*]) that shape the bytes of what imports a module."""
@@ -87,7 +88,7 @@ def list_pins(modules: Iterable[str]) -> list[str]:
     modules = set(modules)
     return [
         "tool.benchloom.bytes",
-        *sorted(f"tool.benchloom.{PINS[name]}" for name in PINS if name in modules),
+        *sorted({f"tool.benchloom.{PINS[name]}" for name in PINS if name in modules}),
     ]
 
 
