@@ -38,7 +38,7 @@ ROLES = frozenset([
     "technologist", "tester", "trainer", "writer",
 ])  # fmt: skip
 """What a job title calls its holder: its last word, or the word before `of`."""
-HEADS = frozenset(["chief", "director", "head", "president"])
+HEADS = frozenset(["chief", "head", "president"])
 """Words of titles for the head of a department alone."""
 
 

@@ -30,6 +30,11 @@ OF_WORKS = {
     "country": "comes from {value}", "company": "was made by the {nouns} {value}",
 }  # fmt: skip
 """What is said of a work in words of its own."""
+OF_ANY = {
+    "city": "is in the {nouns} {value}", "client": "is done for the {nouns} {value}",
+    "department": "belongs to the {nouns} {value}", "industry": "works in the {nouns} {value}",
+}  # fmt: skip
+"""What is said of anything else."""
 SHORT = 3
 """A value of so many characters begins no sentence: R, PG."""
 MEASURES = frozenset([
@@ -83,6 +88,8 @@ def list_predicates(fact: Fact, kind: str = "") -> list[str]:
         return [f"{'was' if kind in WORKS else 'is'} {DOERS[noun]} by {value}"]
     if kind in WORKS and noun in OF_WORKS:
         return [OF_WORKS[noun].format(nouns=nouns, value=value)]
+    if noun in OF_ANY:
+        return [OF_ANY[noun].format(nouns=nouns, value=value)]
     if noun in COLLECTIVES:
         return [f"has a {noun} that includes {value}"]
     if counted := _name_count(noun, fact):

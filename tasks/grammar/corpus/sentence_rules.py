@@ -222,7 +222,7 @@ def check_other_values(masked: Masked) -> str:
     own = {_words(value).casefold() for fact in masked.ground.facts for value in fact.values}
     for value, attributes in masked.ground.known.find(_words(masked.rest)):
         folded = value.casefold()
-        ordinary = " " not in value and value[0].islower() and folded in masked.ground.own_words
+        ordinary = " " not in value and value[0].islower() and stem(folded) in masked.ground.own_stems
         if folded not in own and not ordinary:
             return f"other_value: {value} is a {min(attributes)}, but not this one's"
     return ""

@@ -4,14 +4,15 @@ from pathlib import Path
 import pytest
 
 from tasks.databases.entry import DatabaseEntry
+from tasks.databases.execution import SafeDatabase
 from tasks.errors import BadInput
 from tasks.grammar.construct.fill_in import FillIn, fill_in
 from tasks.grammar.construct.queries import Query, write_template
 from tasks.grammar.corpus.entity_tables import list_attributes
-from tasks.grammar.corpus.profiles import Profiles, profiles
+from tasks.grammar.corpus.profiles import Profiles, choose_keys, profiles
 from tasks.grammar.corpus.true_documents import TrueDocuments, true_documents
 from tasks.grammar.rows import Question, SqlTemplate
-from tests.grammar.scripted import SCHEMA, make_database
+from tests.grammar.scripted import ROWS, SCHEMA, make_database
 
 WORKS_AT = (("clinics.clinic_id", "doctors.clinic_id"),)
 TOWN = Query(("clinics.town",), WORKS_AT, ("doctors.name",))
@@ -153,3 +154,39 @@ def test_a_group_whose_source_row_has_no_profile_is_not_mapped(entry):
 
 def map_documents(told, groups, entry):
     return list(true_documents(told, groups, TEMPLATES, SCHEMA, entry, TrueDocuments()).rows)
+
+
+def test_all_rows_of_a_group_are_taken_or_none_and_what_is_passed_over_is_on_record():
+    needs = {"a": {"t": {(1,), (2,), (3,)}}, "b": {"t": {(4,)}}, "c": {"t": {(n,) for n in range(9)}}}
+    asked = [Question(g, g, "short", "?", "", "", f"t{g}", "t", "[]", ()) for g in needs]
+    for seed in range(5):
+        chosen, dropped = choose_keys(needs, asked, Profiles(count=4, documents_per_group=3, seed=seed))
+        assert chosen == {"t": {(1,), (2,), (3,), (4,)}}
+        assert [(row.reason, row.detail[:6]) for row in dropped] == [("many_documents", "1 of 1")]
+        small, dropped = choose_keys(needs, asked, Profiles(count=2, documents_per_group=3, seed=seed))
+        assert small == {"t": {(4,)}}
+        assert {row.reason for row in dropped} == {"many_documents", "no_room"}
+
+
+def test_every_fact_holds_the_query_that_gives_its_values(entry):
+    told = collect(entry, [])
+    with SafeDatabase(entry) as safe:
+        for profile in told.rows:
+            for fact in profile.facts:
+                cells = {str(row[0]) for batch in safe.stream(fact.sql) for row in batch}
+                assert {cell.removesuffix(".0") for cell in cells} == set(fact.values)
+
+
+def test_numbers_of_the_whole_are_told_only_where_no_group_could_ask_for_them(tmp_path):
+    more = "".join(f"INSERT INTO doctors VALUES ({n}, 1, 'D{n}', 'ozonotomy', 1.5);" for n in range(20, 34))
+    database = DatabaseEntry(name="hospital", file=make_database(tmp_path / "more.sqlite", ROWS + more))
+    ada = next(profile for profile in collect(database, []).rows if profile.name == "Ada Zwick")
+    counts = {fact.attribute: fact.values for fact in ada.facts if fact.subject == "the database"}
+    assert counts == {
+        "number of doctors with the specialty ozonotomy": ("16",),
+        "number of doctors with the clinic Xanadu House": ("16",),
+        "number of doctors with the town of the clinic Quillport": ("18",),
+    }
+    few = collect(database, [], documents_per_group=16)
+    ada = next(profile for profile in few.rows if profile.name == "Ada Zwick")
+    assert [fact.values for fact in ada.facts if fact.subject == "the database"] == [("18",)]

@@ -94,3 +94,18 @@ def test_groups_whose_documents_are_unknown_or_unwritten_are_left_out_unless_wan
     told = {question.group: question.true_document_ids for question in every.rows}
     assert told == {"g0": ("d0",), "g1": ("d0", "d1"), "g2": (), "g3": None}
     assert Counter(question.group for question in every.rows) == dict.fromkeys(["g0", "g1", "g2", "g3"], 5)
+
+
+def test_a_share_of_the_groups_needs_several_documents_and_a_shortfall_is_on_record():
+    balanced, unbalanced = make_sets(10)
+    true = {f"g{n}": ("d0", "d1") if n in (2, 5, 7) else ("d0",) for n in range(10)}
+    for seed in range(5):
+        drafts = run(balanced, unbalanced, true, groups=5, several=0.6, seed=seed)
+        asked = {question.group for question in drafts.rows}
+        assert len(asked) == 5
+        assert asked >= {"g2", "g5", "g7"}
+        assert "few_several" not in {row.reason for row in drafts.dropped}
+    short = run(balanced, unbalanced, true, groups=5, several=1.0)
+    (row,) = [row for row in short.dropped if row.reason == "few_several"]
+    assert row.detail == "3 of 5 groups need two documents or more; 5 are due"
+    assert row.origin
