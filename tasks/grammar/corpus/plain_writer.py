@@ -94,6 +94,7 @@ class PlainWriter:
         joined = [other.removeprefix(f"{auxiliary} ") if auxiliary in JOINED else other for other in others]
         # A film that was directed by her: a film directed by her.
         text = re.sub(r" that (?:was|is) (?=\w+ by )", " ", f"{subject} {' and '.join([first, *joined])}")
+        text = re.sub(r"(\w+) by (.+) and (?:was |is )?(\w+) by \2$", r"\1 and \3 by \2", text)
         text = capitalise(text) if text.startswith(("the ", "this ")) else text
         text = text if text.endswith(".") else f"{text}."
         if find_fault(text, self._ground):
@@ -180,7 +181,8 @@ def group_facts(facts: Sequence[Fact]) -> list[list[Fact]]:
     for fact in order_facts(facts):
         groups.setdefault(max(_rank(fact), NAMES), []).append(fact)
     # Dates go with the numbers where there are few of either.
-    if len(groups.get(TIMES, [])) + len(groups.get(NUMBERS, [])) <= PARAGRAPH and TIMES in groups:
+    few = len(groups.get(TIMES, [])) + len(groups.get(NUMBERS, [])) <= PARAGRAPH
+    if TIMES in groups and (few or len(groups[TIMES]) == 1):
         groups[NUMBERS] = groups.pop(TIMES) + groups.get(NUMBERS, [])
     split = []
     for _, group in sorted(groups.items()):
