@@ -83,7 +83,12 @@ GRAMMAR = Flow(
             reads=("data/templates",),
             settings=("databases.${key}", "grammar.text_templates", "grammar.balanced"),
         ),
-        DATABASE.stage("grammar.sql_templates", prompts=("sql_template",), roles=("generator",)),
+        DATABASE.stage(
+            "grammar.sql_templates",
+            prompts=("sql_template", "sql_template_free"),
+            roles=("generator",),
+            settings=("roles.generator.constrain",),
+        ),
         DATABASE.stage("grammar.text_templates", prompts=("texts/*",), roles=("generator",)),
         DATABASE.stage("grammar.back_check", prompts=("back_check",), roles=("reader",)),
         DATABASE.stage("grammar.fill_in", reads=("${item.file}", WORLDS)),

@@ -31,6 +31,9 @@ class SqlTemplate:
     tables: tuple[str, ...]
     projection: tuple[str, ...]
     placeholders: tuple[str, ...]
+    """Names of the values left open: the column, and a suffix where it is compared otherwise than by `=`."""
+    choices: int
+    """Number of queries that the model could choose from; 0 if it, or a person, wrote the query freely."""
     origin: tuple[Origin, ...]
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import heapq
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -15,12 +13,12 @@ from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.artifacts.spool import Spool
 from tasks.databases.columns import Column
 from tasks.databases.content import ensure_unchanged
-from tasks.databases.dialects import translate
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.databases.values import Value
 from tasks.errors import SqlError, SqlTimeout, StageFailed
-from tasks.grammar.construct.queries import FilledSql, Query, write_combinations
+from tasks.grammar.construct.combinations import Combination, read_combinations
+from tasks.grammar.construct.queries import FilledSql, Measure, Query
 from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.rows import Filling, Group, SqlTemplate
 
@@ -35,18 +33,12 @@ class FillIn(BaseModel):
     cap: int | None = Field(default=None, ge=1)
     """Maximum number of groups per SQL template, sampled by seed; null = all."""
     single_answer: bool = True
-    """Keep only combinations with one distinct answer row."""
+    """Keep only combinations with one distinct answer row; does not concern lists."""
+    rows: Mapping[Measure, tuple[int, int | None]] = Field(default_factory=dict)
+    """Measure -> minimum and maximum number of rows that it may be computed from; null: any number."""
     seed: int = 0
     limits: QueryLimits = QueryLimits()
     """Limits of the one query per template."""
-
-
-@dataclass(frozen=True)
-class Combination:
-    """Values for a query's placeholders, in their order, with the distinct answer rows, sorted."""
-
-    values: tuple[Value, ...]
-    rows: tuple[tuple[Value, ...], ...]
 
 
 def fill_in(
@@ -79,11 +71,11 @@ def fill_template(
 ) -> list[Dropped]:
     """Append one SQL template's groups to `groups`; return a drop per reason.
 
-    Memory is bounded by the cap and the spool.
+    Memory is bounded by the cap, the spool, and what `read_combinations` holds.
     """
     left_out: Counter[str] = Counter()
     before = len(groups)
-    usable = _filter_combinations(read_combinations(query, schema, database), params, left_out)
+    usable = _filter_combinations(read_combinations(query, schema, database), query, params, left_out)
     writer = GroupWriter(template, query)
     try:
         with groups.all_or_none():
@@ -103,22 +95,6 @@ def fill_template(
         return [_drop(template, "no_rows", "the joined tables have no row with these columns set")]
     seen = kept + left_out.total()
     return [_drop(template, reason, f"{n} of {seen} combinations") for reason, n in sorted(left_out.items())]
-
-
-def read_combinations(
-    query: Query, schema: Sequence[Column], database: SafeDatabase
-) -> Iterator[Combination]:
-    """Stream every combination of values with its answer, in the same order on all engines.
-
-    Raises SqlError.
-    """
-    count = len(query.placeholders)
-    sql = translate(write_combinations(query), database.dialect, schema)
-    stream = (row for batch in database.stream(sql) for row in batch)
-    # Group by type as well: 1, 1.0 and '1' are written as different literals.
-    for _, rows in groupby(stream, key=lambda row: [(type(value), value) for value in row[:count]]):
-        found = list(rows)
-        yield Combination(found[0][:count], tuple(row[count:] for row in found))
 
 
 class GroupWriter:
@@ -151,14 +127,22 @@ def format_value(value: Value) -> str:
 
 
 def _filter_combinations(
-    combinations: Iterable[Combination], params: FillIn, left_out: Counter[str]
+    combinations: Iterable[Combination], query: Query, params: FillIn, left_out: Counter[str]
 ) -> Iterator[Combination]:
+    single = params.single_answer and query.measure != "list"
+    least, most = params.rows.get(query.measure, (1, None))
     for combination in combinations:
-        if not all(fits_text(value) for value in combination.values):
+        if combination.problem:
+            left_out[combination.problem] += 1
+        elif combination.fitting < least:
+            left_out["few_rows"] += 1
+        elif most is not None and combination.fitting > most:
+            left_out["many_rows"] += 1
+        elif not all(fits_text(value) for value in combination.values):
             left_out["unfit_value"] += 1
         elif any(cell is None or cell == "" for row in combination.rows for cell in row):
             left_out["empty_answer"] += 1
-        elif params.single_answer and len(combination.rows) > 1:
+        elif single and len(combination.rows) > 1:
             left_out["several_answers"] += 1
         else:
             yield combination

@@ -1,4 +1,9 @@
-"""GRAMMAR's queries (select, project, join, with placeholders for values) and the SQL written from them."""
+"""GRAMMAR's queries (select, project, join, with placeholders for values) and the SQL written from them.
+
+Beyond the paper a query may compute a measure over several rows, and compare a column otherwise than by `=`.
+A placeholder is named after the column that it is compared with; another comparison than `=` is its suffix:
+`films.runtime_minutes:over`.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,7 @@ import re
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from sqlglot import exp
 
@@ -25,26 +31,58 @@ RESERVED = frozenset([
 ])  # fmt: skip
 
 
+Measure = Literal["", "list", "count", "average", "most", "least"]
+"""What is computed from the rows that fit: nothing, all of them as a list, their number, the mean of a column
+to one decimal, or the row with the largest or smallest value of a column."""
+
+COMPARISONS: Mapping[str, type[exp.Binary]] = {
+    "over": exp.GT, "under": exp.LT, "from": exp.GTE, "to": exp.LTE, "other": exp.EQ,
+}  # fmt: skip
+"""Suffix of a placeholder -> its comparison. `other` is a second value that the same column may have."""
+
+
 @dataclass(frozen=True)
 class Query:
     """The meaning of a SQL template, independent of how it is written. Columns are named `table.column`."""
 
     projection: tuple[str, ...]
+    """Of a count: the key of what is counted. Of an average: the column."""
     joins: tuple[tuple[str, str], ...]
     """Pairs of columns that must be equal, each pair sorted, the pairs sorted."""
     placeholders: tuple[str, ...]
-    """The columns that are compared with a given value, sorted."""
+    """Names of the given values, sorted: the column that each is compared with, and a suffix."""
+    measure: Measure = ""
+    ranked_by: str = ""
+    """Of `most` and `least`: the column whose extreme is wanted."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of projection, placeholders and rank, each once."""
+        given = map(column_of, self.placeholders)
+        return tuple(dict.fromkeys([*self.projection, *given, *filter(None, [self.ranked_by])]))
 
     @property
     def tables(self) -> tuple[str, ...]:
         """All tables, sorted."""
-        names = [*self.projection, *self.placeholders, *(side for pair in self.joins for side in pair)]
+        names = [*self.columns, *(side for pair in self.joins for side in pair)]
         return tuple(sorted({table_of(name) for name in names}))
 
     @property
+    def equal(self) -> tuple[str, ...]:
+        """The placeholders that fix a column's value."""
+        return tuple(name for name in self.placeholders if name not in self.varied)
+
+    @property
+    def varied(self) -> tuple[str, ...]:
+        """The placeholders that leave a column more than one value: all of one column."""
+        column = next((column_of(name) for name in self.placeholders if comparison_of(name)), None)
+        return tuple(name for name in self.placeholders if column_of(name) == column)
+
+    @property
     def id(self) -> str:
-        """Hash of the canonical form: projection, joins and placeholders."""
-        return make_id("sql_template", sorted(self.projection), self.joins, self.placeholders)
+        """Hash of the canonical form: projection, joins, placeholders and measure."""
+        measure = [self.measure, self.ranked_by] if self.measure else []
+        return make_id("sql_template", sorted(self.projection), self.joins, self.placeholders, *measure)
 
 
 def table_of(column: str) -> str:
@@ -52,9 +90,21 @@ def table_of(column: str) -> str:
     return split_column_id(column)[0]
 
 
+def column_of(placeholder: str) -> str:
+    """Return the column that a placeholder is compared with."""
+    suffix = comparison_of(placeholder)
+    return placeholder.removesuffix(f":{suffix}") if suffix else placeholder
+
+
+def comparison_of(placeholder: str) -> str:
+    """Return the suffix of a placeholder: a name in `COMPARISONS`, empty for equality."""
+    _, _, suffix = placeholder.rpartition(":")
+    return suffix if suffix in COMPARISONS and suffix != placeholder else ""
+
+
 def write_template(query: Query) -> str:
     """Write a query's SQL with `'[table.column]'` in the places of values."""
-    return build_select(query, {column: f"[{column}]" for column in query.placeholders}).sql(dialect=DIALECT)
+    return build_select(query, {name: f"[{name}]" for name in query.placeholders}).sql(dialect=DIALECT)
 
 
 def write_filled(query: Query, values: Mapping[str, str | int | float]) -> str:
@@ -90,21 +140,76 @@ def write_combinations(query: Query) -> str:
     The placeholder columns are projected before the answer's columns and define the order. So the rows of
     a combination are adjacent, and a combination without an answer has no row.
     """
-    columns = [quote_column(column) for column in (*query.placeholders, *query.projection)]
-    select = exp.select(*columns).distinct()
-    select = _join_tables(select, query)
-    for column in query.placeholders:
-        select = select.where(exp.Not(this=exp.Is(this=quote_column(column), expression=exp.Null())))
-    return select.order_by(*(column.copy() for column in columns)).sql(dialect=DIALECT)
+    return write_rows(query, query.projection)
+
+
+def write_rows(query: Query, columns: Sequence[str], *, distinct: bool = True) -> str:
+    """Write one SQL query that returns, for every combination of the values that `query.equal` names, these
+    columns of all rows that fit; the given values first, and in their order.
+
+    distinct: leave out repeated rows.
+    """
+    selected = [quote_column(column) for column in (*query.equal, *columns)]
+    select = exp.select(*selected)
+    select = _join_tables(select.distinct() if distinct else select, query)
+    for column in query.equal:
+        select = select.where(_is_set(column))
+    order = [*dict.fromkeys(selected)]
+    return select.order_by(*(column.copy() for column in order)).sql(dialect=DIALECT)
 
 
 def build_select(query: Query, values: Mapping[str, str | int | float]) -> exp.Select:
     """Build the syntax tree of a query with these values in the WHERE clause."""
-    select = exp.select(*(quote_column(column) for column in query.projection)).distinct()
+    columns = [quote_column(column) for column in query.projection]
+    select: exp.Select
+    if query.measure == "count":
+        select = exp.select(exp.Count(this=exp.Distinct(expressions=columns)))
+    elif query.measure == "average":
+        mean = exp.Avg(this=columns[0])
+        select = exp.select(exp.Round(this=mean, decimals=exp.Literal.number(1)))
+    elif query.measure in ("most", "least"):
+        select = exp.select(*columns)
+    else:
+        select = exp.select(*columns).distinct()
     select = _join_tables(select, query)
-    for column in query.placeholders:
-        select = select.where(exp.EQ(this=quote_column(column), expression=exp.convert(values[column])))
+    for condition in _list_conditions(query, values):
+        select = select.where(condition)
+    if query.measure == "list":
+        return select.order_by(*(column.copy() for column in columns))
+    if query.measure in ("most", "least"):
+        rank = quote_column(query.ranked_by)
+        order = exp.Ordered(this=rank.copy(), desc=query.measure == "most", nulls_first=query.measure == "least")
+        return select.where(_is_set(query.ranked_by)).order_by(order).limit(1)
     return select
+
+
+def _list_conditions(query: Query, values: Mapping[str, str | int | float]) -> list[exp.Expr]:
+    """List the conditions on given values; those on the varied column become one."""
+    conditions = []
+    for name in query.placeholders:
+        if name not in query.varied:
+            conditions.append(_compare(name, values))
+        elif name == query.varied[0]:
+            conditions.append(_combine([_compare(given, values) for given in query.varied]))
+    return conditions
+
+
+def _compare(name: str, values: Mapping[str, str | int | float]) -> exp.Binary:
+    comparison = COMPARISONS.get(comparison_of(name), exp.EQ)
+    return comparison(this=quote_column(column_of(name)), expression=exp.convert(values[name]))
+
+
+def _combine(conditions: Sequence[exp.Binary]) -> exp.Expr:
+    if len(conditions) == 1:
+        return conditions[0]
+    low, high = conditions
+    if isinstance(low, exp.EQ):
+        return exp.paren(exp.or_(low, high))
+    return exp.Between(this=low.this, low=low.expression, high=high.expression)
+
+
+def _is_set(column: str) -> exp.Expr:
+    return exp.Not(this=exp.Is(this=quote_column(column), expression=exp.Null()))
 
 
 def quote_column(name: str) -> exp.Column:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 
 from tasks.artifacts.rows import make_id
 from tasks.databases.columns import Column
-from tasks.databases.dialects import translate
 from tasks.databases.execution import SafeDatabase
 from tasks.databases.values import Value
-from tasks.grammar.construct.queries import FilledSql, Query, write_combinations
+from tasks.grammar.construct.combinations import read_sources
+from tasks.grammar.construct.queries import FilledSql, Query
 
 
 def read_keys(
@@ -22,11 +21,7 @@ def read_keys(
     Raises SqlError.
     """
     primary = [column.id for column in schema if column.table == table and column.primary_key]
-    source_query = Query(tuple(primary), query.joins, query.placeholders)
-    sql = translate(write_combinations(source_query), safe.dialect, schema)
-    filled, count = FilledSql(query), len(query.placeholders)
-    stream = (row for batch in safe.stream(sql) for row in batch)
-    for _, rows in groupby(stream, key=lambda row: [(type(value), value) for value in row[:count]]):
-        found = list(rows)
-        values = [value for value in found[0][:count] if value is not None]
-        yield make_id("group", filled.write(values)), [row[count:] for row in found]
+    filled = FilledSql(query)
+    for sources in read_sources(query, primary, schema, safe):
+        values = [value for value in sources.values if value is not None]
+        yield make_id("group", filled.write(values)), list(sources.cells)

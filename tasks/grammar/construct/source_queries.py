@@ -1,7 +1,7 @@
 """Find the database rows behind a filled query's answer.
 
-The source query of a filled query has the same joins and values but selects the source rows. It tells which
-rows an answer comes from; it never supplies the answer.
+The source query of a filled query has the same joins and values but selects the source rows: of a measure, all
+rows that it is computed from. It tells which rows an answer comes from; it never supplies the answer.
 """
 
 from __future__ import annotations
@@ -34,14 +34,15 @@ class AnswerSources:
 
     rows: tuple[SourceRow, ...]
     answer: tuple[tuple[Value, ...], ...]
-    """The distinct combinations of projected cells, sorted; only for comparison with the recorded answer."""
+    """The distinct combinations of projected cells, sorted, or the measure that the database computes; only for
+    comparison with the recorded answer."""
 
 
 def write_source_query(sql: str, columns: Sequence[Column]) -> tuple[str, list[tuple[str, str]], list[int]]:
     """Write a filled query's source query in canonical SQL.
 
     Returns the SQL, the selected columns as (table, column), and the positions among them of the columns
-    that the filled query projects. Every column of every table is selected: the key to identify a row, the
+    that the filled query projects, none if it computes a measure. Every column of every table is selected: the key to identify a row, the
     others to display it. Raises BrokenRule if `sql` is not a query as GRAMMAR builds them.
     """
     select = parse_select(sql)
@@ -55,8 +56,12 @@ def write_source_query(sql: str, columns: Sequence[Column]) -> tuple[str, list[t
         if column.table == table
     ]
     positions = {(alias.lower(), column.name.lower()): n for n, (alias, column) in enumerate(selected)}
-    projected = [positions[_read_column(expression, tables, columns)] for expression in select.expressions]
+    projected = [] if is_measured(select) else [
+        positions[_read_column(expression, tables, columns)] for expression in select.expressions
+    ]
     source_query = select.copy()
+    source_query.set("order", None)
+    source_query.set("limit", None)
     source_query.set(
         "expressions",
         [exp.column(quote_name(column.name), table=quote_name(alias)) for alias, column in selected],
@@ -65,6 +70,13 @@ def write_source_query(sql: str, columns: Sequence[Column]) -> tuple[str, list[t
         source_query.sql(dialect=DIALECT),
         [(tables[alias], column.name) for alias, column in selected],
         projected,
+    )
+
+
+def is_measured(select: exp.Select) -> bool:
+    """Return whether a query computes its answer from all rows that fit: a number, or the first by a rank."""
+    return bool(select.args.get("limit")) or not all(
+        isinstance(expression.unalias(), exp.Column) for expression in select.expressions
     )
 
 
@@ -83,7 +95,8 @@ def find_sources(sql: str, columns: Sequence[Column], database: SafeDatabase) ->
     answer: set[tuple[Value, ...]] = set()
     for batch in database.stream(translate(source_query, database.dialect, columns)):
         for row in batch:
-            answer.add(tuple(row[position] for position in projected))
+            if projected:
+                answer.add(tuple(row[position] for position in projected))
             for table in keys:
                 cells = tuple(
                     (name, cell) for (owner, name), cell in zip(selected, row, strict=True) if owner == table
@@ -91,6 +104,8 @@ def find_sources(sql: str, columns: Sequence[Column], database: SafeDatabase) ->
                 key_names = {column.name for column in keys[table]}
                 key = tuple(cell for cell in cells if cell[0] in key_names) or cells
                 found[table, key] = SourceRow(table, key, cells)
+    if not projected:
+        answer = {row for batch in database.stream(translate(sql, database.dialect, columns)) for row in batch}
     rows = sorted(found.values(), key=lambda row: (row.table, [_sort_key(cell) for _, cell in row.key]))
     answer_rows = sorted(answer, key=lambda row: [_sort_key(cell) for cell in row])
     return AnswerSources(tuple(rows), tuple(answer_rows))

@@ -1,22 +1,36 @@
-"""Stage: have a model write SQL templates from table and column names, without any row (section 4.1)."""
+"""Stage: have a model write SQL templates from table and column names, without any row (section 4.1).
+
+A model whose decoding can be held to a form picks one of the queries that a request offers: a small one writes
+no better. One whose role says `constrain: none` gets the whole schema, and writes what it likes; the rules are
+the same.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.databases.columns import Column
 from tasks.errors import BadInput
-from tasks.grammar.construct.queries import DIALECT, Query, write_template
+from tasks.grammar.construct.queries import DIALECT, Measure, Query, comparison_of, write_template
 from tasks.grammar.construct.sql_grammar import write_sql_grammar
 from tasks.grammar.construct.sql_rules import BrokenRule, parse_statements, read_template
-from tasks.grammar.construct.template_requests import TemplateRequest, list_template_requests, tables_of
+from tasks.grammar.construct.template_requests import (
+    SUFFIXES,
+    Compared,
+    Shape,
+    TemplateRequest,
+    list_template_requests,
+    tables_of,
+)
 from tasks.grammar.rows import OwnTemplate, SqlTemplate
 from tasks.models.ask import Answer, Ask, Unparsed
 
+CONSTRAIN = "roles.generator.constrain"
+SUFFIX_NAMES = {name: tuple(suffix.removeprefix(":") for suffix in suffixes) for name, suffixes in SUFFIXES.items()}
 MAX_SQL = 4_000
 """In characters: parsing takes time that grows with the square."""
 
@@ -29,6 +43,11 @@ class TemplateKind(BaseModel):
     tables: tuple[int, int]
     """Minimum and maximum number of tables; link tables are not counted."""
     placeholders: int = Field(ge=1, le=4)
+    """Values that are left open: a bound each counts as one."""
+    measure: Measure = ""
+    """Beyond the paper: what is computed from several rows."""
+    compared: Compared = ""
+    """How one value is compared otherwise than by `=`."""
     projected: int = Field(default=1, ge=1, le=3)
     """Maximum number of projected columns."""
     templates: int = Field(ge=0)
@@ -36,6 +55,21 @@ class TemplateKind(BaseModel):
     requests: int = Field(ge=0)
     """Maximum number of requests."""
     criteria: tuple[str, ...]
+
+    @property
+    def shape(self) -> Shape:
+        """What its templates have in common."""
+        return Shape(self.tables, self.placeholders, self.projected, self.measure, self.compared)
+
+    @model_validator(mode="after")
+    def _fit(self) -> TemplateKind:
+        if self.shape.equal < 0:
+            raise ValueError(f"{self.compared} needs {-self.shape.equal} placeholders more")
+        if self.compared and not self.measure:
+            raise ValueError(f"{self.compared} needs a measure")
+        if (self.compared == "pair") > (self.measure in ("most", "least")):
+            raise ValueError("pair needs the measure most or least")
+        return self
 
 
 class PromptExample(BaseModel):
@@ -62,32 +96,37 @@ class SqlTemplates(BaseModel):
 
 
 async def sql_templates(
-    schema: list[Column], own_templates: list[OwnTemplate], params: SqlTemplates, ask: Ask
+    schema: list[Column],
+    own_templates: list[OwnTemplate],
+    settings: Mapping[str, object],
+    params: SqlTemplates,
+    ask: Ask,
 ) -> Drafts[SqlTemplate]:
     """Ask for templates of each kind until there are enough distinct ones (GRAMMAR, section 4.1).
 
     Each round sends as many requests as templates are missing, in a fixed order, so that neither the
     requests nor the rows depend on which answer arrives first. A person's templates come first and count
-    towards no kind; where they stand instead of a model's, no model is asked.
+    towards no kind; where they stand instead of a model's, no model is asked. settings: `roles.generator`,
+    dotted name -> value.
     """
+    free = settings.get(CONSTRAIN) == "none"
     kept = {own.id: _take_own(own) for own in own_templates}
     if any(own.instead for own in own_templates):
         return Drafts(list(kept.values()))
     dropped: list[Dropped] = []
     for name, kind in params.kinds.items():
         rules = [_find_criterion(params, name, criterion) for criterion in kind.criteria]
-        pending = list_template_requests(
-            schema, kind.tables, kind.placeholders, kind.projected, params.offered, kind.requests, params.seed
-        )
+        pending = list_template_requests(schema, kind.shape, params.offered, kind.requests, params.seed)
         wanted = len(kept) + kind.templates
         while pending and len(kept) < wanted:
             missing = wanted - len(kept)
             batch, pending = pending[:missing], pending[missing:]
+            ask_template = _ask_freely if free else _ask_template
             answers = await asyncio.gather(
-                *(_ask_template(request, schema, kind, rules, params, ask) for request in batch)
+                *(ask_template(request, schema, kind, rules, params, ask) for request in batch)
             )
             for request, answer in zip(batch, answers, strict=True):
-                _sort_answer(request, answer, kept, dropped)
+                _sort_answer(request, answer, 0 if free else len(request.queries), kept, dropped)
     return Drafts(list(kept.values()), dropped)
 
 
@@ -108,12 +147,46 @@ async def _ask_template(
             "joins": request.joins,
             "asked": sorted({column for columns in request.projections for column in columns}),
             "given": request.placeholders,
+            "measure": request.measure,
+            "ranked": request.ranked_by,
+            "varied": request.varied,
         },
         role="generator",
         row=request.id,
         parse=lambda text: parse_answer(text, schema, kind, params.example.sql),
         grammar=write_sql_grammar(request),
         max_tokens=256,
+    )
+
+
+async def _ask_freely(
+    request: TemplateRequest,
+    schema: Sequence[Column],
+    kind: TemplateKind,
+    rules: Sequence[str],
+    params: SqlTemplates,
+    ask: Ask,
+) -> Answer[Query]:
+    """Ask for a template over the whole schema; the request only says which tables to think of first."""
+    tables = sorted({column.table for column in schema})
+    return await ask(
+        "sql_template_free",
+        {
+            "rules": rules,
+            "example": params.example.model_dump(),
+            "tables": [
+                {"name": table, "columns": [column for column in schema if column.table == table]}
+                for table in tables
+            ],
+            "about": tables_of(request),
+            "shape": kind.shape,
+            "suffixes": SUFFIXES[kind.compared],
+        },
+        role="generator",
+        row=request.id,
+        parse=lambda text: parse_answer(text, schema, kind, params.example.sql),
+        sample=int(request.id, 16) % 1_000,
+        max_tokens=1_024,
     )
 
 
@@ -135,7 +208,7 @@ def describe_tables(request: TemplateRequest, schema: Sequence[Column]) -> list[
 
 def parse_answer(text: str, schema: Sequence[Column], kind: TemplateKind, example: str) -> Query:
     """Parse a reply as a query that keeps every rule. Raises Unparsed: `<reason>: <detail>`."""
-    sql = text.strip().removeprefix("```sql").removeprefix("```").removesuffix("```").strip()
+    sql = text.strip().removeprefix("```sql").removeprefix("```").removesuffix("```").strip().rstrip(";")
     if len(sql) > MAX_SQL:
         raise Unparsed(f"unreadable: more than {MAX_SQL:,} characters")
     if _normalise(sql) == _normalise(example):
@@ -147,16 +220,22 @@ def parse_answer(text: str, schema: Sequence[Column], kind: TemplateKind, exampl
     if len(query.placeholders) != kind.placeholders or len(query.projection) > kind.projected:
         found = f"{len(query.projection)} columns asked for, {len(query.placeholders)} given"
         raise Unparsed(f"other_kind: {found}")
+    if query.measure != kind.measure or tuple(map(comparison_of, query.varied)) != SUFFIX_NAMES[kind.compared]:
+        raise Unparsed(f"other_kind: measure {query.measure or 'none'}, compared by {', '.join(query.varied) or '='}")
     return query
 
 
 def _take_own(own: OwnTemplate) -> SqlTemplate:
     origin = (Origin("row", f"own_templates#{own.id}"),)
-    return SqlTemplate(own.id, own.sql, own.tables, own.projection, own.placeholders, origin)
+    return SqlTemplate(own.id, own.sql, own.tables, own.projection, own.placeholders, 0, origin)
 
 
 def _sort_answer(
-    request: TemplateRequest, answer: Answer[Query], kept: dict[str, SqlTemplate], dropped: list[Dropped]
+    request: TemplateRequest,
+    answer: Answer[Query],
+    choices: int,
+    kept: dict[str, SqlTemplate],
+    dropped: list[Dropped],
 ) -> None:
     origin: tuple[Origin, ...] = (Origin("call", answer.call),)
     if answer.value is None:
@@ -167,10 +246,10 @@ def _sort_answer(
     if query.id in kept:
         dropped.append(Dropped(make_id("wish", request.id), "duplicate", f"of {query.id}", origin))
         return
-    columns = (*query.projection, *query.placeholders, *(side for pair in query.joins for side in pair))
+    columns = (*query.columns, *(side for pair in query.joins for side in pair))
     origin += tuple(Origin("row", f"schema#{column}") for column in sorted(set(columns)))
     kept[query.id] = SqlTemplate(
-        query.id, write_template(query), query.tables, query.projection, query.placeholders, origin
+        query.id, write_template(query), query.tables, query.projection, query.placeholders, choices, origin
     )
 
 

@@ -2,19 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations, product
+from typing import Literal
 
 from tasks.artifacts.rows import make_id
 from tasks.databases.columns import Column, make_column_id
-from tasks.grammar.construct.names import IDENTIFYING, is_identifying, split_words
-from tasks.grammar.construct.queries import Query, table_of, write_template
+from tasks.grammar.construct.names import IDENTIFYING, NAMES, is_identifying, split_words
+from tasks.grammar.construct.queries import Measure, Query, column_of, table_of, write_template
 from tasks.grammar.construct.routes import Route, find_routes, rank_routes
-from tasks.grammar.construct.sql_rules import fits_placeholder
+from tasks.grammar.construct.sql_rules import (
+    BrokenRule,
+    check_question,
+    fits_placeholder,
+    has_mean,
+    has_order,
+)
+
+Compared = Literal["", "over", "under", "from", "to", "between", "pair"]
+"""How a value is compared otherwise than by `=`: by a bound, by two, or one of two things is wanted."""
+SUFFIXES: Mapping[Compared, tuple[str, ...]] = {
+    "": (), "over": (":over",), "under": (":under",), "from": (":from",), "to": (":to",),
+    "between": (":from", ":to"), "pair": ("", ":other"),
+}  # fmt: skip
 
 NARROWING = IDENTIFYING | frozenset(["year", "month", "day", "date", "code"])
 """Last words of integer columns that people use to specify which thing they mean."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What all templates of one kind have in common."""
+
+    tables: tuple[int, int]
+    """Minimum and maximum number of tables; link tables are not counted."""
+    placeholders: int
+    """Number of values that are left open."""
+    projected: int = 1
+    """Maximum number of projected columns."""
+    measure: Measure = ""
+    compared: Compared = ""
+
+    @property
+    def equal(self) -> int:
+        """Number of the values that fix a column."""
+        return self.placeholders - len(SUFFIXES[self.compared])
 
 
 @dataclass(frozen=True)
@@ -28,38 +61,44 @@ class TemplateRequest:
     """The combinations of columns that may be asked for; the template uses one of them."""
     placeholders: tuple[tuple[str, ...], ...]
     """For each placeholder, the columns it may be."""
+    measure: Measure = ""
+    ranked_by: tuple[str, ...] = ()
+    """The columns whose extreme may be wanted."""
+    varied: tuple[tuple[str, ...], ...] = ()
+    """The placeholders that are compared otherwise than by `=`; the template uses one entry."""
+    queries: tuple[Query, ...] = ()
+    """Every query that it allows, in a fixed order."""
 
     @property
     def columns(self) -> tuple[str, ...]:
         """All columns that are on offer, sorted."""
-        groups = (*self.projections, *self.placeholders)
-        return tuple(sorted({column for group in groups for column in group}))
+        groups = (*self.projections, *self.placeholders, self.ranked_by, *self.varied)
+        return tuple(sorted({column_of(name) for group in groups for name in group}))
 
 
 def list_template_requests(
-    columns: Sequence[Column],
-    tables: tuple[int, int],
-    placeholders: int,
-    projected: int,
-    offered: int,
-    requests: int,
-    seed: int,
+    columns: Sequence[Column], shape: Shape, offered: int, requests: int, seed: int
 ) -> list[TemplateRequest]:
-    """List the requests for templates of one kind, the most promising ones first.
+    """List the requests for templates of one shape, the most promising ones first.
 
-    tables: minimum and maximum number of tables, link tables not counted; projected: maximum number of
-    projected columns; offered: number of columns that the model may choose from; requests: how many to list
-    at most.
+    offered: number of columns that the model may choose from; requests: how many to list at most.
     """
-    routes = rank_routes(find_routes(columns, tables, placeholders), seed)
+    routes = rank_routes(find_routes(columns, shape.tables, max(shape.equal, 1)), seed)
+    if shape.measure:
+        # What is measured are many rows: those that one given thing has.
+        routes = [route for route in routes if route.spread or len(route.tree.tables) == 1]
+        routes = [route for route in routes if shape.equal or len(route.tree.tables) == 1]
+    spreads = sorted({route.spread for route in routes}) if not shape.measure else [None]
     found: list[TemplateRequest] = []
     seen: set[str] = set()
-    for spread in sorted({route.spread for route in routes}):
+    for spread in spreads:
         for turn in range(requests):
             before = len(seen)
             for route in routes:
-                request = _make_request(route, columns, placeholders, projected, offered, seed, turn)
-                if route.spread == spread and request and request.id not in seen:
+                if spread not in (None, route.spread):
+                    continue
+                request = _make_request(route, columns, shape, offered, seed, turn)
+                if request and request.id not in seen:
                     seen.add(request.id)
                     found.append(request)
             if len(seen) == before:
@@ -69,7 +108,7 @@ def list_template_requests(
 
 def list_templates(request: TemplateRequest) -> list[str]:
     """List every SQL template that a request allows, in a fixed order."""
-    return list(dict.fromkeys(write_template(query) for query in _list_queries(request)))
+    return [write_template(query) for query in request.queries]
 
 
 def tables_of(request: TemplateRequest) -> tuple[str, ...]:
@@ -96,13 +135,7 @@ def list_narrowing_columns(columns: Sequence[Column]) -> list[str]:
 
 
 def _make_request(
-    route: Route,
-    columns: Sequence[Column],
-    placeholders: int,
-    projected: int,
-    offered: int,
-    seed: int,
-    turn: int,
+    route: Route, columns: Sequence[Column], shape: Shape, offered: int, seed: int, turn: int
 ) -> TemplateRequest | None:
     """Make a route's request for one turn; None if no query is possible."""
     joins = tuple(
@@ -110,6 +143,20 @@ def _make_request(
         for join in route.tree.joins
         for a, b in join.on
     )
+    if shape.measure:
+        request = _make_measured(route, joins, columns, shape, offered, seed, turn)
+    else:
+        request = _make_plain(route, joins, columns, shape, offered, seed, turn)
+    if request is None:
+        return None
+    queries = [query for query in dict.fromkeys(_list_queries(request)) if _is_sensible(query, columns)]
+    return replace(request, queries=tuple(queries)) if queries else None
+
+
+def _make_plain(
+    route: Route, joins: tuple[tuple[str, str], ...], columns: Sequence[Column], shape: Shape,
+    offered: int, seed: int, turn: int,
+) -> TemplateRequest | None:  # fmt: skip
     identifying = [tuple(list_identifying_columns(table, columns)) for table in route.given]
     fixed = {column for group in identifying for column in group}
     asked = [column.id for column in columns if column.table == route.asked and column.descriptive]
@@ -118,21 +165,87 @@ def _make_request(
     asked = _choose_share(asked, offered, turn, f"{seed} asked {joins}")
     if not asked or not all(identifying):
         return None
-    spare = placeholders - len(identifying)
+    spare = shape.placeholders - len(identifying)
     usable = [column for column in columns if column.table in route.tree.tables and column.id not in asked]
     narrowing = tuple(_choose_share(list_narrowing_columns(usable), offered, turn, f"{seed} given {joins}"))
     groups = tuple(identifying) + (narrowing,) * spare
-    choices = tuple(choice for size in range(1, projected + 1) for choice in combinations(asked, size))
-    request = TemplateRequest(make_id(joins, choices, groups), joins, choices, groups)
-    return request if any(True for _ in _list_queries(request)) else None
+    choices = tuple(choice for size in range(1, shape.projected + 1) for choice in combinations(asked, size))
+    return TemplateRequest(make_id(joins, choices, groups), joins, choices, groups)
+
+
+def _make_measured(
+    route: Route, joins: tuple[tuple[str, str], ...], columns: Sequence[Column], shape: Shape,
+    offered: int, seed: int, turn: int,
+) -> TemplateRequest | None:  # fmt: skip
+    """Make a request for a measure over the rows of the asked table that the given things have."""
+    own = [column for column in columns if column.table == route.asked]
+    key = tuple(column.id for column in own if column.primary_key)
+    names = _list_names(own)
+    ordered = [column.id for column in own if has_order(column)]
+    salt = f"{seed} {shape.measure} {shape.compared} {joins}"
+    given = [tuple(list_identifying_columns(table, columns)) for table in route.given if table != route.asked]
+    if len(given) > shape.equal or not all(given):
+        return None
+    sorting = [name for name in list_narrowing_columns(own) if name not in (*names, *key)]
+    groups = (*given, *((tuple(sorting),) * (shape.equal - len(given))))
+    ranked: Sequence[str] = ()
+    asked = [[name] for name in names[:1]]
+    if shape.measure == "count":
+        asked = [list(key)]
+    elif shape.measure == "average":
+        means = [column.id for column in own if has_mean(column)]
+        asked = [[name] for name in _choose_share(means, offered, turn, f"{salt} asked")]
+    elif shape.measure in ("most", "least"):
+        ranked = _choose_share(ordered, offered, turn, f"{salt} ranked")
+    if shape.compared == "pair":
+        varied = [(names[0], f"{names[0]}:other")] if names else []
+    else:
+        # People give a time by its two ends, and an amount by one.
+        timed = [column.id for column in own if column.id in ordered and _is_time(column)]
+        wanted = timed if shape.compared in ("between", "from", "to") else set(ordered).difference(timed)
+        preferred = [name for name in ordered if name in wanted] or ordered
+        bounds = _choose_share(preferred, offered, turn, f"{salt} bound")
+        suffixes = SUFFIXES[shape.compared]
+        varied = [tuple(f"{name}{suffix}" for suffix in suffixes) for name in bounds if suffixes]
+    lacking = shape.measure in ("most", "least") and not ranked
+    if not key or not names or not asked or (shape.compared and not varied) or lacking or not all(groups):
+        return None
+    choices = tuple(map(tuple, asked))
+    return TemplateRequest(
+        make_id(joins, choices, groups, shape.measure, ranked, varied),
+        joins, choices, groups, shape.measure, tuple(ranked), tuple(varied),
+    )  # fmt: skip
+
+
+def _list_names(own: Sequence[Column]) -> list[str]:
+    """List the columns that a row is called by, a name before a number."""
+    found = [column for column in own if fits_placeholder(column) and (column.primary_key or is_identifying(column))]
+    return [column.id for column in sorted(found, key=lambda column: split_words(column.name)[-1] not in NAMES)]
+
+
+def _is_time(column: Column) -> bool:
+    return column.type == "date" or split_words(column.name)[-1] == "year"
+
+
+def _is_sensible(query: Query, columns: Sequence[Column]) -> bool:
+    try:
+        check_question(query, columns)
+    except BrokenRule:
+        return False
+    return True
 
 
 def _list_queries(request: TemplateRequest) -> Iterator[Query]:
     joins = tuple(sorted((min(pair), max(pair)) for pair in request.joins))
-    for projection in request.projections:
+    ranks, ranges = request.ranked_by or ("",), request.varied or ((),)
+    for projection, ranked_by, varied in product(request.projections, ranks, ranges):
         for given in product(*request.placeholders):
-            if len(set(given)) == len(given) and not set(given) & set(projection):
-                yield Query(projection, joins, tuple(sorted(given)))
+            names = tuple(sorted({*given, *varied}))
+            if len(names) < len(given) + len(varied):
+                continue
+            if {column_of(name) for name in given} & {*projection, *map(column_of, varied), ranked_by}:
+                continue
+            yield Query(projection, joins, names, request.measure, ranked_by)
 
 
 def _choose_share(names: Sequence[str], count: int, turn: int, salt: str) -> list[str]:

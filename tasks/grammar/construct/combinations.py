@@ -1,0 +1,200 @@
+"""Read every combination of values that a SQL template can be filled with, by one query, with its answers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from tasks.databases.columns import Column
+from tasks.databases.dialects import translate
+from tasks.databases.execution import SafeDatabase
+from tasks.databases.values import Value
+from tasks.grammar.construct.measures import (
+    MeasuredRow,
+    find_alterations,
+    fits_setting,
+    is_pair,
+    list_settings,
+    measure_rows,
+)
+from tasks.grammar.construct.queries import Query, column_of, table_of, write_rows
+
+Rows = tuple[tuple[Value, ...], ...]
+IDLE = "idle_value"
+"""Drop reason: leaving one of the values out would not change the answer."""
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Values for a query's placeholders, in their order, with the distinct answer rows, sorted."""
+
+    values: tuple[Value, ...]
+    rows: Rows
+    fitting: int = 1
+    """Number of rows that the answer is computed from."""
+    problem: str = ""
+    """The drop reason, if they make no good question."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The cells of further columns in the rows that a combination's answer is computed from."""
+
+    values: tuple[Value, ...]
+    cells: Rows
+
+
+def read_combinations(
+    query: Query, schema: Sequence[Column], database: SafeDatabase
+) -> Iterator[Combination]:
+    """Stream every combination of values with its answer, in the same order on all engines.
+
+    A combination of which one value changes nothing has the problem `idle_value`: the query without that
+    value is read along. Of a measure, the rows are held in memory; else what is held grows with the number
+    of combinations of a template with several placeholders, by some bytes each. Raises SqlError.
+    """
+    if query.measure:
+        yield from _measure_combinations(query, schema, database)
+        return
+    idle = None
+    if len(query.placeholders) > 1:
+        idle = _IdleValues(len(query.placeholders))
+        for values, cells in _read_groups(query, query.projection, schema, database):
+            idle.add(values, cells)
+    for values, cells in _read_groups(query, query.projection, schema, database):
+        problem = IDLE if idle is not None and idle.has(values) else ""
+        yield Combination(values, cells, 1, problem)
+
+
+def read_sources(
+    query: Query, columns: Sequence[str], schema: Sequence[Column], database: SafeDatabase
+) -> Iterator[Sources]:
+    """Stream every combination of values with the cells of these columns in all rows behind its answer.
+
+    Raises SqlError.
+    """
+    if not query.measure:
+        for values, cells in _read_groups(query, columns, schema, database):
+            yield Sources(values, cells)
+        return
+    for values, rows in _read_measured(query, columns, schema, database):
+        for given, fitting in list_settings(query, rows, values):
+            yield Sources(_order(query, values, given), tuple(dict.fromkeys(row.further for row in fitting)))
+
+
+def _read_groups(
+    query: Query, columns: Sequence[str], schema: Sequence[Column], database: SafeDatabase, *, distinct: bool = True
+) -> Iterator[tuple[tuple[Value, ...], Rows]]:
+    """Stream the cells of columns by the values of `query.equal`."""
+    count = len(query.equal)
+    sql = translate(write_rows(query, columns, distinct=distinct), database.dialect, schema)
+    stream = (row for batch in database.stream(sql) for row in batch)
+    # Group by type as well: 1, 1.0 and '1' are written as different literals.
+    for _, rows in groupby(stream, key=lambda row: [(type(value), value) for value in row[:count]]):
+        found = list(rows)
+        yield found[0][:count], tuple(row[count:] for row in found)
+
+
+def _read_measured(
+    query: Query, further: Sequence[str], schema: Sequence[Column], database: SafeDatabase
+) -> Iterator[tuple[tuple[Value, ...], list[MeasuredRow]]]:
+    table = table_of(query.projection[0])
+    key = [column.id for column in schema if column.table == table and column.primary_key]
+    varied = [column_of(name) for name in query.varied[:1]]
+    ranked = [query.ranked_by] if query.ranked_by else []
+    columns = (*key, *varied, *ranked, *query.projection, *further)
+    ends = [len(key), len(key) + len(varied), len(key) + len(varied) + len(ranked)]
+    ends.append(ends[-1] + len(query.projection))
+    distinct = query.measure != "average" or bool(further)
+    for values, cells in _read_groups(query, columns, schema, database, distinct=distinct):
+        yield (
+            values,
+            [
+                MeasuredRow(
+                    row[: ends[0]],
+                    row[ends[0]] if varied else None,
+                    row[ends[1]] if ranked else None,
+                    row[ends[2] : ends[3]],
+                    row[ends[3] :],
+                )
+                for row in cells
+            ],
+        )
+
+
+def _measure_combinations(
+    query: Query, schema: Sequence[Column], database: SafeDatabase
+) -> Iterator[Combination]:
+    groups = dict(_read_measured(query, (), schema, database))
+    wider = _group_without_one(groups) if len(query.placeholders) > 1 else {}
+    for values, rows in groups.items():
+        # SQL would count a row twice that two rows of a joined table belong to.
+        multiplied = query.measure == "average" and len({row.key for row in rows}) < len(rows)
+        whole = measure_rows(query, rows).rows if query.varied else None
+        for given, fitting in list_settings(query, rows, values):
+            answer = measure_rows(query, fitting)
+            problem = "multiplied" if multiplied else answer.problem
+            if not problem and (
+                (answer.rows == whole and not is_pair(query))
+                or _is_idle(values, given, find_alterations(query, fitting, answer.rows), groups, wider)
+            ):
+                problem = IDLE
+            count = len({row.key for row in fitting})
+            yield Combination(_order(query, values, given), answer.rows, count, problem)
+
+
+def _group_without_one(
+    groups: Mapping[tuple[Value, ...], object],
+) -> Mapping[tuple[object, ...], list[tuple[Value, ...]]]:
+    """Group combinations by all of their values but one: (its place, the others) -> combinations."""
+    wider: defaultdict[tuple[object, ...], list[tuple[Value, ...]]] = defaultdict(list)
+    for values in groups:
+        for place in range(len(values)):
+            wider[place, *values[:place], *values[place + 1 :]].append(values)
+    return wider
+
+
+def _is_idle(
+    values: tuple[Value, ...],
+    given: Mapping[str, Value],
+    alters: Callable[[MeasuredRow], bool],
+    groups: Mapping[tuple[Value, ...], list[MeasuredRow]],
+    wider: Mapping[tuple[object, ...], list[tuple[Value, ...]]],
+) -> bool:
+    """Tell whether leaving one of the values out would let no row in that alters the answer."""
+    for place in range(len(values)):
+        others = wider.get((place, *values[:place], *values[place + 1 :]), [])
+        rows = (row for other in others for row in groups[other])
+        if others and not any(alters(row) for row in rows if fits_setting(row, given)):
+            return True
+    return False
+
+
+def _order(query: Query, values: Sequence[Value], given: Mapping[str, Value]) -> tuple[Value, ...]:
+    named = {**dict(zip(query.equal, values, strict=True)), **given}
+    return tuple(named[name] for name in query.placeholders)
+
+
+class _IdleValues:
+    """Find combinations in which one value may be left out: the others alone have the same single answer."""
+
+    def __init__(self, placeholders: int) -> None:
+        self._places = range(placeholders)
+        self._answers: dict[int, int | None] = {}
+        """Hash of (place, the other values) -> hash of the only answer; None where there are several."""
+
+    def add(self, values: tuple[Value, ...], rows: Rows) -> None:
+        """Note the answer of one combination."""
+        answer = hash(rows) if len(rows) == 1 else None
+        for key in self._list_keys(values):
+            if self._answers.setdefault(key, answer) != answer:
+                self._answers[key] = None
+
+    def has(self, values: tuple[Value, ...]) -> bool:
+        """Tell whether one of the values changes nothing."""
+        return any(self._answers[key] is not None for key in self._list_keys(values))
+
+    def _list_keys(self, values: tuple[Value, ...]) -> list[int]:
+        return [hash((place, values[:place], values[place + 1 :])) for place in self._places]

@@ -1,0 +1,173 @@
+"""Measures over several rows: which values to compare with, and the answer that the rows then give.
+
+The fill-in computes them here, for all groups of a template by one query; the contracts hold every answer
+against its own SQL, run by the database.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from tasks.artifacts.rows import make_id
+from tasks.databases.values import Value
+from tasks.grammar.construct.queries import Query, comparison_of
+
+SETTINGS, ALONE = 3, 60
+"""How many ranges, or pairs of names, are tried for one combination of the other values; and where there are
+no other values."""
+
+COMPARE: Mapping[str, Callable[[Value, Value], bool]] = {
+    "over": lambda cell, given: cell > given,  # type: ignore[operator]
+    "under": lambda cell, given: cell < given,  # type: ignore[operator]
+    "from": lambda cell, given: cell >= given,  # type: ignore[operator]
+    "to": lambda cell, given: cell <= given,  # type: ignore[operator]
+}
+
+
+@dataclass(frozen=True)
+class MeasuredRow:
+    """A row that fits the other values. varied, ranked: its cells in the columns of these names."""
+
+    key: tuple[Value, ...]
+    varied: Value
+    ranked: Value
+    projected: tuple[Value, ...]
+    further: tuple[Value, ...] = ()
+    """Cells that nothing is computed from."""
+
+
+@dataclass(frozen=True)
+class MeasuredAnswer:
+    """The answer's rows, sorted; or the drop reason, if the rows give no good one."""
+
+    rows: tuple[tuple[Value, ...], ...]
+    problem: str = ""
+
+
+def measure_rows(query: Query, rows: Sequence[MeasuredRow]) -> MeasuredAnswer:
+    """Compute a query's measure. Reasons: empty_answer, tied, rounding (a mean halfway between decimals)."""
+    found = {row.key: row for row in rows}.values()
+    if query.measure == "count":
+        return MeasuredAnswer(((len(found),),))
+    if query.measure == "average":
+        return _average([row.projected[0] for row in found])
+    if query.measure in ("most", "least"):
+        extreme = _find_extreme(query, rows)
+        found_rows = {row.projected for row in found if row.ranked is not None and row.ranked == extreme}
+        if len(found_rows) > 1:
+            return MeasuredAnswer((), "tied")
+    else:
+        found_rows = {row.projected for row in found}
+    if not found_rows or any(cell is None or cell == "" for row in found_rows for cell in row):
+        return MeasuredAnswer((), "empty_answer")
+    return MeasuredAnswer(tuple(sorted(found_rows, key=lambda row: [str(cell) for cell in row])))
+
+
+def _find_extreme(query: Query, rows: Sequence[MeasuredRow]) -> Value:
+    ranked = (row.ranked for row in rows if row.ranked is not None)
+    return (max if query.measure == "most" else min)(ranked, default=None)  # type: ignore[type-var]
+
+
+def _average(cells: Sequence[Value]) -> MeasuredAnswer:
+    numbers = [cell for cell in cells if isinstance(cell, (int, float))]
+    if not numbers:
+        return MeasuredAnswer((), "empty_answer")
+    tenths = 10 * math.fsum(numbers) / len(numbers)
+    # Engines round halves in different ways, and binary fractions blur what is a half.
+    if abs(tenths - math.floor(tenths) - 0.5) < 1e-6:
+        return MeasuredAnswer((), "rounding")
+    return MeasuredAnswer(((round(tenths) / 10,),))
+
+
+def find_alterations(
+    query: Query, rows: Sequence[MeasuredRow], answer: tuple[tuple[Value, ...], ...]
+) -> Callable[[MeasuredRow], bool]:
+    """Return a test of whether one more row would alter the answer that these rows give."""
+    keys = {row.key for row in rows}
+    if query.measure == "count":
+        return lambda row: row.key not in keys
+    if query.measure == "average":
+        return lambda row: row.key not in keys and row.projected[0] is not None
+    if query.measure == "list":
+        return lambda row: row.projected not in answer
+    extreme = _find_extreme(query, rows)
+    beyond = COMPARE["over" if query.measure == "most" else "under"]
+    return lambda row: row.ranked is not None and (
+        beyond(row.ranked, extreme) or (row.ranked == extreme and row.projected not in answer)
+    )
+
+
+def is_pair(query: Query) -> bool:
+    """Return whether a query asks which of two named things has more of something."""
+    return any(comparison_of(name) == "other" for name in query.varied)
+
+
+def list_settings(
+    query: Query, rows: Sequence[MeasuredRow], salt: object
+) -> Iterator[tuple[Mapping[str, Value], list[MeasuredRow]]]:
+    """List values for a query's varied placeholders, with the rows that then fit; each leaves out some rows.
+
+    Without such placeholders, the one setting has all rows. salt: what the choice hangs on.
+    """
+    most = SETTINGS if query.equal else ALONE
+    suffixes = tuple(map(comparison_of, query.varied))
+    if not suffixes:
+        yield {}, list(rows)
+    elif is_pair(query):
+        yield from _list_pairs(query, rows, salt, most)
+    else:
+        values = sorted({row.varied for row in rows if row.varied is not None})  # type: ignore[type-var]
+        for given in _list_ranges(suffixes, values, salt, most):
+            named = dict(zip(query.varied, given, strict=True))
+            yield named, [row for row in rows if fits_setting(row, named)]
+
+
+def fits_setting(row: MeasuredRow, given: Mapping[str, Value]) -> bool:
+    """Tell whether a row's varied cell is within given bounds, by placeholder; or one of two given names."""
+    if not given:
+        return True
+    if row.varied is None:
+        return False
+    bounds = {name: value for name, value in given.items() if comparison_of(name) in COMPARE}
+    if not bounds:
+        return row.varied in given.values()
+    return all(COMPARE[comparison_of(name)](row.varied, value) for name, value in bounds.items())
+
+
+def _list_pairs(
+    query: Query, rows: Sequence[MeasuredRow], salt: object, most: int
+) -> Iterator[tuple[Mapping[str, Value], list[MeasuredRow]]]:
+    """Pair rows that their name alone tells apart, in a hashed order, where one ranks above the other."""
+    by_key = {row.key: row for row in rows if row.ranked is not None and row.varied not in (None, "")}
+    counts = Counter(str(row.varied).casefold() for row in by_key.values())
+    single = [row for row in by_key.values() if counts[str(row.varied).casefold()] == 1]
+    single.sort(key=lambda row: make_id("pair", salt, row.varied))
+    chosen = [(one, other) for one, other in list(pairwise(single))[::2] if one.ranked != other.ranked]
+    keep = {row.key: [further for further in rows if further.key == row.key] for pair in chosen[:most] for row in pair}
+    for one, other in chosen[:most]:
+        named = dict(zip(query.varied, (one.varied, other.varied), strict=True))
+        yield named, [*keep[one.key], *keep[other.key]]
+
+
+def _list_ranges(
+    suffixes: tuple[str, ...], values: Sequence[Value], salt: object, most: int
+) -> list[tuple[Value, ...]]:
+    """Choose bounds among the values of a column; each leaves out a value, and leaves one."""
+    if len(values) < 2:
+        return []
+    if len(suffixes) == 1:
+        # A bound at the end leaves out all or none.
+        inner = values[:-1] if suffixes[0] in ("over", "to") else values[1:]
+        chosen = sorted(inner, key=lambda value: make_id("bound", salt, value))[:most]
+        return [(value,) for value in chosen]
+    found: dict[tuple[Value, ...], None] = {}
+    for number in range(4 * most):
+        drawn = int(make_id("range", salt, number), 16)
+        low, high = sorted((drawn % len(values), drawn // len(values) % len(values)))
+        if low < high and (low, high) != (0, len(values) - 1):
+            found[values[low], values[high]] = None
+    return list(found)[:most]
