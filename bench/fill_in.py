@@ -119,7 +119,7 @@ def make_hotel(path: Path, size: int) -> None:
 def fill(path: Path) -> int:
     """Fill the template and write the artifact; return the number of groups."""
     template = SqlTemplate(
-        QUERY.id, write_template(QUERY), QUERY.tables, QUERY.projection, QUERY.placeholders, ()
+        QUERY.id, write_template(QUERY), QUERY.tables, QUERY.projection, QUERY.placeholders, 0, ()
     )
     database = DatabaseEntry(name="hotel", file=path)
     drafts = fill_in([template], SCHEMA, database, FillIn(cap=None, limits=LIMITS))

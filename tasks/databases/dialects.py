@@ -23,10 +23,10 @@ EXACT = {
 
 
 def translate(sql: str, dialect: str, columns: Iterable[Column]) -> str:
-    """Translate a canonical SELECT (select, project, join, DISTINCT, ORDER BY) to another dialect.
+    """Translate a canonical SELECT (select, project, join, DISTINCT, ORDER BY, measures) to another dialect.
 
-    columns: of the database, in the catalogue's spelling, to know which are text. ORDER BY columns must
-    be selected too.
+    columns: of the database, in the catalogue's spelling, to know which are text. What ORDER BY has of them
+    must be selected too.
     """
     if dialect == CANONICAL:
         return sql
@@ -35,6 +35,8 @@ def translate(sql: str, dialect: str, columns: Iterable[Column]) -> str:
     for equality in list(select.find_all(exp.EQ)):
         _tighten(equality, texts, dialect)
     for order in _orders(select):
+        if order.this not in select.expressions:
+            continue
         # By position: MariaDB loses rows of SELECT DISTINCT if ORDER BY repeats an expression with COLLATE.
         order.set("this", exp.Literal.number(select.expressions.index(order.this) + 1))
         order.set("nulls_first", True)

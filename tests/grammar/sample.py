@@ -58,7 +58,7 @@ def write_sample(root: Path, name: str = "films", groups: int = 4, hostile: bool
         origin = (Origin("row", "schema#film.title"), Origin("row", f"schema#film.{wanted}"))
         origin += (call("sql_templates", f"film/{wanted}", sql),)
         templates.append(
-            SqlTemplate(make_id(sql), sql, ("film",), (f"film.{wanted}",), ("film.title",), origin)
+            SqlTemplate(make_id(sql), sql, ("film",), (f"film.{wanted}",), ("film.title",), 2, origin)
         )
     refused = [
         Dropped("0badc0de", "unknown column", "film.colour", (call("sql_templates", "x", "?", parsed=False),))

@@ -113,7 +113,7 @@ def make_world(root: Path) -> World:
             call("sql_templates", sql),
         )
         template = SqlTemplate(
-            query.id, write_template(query), query.tables, query.projection, query.placeholders, origin
+            query.id, write_template(query), query.tables, query.projection, query.placeholders, 3, origin
         )
         templates.append(template)
         for criterion, text in (("short", short), ("long", long)):
@@ -128,14 +128,14 @@ def make_world(root: Path) -> World:
         for text in texts
     ]  # fmt: skip
     entry = DatabaseEntry(file=world.database)
-    groups = list(fill_in(templates, SCHEMA, entry, FillIn()).rows)
+    groups = list(fill_in(templates, SCHEMA, entry, FillIn(every_value_matters=False)).rows)
     made = {
         "schema": Drafts[Column](SCHEMA),
         "own_templates": Drafts[OwnTemplate]([]),
         "sql_templates": Drafts(templates),
         "text_templates": Drafts(texts),
         "back_check": Drafts(confirmed),
-        "fill_in": fill_in(templates, SCHEMA, entry, FillIn()),
+        "fill_in": fill_in(templates, SCHEMA, entry, FillIn(every_value_matters=False)),
         "unbalanced": unbalanced(confirmed, groups, Unbalanced()),
         "balanced": balanced(confirmed, groups, Balanced(criteria=("short", "long"))),
     }

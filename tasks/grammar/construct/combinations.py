@@ -47,24 +47,24 @@ class Sources:
 
 
 def read_combinations(
-    query: Query, schema: Sequence[Column], database: SafeDatabase
+    query: Query, schema: Sequence[Column], database: SafeDatabase, *, idle: bool = True
 ) -> Iterator[Combination]:
     """Stream every combination of values with its answer, in the same order on all engines.
 
-    A combination of which one value changes nothing has the problem `idle_value`: the query without that
-    value is read along. Of a measure, the rows are held in memory; else what is held grows with the number
-    of combinations of a template with several placeholders, by some bytes each. Raises SqlError.
+    idle: find combinations of which one value changes nothing; they have the problem `idle_value`. Of a
+    measure, the rows are held in memory; else what is held grows with the number of combinations of a
+    template with several placeholders, by some bytes each. Raises SqlError.
     """
     if query.measure:
-        yield from _measure_combinations(query, schema, database)
+        yield from _measure_combinations(query, schema, database, idle=idle)
         return
-    idle = None
-    if len(query.placeholders) > 1:
-        idle = _IdleValues(len(query.placeholders))
+    known = None
+    if idle and len(query.placeholders) > 1:
+        known = _IdleValues(len(query.placeholders))
         for values, cells in _read_groups(query, query.projection, schema, database):
-            idle.add(values, cells)
+            known.add(values, cells)
     for values, cells in _read_groups(query, query.projection, schema, database):
-        problem = IDLE if idle is not None and idle.has(values) else ""
+        problem = IDLE if known is not None and known.has(values) else ""
         yield Combination(values, cells, 1, problem)
 
 
@@ -85,7 +85,12 @@ def read_sources(
 
 
 def _read_groups(
-    query: Query, columns: Sequence[str], schema: Sequence[Column], database: SafeDatabase, *, distinct: bool = True
+    query: Query,
+    columns: Sequence[str],
+    schema: Sequence[Column],
+    database: SafeDatabase,
+    *,
+    distinct: bool = True,
 ) -> Iterator[tuple[tuple[Value, ...], Rows]]:
     """Stream the cells of columns by the values of `query.equal`."""
     count = len(query.equal)
@@ -125,7 +130,7 @@ def _read_measured(
 
 
 def _measure_combinations(
-    query: Query, schema: Sequence[Column], database: SafeDatabase
+    query: Query, schema: Sequence[Column], database: SafeDatabase, *, idle: bool
 ) -> Iterator[Combination]:
     groups = dict(_read_measured(query, (), schema, database))
     wider = _group_without_one(groups) if len(query.placeholders) > 1 else {}
@@ -136,7 +141,7 @@ def _measure_combinations(
         for given, fitting in list_settings(query, rows, values):
             answer = measure_rows(query, fitting)
             problem = "multiplied" if multiplied else answer.problem
-            if not problem and (
+            if (idle and not problem) and (
                 (answer.rows == whole and not is_pair(query))
                 or _is_idle(values, given, find_alterations(query, fitting, answer.rows), groups, wider)
             ):

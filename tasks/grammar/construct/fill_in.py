@@ -34,6 +34,8 @@ class FillIn(BaseModel):
     """Maximum number of groups per SQL template, sampled by seed; null = all."""
     single_answer: bool = True
     """Keep only combinations with one distinct answer row; does not concern lists."""
+    every_value_matters: bool = True
+    """Leave out combinations of which one value could be left out without changing the answer."""
     rows: Mapping[Measure, tuple[int, int | None]] = Field(default_factory=dict)
     """Measure -> minimum and maximum number of rows that it may be computed from; null: any number."""
     seed: int = 0
@@ -75,7 +77,9 @@ def fill_template(
     """
     left_out: Counter[str] = Counter()
     before = len(groups)
-    usable = _filter_combinations(read_combinations(query, schema, database), query, params, left_out)
+    usable = _filter_combinations(
+        read_combinations(query, schema, database, idle=params.every_value_matters), query, params, left_out
+    )
     writer = GroupWriter(template, query)
     try:
         with groups.all_or_none():

@@ -69,7 +69,7 @@ def measure_rows(query: Query, rows: Sequence[MeasuredRow]) -> MeasuredAnswer:
 
 def _find_extreme(query: Query, rows: Sequence[MeasuredRow]) -> Value:
     ranked = (row.ranked for row in rows if row.ranked is not None)
-    return (max if query.measure == "most" else min)(ranked, default=None)  # type: ignore[type-var]
+    return (max if query.measure == "most" else min)(ranked, default=None)
 
 
 def _average(cells: Sequence[Value]) -> MeasuredAnswer:
@@ -96,8 +96,9 @@ def find_alterations(
         return lambda row: row.projected not in answer
     extreme = _find_extreme(query, rows)
     beyond = COMPARE["over" if query.measure == "most" else "under"]
-    return lambda row: row.ranked is not None and (
-        beyond(row.ranked, extreme) or (row.ranked == extreme and row.projected not in answer)
+    return lambda row: (
+        row.ranked is not None
+        and (beyond(row.ranked, extreme) or (row.ranked == extreme and row.projected not in answer))
     )
 
 
@@ -120,7 +121,7 @@ def list_settings(
     elif is_pair(query):
         yield from _list_pairs(query, rows, salt, most)
     else:
-        values = sorted({row.varied for row in rows if row.varied is not None})  # type: ignore[type-var]
+        values = sorted({row.varied for row in rows if row.varied is not None})
         for given in _list_ranges(suffixes, values, salt, most):
             named = dict(zip(query.varied, given, strict=True))
             yield named, [row for row in rows if fits_setting(row, named)]
@@ -147,7 +148,11 @@ def _list_pairs(
     single = [row for row in by_key.values() if counts[str(row.varied).casefold()] == 1]
     single.sort(key=lambda row: make_id("pair", salt, row.varied))
     chosen = [(one, other) for one, other in list(pairwise(single))[::2] if one.ranked != other.ranked]
-    keep = {row.key: [further for further in rows if further.key == row.key] for pair in chosen[:most] for row in pair}
+    keep = {
+        row.key: [further for further in rows if further.key == row.key]
+        for pair in chosen[:most]
+        for row in pair
+    }
     for one, other in chosen[:most]:
         named = dict(zip(query.varied, (one.varied, other.varied), strict=True))
         yield named, [*keep[one.key], *keep[other.key]]

@@ -87,6 +87,21 @@ def make_singular(word: str) -> str:
     return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
 
 
+def make_plural(words: str) -> str:
+    """Return the plural of an English noun phrase, good enough for table names: film genre, film genres."""
+    *lead, word = words.split()
+    known = {singular: plural for plural, singular in SINGULARS.items()}
+    if word in known:
+        plural = known[word]
+    elif word.endswith("y") and word[-2:-1] not in tuple("aeiou"):
+        plural = f"{word[:-1]}ies"
+    elif word.endswith(("s", "x", "ch", "sh")):
+        plural = f"{word}es"
+    else:
+        plural = f"{word}s"
+    return " ".join([*lead, plural])
+
+
 def is_identifying(column: Column) -> bool:
     """Return whether a column's last word is that of a name: flight_number, but not number_of_engines."""
     return split_words(column.words or column.name)[-1] in IDENTIFYING

@@ -144,10 +144,9 @@ def write_combinations(query: Query) -> str:
 
 
 def write_rows(query: Query, columns: Sequence[str], *, distinct: bool = True) -> str:
-    """Write one SQL query that returns, for every combination of the values that `query.equal` names, these
-    columns of all rows that fit; the given values first, and in their order.
+    """Write one SQL query that returns these columns of all rows, by the values of `query.equal`.
 
-    distinct: leave out repeated rows.
+    The given values come first, and define the order. distinct: leave out repeated rows.
     """
     selected = [quote_column(column) for column in (*query.equal, *columns)]
     select = exp.select(*selected)
@@ -178,14 +177,16 @@ def build_select(query: Query, values: Mapping[str, str | int | float]) -> exp.S
         return select.order_by(*(column.copy() for column in columns))
     if query.measure in ("most", "least"):
         rank = quote_column(query.ranked_by)
-        order = exp.Ordered(this=rank.copy(), desc=query.measure == "most", nulls_first=query.measure == "least")
+        order = exp.Ordered(
+            this=rank.copy(), desc=query.measure == "most", nulls_first=query.measure == "least"
+        )
         return select.where(_is_set(query.ranked_by)).order_by(order).limit(1)
     return select
 
 
 def _list_conditions(query: Query, values: Mapping[str, str | int | float]) -> list[exp.Expr]:
     """List the conditions on given values; those on the varied column become one."""
-    conditions = []
+    conditions: list[exp.Expr] = []
     for name in query.placeholders:
         if name not in query.varied:
             conditions.append(_compare(name, values))

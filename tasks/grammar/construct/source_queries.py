@@ -1,7 +1,7 @@
 """Find the database rows behind a filled query's answer.
 
-The source query of a filled query has the same joins and values but selects the source rows: of a measure, all
-rows that it is computed from. It tells which rows an answer comes from; it never supplies the answer.
+The source query of a filled query has the same joins and values but selects the source rows: of a measure,
+all rows that it is computed from. It tells which rows an answer comes from; it never supplies the answer.
 """
 
 from __future__ import annotations
@@ -34,16 +34,17 @@ class AnswerSources:
 
     rows: tuple[SourceRow, ...]
     answer: tuple[tuple[Value, ...], ...]
-    """The distinct combinations of projected cells, sorted, or the measure that the database computes; only for
-    comparison with the recorded answer."""
+    """The distinct combinations of projected cells, sorted, or the measure that the database computes; only
+    for comparison with the recorded answer."""
 
 
 def write_source_query(sql: str, columns: Sequence[Column]) -> tuple[str, list[tuple[str, str]], list[int]]:
     """Write a filled query's source query in canonical SQL.
 
     Returns the SQL, the selected columns as (table, column), and the positions among them of the columns
-    that the filled query projects, none if it computes a measure. Every column of every table is selected: the key to identify a row, the
-    others to display it. Raises BrokenRule if `sql` is not a query as GRAMMAR builds them.
+    that the filled query projects, none if it computes a measure. Every column of every table is selected:
+    the key to identify a row, the others to display it. Raises BrokenRule if `sql` is not a query as GRAMMAR
+    builds them.
     """
     select = parse_select(sql)
     spelling = {column.table.lower(): column.table for column in columns}
@@ -56,9 +57,11 @@ def write_source_query(sql: str, columns: Sequence[Column]) -> tuple[str, list[t
         if column.table == table
     ]
     positions = {(alias.lower(), column.name.lower()): n for n, (alias, column) in enumerate(selected)}
-    projected = [] if is_measured(select) else [
-        positions[_read_column(expression, tables, columns)] for expression in select.expressions
-    ]
+    projected = (
+        []
+        if is_measured(select)
+        else [positions[_read_column(expression, tables, columns)] for expression in select.expressions]
+    )
     source_query = select.copy()
     source_query.set("order", None)
     source_query.set("limit", None)
@@ -105,7 +108,9 @@ def find_sources(sql: str, columns: Sequence[Column], database: SafeDatabase) ->
                 key = tuple(cell for cell in cells if cell[0] in key_names) or cells
                 found[table, key] = SourceRow(table, key, cells)
     if not projected:
-        answer = {row for batch in database.stream(translate(sql, database.dialect, columns)) for row in batch}
+        answer = {
+            row for batch in database.stream(translate(sql, database.dialect, columns)) for row in batch
+        }
     rows = sorted(found.values(), key=lambda row: (row.table, [_sort_key(cell) for _, cell in row.key]))
     answer_rows = sorted(answer, key=lambda row: [_sort_key(cell) for cell in row])
     return AnswerSources(tuple(rows), tuple(answer_rows))

@@ -44,10 +44,13 @@ from tasks.grammar.construct.queries import (
 UNQUOTED = re.compile(r"([=<>]\s*|\bBETWEEN\s+|\bAND\s+)\[([^\]']+\.[^\]']+)\]", re.IGNORECASE)
 SHAPE = (exp.Select, exp.From, exp.Join, exp.Where, exp.And, exp.EQ, exp.Column, exp.Identifier, exp.Table,
          exp.TableAlias, exp.Alias, exp.Literal, exp.Distinct, exp.Paren, exp.Neg,
-         exp.Count, exp.Star, exp.Avg, exp.Round, exp.Max, exp.Min, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between,
-         exp.Or, exp.In, exp.Not, exp.Is, exp.Null, exp.Order, exp.Ordered, exp.Limit)  # fmt: skip
+         exp.Count, exp.Star, exp.Avg, exp.Round, exp.Max, exp.Min, exp.GT, exp.GTE, exp.LT, exp.LTE,
+         exp.Between, exp.Or, exp.In, exp.Not, exp.Is, exp.Null, exp.Order, exp.Ordered,
+         exp.Limit)  # fmt: skip
 EXTREMES: Mapping[type[exp.Expr], Measure] = {exp.Max: "most", exp.Min: "least"}
-SUFFIXES = {comparison: suffix for suffix, comparison in COMPARISONS.items() if suffix != "other"}
+SUFFIXES: Mapping[type[exp.Expr], str] = {
+    comparison: suffix for suffix, comparison in COMPARISONS.items() if suffix != "other"
+}
 FLIPPED: Mapping[type[exp.Expr], type[exp.Binary]] = {
     exp.GT: exp.LT, exp.LT: exp.GT, exp.GTE: exp.LTE, exp.LTE: exp.GTE, exp.EQ: exp.EQ,
 }  # fmt: skip
@@ -189,12 +192,15 @@ def _read_query(select: exp.Select, known: Mapping[str, Column]) -> Query:
     measure, projection, ranked_by = _read_measure(select, names, known)
     if len(set(projection)) < len(projection):
         raise BrokenRule("other_operator", "a column is selected twice")
-    joins, placeholders = set(), set()
+    joins: set[tuple[str, ...]] = set()
+    placeholders: set[str] = set()
     for condition in _list_conditions(select):
         if isinstance(condition, exp.Not):
             _check_null_test(condition, (*projection, ranked_by), names, known)
-        elif isinstance(condition, exp.EQ) and not isinstance(condition.this, exp.Literal) and isinstance(
-            condition.expression, exp.Column
+        elif (
+            isinstance(condition, exp.EQ)
+            and not isinstance(condition.this, exp.Literal)
+            and isinstance(condition.expression, exp.Column)
         ):
             sides = [_read_column(side, names, known) for side in (condition.this, condition.expression)]
             joins.add(tuple(sorted(sides)))
@@ -217,9 +223,9 @@ def _read_measure(
     select: exp.Select, names: Mapping[str, str], known: Mapping[str, Column]
 ) -> tuple[Measure, tuple[str, ...], str]:
     """Read what is computed: the measure, the columns asked for, and the column ranked by."""
-    asked = [expression.unalias() for expression in select.expressions]
+    asked: list[exp.Expr] = [expression.unalias() for expression in select.expressions]
     order, limit = select.args.get("order"), select.args.get("limit")
-    ordered = [part for part in order.expressions] if order else []
+    ordered = list(order.expressions) if order else []
     if isinstance(asked[0], (exp.Count, exp.Avg, exp.Round, *EXTREMES)):
         if len(asked) > 1 or ordered or limit:
             raise BrokenRule("other_operator", "more than one number")
@@ -246,23 +252,27 @@ def _read_number(
     if isinstance(inner, exp.Distinct) and isinstance(node, exp.Count) and len(inner.expressions) == 1:
         return "count", (_read_column(inner.expressions[0], names, known),), ""
     if isinstance(inner, exp.Star):
-        keys = [column.id for column in known.values() if column.primary_key and [column.table] == [*names.values()]]
+        keys = [
+            column.id
+            for column in known.values()
+            if column.primary_key and [column.table] == [*names.values()]
+        ]
         if len(keys) != 1:
             raise BrokenRule("star", "COUNT(*), but over one table with a key of one column alone")
         return "count", tuple(keys), ""
     column = _read_column(inner, names, known)
     if isinstance(node, exp.Count):
         if not known[column].primary_key or len(names) > 1:
-            raise BrokenRule("unfit_measure", f"COUNT({column}), which counts some rows twice: DISTINCT is missing")
+            raise BrokenRule(
+                "unfit_measure", f"COUNT({column}), which counts some rows twice: DISTINCT is missing"
+            )
         return "count", (column,), ""
     if isinstance(node, exp.Avg):
         return "average", (column,), ""
     return EXTREMES[type(node)], (column,), column
 
 
-def _read_given(
-    condition: exp.Expr, names: Mapping[str, str], known: Mapping[str, Column]
-) -> Iterator[str]:
+def _read_given(condition: exp.Expr, names: Mapping[str, str], known: Mapping[str, Column]) -> Iterator[str]:
     """Read the placeholders of a condition on one column."""
     if isinstance(condition, exp.Between):
         column = _read_column(condition.this, names, known)

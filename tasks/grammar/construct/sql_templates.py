@@ -1,8 +1,8 @@
 """Stage: have a model write SQL templates from table and column names, without any row (section 4.1).
 
-A model whose decoding can be held to a form picks one of the queries that a request offers: a small one writes
-no better. One whose role says `constrain: none` gets the whole schema, and writes what it likes; the rules are
-the same.
+A model whose decoding can be held to a form picks one of the queries that a request offers: a small one
+writes no better. One whose role says `constrain: none` gets the whole schema, and writes what it likes; the
+rules are the same.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ from tasks.grammar.rows import OwnTemplate, SqlTemplate
 from tasks.models.ask import Answer, Ask, Unparsed
 
 CONSTRAIN = "roles.generator.constrain"
-SUFFIX_NAMES = {name: tuple(suffix.removeprefix(":") for suffix in suffixes) for name, suffixes in SUFFIXES.items()}
+SUFFIX_NAMES = {
+    name: tuple(suffix.removeprefix(":") for suffix in suffixes) for name, suffixes in SUFFIXES.items()
+}
 MAX_SQL = 4_000
 """In characters: parsing takes time that grows with the square."""
 
@@ -220,8 +222,13 @@ def parse_answer(text: str, schema: Sequence[Column], kind: TemplateKind, exampl
     if len(query.placeholders) != kind.placeholders or len(query.projection) > kind.projected:
         found = f"{len(query.projection)} columns asked for, {len(query.placeholders)} given"
         raise Unparsed(f"other_kind: {found}")
-    if query.measure != kind.measure or tuple(map(comparison_of, query.varied)) != SUFFIX_NAMES[kind.compared]:
-        raise Unparsed(f"other_kind: measure {query.measure or 'none'}, compared by {', '.join(query.varied) or '='}")
+    if (
+        query.measure != kind.measure
+        or tuple(map(comparison_of, query.varied)) != SUFFIX_NAMES[kind.compared]
+    ):
+        raise Unparsed(
+            f"other_kind: measure {query.measure or 'none'}, compared by {', '.join(query.varied) or '='}"
+        )
     return query
 
 

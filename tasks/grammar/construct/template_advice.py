@@ -15,7 +15,7 @@ ADVICE: Mapping[str, str] = {
     # its SQL, as tasks/grammar/construct/sql_rules.py has it
     "unreadable": "one SELECT a line, in SQLite's dialect",
     "not_select": "one SELECT a line",
-    "other_operator": "only SELECT columns, inner JOINs and = joined by AND",
+    "other_operator": "docs/templates.md lists what a template may hold",
     "clock": "ask for what is the same tomorrow, and on another machine",
     "star": "name the columns",
     "unknown_name": "names are those of the schema: benchloom run grammar.schema",
@@ -24,6 +24,7 @@ ADVICE: Mapping[str, str] = {
     "constant": "compare with '[table.column]' alone: values are filled in from the database",
     "wrong_placeholder": "compare a column with its own '[table.column]', as the schema spells it",
     "unfit_placeholder": "nothing is looked up by a measurement or a yes or no",
+    "unfit_measure": "count rows by their key; average, and rank by, numbers or dates",
     "answer_given": "ask for another column than the one that is given",
     "unconnected": "join the tables by their foreign keys",
     "idle_table": "leave out the table that neither gives, nor is asked for, nor links",

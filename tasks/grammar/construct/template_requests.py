@@ -183,10 +183,15 @@ def _make_measured(
     names = _list_names(own)
     ordered = [column.id for column in own if has_order(column)]
     salt = f"{seed} {shape.measure} {shape.compared} {joins}"
-    given = [tuple(list_identifying_columns(table, columns)) for table in route.given if table != route.asked]
+    tables = [table for table in route.given if table != route.asked]
+    given = [tuple(_list_names([column for column in columns if column.table == table])) for table in tables]
     if len(given) > shape.equal or not all(given):
         return None
-    sorting = [name for name in list_narrowing_columns(own) if name not in (*names, *key)]
+    sorting = [
+        name
+        for name in list_narrowing_columns(own)
+        if name not in (*names, *key) and split_words(name)[-1] != "time"
+    ]
     groups = (*given, *((tuple(sorting),) * (shape.equal - len(given))))
     ranked: Sequence[str] = ()
     asked = [[name] for name in names[:1]]
@@ -198,7 +203,7 @@ def _make_measured(
     elif shape.measure in ("most", "least"):
         ranked = _choose_share(ordered, offered, turn, f"{salt} ranked")
     if shape.compared == "pair":
-        varied = [(names[0], f"{names[0]}:other")] if names else []
+        varied = [tuple(f"{name}{suffix}" for suffix in SUFFIXES["pair"]) for name in names[:1]]
     else:
         # People give a time by its two ends, and an amount by one.
         timed = [column.id for column in own if column.id in ordered and _is_time(column)]
@@ -219,8 +224,14 @@ def _make_measured(
 
 def _list_names(own: Sequence[Column]) -> list[str]:
     """List the columns that a row is called by, a name before a number."""
-    found = [column for column in own if fits_placeholder(column) and (column.primary_key or is_identifying(column))]
-    return [column.id for column in sorted(found, key=lambda column: split_words(column.name)[-1] not in NAMES)]
+    found = [
+        column
+        for column in own
+        if fits_placeholder(column) and (column.primary_key or is_identifying(column))
+    ]
+    return [
+        column.id for column in sorted(found, key=lambda column: split_words(column.name)[-1] not in NAMES)
+    ]
 
 
 def _is_time(column: Column) -> bool:

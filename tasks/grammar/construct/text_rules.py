@@ -108,11 +108,7 @@ def _check_question(
     if repeated:
         raise Unparsed(f"says_again: {repeated[0]}")
     own = {word for table in query.tables for word in name_table(table, columns).split()}
-    own |= {
-        word
-        for column in (*query.projection, *query.placeholders)
-        for word in list_column_words(column, columns)
-    }
+    own |= {word for column in query.columns for word in list_column_words(column, columns)}
     own |= set(verbalisation.relation_words)
     for table in sorted({column.table for column in columns if column.descriptive} - set(query.tables)):
         thing = name_table(table, columns)
@@ -134,11 +130,7 @@ def _check_measure(
         for word in list_column_words(column, columns)
     ]
     required = frozenset[str]().union(*verbalisation.required)
-    own = {
-        word
-        for column in (*query.projection, *query.placeholders)
-        for word in list_column_words(column, columns)
-    }
+    own = {word for column in query.columns for word in list_column_words(column, columns)}
     for measure in MEASURES:
         said = sorted(phrase for phrase in measure if _says(asked, phrase))
         if not said or measure & required or own.intersection(*map(str.split, said)):
@@ -159,7 +151,7 @@ def _check_meaning(
     verbalisation: Verbalisation,
     columns: Sequence[Column],
 ) -> None:
-    for wanted in query.projection:
+    for wanted in verbalisation.named:
         if missing := _find_missing(asked, wanted, verbalisation, columns):
             raise Unparsed(f"wanted_missing: {missing}")
     related = verbalisation.relation_words
@@ -171,7 +163,7 @@ def _check_meaning(
     for relation in verbalisation.relations:
         if relation.rivals and not all(mentions(words, word) for word in relation.words):
             raise Unparsed(f"relation_missing: {' '.join(relation.words)}")
-    used = {*query.projection, *query.placeholders}
+    used = set(query.columns)
     allowed = {word for column in used for word in list_column_words(column, columns)}
     allowed |= {word for table in query.tables for word in split_words(name_table(table, columns))}
     allowed |= GENERIC | UNITS

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tasks.databases.columns import Column
+from tasks.grammar.construct.measured_words import list_bounds, verbalise_measure
 from tasks.grammar.construct.names import (
     NAMES,
     WEAK,
@@ -15,7 +16,7 @@ from tasks.grammar.construct.names import (
     name_relation,
     name_table,
 )
-from tasks.grammar.construct.queries import Query, table_of
+from tasks.grammar.construct.queries import Query, comparison_of, table_of
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,13 @@ class Verbalisation:
     given: tuple[str, ...]
     """`the flight with number [flights.flight_number]`: one per table, placeholders included."""
     phrases: tuple[tuple[str, ...], ...]
-    """For each placeholder, the phrases that may introduce it: `flight number [flights.flight_number]`."""
+    """For each placeholder, the phrases that may introduce it: `flight number [flights.flight_number]`; the
+    two of a range, or of a pair, are introduced together."""
     relations: tuple[Relation, ...]
     required: tuple[frozenset[str], ...] = ()
     """Sets of words or phrases of which a text must hold one each: {"how many", "number", "count"}."""
+    named: tuple[str, ...] = ()
+    """The columns that a text must name in some way; of a count, the text names what is counted."""
     plural: bool = False
     """Whether several things are asked for."""
 
@@ -58,19 +62,32 @@ def verbalise_query(query: Query, columns: Sequence[Column]) -> Verbalisation:
     relations = tuple(_list_used_relations(query, columns))
     nouns = {relation.ends[1]: relation.noun for relation in relations if relation.words}
     tables = {table: nouns.get(table, name_table(table, columns)) for table in query.tables}
-    wanted = tuple(
-        f"{name_column_with_unit(column, columns)} of the {tables[table_of(column)]}"
-        for column in query.projection
-    )
     by_table: defaultdict[str, list[str]] = defaultdict(list)
     for column in query.placeholders:
         by_table[table_of(column)].append(column)
-    given = tuple(_describe_given(tables[table], names, columns) for table, names in by_table.items())
-    phrases = tuple(_list_phrases(tables[table_of(name)], name, columns) for name in query.placeholders)
-    return Verbalisation(wanted, given, phrases, relations)
+    introduced: list[tuple[str, ...]] = [(name,) for name in query.equal if name not in query.varied]
+    if query.varied:
+        introduced.append(query.varied)
+    measured = verbalise_measure(query, tables[table_of(query.projection[0])], columns)
+    return Verbalisation(
+        measured.wanted
+        or tuple(
+            f"{name_column_with_unit(column, columns)} of the {tables[table_of(column)]}"
+            for column in query.projection
+        ),
+        tuple(_describe_given(tables[table], names, columns) for table, names in by_table.items()),
+        tuple(_list_phrases(tables[table_of(names[0])], names, columns) for names in introduced),
+        relations,
+        measured.required,
+        measured.named,
+        query.measure == "list",
+    )
 
 
-def _list_phrases(noun: str, placeholder: str, columns: Sequence[Column]) -> tuple[str, ...]:
+def _list_phrases(noun: str, placeholders: Sequence[str], columns: Sequence[Column]) -> tuple[str, ...]:
+    placeholder = placeholders[0]
+    if comparison_of(placeholders[-1]):
+        return list_bounds(noun, placeholders, columns)
     name = name_column_with_unit(placeholder, columns)
     if name.split()[-1] in NAMES:
         return (f"{noun} [{placeholder}]",)
@@ -80,12 +97,15 @@ def _list_phrases(noun: str, placeholder: str, columns: Sequence[Column]) -> tup
 
 def _describe_given(noun: str, placeholders: Sequence[str], columns: Sequence[Column]) -> str:
     """Describe one thing by its placeholders: its name right after the noun, the others after `with`."""
-    names = [column for column in placeholders if name_column(column, columns).split()[-1] in NAMES]
+    compared = [column for column in placeholders if comparison_of(column)]
+    if any(comparison_of(column) == "other" for column in compared):
+        return f"the {list_bounds(noun, placeholders, columns)[0]}"
+    plain = [column for column in placeholders if column not in compared]
+    names = [column for column in plain if name_column(column, columns).split()[-1] in NAMES]
     others = [
-        f"{name_column_with_unit(column, columns)} [{column}]"
-        for column in placeholders
-        if column not in names[:1]
+        f"{name_column_with_unit(column, columns)} [{column}]" for column in plain if column not in names[:1]
     ]
+    others += list_bounds(noun, compared, columns)[:1] if compared else []
     named = f"the {noun}" + "".join(f" [{column}]" for column in names[:1])
     return f"{named} with {' and '.join(others)}" if others else named
 

@@ -91,8 +91,14 @@ class Rerun:
 
 
 def digest_answer(rows: Iterable[tuple[Value, ...]]) -> AnswerDigest:
-    """Digest rows regardless of their order, since the queries have no ORDER BY."""
-    encoded = sorted(map(ROWS_JSON.encode, rows))
+    """Digest rows regardless of their order, since most queries have no ORDER BY.
+
+    A whole number is the same as integer and as float: engines type a mean differently.
+    """
+    whole = (
+        [int(cell) if isinstance(cell, float) and cell.is_integer() else cell for cell in row] for row in rows
+    )
+    encoded = sorted(map(ROWS_JSON.encode, whole))
     text = f"[{', '.join(encoded)}]"
     return AnswerDigest(make_id(encoded), text if len(text) <= WIDTH else text[: WIDTH - 1] + "…")
 

@@ -14,7 +14,7 @@ QUERIES = [
     Query(("visits.reason",), (), ("visits.day", "visits.order")),
 ]
 TEMPLATES = [
-    SqlTemplate(q.id, write_template(q), q.tables, q.projection, q.placeholders, ()) for q in QUERIES
+    SqlTemplate(q.id, write_template(q), q.tables, q.projection, q.placeholders, 0, ()) for q in QUERIES
 ]
 TEXT = TextTemplate("t1", QUERIES[1].id, "short", "town of the clinic of doctor [doctors.name]", ())
 

@@ -35,6 +35,19 @@ INSERT INTO stays VALUES (1, 'West', 'ann', 'a'), (2, 'West', 'Ann', 'b'), (3, '
 TRICKY += "".join(f"INSERT INTO beds VALUES ({n}, {n % 3}, 'bed {n:02}', 'Maker {n}');" for n in range(30))
 
 
+MEASURED = (
+    ("count", "", 1),
+    ("count", "over", 2),
+    ("count", "between", 2),
+    ("average", "", 1),
+    ("average", "under", 1),
+    ("most", "", 1),
+    ("least", "pair", 2),
+    ("list", "", 1),
+    ("list", "from", 1),
+)
+
+
 @pytest.fixture(scope="module")
 def places(tmp_path_factory):
     """The same rows three times."""
@@ -51,9 +64,15 @@ def make_templates(schema):
     kinds = {
         "one": make_kind(templates=40, requests=60),
         "two": make_kind(templates=40, requests=60, placeholders=2),
+        **{
+            f"{measure} {compared}": make_kind(
+                templates=40, requests=30, placeholders=placeholders, measure=measure, compared=compared
+            )
+            for measure, compared, placeholders in MEASURED
+        },
     }
     params = SqlTemplates(kinds=kinds, criteria={"one_placeholder": "One."}, example=EXAMPLE)
-    return asyncio.run(sql_templates(schema, [], params, ask)), [
+    return asyncio.run(sql_templates(schema, [], {}, params, ask)), [
         request.text + request.grammar for request in ask.asked
     ]
 

@@ -41,9 +41,10 @@ def allowed(asked):
     return [json.loads(text) for text in re.findall(r'"(?:\\.|[^"\\])*"', asked.grammar)]
 
 
-def run(reply, params=None, attempts=1, own=()):
+def run(reply, params=None, attempts=1, own=(), constrain="grammar"):
     ask = ScriptedAsk(reply, attempts)
-    return asyncio.run(sql_templates(SCHEMA, own, params or make_params(), ask)), ask
+    settings = {"roles.generator.constrain": constrain}
+    return asyncio.run(sql_templates(SCHEMA, own, settings, params or make_params(), ask)), ask
 
 
 def test_templates_are_kept_until_there_are_enough():
@@ -106,7 +107,7 @@ def test_the_requests_do_not_depend_on_which_answer_comes_first():
             return await ask(prompt, fields, **more)
 
         delayed.seen = []
-        return await sql_templates(SCHEMA, [], make_params(), delayed), delayed.seen
+        return await sql_templates(SCHEMA, [], {}, make_params(), delayed), delayed.seen
 
     assert asyncio.run(run_slowly(False)) == asyncio.run(run_slowly(True))
 

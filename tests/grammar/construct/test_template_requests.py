@@ -1,6 +1,7 @@
 from tasks.grammar.construct.routes import find_routes
 from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.construct.template_requests import (
+    Shape,
     list_identifying_columns,
     list_narrowing_columns,
     list_template_requests,
@@ -10,9 +11,14 @@ from tests.grammar.scripted import SCHEMA, column
 
 
 def requests_of(tables=(1, 3), placeholders=1, requests=20, seed=0, **more):
-    return list_template_requests(
-        SCHEMA, tables, placeholders, more.get("projected", 1), more.get("offered", 3), requests, seed
+    shape = Shape(
+        tables,
+        placeholders,
+        more.get("projected", 1),
+        more.get("measure", ""),
+        more.get("compared", ""),
     )
+    return list_template_requests(SCHEMA, shape, more.get("offered", 3), requests, seed)
 
 
 def test_everything_a_request_allows_keeps_every_rule():

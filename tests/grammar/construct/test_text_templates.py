@@ -17,7 +17,7 @@ from tests.grammar.scripted import SCHEMA, ScriptedAsk
 
 QUERY = Query(("clinics.town",), (), ("clinics.name",))
 TEMPLATE = SqlTemplate(
-    QUERY.id, write_template(QUERY), QUERY.tables, QUERY.projection, QUERY.placeholders, ()
+    QUERY.id, write_template(QUERY), QUERY.tables, QUERY.projection, QUERY.placeholders, 0, ()
 )
 LONG = (
     "I am writing down the way for a friend who has never been there and would rather not be late. "

@@ -27,7 +27,7 @@ def entry(tmp_path: Path) -> DatabaseEntry:
 
 def template(query: Query) -> SqlTemplate:
     return SqlTemplate(
-        query.id, write_template(query), query.tables, query.projection, query.placeholders, ()
+        query.id, write_template(query), query.tables, query.projection, query.placeholders, 0, ()
     )
 
 

@@ -1,0 +1,154 @@
+"""Words for measures and comparisons: the longest, more than, from ... to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tasks.databases.columns import Column
+from tasks.grammar.construct.names import (
+    NAMES,
+    UNITS,
+    make_plural,
+    name_column,
+    name_column_with_unit,
+)
+from tasks.grammar.construct.queries import Query, column_of, comparison_of
+
+LENGTHS = frozenset(["runtime", "duration", "length", "time", "delay"])
+TIMES = frozenset(["date", "year", "since", "founded"])
+EXTREMES = {
+    # kind of column: superlatives and comparatives of `most`, then those of `least`
+    "length": (("longest", "longer"), ("shortest", "shorter")),
+    "time": (("latest", "later"), ("earliest", "earlier")),
+    "number": (("most", "more"), ("fewest", "fewer")),
+    "amount": (("highest", "higher"), ("lowest", "lower")),
+}
+FURTHER = {
+    "length": (("highest", "greatest", "largest", "maximum", "higher", "greater"),
+               ("lowest", "smallest", "minimum", "lower")),
+    "time": (("most recent", "newest", "last", "youngest", "more recent", "newer"),
+             ("first", "oldest", "older")),
+    "number": (("highest", "largest", "greatest", "maximum", "higher", "greater"),
+               ("lowest", "smallest", "least", "minimum", "lower")),
+    "amount": (("largest", "greatest", "biggest", "most", "maximum", "top", "larger", "greater", "more"),
+               ("smallest", "least", "minimum", "smaller", "less")),
+}  # fmt: skip
+"""Words that say the same."""
+
+
+@dataclass(frozen=True)
+class MeasuredWords:
+    """A measure in words; see `Verbalisation`."""
+
+    wanted: tuple[str, ...]
+    required: tuple[frozenset[str], ...]
+    named: tuple[str, ...]
+
+
+def verbalise_measure(query: Query, noun: str, columns: Sequence[Column]) -> MeasuredWords:
+    """Describe what a measure asks for. noun: what a row of the asked table is; columns: the schema."""
+    plural, column = make_plural(noun), query.projection[0]
+    bounds = tuple(_list_bound_words(query, columns))
+    if query.measure == "count":
+        counted = frozenset([noun, plural])
+        words = frozenset(["how many", "number", "count", "total"])
+        return MeasuredWords((f"number of {plural}",), (words, counted, *bounds), ())
+    if query.measure == "average":
+        wanted = f"average {name_column_with_unit(column, columns)} of the {plural}, to one decimal"
+        return MeasuredWords((wanted,), (frozenset(["average", "mean"]), *bounds), (column,))
+    if query.measure in ("most", "least"):
+        return _verbalise_extreme(query, noun, bounds, columns)
+    if query.measure == "list":
+        name = name_column(column, columns)
+        wanted = f"all {plural}" if name.split()[-1] in NAMES else f"{make_plural(name)} of all {plural}"
+        return MeasuredWords((wanted,), (frozenset([plural]), *bounds), (column,))
+    return MeasuredWords((), bounds, query.projection)
+
+
+def _verbalise_extreme(
+    query: Query, noun: str, bounds: tuple[frozenset[str], ...], columns: Sequence[Column]
+) -> MeasuredWords:
+    kind, place = find_kind(query.ranked_by, columns), 0 if query.measure == "most" else 1
+    pair = any(comparison_of(name) == "other" for name in query.varied)
+    superlative, comparative = EXTREMES[kind][place]
+    ranked, column = _name_amount(query.ranked_by, columns), query.projection[0]
+    words = frozenset([superlative, comparative, *FURTHER[kind][place]])
+    if query.ranked_by == column:
+        wanted = f"{superlative} {name_column_with_unit(column, columns)} of the {make_plural(noun)}"
+        return MeasuredWords((wanted,), (words, *bounds), (column,))
+    if pair:
+        wanted = f"the {noun} with the {comparative} {ranked}, of two {make_plural(noun)}"
+    else:
+        called = name_column(column, columns)
+        lead = f"the {noun}" if called.split()[-1] in NAMES else f"{called} of the {noun}"
+        wanted = f"{lead} with the {superlative} {ranked}"
+    return MeasuredWords((wanted,), (words, *bounds), (column, query.ranked_by))
+
+
+def list_bounds(noun: str, placeholders: Sequence[str], columns: Sequence[Column]) -> tuple[str, ...]:
+    """List the phrases that may introduce the placeholders that bound one column, or that name two things."""
+    first, last = f"[{placeholders[0]}]", f"[{placeholders[-1]}]"
+    name, suffix = name_column_with_unit(placeholders[0], columns), comparison_of(placeholders[-1])
+    timed = find_kind(column_of(placeholders[0]), columns) == "time"
+    if suffix == "other":
+        called = "" if name.split()[-1] in NAMES else f"{name} "
+        return (
+            f"{make_plural(noun)} {called}{first} and {last}",
+            f"two {make_plural(noun)} {called}{first} and {last}",
+        )
+    if suffix == "over":
+        return tuple(
+            f"{name} {word} {first}" for word in (("after",) if timed else ("over", "above", "of more than"))
+        )
+    if suffix == "under":
+        return tuple(
+            f"{name} {word} {first}"
+            for word in (("before",) if timed else ("under", "below", "of less than"))
+        )
+    if len(placeholders) == 2:
+        return (f"{name} from {first} to {last}", f"{name} between {first} and {last}")
+    if suffix == "from":
+        return (f"{name} {'not before' if timed else 'of at least'} {first}",)
+    return (f"{name} {'not after' if timed else 'of at most'} {first}",)
+
+
+def find_kind(column: str, columns: Sequence[Column]) -> str:
+    """Find how a column's values are compared in words: as length, time, number of things, or amount."""
+    words = name_column(column, columns).split()
+    content = [word for word in words if word not in UNITS]
+    if words[-1] in TIMES:
+        return "time"
+    if LENGTHS.intersection(content) and (set(words) & {"minutes", "hours", "seconds"}):
+        return "length"
+    if len(words) > len(content) or not any(
+        word.endswith("s") and not word.endswith("ss") for word in content
+    ):
+        return "amount"
+    return "number"
+
+
+def _name_amount(column: str, columns: Sequence[Column]) -> str:
+    """Name a column without its unit: runtime, box office."""
+    words = name_column(column, columns).split()
+    return " ".join(words[:-1] if len(words) > 1 and words[-1] in UNITS else words)
+
+
+def _list_bound_words(query: Query) -> list[frozenset[str]]:
+    suffixes = [comparison_of(name) for name in query.varied]
+    timed = bool(query.varied) and find_kind(column_of(query.varied[0]), columns) == "time"
+    if suffixes == ["from", "to"]:
+        return [frozenset(["from", "between", "since"]), frozenset(["to", "and", "until", "through"])]
+    if suffixes == ["over"]:
+        more = (
+            ["after", "later than"] if timed else ["over", "above", "more than", "longer than", "higher than"]
+        )
+        return [frozenset([*more, "exceeding", "greater than", "exceeds"])]
+    if suffixes == ["under"]:
+        less = ["before", "earlier than"] if timed else ["under", "below", "less than", "shorter than"]
+        return [frozenset([*less, "lower than", "fewer than"])]
+    if suffixes == ["from"]:
+        return [frozenset(["not before", "since", "from", "at least", "or later"])]
+    if suffixes == ["to"]:
+        return [frozenset(["not after", "until", "up to", "at most", "or earlier"])]
+    return []
