@@ -134,7 +134,7 @@ def _name_amount(column: str, columns: Sequence[Column]) -> str:
     return " ".join(words[:-1] if len(words) > 1 and words[-1] in UNITS else words)
 
 
-def _list_bound_words(query: Query) -> list[frozenset[str]]:
+def _list_bound_words(query: Query, columns: Sequence[Column]) -> list[frozenset[str]]:
     suffixes = [comparison_of(name) for name in query.varied]
     timed = bool(query.varied) and find_kind(column_of(query.varied[0]), columns) == "time"
     if suffixes == ["from", "to"]:
