@@ -515,7 +515,7 @@ def test_an_answer_that_is_another_one_in_the_world_is_named_with_its_question(w
     assert finding.checked == len(world.read("fill_in"))
     assert finding.says.endswith(f"a part of ({rows - 1} of {rows} rows).")
     assert "Ada Zwick" in finding.details[0]
-    assert finding.details[0].endswith(f"the world says [[1.0]], not {rate['answer_rows']}")
+    assert finding.details[0].endswith(f"the world says [[1]], not {rate['answer_rows']}")
 
 
 def test_what_is_no_query_is_not_run_in_the_world(world):
