@@ -118,14 +118,15 @@ def make_sample(root: Path) -> Sample:
 
 
 def make_datasets(root: Path) -> Sample:
-    """Copy the project without companies, corpus and assessments: what stands on its two datasets."""
+    """Copy the project without companies, variants, corpus and assessments: its two datasets."""
     sample = make_sample(root)
     params, lock = load_yaml(root / "params.yaml"), load_yaml(root / "dvc.lock")
-    params |= {"companies": {}, "assessments": {}}
+    params |= {"companies": {}, "closed": {}, "assessments": {}}
+    params["databases"] = {name: params["databases"][name] for name in ("films", "flights")}
     params["grammar"]["profiles"]["entities"] = {}
     for name in list(lock["stages"]):
-        _, fanned_out, key = name.partition("@")
-        if fanned_out and key not in params["databases"]:
+        block, fanned_out, key = name.partition("@")
+        if block.startswith("grammar-closed") or (fanned_out and key not in params["databases"]):
             del lock["stages"][name]
     write_yaml(root / "params.yaml", params)
     write_yaml(root / "dvc.lock", lock)

@@ -134,7 +134,7 @@ def test_parameters_stand_under_their_stages_name(nodes):
 @pytest.mark.parametrize(
     ("target", "stages"),
     [
-        ("grammar.schema", {"sources.films", "sources.flights", "grammar.glossary", "grammar.schema"}),
+        ("grammar.closed_names", {"sources.films", "sources.flights", "grammar.closed_names"}),
         ("grammar-schema@films", {"sources.films", "grammar.glossary", "grammar.schema"}),
         ("data/grammar/films/schema.parquet", {"sources.films", "grammar.glossary", "grammar.schema"}),
     ],
