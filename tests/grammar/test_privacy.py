@@ -5,6 +5,7 @@ import hashlib
 import json
 import re
 import sqlite3
+from types import SimpleNamespace
 
 from tasks.databases.reflection import reflect
 from tasks.grammar.construct.sql_templates import SqlTemplates, sql_templates
@@ -33,7 +34,8 @@ def test_no_request_of_the_template_steps_holds_a_cell_value(tmp_path):
         "short": {"prompt": "texts/short", "samples": 1},
         "long": {"prompt": "texts/long", "samples": 1},
     }
-    asyncio.run(text_templates(templates, [], schema, TextTemplates(criteria=criteria), second))
+    groups = [SimpleNamespace(sql_template=template.id) for template in templates]
+    asyncio.run(text_templates(templates, [], groups, schema, TextTemplates(criteria=criteria), second))
     sent = "\n".join(request.text + request.grammar for request in (*first.asked, *second.asked)).lower()
     values = read_values(path)
     assert len(first.asked) > 10

@@ -48,7 +48,7 @@ def _explains(rival: Query, query: Query, said: Counter[str], columns: Sequence[
 
     The rules for texts alone would take `airport code` for the airport's name, as they let weak words go.
     """
-    needed = Counter(_list_words((*rival.projection, *rival.placeholders), columns))
+    needed = Counter(_list_words(rival.columns, columns))
     weak = NAMES | UNITS | LINKS | (LOOSE if said["when"] else set())
     if any(said[word] < count for word, count in needed.items() if word not in weak):
         return False
@@ -70,7 +70,7 @@ def _list_said(text: str) -> list[str]:
 
 def list_rivals(query: Query, columns: Sequence[Column]) -> Iterator[Query]:
     """List the queries that the same given columns allow: other projections, relations and both."""
-    used = {*query.projection, *query.placeholders}
+    used = set(query.columns)
     asked = [
         column.id
         for column in columns
@@ -80,7 +80,7 @@ def list_rivals(query: Query, columns: Sequence[Column]) -> Iterator[Query]:
     for shape in shapes:
         if shape != query:
             yield shape
-        if len(query.projection) == 1:
+        if len(query.projection) == 1 and query.measure in ("", "list"):
             for column in asked:
                 if table_of(column) in shape.tables:
                     yield replace(shape, projection=(column,))

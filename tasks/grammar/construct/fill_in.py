@@ -20,6 +20,7 @@ from tasks.errors import SqlError, SqlTimeout, StageFailed
 from tasks.grammar.construct.combinations import Combination, read_combinations
 from tasks.grammar.construct.queries import FilledSql, Measure, Query
 from tasks.grammar.construct.sql_rules import read_template
+from tasks.grammar.construct.world import find_other_answers
 from tasks.grammar.rows import Filling, Group, SqlTemplate
 
 ROWS_JSON = json.JSONEncoder(ensure_ascii=False)
@@ -52,6 +53,8 @@ def fill_in(
     values, filtered for non-empty answers. Combinations that are left out are counted per template and
     reason.
 
+    Where the database is a part of a world, a group with another answer there is left out too.
+
     Raises StageFailed if a query exceeds its time limit, since that depends on the machine and its load.
     """
     groups: Spool[Group] = Spool()
@@ -60,7 +63,36 @@ def fill_in(
         for template in sql_templates:
             query = read_template(template.sql, schema)
             dropped += fill_template(template, query, schema, safe, params, groups)
-    return Drafts(groups, dropped)
+    world = database.find_world()
+    if world is None:
+        return Drafts(groups, dropped)
+    return drop_other_answers(groups, sql_templates, world, params.limits, dropped)
+
+
+def drop_other_answers(
+    groups: Spool[Group],
+    sql_templates: Iterable[SqlTemplate],
+    world: DatabaseEntry,
+    limits: QueryLimits,
+    dropped: list[Dropped],
+) -> Drafts[Group]:
+    """Leave out the groups whose answer is another one in the world that the database is a part of."""
+    other = {group for group, _ in find_other_answers(groups, world, limits)}
+    kept: Spool[Group] = Spool()
+    counts: Counter[str] = Counter()
+    seen: Counter[str] = Counter()
+    for group in groups:
+        seen[group.sql_template] += 1
+        if group.id in other:
+            counts[group.sql_template] += 1
+        else:
+            kept.add(group)
+    drops = [
+        _drop(template, "other_in_world", f"{counts[template.id]} of {seen[template.id]} combinations")
+        for template in sql_templates
+        if counts[template.id]
+    ]
+    return Drafts(kept, [*dropped, *drops])
 
 
 def fill_template(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,7 +19,7 @@ from tasks.grammar.construct.style_rules import check_style, find_copied, list_l
 from tasks.grammar.construct.text_grammar import write_message_grammar, write_text_grammar
 from tasks.grammar.construct.text_rules import parse_text
 from tasks.grammar.construct.verbalisation import Verbalisation, verbalise_query
-from tasks.grammar.rows import OwnTemplate, SqlTemplate, TextTemplate
+from tasks.grammar.rows import Group, OwnTemplate, SqlTemplate, TextTemplate
 from tasks.models.ask import Answer, Ask, Unparsed
 
 SLACK = 4
@@ -95,6 +95,7 @@ class TextRequest:
 async def text_templates(
     sql_templates: list[SqlTemplate],
     own_templates: list[OwnTemplate],
+    fill_in: Iterable[Group],
     schema: list[Column],
     params: TextTemplates,
     ask: Ask,
@@ -103,23 +104,40 @@ async def text_templates(
 
     A person's texts come first: the model is asked only under criteria for which a SQL template has none of
     them, and not at all where they stand instead of a model's. Drop reasons: those of `text_rules` and of
-    `style_rules`, `fits_other` (another query that the schema allows) and `duplicate`.
+    `style_rules`, `fits_other` (another query that the schema allows), `duplicate`, and `no_groups` of a SQL
+    template that the fill-in found nothing for, which no model is asked to word.
     """
     kept = {text.id: text for own in own_templates for text in _list_own_texts(own)}
     if any(own.instead for own in own_templates):
         return Drafts(list(kept.values()))
+    asked_of = {group.sql_template for group in fill_in}
+    dropped = [
+        Dropped(
+            make_id("no_groups", template.id),
+            "no_groups",
+            template.sql,
+            (Origin("row", f"sql_templates#{template.id}"),),
+        )
+        for template in sql_templates
+        if template.id not in asked_of
+    ]
     worded = {(text.sql_template, text.criterion) for text in kept.values()}
     requests = [
         request
         for name, criterion in params.criteria.items()
         for request in list_requests(
-            name, criterion, [template for template in sql_templates if (template.id, name) not in worded]
+            name,
+            criterion,
+            [
+                template
+                for template in sql_templates
+                if template.id in asked_of and (template.id, name) not in worded
+            ],
         )
     ]
     answers = await asyncio.gather(
         *(_ask_text(request, schema, params.criteria[request.criterion], ask) for request in requests)
     )
-    dropped: list[Dropped] = []
     told: defaultdict[str, set[str]] = defaultdict(set)
     for text in kept.values():
         told[text.criterion].update(list_long_sentences(text.text))

@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import json
 import re
+from types import SimpleNamespace
 
 import pytest
 
@@ -193,7 +194,8 @@ def construct(own, reply):
     async def construct_all():
         queries = list((await sql_templates(SCHEMA, own, {}, make_params(), ask)).rows)
         params = TextTemplates(criteria=CRITERIA)
-        texts = list((await text_templates(queries, own, SCHEMA, params, ask)).rows)
+        groups = [SimpleNamespace(sql_template=query.id) for query in queries]
+        texts = list((await text_templates(queries, own, groups, SCHEMA, params, ask)).rows)
         return queries, texts, await back_check(texts, queries, own, SCHEMA, BackCheck(), ask)
 
     return asyncio.run(construct_all()), ask

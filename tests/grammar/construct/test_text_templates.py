@@ -1,6 +1,7 @@
 import asyncio
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 
@@ -39,9 +40,9 @@ def make_params(**samples):
     return TextTemplates(criteria={name: {**criteria[name], "samples": n} for name, n in samples.items()})
 
 
-def run(reply, params, attempts=1, own=()):
+def run(reply, params, attempts=1, own=(), groups=(SimpleNamespace(sql_template=TEMPLATE.id),)):
     ask = ScriptedAsk(reply, attempts)
-    return asyncio.run(text_templates([TEMPLATE], own, SCHEMA, params, ask)), ask
+    return asyncio.run(text_templates([TEMPLATE], own, groups, SCHEMA, params, ask)), ask
 
 
 def test_each_criterion_is_asked_with_its_own_prompt_and_bounds():
@@ -161,3 +162,10 @@ def test_a_request_names_its_circumstance_opening_and_form():
 )
 def test_clumsy_messages_are_dropped(change, reason):
     assert read_reason(LONG.replace(*change)) == [reason]
+
+
+def test_a_template_without_groups_is_not_worded(tmp_path):
+    drafts, ask = run(lambda _: "town of the clinic [clinics.name]", make_params(short=2), groups=())
+    assert not drafts.rows
+    assert not ask.asked
+    assert [(row.reason, row.detail) for row in drafts.dropped] == [("no_groups", TEMPLATE.sql)]
