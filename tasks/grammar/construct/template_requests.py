@@ -126,8 +126,12 @@ def list_identifying_columns(table: str, columns: Sequence[Column]) -> list[str]
 
 
 def list_narrowing_columns(columns: Sequence[Column]) -> list[str]:
-    """List the columns that people add to specify one thing: texts, dates, and numbers used as names."""
+    """List the columns that people add to specify one thing: texts, dates, and numbers used as names.
+
+    A time of day only where there is nothing else: who knows it would rather know the day.
+    """
     usable = [column for column in columns if fits_placeholder(column)]
+    usable = [column for column in usable if split_words(column.name)[-1] != "time"] or usable
     narrowing = [
         column for column in usable if column.type != "integer" or split_words(column.name)[-1] in NARROWING
     ]
@@ -187,11 +191,7 @@ def _make_measured(
     given = [tuple(_list_names([column for column in columns if column.table == table])) for table in tables]
     if len(given) > shape.equal or not all(given):
         return None
-    sorting = [
-        name
-        for name in list_narrowing_columns(own)
-        if name not in (*names, *key) and split_words(name)[-1] != "time"
-    ]
+    sorting = [name for name in list_narrowing_columns(own) if name not in (*names, *key)]
     groups = (*given, *((tuple(sorting),) * (shape.equal - len(given))))
     ranked: Sequence[str] = ()
     asked = [[name] for name in names[:1]]

@@ -40,8 +40,9 @@ def make_params(**samples):
     return TextTemplates(criteria={name: {**criteria[name], "samples": n} for name, n in samples.items()})
 
 
-def run(reply, params, attempts=1, own=(), groups=(SimpleNamespace(sql_template=TEMPLATE.id),)):
+def run(reply, params, attempts=1, own=(), groups=None):
     ask = ScriptedAsk(reply, attempts)
+    groups = [SimpleNamespace(sql_template=TEMPLATE.id)] if groups is None else groups
     return asyncio.run(text_templates([TEMPLATE], own, groups, SCHEMA, params, ask)), ask
 
 
