@@ -89,7 +89,12 @@ GRAMMAR = Flow(
             roles=("generator",),
             settings=("roles.generator.constrain",),
         ),
-        DATABASE.stage("grammar.text_templates", prompts=("texts/*",), roles=("generator",)),
+        DATABASE.stage(
+            "grammar.text_templates",
+            prompts=("texts/*",),
+            roles=("generator",),
+            settings=("roles.generator.constrain",),
+        ),
         DATABASE.stage("grammar.back_check", prompts=("back_check",), roles=("reader",)),
         DATABASE.stage("grammar.fill_in", reads=("${item.file}", WORLDS)),
         DATABASE.stage("grammar.unbalanced"),

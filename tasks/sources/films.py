@@ -63,7 +63,7 @@ ENTITIES = {
 LINKS = (
     _Link("film_directors", "people", "person_id", "directors"),
     _Link("film_writers", "people", "person_id", "writers"),
-    _Link("film_cast", "people", "person_id", "actors"),
+    _Link("film_actors", "people", "person_id", "actors"),
     _Link("film_genres", "genres", "genre_id", "genres"),
     _Link("film_countries", "countries", "country_id", "countries"),
     _Link("film_languages", "languages", "language_id", "languages"),

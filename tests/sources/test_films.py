@@ -44,7 +44,7 @@ def test_a_span_of_years_has_all_films_of_these_years_and_their_people(
     counts = films(packages / "movies.db", Films(years=(1960, 1961)), tmp_path / "span.sqlite")
     span = sqlite3.connect(tmp_path / "span.sqlite")
     named = (
-        "SELECT qid, full_name FROM films JOIN film_cast USING (film_id) JOIN people USING (person_id) "
+        "SELECT qid, full_name FROM films JOIN film_actors USING (film_id) JOIN people USING (person_id) "
         "WHERE release_year IN (1960, 1961) ORDER BY 1, 2"
     )
     assert span.execute("SELECT DISTINCT release_year FROM films ORDER BY 1").fetchall() == [(1960,), (1961,)]
@@ -112,7 +112,7 @@ def test_cells_are_those_of_the_source(whole: sqlite3.Connection, packages: Path
 
 def test_a_link_is_found_from_either_end_by_an_index(whole: sqlite3.Connection) -> None:
     plan = whole.execute(
-        "EXPLAIN QUERY PLAN SELECT DISTINCT title FROM films JOIN film_cast USING (film_id) "
+        "EXPLAIN QUERY PLAN SELECT DISTINCT title FROM films JOIN film_actors USING (film_id) "
         "JOIN people USING (person_id) WHERE full_name = 'Bill Murray'"
     ).fetchall()
     assert all("SEARCH" in step[-1] for step in plan if "TEMP B-TREE" not in step[-1])

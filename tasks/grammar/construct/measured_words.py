@@ -72,7 +72,7 @@ def _verbalise_extreme(
     kind, place = find_kind(query.ranked_by, columns), 0 if query.measure == "most" else 1
     pair = any(comparison_of(name) == "other" for name in query.varied)
     superlative, comparative = EXTREMES[kind][place]
-    ranked, column = _name_amount(query.ranked_by, columns), query.projection[0]
+    ranked, column = name_amount(query.ranked_by, columns), query.projection[0]
     words = frozenset([superlative, comparative, *FURTHER[kind][place]])
     if query.ranked_by == column:
         wanted = f"{superlative} {name_column_with_unit(column, columns)} of the {make_plural(noun)}"
@@ -86,13 +86,19 @@ def _verbalise_extreme(
     return MeasuredWords((wanted,), (words, *bounds), (column, query.ranked_by))
 
 
+def name_extreme(query: Query, columns: Sequence[Column]) -> str:
+    """Name the extreme that is wanted: longest, earliest; longer of two."""
+    superlative, comparative = EXTREMES[find_kind(query.ranked_by, columns)][query.measure == "least"]
+    return comparative if any(comparison_of(name) == "other" for name in query.varied) else superlative
+
+
 def list_bounds(noun: str, placeholders: Sequence[str], columns: Sequence[Column]) -> tuple[str, ...]:
     """List the phrases that may introduce the placeholders that bound one column, or that name two things."""
     first, last = f"[{placeholders[0]}]", f"[{placeholders[-1]}]"
     name, suffix = name_column_with_unit(placeholders[0], columns), comparison_of(placeholders[-1])
     timed = find_kind(column_of(placeholders[0]), columns) == "time"
     if suffix == "other":
-        called = "" if name.split()[-1] in NAMES else f"{name} "
+        called = "" if name.split()[-1] in NAMES else f"with {name} "
         return (
             f"{make_plural(noun)} {called}{first} and {last}",
             f"two {make_plural(noun)} {called}{first} and {last}",
@@ -128,10 +134,14 @@ def find_kind(column: str, columns: Sequence[Column]) -> str:
     return "number"
 
 
-def _name_amount(column: str, columns: Sequence[Column]) -> str:
+def name_amount(column: str, columns: Sequence[Column]) -> str:
     """Name a column without its unit: runtime, box office."""
     words = name_column(column, columns).split()
-    return " ".join(words[:-1] if len(words) > 1 and words[-1] in UNITS else words)
+    if len(words) == 1 or words[-1] not in UNITS:
+        return " ".join(words)
+    # A glossary's words say the unit as a sentence does: box office in US dollars.
+    end = words.index("in") if "in" in words else len(words) - 1
+    return " ".join(words[:end] or words)
 
 
 def _list_bound_words(query: Query, columns: Sequence[Column]) -> list[frozenset[str]]:

@@ -69,7 +69,7 @@ def parse_text(
     """Parse a reply as a text template that keeps every rule. Raises Unparsed: `<reason>: <detail>`."""
     text = " ".join(text.strip().strip('"`').split())
     found = PLACEHOLDER.findall(text)
-    if sorted(found) != [f"[{column}]" for column in query.placeholders]:
+    if sorted(found) != sorted(f"[{name}]" for name in query.placeholders):
         raise Unparsed(f"wrong_placeholders: {', '.join(found) or 'none'}")
     count = len(text.split())
     if not minimum <= count <= maximum:
@@ -172,7 +172,7 @@ def _check_meaning(
     others = [split_words(c.words or c.name) for c in columns if c.table in query.tables and c.id not in used]
     for phrase in [[word] for word in rivals] + others:
         distinctive = [word for word in phrase if word not in LINKS and not mentions(sorted(allowed), word)]
-        if distinctive and all(mentions(words, word) for word in phrase if word not in UNITS):
+        if distinctive and all(mentions(asked, word) for word in phrase if word not in UNITS):
             raise Unparsed(f"names_other: {' '.join(phrase)}")
 
 
@@ -185,7 +185,7 @@ def _find_missing(
     or year may be left out if no other column of the table could be meant.
     """
     content = _content_words(wanted, columns)
-    if content <= NAMES:
+    if content <= NAMES | {"full"}:
         subject = split_words(name_table(table_of(wanted), columns))
         by_who = {"who", "whom", "whose"} & set(words) and "person" in subject
         named = any(mentions(words, word) for word in (*subject, *verbalisation.relation_words))

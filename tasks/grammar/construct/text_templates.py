@@ -1,8 +1,14 @@
-"""Stage: have a model word every SQL template as questions, per linguistic criterion (section 4.1)."""
+"""Stage: have a model word every SQL template as questions, per linguistic criterion (section 4.1).
+
+A model whose decoding can be held to a form picks one of the wordings that code composes: what a small one
+writes by itself is seldom what was asked. One whose role says `constrain: none` writes as it likes. The rules
+are the same.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,8 +19,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.databases.columns import Column
 from tasks.grammar.construct.ambiguity import find_rival
+from tasks.grammar.construct.phrasing import list_wordings
 from tasks.grammar.construct.queries import Query, write_template
 from tasks.grammar.construct.sql_rules import read_template
+from tasks.grammar.construct.sql_templates import CONSTRAIN
 from tasks.grammar.construct.style_rules import check_style, find_copied, list_long_sentences
 from tasks.grammar.construct.text_grammar import write_message_grammar, write_text_grammar
 from tasks.grammar.construct.text_rules import parse_text
@@ -62,6 +70,10 @@ class Criterion(BaseModel):
     """What a fragment begins with, one sample after the other."""
     circumstances: tuple[str, ...] = ("I am putting some notes in order",)
     """How the first of several sentences begins: who asks, and what for."""
+    reasons: tuple[str, ...] = ("and one of them is missing",)
+    """How that sentence ends, where code composes it: why they ask."""
+    wordings: int = Field(default=8, ge=1)
+    """Number of wordings that one request offers."""
     openings: tuple[str, ...] = ("",)
     """How the question of several sentences begins; empty leaves it to the model.
 
@@ -89,6 +101,7 @@ class TextRequest:
     sample: int
     form: str = ""
     circumstance: str = ""
+    reason: str = ""
     opening: str = ""
 
 
@@ -97,6 +110,7 @@ async def text_templates(
     own_templates: list[OwnTemplate],
     fill_in: Iterable[Group],
     schema: list[Column],
+    settings: Mapping[str, object],
     params: TextTemplates,
     ask: Ask,
 ) -> Drafts[TextTemplate]:
@@ -105,7 +119,8 @@ async def text_templates(
     A person's texts come first: the model is asked only under criteria for which a SQL template has none of
     them, and not at all where they stand instead of a model's. Drop reasons: those of `text_rules` and of
     `style_rules`, `fits_other` (another query that the schema allows), `duplicate`, and `no_groups` of a SQL
-    template that the fill-in found nothing for, which no model is asked to word.
+    template that the fill-in found nothing for, which no model is asked to word; `no_wording` where code
+    composes none, or none more, that keeps the rules. settings: `roles.generator`, dotted name -> value.
     """
     kept = {text.id: text for own in own_templates for text in _list_own_texts(own)}
     if any(own.instead for own in own_templates):
@@ -135,8 +150,18 @@ async def text_templates(
             ],
         )
     ]
+    offers: Mapping[str, Sequence[str]] | None = None
+    if settings.get(CONSTRAIN) != "none":
+        offers = compose_offers(requests, schema, params.criteria)
+        dropped += [_drop_unworded(request) for request in requests if not offers[request.id]]
+        requests = [request for request in requests if offers[request.id]]
     answers = await asyncio.gather(
-        *(_ask_text(request, schema, params.criteria[request.criterion], ask) for request in requests)
+        *(
+            _ask_text(request, schema, params.criteria[request.criterion], ask)
+            if offers is None
+            else _ask_choice(request, offers[request.id], schema, ask)
+            for request in requests
+        )
     )
     told: defaultdict[str, set[str]] = defaultdict(set)
     for text in kept.values():
@@ -153,6 +178,7 @@ def list_requests(name: str, criterion: Criterion, templates: Sequence[SqlTempla
     """
     circumstances = sorted(criterion.circumstances, key=lambda text: make_id(criterion.seed, name, text))
     openings = sorted(criterion.openings, key=lambda text: make_id(criterion.seed, name, text))
+    reasons = sorted(criterion.reasons, key=lambda text: make_id(criterion.seed, name, text))
     requests = []
     pairs = [(template, sample) for template in templates for sample in range(criterion.samples)]
     for number, (template, sample) in enumerate(pairs):
@@ -165,6 +191,7 @@ def list_requests(name: str, criterion: Criterion, templates: Sequence[SqlTempla
                 sample,
                 criterion.forms[sample % len(criterion.forms)],
                 circumstances[place],
+                reasons[(turn + place) % len(reasons)],
                 openings[(turn + place) % len(openings)],
             )
         )
@@ -183,6 +210,77 @@ def _list_own_texts(own: OwnTemplate) -> Iterator[TextTemplate]:
     origin = (Origin("row", f"own_templates#{own.id}"), Origin("row", f"sql_templates#{own.id}"))
     for text in own.texts:
         yield TextTemplate(make_text_id(own.id, text.text), own.id, text.criterion, text.text, origin)
+
+
+def compose_offers(
+    requests: Sequence[TextRequest], schema: Sequence[Column], criteria: Mapping[str, Criterion]
+) -> dict[str, list[str]]:
+    """Compose the wordings that each request offers: such as keep the rules, and none in two requests."""
+    offers: dict[str, list[str]] = {}
+    taken: set[str] = set()
+    for request in requests:
+        criterion = criteria[request.criterion]
+        query = read_template(request.template.sql, schema)
+        verbalisation = verbalise_query(query, schema)
+        circumstance = f"{request.circumstance} {request.reason}." if criterion.sentences else ""
+        wordings = list_wordings(query, schema, request.form, circumstance, request.opening)
+        wordings.sort(key=lambda text: make_id(criterion.seed, request.id, text))
+        offers[request.id] = []
+        for text in wordings:
+            if len(offers[request.id]) == criterion.wordings:
+                break
+            key = make_text_id(request.template.id, text)
+            if key not in taken and _keeps_rules(text, query, verbalisation, schema, criterion):
+                taken.add(key)
+                offers[request.id].append(text)
+    return offers
+
+
+def _keeps_rules(
+    text: str, query: Query, verbalisation: Verbalisation, schema: Sequence[Column], criterion: Criterion
+) -> bool:
+    try:
+        parse_reply(text, query, verbalisation, schema, criterion)
+    except Unparsed:
+        return False
+    return True
+
+
+async def _ask_choice(
+    request: TextRequest, wordings: Sequence[str], schema: Sequence[Column], ask: Ask
+) -> Answer[str]:
+    verbalisation = verbalise_query(read_template(request.template.sql, schema), schema)
+    lead = (
+        f"{request.circumstance} {request.reason}. " if wordings[0].startswith(request.circumstance) else ""
+    )
+    questions = [text.removeprefix(lead) for text in wordings]
+
+    def parse(reply: str) -> str:
+        text = " ".join(reply.split())
+        if text not in questions:
+            raise Unparsed(f"no_wording: none of the {len(questions)} that were offered")
+        return lead + text
+
+    return await ask(
+        "texts/choice",
+        {
+            "wanted": verbalisation.wanted,
+            "given": verbalisation.given,
+            "sentences": bool(lead),
+            "lead": lead.strip(),
+        },
+        role="generator",
+        row=request.id,
+        parse=parse,
+        grammar="root ::= " + " | ".join(json.dumps(text, ensure_ascii=False) for text in questions),
+        sample=request.sample,
+        max_tokens=256,
+    )
+
+
+def _drop_unworded(request: TextRequest) -> Dropped:
+    detail = f"{request.criterion}: no further wording keeps the rules: {request.template.sql}"
+    return Dropped(request.id, "no_wording", detail, (Origin("row", f"sql_templates#{request.template.id}"),))
 
 
 async def _ask_text(

@@ -59,7 +59,7 @@ class Verbalisation:
 
 def verbalise_query(query: Query, columns: Sequence[Column]) -> Verbalisation:
     """Describe in words what a query asks for and what it is given."""
-    relations = tuple(_list_used_relations(query, columns))
+    relations = tuple(list_used_relations(query, columns))
     nouns = {relation.ends[1]: relation.noun for relation in relations if relation.words}
     tables = {table: nouns.get(table, name_table(table, columns)) for table in query.tables}
     by_table: defaultdict[str, list[str]] = defaultdict(list)
@@ -110,7 +110,8 @@ def _describe_given(noun: str, placeholders: Sequence[str], columns: Sequence[Co
     return f"{named} with {' and '.join(others)}" if others else named
 
 
-def _list_used_relations(query: Query, columns: Sequence[Column]) -> Iterator[Relation]:
+def list_used_relations(query: Query, columns: Sequence[Column]) -> Iterator[Relation]:
+    """List the relations by which a query joins its tables."""
     present, joined = set(query.tables), {frozenset(pair) for pair in query.joins}
     every = find_relations(columns)
     for ends, keys in every:
