@@ -35,7 +35,7 @@ def test_no_request_of_the_template_steps_holds_a_cell_value(tmp_path):
         "long": {"prompt": "texts/long", "samples": 1},
     }
     groups = [SimpleNamespace(sql_template=template.id) for template in templates]
-    asyncio.run(text_templates(templates, [], groups, schema, TextTemplates(criteria=criteria), second))
+    asyncio.run(text_templates(templates, [], groups, schema, {}, TextTemplates(criteria=criteria), second))
     sent = "\n".join(request.text + request.grammar for request in (*first.asked, *second.asked)).lower()
     values = read_values(path)
     assert len(first.asked) > 10

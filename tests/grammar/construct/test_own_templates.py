@@ -14,7 +14,7 @@ from tasks.errors import BadInput
 from tasks.grammar.construct import sql_rules, text_rules
 from tasks.grammar.construct.back_check import BackCheck, back_check
 from tasks.grammar.construct.own_templates import own_templates
-from tasks.grammar.construct.sql_templates import sql_templates
+from tasks.grammar.construct.sql_templates import CONSTRAIN, sql_templates
 from tasks.grammar.construct.template_advice import ADVICE
 from tasks.grammar.construct.template_lines import TemplateRules, check_lines, read_template_lines
 from tasks.grammar.construct.text_templates import Criterion, TextTemplates, text_templates
@@ -195,7 +195,9 @@ def construct(own, reply):
         queries = list((await sql_templates(SCHEMA, own, {}, make_params(), ask)).rows)
         params = TextTemplates(criteria=CRITERIA)
         groups = [SimpleNamespace(sql_template=query.id) for query in queries]
-        texts = list((await text_templates(queries, own, groups, SCHEMA, params, ask)).rows)
+        texts = list(
+            (await text_templates(queries, own, groups, SCHEMA, {CONSTRAIN: "none"}, params, ask)).rows
+        )
         return queries, texts, await back_check(texts, queries, own, SCHEMA, BackCheck(), ask)
 
     return asyncio.run(construct_all()), ask

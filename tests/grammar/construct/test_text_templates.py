@@ -40,10 +40,12 @@ def make_params(**samples):
     return TextTemplates(criteria={name: {**criteria[name], "samples": n} for name, n in samples.items()})
 
 
-def run(reply, params, attempts=1, own=(), groups=None):
+def run(reply, params, attempts=1, own=(), groups=None, constrain="none"):
     ask = ScriptedAsk(reply, attempts)
     groups = [SimpleNamespace(sql_template=TEMPLATE.id)] if groups is None else groups
-    return asyncio.run(text_templates([TEMPLATE], own, groups, SCHEMA, params, ask)), ask
+    return asyncio.run(
+        text_templates([TEMPLATE], own, groups, SCHEMA, {"roles.generator.constrain": constrain}, params, ask)
+    ), ask
 
 
 def test_each_criterion_is_asked_with_its_own_prompt_and_bounds():
