@@ -67,7 +67,7 @@ class Criterion(BaseModel):
     samples: int = Field(ge=1)
     """Number of texts to ask for per SQL template."""
     forms: tuple[Literal["wanted", "given", "asking"], ...] = ("wanted",)
-    """What a fragment begins with, one sample after the other."""
+    """What a fragment begins with, one request after the other."""
     circumstances: tuple[str, ...] = ("I am putting some notes in order",)
     """How the first of several sentences begins: who asks, and what for."""
     reasons: tuple[str, ...] = ("and one of them is missing",)
@@ -189,7 +189,7 @@ def list_requests(name: str, criterion: Criterion, templates: Sequence[SqlTempla
                 template,
                 name,
                 sample,
-                criterion.forms[sample % len(criterion.forms)],
+                criterion.forms[number % len(criterion.forms)],
                 circumstances[place],
                 reasons[(turn + place) % len(reasons)],
                 openings[(turn + place) % len(openings)],
