@@ -27,7 +27,8 @@ class Wording:
 
 REFLECTED = "The database's schema is reflected: tables, columns, types and keys. No cell is read."
 WRITTEN = (
-    "A model writes SQL templates over tables that foreign keys join; a parser drops what breaks a rule.",
+    "A model writes or picks SQL templates over tables that foreign keys join; a parser drops what breaks a "
+    "rule.",
     "A model words every SQL template as questions, under each linguistic criterion.",
     "Back-check: a model is shown a text and several SQL templates and must pick the right one; "
     "texts that it reads otherwise are dropped.",
@@ -39,7 +40,8 @@ FILLED = (
 BROUGHT = "A person brought SQL templates with texts; what breaks a rule for a model's is dropped."
 TRUE_OF = (
     "Answers are true of the database as it was, not of the world.",
-    "Templates use selection, projection and join only: no counts, sums, comparisons or negations.",
+    "Beyond selection, projection and join (the paper's), templates hold counts, means, extremes, lists and "
+    "bounds; no sums, negations or nested queries.",
     "Where a query has a single answer in this database, the question may be ambiguous outside it.",
 )
 SETS = {

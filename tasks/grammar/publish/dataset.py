@@ -14,7 +14,9 @@ from tasks.artifacts.export import draft_folder, write_jsonl
 from tasks.artifacts.rows import Counts
 from tasks.artifacts.statistics import read_statistics
 from tasks.databases.entry import DatabaseEntry
+from tasks.grammar.construct.sql_templates import CONSTRAIN
 from tasks.grammar.publish.authorship import WORDING, list_own
+from tasks.grammar.publish.choices import describe_choices, describe_idle
 from tasks.grammar.publish.yields import count_templates, count_yields
 
 COLUMNS = {
@@ -74,6 +76,7 @@ def dataset(
     own = list_own(own_templates)
     sets |= {path.stem: path for path in own}
     wording = WORDING[database.templates]
+    asked = database.templates != "instead"
     made = (
         *list_own(glossary), schema, *own, sql_templates, text_templates, back_check, fill_in, unbalanced,
         balanced,
@@ -94,7 +97,11 @@ def dataset(
             ],
             artifacts=artifacts,
             columns=COLUMNS,
-            made=wording.made,
+            made=(
+                *wording.made,
+                *([describe_choices(sql_templates, free=settings.get(CONSTRAIN) == "none")] if asked else []),
+                describe_idle(fill_in, sql_templates),
+            ),
             rebuild=REBUILD,
             limits=wording.limits,
             sections=(

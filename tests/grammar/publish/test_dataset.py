@@ -3,8 +3,11 @@ import json
 import subprocess
 import sys
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from tasks.grammar.publish.choices import describe_choices, describe_idle
 from tasks.grammar.publish.dataset import Dataset, dataset
 from tests.grammar.sample import write_sample
 
@@ -98,3 +101,24 @@ def test_the_card_does_not_say_where_the_database_lies(tmp_path):
     card = (out / "README.md").read_text(encoding="utf-8")
     assert "/elsewhere" not in card
     assert "grammar.balanced.texts: 2" in card
+
+
+def test_the_card_says_how_large_the_choice_was_and_what_asked_nothing(tmp_path):
+    templates, groups = tmp_path / "sql_templates.parquet", tmp_path / "fill_in.parquet"
+    rows = [
+        {"id": "a", "placeholders": ["x.y"], "choices": 3},
+        {"id": "b", "placeholders": ["x.y", "x.z"], "choices": 9},
+        {"id": "c", "placeholders": ["x.y", "x.z"], "choices": 0},
+    ]
+    pq.write_table(pa.Table.from_pylist(rows), templates)
+    held = describe_choices(templates, free=False)
+    assert "each of 2 queries was picked among 3 to 9 (median 6)" in held
+    assert "wrote queries and texts itself" in describe_choices(templates, free=True)
+    assert "none was left out" in describe_idle(groups, templates)
+    origin = [{"reference": "sql_templates#b"}]
+    dropped = [
+        {"reason": "idle_value", "detail": "30 of 40 combinations: SELECT", "origin": origin},
+        {"reason": "tied", "detail": "9 of 40 combinations: SELECT", "origin": origin},
+    ]
+    pq.write_table(pa.Table.from_pylist(dropped), tmp_path / "fill_in.dropped.parquet")
+    assert "of 1 queries, 30 of 40 (75%) were left out" in describe_idle(groups, templates)
