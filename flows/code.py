@@ -23,7 +23,6 @@ FRAME = "tasks/reports/pages"
 PINS = {
     "tasks.artifacts.validation": "contracts",
     "tasks.english": "english",
-    "tasks.grammar.corpus.vocabulary": "english",
     "tasks.systems.build": "retrieval",
 }
 """Lists of packages in pyproject.toml ([tool.benchloom.*]) that shape the bytes of what imports a module."""

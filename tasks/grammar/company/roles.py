@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
+from tasks.english import is_word
 from tasks.grammar.company.rows import Employee
-from tasks.grammar.corpus.vocabulary import STOP_WORDS, is_word, stem
+from tasks.grammar.corpus.vocabulary import STOP_WORDS, stem
 
 KINDS: dict[str, tuple[str, ...]] = {
     "engineering": ("engineering", "mechanical", "structural", "civil", "electrical", "technical", "systems"),

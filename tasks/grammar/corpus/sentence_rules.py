@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
+from tasks.english import is_word
 from tasks.grammar.construct.names import UNITS
 from tasks.grammar.corpus.entities import Fact
 from tasks.grammar.corpus.machine_reading import list_forms
-from tasks.grammar.corpus.vocabulary import NEUTRAL, STOP_WORDS, UNIT_NAMES, is_word, stem
+from tasks.grammar.corpus.vocabulary import NEUTRAL, STOP_WORDS, UNIT_NAMES, stem
 
 MASK = "\0"
 WORDS = (4, 90)

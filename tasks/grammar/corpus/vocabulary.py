@@ -1,18 +1,7 @@
-"""The words of English, by the word list of pyspellchecker (160,000 forms, MIT licence, in its wheel)."""
+"""Words that documents are made of beside their facts, and the stems by which they are compared."""
 
 from __future__ import annotations
 
-import re
-from functools import cache
-
-from spellchecker import SpellChecker
-
-FURTHER = frozenset([
-    "arthouse", "biopic", "blockbuster", "cinematographer", "decarbonisation", "dollars", "euro", "euros",
-    "headcount", "km", "metacritic", "mph", "noir", "offline", "online", "runtime", "screenwriter",
-    "sci-fi", "subgenre", "tomatometer", "usd", "webpage", "website",
-])  # fmt: skip
-"""Words that the list lacks, and that documents need."""
 STOP_WORDS = frozenset([
     "a", "all", "also", "an", "and", "are", "as", "at", "been", "before", "both", "but", "by", "each", "for",
     "from", "had", "has", "have", "he", "her", "his", "in", "into", "is", "it", "its", "may", "more", "no",
@@ -35,26 +24,6 @@ ENDINGS = (
     "ings", "ions", "ers", "ors", "ies", "ing", "ion", "ed", "er", "es", "or", "ly", "e", "s", "y",
 )  # fmt: skip
 SHORTEST_STEM = 3
-
-
-@cache
-def _read_words() -> frozenset[str]:
-    return frozenset(SpellChecker("en", distance=1).word_frequency.dictionary)
-
-
-def is_word(text: str) -> bool:
-    """Tell whether a text is an English word in any case; one with hyphens is, if its parts are."""
-    word = text.casefold().replace("\u2019", "'")
-    if word in FURTHER or word in STOP_WORDS:
-        return True
-    if "-" in word:
-        return all(is_word(part) for part in word.split("-"))
-    word = re.sub(r"'s?$", "", word)
-    # The list has single letters and initials, which broken prose is full of.
-    return (len(word) > 2 and word in _read_words()) or word in TWO_LETTERS
-
-
-TWO_LETTERS = frozenset(["am", "be", "do", "go", "if", "me", "my", "ok", "us", "we"])
 
 
 def stem(word: str) -> str:
