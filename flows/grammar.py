@@ -89,6 +89,7 @@ GRAMMAR = Flow(
             roles=("generator",),
             settings=("roles.generator.constrain",),
         ),
+        DATABASE.stage("grammar.fill_in", reads=("${item.file}", WORLDS)),
         DATABASE.stage(
             "grammar.text_templates",
             prompts=("texts/*",),
@@ -96,7 +97,6 @@ GRAMMAR = Flow(
             settings=("roles.generator.constrain",),
         ),
         DATABASE.stage("grammar.back_check", prompts=("back_check",), roles=("reader",)),
-        DATABASE.stage("grammar.fill_in", reads=("${item.file}", WORLDS)),
         DATABASE.stage("grammar.unbalanced"),
         DATABASE.stage("grammar.balanced"),
         # Documents to retrieve from (section 5.1)
