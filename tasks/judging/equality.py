@@ -13,11 +13,12 @@ from decimal import Decimal, InvalidOperation
 
 from tasks.judging.quoting import UNSEEN
 
-EXACT, NUMBER, DATE = "exact", "number", "date"
+EXACT, NUMBER, DATE, LIST = "exact", "number", "date", "list"
 EMPTY = "empty"
 ARTICLES = re.compile(r"^(?:the|an|a) ")
 AROUND = " \t\r\n\"'“”„«»\u2018\u2019`*_.!;:,"
 """Characters that may stand around an answer and are none of it."""
+BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 QUANTITY = re.compile(r"([-+\u2212]?)[$€£¥]?(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?(?: ?(%)| ([a-z]+(?: [a-z]+)?))?")
 ONES = [
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
@@ -66,12 +67,13 @@ def is_empty(text: str) -> bool:
 
 
 def find_equality(answer: str, response: str, question: str = "") -> str:
-    """Name the rule by which a response is the true answer: exact, number or date; empty where none is.
+    """Name the rule by which a response is the true answer: exact, number, date or list; empty where none is.
 
     exact: the same text but for case, width of letters, an article, and marks around it. number: the same
     value, with a unit that the question or the answer names, or without; where the response has at least two
     decimal places, the answer is rounded to these. date: the same day, written out or in figures, the
-    year first or the month in letters.
+    year first or the month in letters. list: the same things in any order, and no other; the answer has them
+    with semicolons between.
     """
     wanted, given = normalise(answer), normalise(response)
     if not wanted or not given:
@@ -81,7 +83,27 @@ def find_equality(answer: str, response: str, question: str = "") -> str:
     if are_same_number(wanted, given, normalise(question)):
         return NUMBER
     day = read_date(wanted)
-    return DATE if day is not None and day == read_date(given) else ""
+    if day is not None and day == read_date(given):
+        return DATE
+    return LIST if are_same_list(answer, response) else ""
+
+
+def are_same_list(answer: str, response: str) -> bool:
+    """Tell whether a response lists what an answer lists: a line each, or semicolons or commas between."""
+    wanted = sorted(normalise(item) for item in answer.split(";"))
+    if len(wanted) < 2 or not all(wanted):
+        return False
+    for mark in ("\n", ";", ","):
+        items = [BULLET.sub("", item) for item in response.strip().split(mark)]
+        if mark != "\n" and len(items) > 1:
+            items[-1] = re.sub(r"^\s*and\s+", "", items[-1])
+        if sorted(normalise(item) for item in items) == wanted:
+            return True
+        if mark != "\n" and len(items) == len(wanted) - 1:
+            *most, last = items
+            if sorted(map(normalise, [*most, *re.split(r"\s+and\s+", last, maxsplit=1)])) == wanted:
+                return True
+    return False
 
 
 def holds_answer(answer: str, response: str) -> bool:

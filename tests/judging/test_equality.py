@@ -62,7 +62,7 @@ def test_any_other_response_is_decided_by_equality_or_by_no_rule(response, rule,
 
 @given(st.one_of(HOSTILE, st.text(max_size=40)), st.one_of(HOSTILE, st.text(max_size=40)))
 def test_it_is_the_same_both_ways_and_never_fails(one, other):
-    assert find_equality(one, other) in ("", "exact", "number", "date")
+    assert find_equality(one, other) in ("", "exact", "number", "date", "list")
     assert (find_equality(one, other) == "exact") == (find_equality(other, one) == "exact")
 
 
@@ -97,3 +97,27 @@ def test_a_response_may_have_the_answer_in_it(answer, response, held):
 @given(HOSTILE, HOSTILE)
 def test_looking_for_an_answer_never_fails(one, other):
     assert holds_answer(one, other) in (True, False)
+
+
+@pytest.mark.parametrize(
+    ("response", "same"),
+    [
+        ("Hulk; GoldenEye; Fantastic Four", True),
+        ("fantastic four, goldeneye and hulk.", True),
+        ("Fantastic Four, GoldenEye, and Hulk", True),
+        ("- GoldenEye\n- Hulk\n- Fantastic Four", True),
+        ("1. GoldenEye\n2. Hulk\n3. Fantastic Four", True),
+        ("GoldenEye; Hulk", False),
+        ("GoldenEye; Hulk; Fantastic Four; Jaws", False),
+        ("GoldenEye; Hulk; Hulk", False),
+        ("Not GoldenEye; Hulk; Fantastic Four", False),
+    ],
+)
+def test_a_list_is_the_same_in_any_order_and_no_longer_or_shorter(response, same):
+    assert find_equality("Fantastic Four; GoldenEye; Hulk", response) == ("list" if same else "")
+
+
+def test_names_with_commas_and_ands_are_told_apart_by_semicolons():
+    answer = "1776; Give 'em Hell, Harry!; Love and Death"
+    assert find_equality(answer, "Love and Death; Give 'em Hell, Harry!; 1776") == "list"
+    assert find_equality(answer, "Love; Death; Give 'em Hell, Harry!; 1776") == ""
