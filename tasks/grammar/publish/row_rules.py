@@ -64,7 +64,7 @@ def expect_template(columns: Sequence[Column]) -> RowRule:
 
 
 def expect_query() -> RowRule:
-    """Expect a filled query to parse as one SELECT of columns, joins and equalities."""
+    """Expect a filled query to parse as one SELECT of columns or one measure, joins and comparisons."""
     verdicts: dict[str, str] = {}
 
     def check(record: Record) -> str:
@@ -73,7 +73,12 @@ def expect_query() -> RowRule:
             verdicts[sql] = _check_query(sql)
         return verdicts[sql]
 
-    return RowRule("sql_parses", "Its SQL is one SELECT of columns, joins and equalities.", ("sql",), check)
+    return RowRule(
+        "sql_parses",
+        "Its SQL is one SELECT of columns or one measure, joins and comparisons.",
+        ("sql",),
+        check,
+    )
 
 
 def _check_query(sql: str) -> str:
