@@ -172,7 +172,9 @@ def make_corpus(groups, templates, in_balance, others, database, call) -> dict[s
 
     params = Documents(written_by="plain", words=(8, 90), readable=0.5)
     told = asyncio.run(documents(list(things.rows), SCHEMA, entry, params, read))
-    true = true_documents(list(things.rows), groups, templates, SCHEMA, entry, TrueDocuments())
+    true = true_documents(
+        list(things.rows), list(told.dropped), groups, templates, SCHEMA, entry, TrueDocuments()
+    )
     asked = questions(
         list(in_balance.rows),
         list(others.rows),

@@ -156,7 +156,7 @@ def name_documents(questions: Iterable[AskedQuestion], path: Path) -> list[Asked
     """Add the true documents of their groups to questions without any. path: true_documents.parquet."""
     if not path.is_file():
         return list(questions)
-    true = {row.id: row.documents for row in read_rows(path, TrueDocument)}
+    true = {row.id: row.documents for row in read_rows(path, TrueDocument) if not row.untold}
     return [
         replace(question, true_document_ids=true.get(question.group))
         if question.true_document_ids is None

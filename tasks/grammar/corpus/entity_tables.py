@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tasks.artifacts.rows import make_id
 from tasks.databases.columns import Column
 from tasks.databases.dialects import translate
 from tasks.databases.execution import SafeDatabase
@@ -88,6 +89,11 @@ def find_naming_column(table: str, attributes: Sequence[Attribute]) -> str | Non
     """Find the column with the name of a table's rows; None if they have only their keys."""
     own = [attribute.column for attribute in attributes if table_of(attribute.column) == table]
     return next((column for column in own if name_column(column).split()[-1] in NAMES), None)
+
+
+def make_fact_id(profile: str, attribute: Attribute) -> str:
+    """Make the id of the fact that a profile has for an attribute."""
+    return make_id("fact", profile, attribute.column, attribute.joins)
 
 
 def read_values(

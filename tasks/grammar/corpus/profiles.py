@@ -30,11 +30,13 @@ from tasks.grammar.corpus.counted_facts import (
     make_count,
     write_fact_query,
 )
+from tasks.grammar.corpus.coverage import find_untold
 from tasks.grammar.corpus.entities import EntityProfile, Fact
 from tasks.grammar.corpus.entity_tables import (
     Attribute,
     EntityTable,
     Key,
+    make_fact_id,
     open_entity_table,
     read_values,
 )
@@ -58,7 +60,7 @@ class Profiles(BaseModel):
     counts: int = Field(default=4, ge=0)
     """Maximum number of facts of the kind `the database has 152 films with the genre Drama`. Only numbers
     above `documents_per_group` and 10 are told: no question may be answered by them instead of documents."""
-    values: int = Field(default=4, ge=1)
+    values: int = Field(default=12, ge=1)
     """A fact with more values than this (a cast of forty) is left out, and counted."""
     seed: int = 0
     """Decides which groups come first, which other entities are taken, and which numbers are told."""
@@ -140,11 +142,16 @@ def read_needs(
     schema: Sequence[Column],
     safe: SafeDatabase,
 ) -> Needs:
-    """Read which rows of the entity tables each group of the questions needs."""
+    """Read which rows of the entity tables each group of the questions needs.
+
+    A SQL template that documents of these tables cannot tell all of needs none.
+    """
     wanted = {question.group for question in questions}
     needs: defaultdict[str, defaultdict[str, set[Key]]] = defaultdict(lambda: defaultdict(set))
     for template in templates:
         query = read_template(template.sql, schema)
+        if find_untold(query, tables, lambda *_: 1):
+            continue
         for table in tables:
             if table.table in query.tables:
                 for group, keys in read_keys(query, table.table, schema, safe):
@@ -218,7 +225,7 @@ def _make_profile(
     name = names[0] if names else f"{kind} {', '.join(key_texts)}"
     facts, dropped = [], []
     for attribute, values in attributes:
-        fact_id = make_id("fact", profile_id, attribute.column, attribute.joins)
+        fact_id = make_fact_id(profile_id, attribute)
         if len(values) > params.values:
             detail = f"{attribute.words} of {name}: {len(values)} values, more than {params.values}"
             dropped.append(Dropped(fact_id, "many_values", detail, origin))

@@ -30,8 +30,8 @@ class Questions(BaseModel):
     texts: int | None = Field(default=None, ge=1)
     """Maximum number of unbalanced texts per group and criterion; null = all."""
     grounded: bool = True
-    """Choose only groups whose true documents are known and in the corpus: with a corpus of a part of the
-    database, every other group would count as a gap."""
+    """Choose only groups whose true documents are known, in the corpus, and tell all that the query is about:
+    with a corpus of a part of the database, every other group would count as a gap. Others are dropped."""
     seed: int = 0
 
 
@@ -42,11 +42,17 @@ def questions(
     documents: list[Document],
     params: Questions,
 ) -> Drafts[AskedQuestion]:
-    """Sample groups by seed and list their texts from both sets, each once, flagged by set."""
-    true = {row.id: row.documents for row in true_documents}
+    """Sample groups by seed and list their texts from both sets, each once, flagged by set.
+
+    Drop reasons: `too_many_texts` of a question; `few_several` once; where only groups that are `grounded`
+    are asked, per SQL template, with the number of its groups: `no_document` and `untold`.
+    """
+    # Documents that do not tell all of what a group asks are not known to be its true ones.
+    true = {row.id: row.documents for row in true_documents if not row.untold}
     written = {document.id for document in documents}
     grounded = {group for group, ids in true.items() if ids and written.issuperset(ids)}
     eligible = (question for question in balanced if question.group in grounded or not params.grounded)
+    ungrounded = note_ungrounded(balanced, grounded, true_documents) if params.grounded else []
     several = {group for group, ids in true.items() if len(ids) > 1}
     groups = choose_groups(eligible, params, several)
     chosen = set(groups)
@@ -84,7 +90,30 @@ def questions(
         for question in too_many
         if question.id not in in_balanced
     ]
-    return Drafts(rows, [*dropped, *note_shortfall(groups, several, balanced, params)])
+    return Drafts(rows, [*dropped, *ungrounded, *note_shortfall(groups, several, balanced, params)])
+
+
+def note_ungrounded(
+    balanced: Iterable[Question], grounded: Collection[str], true_documents: Iterable[TrueDocument]
+) -> list[Dropped]:
+    """Note, per SQL template, how many groups no document is written for, and how many it does not answer."""
+    untold = {row.id: row.untold for row in true_documents if row.untold}
+    left_out: defaultdict[tuple[str, str], list[Question]] = defaultdict(list)
+    groups: defaultdict[str, set[str]] = defaultdict(set)
+    for question in balanced:
+        groups[question.sql_template].add(question.group)
+        if question.group not in grounded:
+            reason = "untold" if question.group in untold else "no_document"
+            left_out[question.sql_template, reason].append(question)
+    rows = []
+    for (template, reason), questions in sorted(left_out.items()):
+        names = {question.group for question in questions}
+        columns = sorted({column for group in names for column in untold.get(group, ())})
+        why = f"the documents do not tell {', '.join(columns)}" if columns else "a row has no document"
+        detail = f"{len(names)} of {len(groups[template])} groups of SQL template {template}: {why}"
+        origin = tuple(Origin("row", f"balanced#{name}") for name in sorted(one.id for one in questions))
+        rows.append(Dropped(make_id("questions", template, reason), reason, detail, origin))
+    return rows
 
 
 def choose_groups(

@@ -1,13 +1,18 @@
-"""Stage: map each semantic group to the documents that hold its answer, by the keys of its source rows."""
+"""Stage: map each semantic group to the documents that hold its answer, by the keys of its source rows.
+
+A document leaves facts out: those of too many values, and those that could not be told or were not read. What
+a group needs of these is on its row: its documents are there, and do not answer it.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
 
-from tasks.artifacts.rows import Drafts, Origin
+from tasks.artifacts.rows import Drafts, Dropped, Origin
 from tasks.databases.columns import Column
 from tasks.databases.content import ensure_unchanged
 from tasks.databases.entry import DatabaseEntry
@@ -15,8 +20,19 @@ from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.grammar.construct.fill_in import format_value
 from tasks.grammar.construct.source_keys import read_keys
 from tasks.grammar.construct.sql_rules import read_template
+from tasks.grammar.corpus.coverage import CountTold, find_untold
+from tasks.grammar.corpus.documents import UNREAD, UNTOLD
 from tasks.grammar.corpus.entities import EntityProfile
+from tasks.grammar.corpus.entity_tables import (
+    Attribute,
+    EntityTable,
+    make_fact_id,
+    open_entity_table,
+)
 from tasks.grammar.rows import Group, SqlTemplate
+
+UNKNOWN = ""
+"""In place of a document's id, of a row without a profile."""
 
 
 class TrueDocuments(BaseModel):
@@ -36,10 +52,13 @@ class TrueDocument:
     documents: tuple[str, ...]
     """Ids of profiles, sorted. A profile whose document was dropped is listed too."""
     origin: tuple[Origin, ...]
+    untold: tuple[str, ...] = ()
+    """Columns that the group asks for, is given or is ranked by, and that the documents do not tell."""
 
 
 def true_documents(
     profiles: list[EntityProfile],
+    documents_dropped: list[Dropped],
     fill_in: list[Group],
     sql_templates: list[SqlTemplate],
     schema: list[Column],
@@ -51,26 +70,56 @@ def true_documents(
     A group whose query reads no entity table, or with a source row without a profile, is left out: its true
     documents are unknown.
     """
+    left_out = {row.id for row in documents_dropped if row.reason in (UNREAD, UNTOLD)}
+    told = count_values(profiles, left_out)
     known = {(profile.table, profile.key): profile.id for profile in profiles}
-    tables = {profile.table for profile in profiles}
+    names = sorted({profile.table for profile in profiles})
+    tables = [open_entity_table(database.name, name, schema) for name in names]
     wanted = {group.id for group in fill_in}
-    found: defaultdict[str, set[str | None]] = defaultdict(set)
+    rows = []
     with ensure_unchanged(database), SafeDatabase(database, params.limits) as safe:
         for template in sql_templates:
             query = read_template(template.sql, schema)
-            for table in sorted(tables.intersection(query.tables)):
+            found: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+            for table in (name for name in names if name in query.tables):
                 for group, keys in read_keys(query, table, schema, safe):
-                    texts = (tuple(format_value(part) for part in key) for key in keys)
-                    found[group] |= {known.get((table, text)) for text in texts}
-    return Drafts(
-        [_make_row(group, ids) for group, ids in found.items() if group in wanted and None not in ids]
-    )
+                    if group in wanted:
+                        texts = (tuple(format_value(part) for part in key) for key in keys)
+                        found[group][table] |= {known.get((table, text), UNKNOWN) for text in texts}
+            rows += [
+                _make_row(group, ids, find_untold(query, tables, _count_in(ids, told)))
+                for group, ids in found.items()
+                if not any(UNKNOWN in own for own in ids.values())
+            ]
+    return Drafts(rows)
 
 
-def _make_row(group: str, ids: set[str | None]) -> TrueDocument:
-    documents = tuple(sorted(document for document in ids if document is not None))
+Told = Mapping[str, int]
+"""Id of a fact that a document tells -> the number of its values."""
+
+
+def count_values(profiles: Iterable[EntityProfile], left_out: set[str]) -> Told:
+    """Count the values of every fact that the documents tell. left_out: ids of facts that they do not."""
+    facts = (fact for profile in profiles for fact in profile.facts if fact.id not in left_out)
+    return {fact.id: len(fact.values) for fact in facts}
+
+
+def _count_in(documents: Mapping[str, Iterable[str]], told: Told) -> CountTold:
+    """Return a count of an attribute's values in some documents, by table. A title tells a thing's name."""
+
+    def count(table: EntityTable, attribute: Attribute) -> int:
+        if attribute.column == table.naming and not attribute.joins:
+            return 1
+        counts = [told.get(make_fact_id(one, attribute), 0) for one in documents.get(table.table, ())]
+        return max(counts, default=0) if all(counts) else 0
+
+    return count
+
+
+def _make_row(group: str, ids: Mapping[str, Iterable[str]], untold: tuple[str, ...]) -> TrueDocument:
+    documents = tuple(sorted({document for own in ids.values() for document in own}))
     origin = (
         Origin("row", f"fill_in#{group}"),
         *(Origin("row", f"profiles#{document}") for document in documents),
     )
-    return TrueDocument(group, documents, origin)
+    return TrueDocument(group, documents, origin, untold)

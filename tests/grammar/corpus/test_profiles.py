@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from tasks.artifacts.rows import Dropped
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import SafeDatabase
 from tasks.errors import BadInput
@@ -152,8 +153,24 @@ def test_a_group_whose_source_row_has_no_profile_is_not_mapped(entry):
     assert not any(group.id in mapped for group in groups if "'Ada Zwick'" in group.sql)
 
 
-def map_documents(told, groups, entry):
-    return list(true_documents(told, groups, TEMPLATES, SCHEMA, entry, TrueDocuments()).rows)
+@pytest.mark.parametrize("reason", ["fact_untold", "fact_unread"])
+def test_a_group_whose_fact_a_document_leaves_out_says_so(entry, reason):
+    told, groups = list(collect(entry, []).rows), fill(entry)
+    ada = next(profile for profile in told if profile.name == "Ada Zwick")
+    town = next(fact for fact in ada.facts if fact.attribute == "town of the clinic")
+    assert {row.untold for row in map_documents(told, groups, entry)} == {()}
+    lost = Dropped(town.id, reason, "", ())
+    untold = {row.id: row.untold for row in map_documents(told, groups, entry, lost) if row.untold}
+    asked = [group for group in groups if "'Ada Zwick'" in group.sql and "town" in group.sql]
+    assert untold == {group.id: ("clinics.town",) for group in asked}
+    assert len(untold) == 1
+    # A sentence that was dropped is no fact.
+    other = Dropped(town.id, "claim", "", ())
+    assert not any(row.untold for row in map_documents(told, groups, entry, other))
+
+
+def map_documents(told, groups, entry, *dropped):
+    return list(true_documents(told, list(dropped), groups, TEMPLATES, SCHEMA, entry, TrueDocuments()).rows)
 
 
 def test_all_rows_of_a_group_are_taken_or_none_and_what_is_passed_over_is_on_record():

@@ -109,3 +109,29 @@ def test_a_share_of_the_groups_needs_several_documents_and_a_shortfall_is_on_rec
     (row,) = [row for row in short.dropped if row.reason == "few_several"]
     assert row.detail == "3 of 5 groups need two documents or more; 5 are due"
     assert row.origin
+
+
+def test_groups_that_documents_do_not_answer_are_left_out_with_their_number_and_the_columns():
+    balanced, unbalanced = make_sets(5)  # g0 to g3 of one template, g4 of another
+    rows = [
+        TrueDocument("g0", ("d0",), ()),
+        TrueDocument("g1", ("d0",), (), ("films.cast",)),
+        TrueDocument("g2", ("d0",), (), ("films.budget",)),
+        TrueDocument("g4", ("lost",), ()),
+    ]
+    documents = [Document("d0", "d0", "d0", ())]
+    drafts = questions(balanced, unbalanced, rows, documents, Questions(**PARAMS))
+    assert {question.group for question in drafts.rows} == {"g0"}
+    assert [(row.reason, row.detail) for row in drafts.dropped] == [
+        ("no_document", "1 of 1 groups of SQL template rare: a row has no document"),
+        ("no_document", "1 of 4 groups of SQL template t: a row has no document"),
+        ("untold", "2 of 4 groups of SQL template t: the documents do not tell films.budget, films.cast"),
+    ]
+    assert [one.reference for one in drafts.dropped[1].origin] == [
+        "balanced#g3-long-a",
+        "balanced#g3-short-a",
+    ]
+    every = questions(balanced, unbalanced, rows, documents, Questions(**PARAMS, grounded=False))
+    told = {question.group: question.true_document_ids for question in every.rows}
+    assert told == {"g0": ("d0",), "g1": None, "g2": None, "g3": None, "g4": ("lost",)}
+    assert not every.dropped
