@@ -146,7 +146,7 @@ def find_relations(columns: Sequence[Column]) -> list[tuple[tuple[str, str], lis
         if len(table_keys) == 2 and len(set(ends)) == 2 and table not in descriptive:
             # The end whose name begins the link table's name is the owner: films in film_directors.
             (owner, owner_key), (owned, owned_key) = sorted(
-                pairs, key=lambda pair: _join_words(pair[0]) not in _join_words(table)
+                pairs, key=lambda pair: not _join_words(table).startswith(_join_words(pair[0]))
             )
             relations.append(((owner, owned), [owner_key, owned_key]))
         else:

@@ -147,3 +147,18 @@ def test_where_no_wording_is_left_it_says_so():
     missing = [row for row in drafts.dropped if row.reason == "no_wording"]
     assert missing
     assert len(ask.asked) + len(missing) == 80
+
+
+def test_a_link_belongs_to_the_table_that_begins_its_name():
+    companies = [
+        column("companies.company_id", "integer", key=True, ask=False),
+        column("companies.company_name"),
+        column("film_companies.company_id", "integer", references="companies.company_id"),
+        column("film_companies.film_id", "integer", references="films.film_id"),
+    ]
+    made = (
+        ("companies.company_id", "film_companies.company_id"),
+        ("film_companies.film_id", "films.film_id"),
+    )
+    query = Query(("companies.company_name",), made, ("films.title",))
+    assert "What is the company of the film [films.title]?" in word(query, [*FILMS, *companies], opening="")
