@@ -21,8 +21,8 @@ from tasks.grammar.construct.sql_rules import BrokenRule, parse_statements, read
 from tasks.grammar.construct.template_requests import (
     SUFFIXES,
     Compared,
-    Shape,
     TemplateRequest,
+    TemplateShape,
     list_template_requests,
     tables_of,
 )
@@ -59,9 +59,9 @@ class TemplateKind(BaseModel):
     criteria: tuple[str, ...]
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> TemplateShape:
         """What its templates have in common."""
-        return Shape(self.tables, self.placeholders, self.projected, self.measure, self.compared)
+        return TemplateShape(self.tables, self.placeholders, self.projected, self.measure, self.compared)
 
     @model_validator(mode="after")
     def _fit(self) -> TemplateKind:

@@ -32,7 +32,7 @@ NARROWING = IDENTIFYING | frozenset(["year", "month", "day", "date", "code"])
 
 
 @dataclass(frozen=True)
-class Shape:
+class TemplateShape:
     """What all templates of one kind have in common."""
 
     tables: tuple[int, int]
@@ -77,7 +77,7 @@ class TemplateRequest:
 
 
 def list_template_requests(
-    columns: Sequence[Column], shape: Shape, offered: int, requests: int, seed: int
+    columns: Sequence[Column], shape: TemplateShape, offered: int, requests: int, seed: int
 ) -> list[TemplateRequest]:
     """List the requests for templates of one shape, the most promising ones first.
 
@@ -139,7 +139,7 @@ def list_narrowing_columns(columns: Sequence[Column]) -> list[str]:
 
 
 def _make_request(
-    route: Route, columns: Sequence[Column], shape: Shape, offered: int, seed: int, turn: int
+    route: Route, columns: Sequence[Column], shape: TemplateShape, offered: int, seed: int, turn: int
 ) -> TemplateRequest | None:
     """Make a route's request for one turn; None if no query is possible."""
     joins = tuple(
@@ -158,7 +158,7 @@ def _make_request(
 
 
 def _make_plain(
-    route: Route, joins: tuple[tuple[str, str], ...], columns: Sequence[Column], shape: Shape,
+    route: Route, joins: tuple[tuple[str, str], ...], columns: Sequence[Column], shape: TemplateShape,
     offered: int, seed: int, turn: int,
 ) -> TemplateRequest | None:  # fmt: skip
     identifying = [tuple(list_identifying_columns(table, columns)) for table in route.given]
@@ -178,7 +178,7 @@ def _make_plain(
 
 
 def _make_measured(
-    route: Route, joins: tuple[tuple[str, str], ...], columns: Sequence[Column], shape: Shape,
+    route: Route, joins: tuple[tuple[str, str], ...], columns: Sequence[Column], shape: TemplateShape,
     offered: int, seed: int, turn: int,
 ) -> TemplateRequest | None:  # fmt: skip
     """Make a request for a measure over the rows of the asked table that the given things have."""

@@ -10,7 +10,7 @@ import pytest
 from tasks.databases.reflection import reflect
 from tasks.grammar.construct.phrasing import Phrasing
 from tasks.grammar.construct.queries import Query, write_template
-from tasks.grammar.construct.template_requests import Shape, list_template_requests
+from tasks.grammar.construct.template_requests import TemplateShape, list_template_requests
 from tasks.grammar.construct.text_templates import TextTemplates, parse_reply, text_templates
 from tasks.grammar.construct.verbalisation import verbalise_query
 from tasks.grammar.rows import SqlTemplate
@@ -35,10 +35,12 @@ BY = (("film_directors.film_id", "films.film_id"), ("film_directors.person_id", 
 OF = (("film_genres.film_id", "films.film_id"), ("film_genres.genre_id", "genres.genre_id"))
 BOTH = tuple(sorted(BY + OF))
 SHAPES = [
-    Shape((1, 3), 1), Shape((1, 3), 2), Shape((2, 3), 1, 1, "count"), Shape((2, 3), 2, 1, "list"),
-    Shape((1, 2), 2, 1, "count", "over"), Shape((1, 2), 3, 1, "list", "between"),
-    Shape((2, 2), 1, 1, "average"),
-    Shape((1, 3), 1, 1, "most"), Shape((1, 2), 2, 1, "least"), Shape((1, 1), 2, 1, "most", "pair"),
+    TemplateShape((1, 3), 1), TemplateShape((1, 3), 2),
+    TemplateShape((2, 3), 1, 1, "count"), TemplateShape((2, 3), 2, 1, "list"),
+    TemplateShape((1, 2), 2, 1, "count", "over"), TemplateShape((1, 2), 3, 1, "list", "between"),
+    TemplateShape((2, 2), 1, 1, "average"),
+    TemplateShape((1, 3), 1, 1, "most"), TemplateShape((1, 2), 2, 1, "least"),
+    TemplateShape((1, 1), 2, 1, "most", "pair"),
 ]  # fmt: skip
 
 

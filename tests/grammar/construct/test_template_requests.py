@@ -1,7 +1,7 @@
 from tasks.grammar.construct.routes import find_routes
 from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.construct.template_requests import (
-    Shape,
+    TemplateShape,
     list_identifying_columns,
     list_narrowing_columns,
     list_template_requests,
@@ -11,7 +11,7 @@ from tests.grammar.scripted import SCHEMA, column
 
 
 def requests_of(tables=(1, 3), placeholders=1, requests=20, seed=0, **more):
-    shape = Shape(
+    shape = TemplateShape(
         tables,
         placeholders,
         more.get("projected", 1),
