@@ -14,7 +14,7 @@ from tasks.errors import BadInput
 from tasks.files import write_text
 from tasks.judging.human_files import write_form
 from tasks.sources.mtrag import read_tasks
-from tasks.sources.mtrag_evaluations import Evaluations, Metric, read_evaluations
+from tasks.sources.mtrag_evaluations import Evaluations, RatedMetric, read_evaluations
 from tasks.systems.replayed import name_question
 
 FOLDER = Path("data/raw/mtrag")
@@ -84,7 +84,7 @@ def name_systems(name: str, models: Mapping[str, str]) -> dict[str, str]:
     return systems
 
 
-def name_ratings(metric: Metric) -> str:
+def name_ratings(metric: RatedMetric) -> str:
     """Name the file of a metric's ratings."""
     return f"ratings-{make_plain(metric.name)}.csv"
 
@@ -112,7 +112,7 @@ def list_answers(reference: Path, read: Evaluations) -> Iterator[str]:
         yield json.dumps(record)
 
 
-def make_ratings(read: Evaluations, metric: Metric, systems: Mapping[str, str]) -> str:
+def make_ratings(read: Evaluations, metric: RatedMetric, systems: Mapping[str, str]) -> str:
     """Make the CSV of a metric's ratings, on its own scale."""
     return write_form(
         COLUMNS,

@@ -20,7 +20,7 @@ Row = TypeVar("Row")
 
 
 @dataclass(frozen=True)
-class Metric:
+class RatedMetric:
     """A metric that people rate by. values: what an annotation says -> its number; low and high: its ends."""
 
     name: str
@@ -52,7 +52,7 @@ class Evaluations:
     """What an evaluation file holds. models: id -> name. tasks: in the layout of the published references."""
 
     models: Mapping[str, str]
-    metrics: Mapping[str, Metric]
+    metrics: Mapping[str, RatedMetric]
     tasks: Mapping[str, Mapping[str, Any]]
     answers: Sequence[PublishedAnswer]
 
@@ -101,10 +101,10 @@ def _read_part(
     return found
 
 
-def _read_metric(row: Mapping[str, Any]) -> Metric:
+def _read_metric(row: Mapping[str, Any]) -> RatedMetric:
     """Read a metric; one without named values is an algorithm's, and has none."""
     values = {str(value["value"]): float(value["numeric_value"]) for value in row.get("values") or ()}
-    return Metric(_text(row, "name"), values)
+    return RatedMetric(_text(row, "name"), values)
 
 
 def _read_task(
@@ -137,7 +137,7 @@ def _read_answer(
     row: Mapping[str, Any],
     models: Mapping[str, object],
     tasks: Mapping[str, object],
-    metrics: Mapping[str, Metric],
+    metrics: Mapping[str, RatedMetric],
 ) -> PublishedAnswer:
     task, model = _text(row, "task_id"), _text(row, "model_id")
     for name, known, part in ((task, tasks, "tasks"), (model, models, "models")):
