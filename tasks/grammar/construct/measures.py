@@ -7,10 +7,12 @@ against its own SQL, run by the database.
 from __future__ import annotations
 
 import math
+import operator
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from tasks.artifacts.rows import make_id
 from tasks.databases.values import Value
@@ -20,12 +22,13 @@ SETTINGS, ALONE = 3, 60
 """How many ranges, or pairs of names, are tried for one combination of the other values; and where there are
 no other values."""
 
-COMPARE: Mapping[str, Callable[[Value, Value], bool]] = {
-    "over": lambda cell, given: cell > given,  # type: ignore[operator]
-    "under": lambda cell, given: cell < given,  # type: ignore[operator]
-    "from": lambda cell, given: cell >= given,  # type: ignore[operator]
-    "to": lambda cell, given: cell <= given,  # type: ignore[operator]
+COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
+    "over": operator.gt,
+    "under": operator.lt,
+    "from": operator.ge,
+    "to": operator.le,
 }
+"""Suffix of a placeholder -> whether a cell keeps to a given bound. Both are of one type, and not NULL."""
 
 
 @dataclass(frozen=True)
