@@ -51,7 +51,8 @@ def read_answers(entry: ReplayEntry) -> dict[str, Response]:
         record: dict[str, Any] = json.loads(line)
         if record["model"] == entry.model:
             passages = tuple(
-                Passage(each["document"], each["title"], each["text"], 0.0) for each in record["passages"]
+                Passage(passage["document"], passage["title"], passage["text"], 0.0)
+                for passage in record["passages"]
             )
             found[record["question"]] = Response(record["text"], passages, ())
     return found
