@@ -123,9 +123,8 @@ async def sql_templates(
         while pending and len(kept) < wanted:
             missing = wanted - len(kept)
             batch, pending = pending[:missing], pending[missing:]
-            ask_template = _ask_freely if free else _ask_template
             answers = await asyncio.gather(
-                *(ask_template(request, schema, kind, rules, params, ask) for request in batch)
+                *(_ask_template(request, schema, kind, rules, params, free, ask) for request in batch)
             )
             for request, answer in zip(batch, answers, strict=True):
                 _sort_answer(request, answer, 0 if free else len(request.queries), kept, dropped)
@@ -138,58 +137,50 @@ async def _ask_template(
     kind: TemplateKind,
     rules: Sequence[str],
     params: SqlTemplates,
+    free: bool,
     ask: Ask,
 ) -> Answer[Query]:
+    """Ask for one template: a request's choice; or freely, with its tables only to think of first."""
+    fields = _describe_schema(request, schema, kind) if free else _describe_request(request, schema)
     return await ask(
-        "sql_template",
-        {
-            "rules": rules,
-            "example": params.example.model_dump(),
-            "tables": describe_tables(request, schema),
-            "joins": request.joins,
-            "asked": sorted({column for columns in request.projections for column in columns}),
-            "given": request.placeholders,
-            "measure": request.measure,
-            "ranked": request.ranked_by,
-            "varied": request.varied,
-        },
+        "sql_template_free" if free else "sql_template",
+        {"rules": rules, "example": params.example.model_dump(), **fields},
         role="generator",
         row=request.id,
         parse=lambda text: parse_answer(text, schema, kind, params.example.sql),
-        grammar=write_sql_grammar(request),
-        max_tokens=256,
+        grammar=None if free else write_sql_grammar(request),
+        sample=int(request.id, 16) % 1_000 if free else 0,
+        max_tokens=1_024 if free else 256,
     )
 
 
-async def _ask_freely(
-    request: TemplateRequest,
-    schema: Sequence[Column],
-    kind: TemplateKind,
-    rules: Sequence[str],
-    params: SqlTemplates,
-    ask: Ask,
-) -> Answer[Query]:
-    """Ask for a template over the whole schema; the request only says which tables to think of first."""
+def _describe_request(request: TemplateRequest, schema: Sequence[Column]) -> dict[str, object]:
+    """Return the prompt's fields for a choice among a request's queries."""
+    return {
+        "tables": describe_tables(request, schema),
+        "joins": request.joins,
+        "asked": sorted({column for columns in request.projections for column in columns}),
+        "given": request.placeholders,
+        "measure": request.measure,
+        "ranked": request.ranked_by,
+        "varied": request.varied,
+    }
+
+
+def _describe_schema(
+    request: TemplateRequest, schema: Sequence[Column], kind: TemplateKind
+) -> dict[str, object]:
+    """Return the prompt's fields for a template of a kind over the whole schema."""
     tables = sorted({column.table for column in schema})
-    return await ask(
-        "sql_template_free",
-        {
-            "rules": rules,
-            "example": params.example.model_dump(),
-            "tables": [
-                {"name": table, "columns": [column for column in schema if column.table == table]}
-                for table in tables
-            ],
-            "about": tables_of(request),
-            "shape": kind.shape,
-            "suffixes": SUFFIXES[kind.compared],
-        },
-        role="generator",
-        row=request.id,
-        parse=lambda text: parse_answer(text, schema, kind, params.example.sql),
-        sample=int(request.id, 16) % 1_000,
-        max_tokens=1_024,
-    )
+    return {
+        "tables": [
+            {"name": table, "columns": [column for column in schema if column.table == table]}
+            for table in tables
+        ],
+        "about": tables_of(request),
+        "shape": kind.shape,
+        "suffixes": SUFFIXES[kind.compared],
+    }
 
 
 def describe_tables(request: TemplateRequest, schema: Sequence[Column]) -> list[dict[str, object]]:
