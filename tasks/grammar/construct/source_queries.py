@@ -16,7 +16,7 @@ from tasks.databases.dialects import translate
 from tasks.databases.execution import SafeDatabase
 from tasks.databases.values import Value
 from tasks.grammar.construct.queries import DIALECT, quote_name
-from tasks.grammar.construct.sql_rules import BrokenRule, parse_select
+from tasks.grammar.construct.sql_reading import BrokenRule, parse_select
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.errors import BadInput
 from tasks.grammar.construct.source_queries import SourceRow, find_sources
-from tasks.grammar.construct.sql_rules import BrokenRule
+from tasks.grammar.construct.sql_reading import BrokenRule
 from tasks.lineage.nodes import TracedSource
 from tasks.lineage.records import StageRecord
 

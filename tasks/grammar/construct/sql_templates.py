@@ -17,7 +17,8 @@ from tasks.databases.columns import Column
 from tasks.errors import BadInput
 from tasks.grammar.construct.queries import DIALECT, Measure, Query, comparison_of, write_template
 from tasks.grammar.construct.sql_grammar import write_sql_grammar
-from tasks.grammar.construct.sql_rules import BrokenRule, parse_statements, read_template
+from tasks.grammar.construct.sql_reading import BrokenRule, parse_statements
+from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.construct.template_requests import (
     SUFFIXES,
     Compared,

@@ -12,7 +12,7 @@ ADVICE: Mapping[str, str] = {
     "missing_text": 'for instance "texts": {"short": "...", "long": ["...", "..."]}',
     "unknown_criterion": "criteria are entries of grammar.text_templates.criteria",
     "duplicate": "leave one of them out",
-    # its SQL, as tasks/grammar/construct/sql_rules.py has it
+    # its SQL, as tasks/grammar/construct/sql_reading.py and sql_rules.py have it
     "unreadable": "one SELECT a line, in SQLite's dialect",
     "not_select": "one SELECT a line",
     "other_operator": "docs/templates.md lists what a template may hold",

@@ -12,7 +12,8 @@ from pathlib import Path
 from tasks.artifacts.rows import Origin
 from tasks.databases.columns import Column
 from tasks.grammar.construct.queries import Query, write_template
-from tasks.grammar.construct.sql_rules import BrokenRule, read_template
+from tasks.grammar.construct.sql_reading import BrokenRule
+from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.construct.template_advice import ADVICE
 from tasks.grammar.construct.text_rules import PLACEHOLDER, parse_text
 from tasks.grammar.construct.text_templates import Criterion, make_text_id

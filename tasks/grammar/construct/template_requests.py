@@ -12,13 +12,8 @@ from tasks.databases.columns import Column, make_column_id
 from tasks.grammar.construct.names import IDENTIFYING, NAMES, is_identifying, split_words
 from tasks.grammar.construct.queries import Measure, Query, column_of, table_of, write_template
 from tasks.grammar.construct.routes import Route, find_routes, rank_routes
-from tasks.grammar.construct.sql_rules import (
-    BrokenRule,
-    check_question,
-    fits_placeholder,
-    has_mean,
-    has_order,
-)
+from tasks.grammar.construct.sql_reading import BrokenRule
+from tasks.grammar.construct.sql_rules import check_question, fits_placeholder, has_mean, has_order
 
 Compared = Literal["", "over", "under", "from", "to", "between", "pair"]
 """How a value is compared otherwise than by `=`: by a bound, by two, or one of two things is wanted."""

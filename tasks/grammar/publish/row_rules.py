@@ -12,7 +12,8 @@ from pathlib import Path
 
 from tasks.artifacts.contracts import Record, RowRule, read_records
 from tasks.databases.columns import Column
-from tasks.grammar.construct.sql_rules import BrokenRule, parse_select, read_template
+from tasks.grammar.construct.sql_reading import BrokenRule, parse_select
+from tasks.grammar.construct.sql_rules import read_template
 
 Index = Mapping[str, Record]
 """Rows by id, each as column -> value."""

@@ -12,7 +12,7 @@ from tasks.databases.reflection import reflect
 from tasks.errors import BadInput
 from tasks.grammar.construct.source_queries import find_sources, write_source_query
 from tasks.grammar.construct.source_rows import SourceRowTracer
-from tasks.grammar.construct.sql_rules import BrokenRule
+from tasks.grammar.construct.sql_reading import BrokenRule
 from tasks.lineage.records import FileRecord, StageRecord
 
 # Halls are named by two columns, casts link plays and people, notes have no key at all.

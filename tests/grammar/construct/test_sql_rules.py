@@ -1,6 +1,7 @@
 import pytest
 
-from tasks.grammar.construct.sql_rules import BrokenRule, read_template
+from tasks.grammar.construct.sql_reading import BrokenRule
+from tasks.grammar.construct.sql_rules import read_template
 from tests.grammar.scripted import SCHEMA
 
 JOINED = "doctors JOIN visits ON doctors.doctor_id = visits.leading_doctor"

@@ -1,0 +1,274 @@
+"""Read the SQL of a template as a query, with the drop reason for what cannot be read (section 4.1).
+
+unreadable         it is not one SQL statement
+not_select         the statement is not a plain SELECT
+other_operator     it uses more than select, project and join (section 4.1) and the measures and comparisons
+                   that we add: functions, OR, GROUP BY
+clock              its answer hangs on the clock, the session or chance
+star               it selects `*`
+unknown_name       it names a table or column that the schema does not have, or that is ambiguous
+no_placeholder     it has no placeholder
+constant           it has a value in the place of a placeholder
+wrong_placeholder  a placeholder differs from the column it is compared with
+unfit_measure      it counts what may be counted twice
+unconnected        a table stands in it of which no column is used
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from tasks.databases.clock import find_clock
+from tasks.databases.columns import Column, make_column_id
+from tasks.grammar.construct.queries import COMPARISONS, DIALECT, Measure, Query
+
+UNQUOTED = re.compile(r"([=<>]\s*|\bBETWEEN\s+|\bAND\s+)\[([^\]']+\.[^\]']+)\]", re.IGNORECASE)
+ALLOWED_NODES = (
+    exp.Select, exp.From, exp.Join, exp.Where, exp.And, exp.EQ, exp.Column, exp.Identifier, exp.Table,
+    exp.TableAlias, exp.Alias, exp.Literal, exp.Distinct, exp.Paren, exp.Neg, exp.Count, exp.Star, exp.Avg,
+    exp.Round, exp.Max, exp.Min, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.Or, exp.In, exp.Not,
+    exp.Is, exp.Null, exp.Order, exp.Ordered, exp.Limit,
+)  # fmt: skip
+EXTREMES: Mapping[type[exp.Expr], Measure] = {exp.Max: "most", exp.Min: "least"}
+SUFFIXES: Mapping[type[exp.Expr], str] = {
+    comparison: suffix for suffix, comparison in COMPARISONS.items() if suffix != "other"
+}
+FLIPPED: Mapping[type[exp.Expr], type[exp.Binary]] = {
+    exp.GT: exp.LT, exp.LT: exp.GT, exp.GTE: exp.LTE, exp.LTE: exp.GTE, exp.EQ: exp.EQ,
+}  # fmt: skip
+
+
+class BrokenRule(ValueError):
+    """A SQL template breaks a rule. `reason`: the drop reason; the message: where."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+
+
+def parse_select(sql: str) -> exp.Select:
+    """Parse one SELECT that uses only select, project, join and our measures. Raises BrokenRule."""
+    # SQLite would parse an unquoted placeholder as a quoted name.
+    statements = parse_statements(UNQUOTED.sub(r"\1'[\2]'", sql.strip()))
+    if len(statements) != 1 or statements[0] is None:
+        raise BrokenRule("unreadable", f"{len(statements)} statements")
+    select = statements[0]
+    if not isinstance(select, exp.Select):
+        raise BrokenRule("not_select", type(select).__name__)
+    if clock := find_clock(sql, DIALECT):
+        raise BrokenRule("clock", f"its answer hangs on {clock}")
+    if any(not isinstance(star.parent, exp.Count) for star in select.find_all(exp.Star)):
+        raise BrokenRule("star", "names no columns")
+    for node in select.walk():
+        if not isinstance(node, ALLOWED_NODES):
+            raise BrokenRule("other_operator", type(node).__name__)
+    for join in select.args.get("joins") or []:
+        if join.side or join.method or join.kind not in ("", "INNER", "CROSS"):
+            raise BrokenRule("other_operator", f"{join.side or join.method or join.kind} JOIN")
+    return select
+
+
+def parse_statements(sql: str) -> list[exp.Expr | None]:
+    """Parse SQL that a model or a person wrote. Raises BrokenRule, whatever it is."""
+    try:
+        return sqlglot.parse(sql, dialect=DIALECT)
+    except RecursionError:
+        raise BrokenRule("unreadable", "it is nested too deep") from None
+    except SqlglotError as error:
+        raise BrokenRule("unreadable", str(error).splitlines()[0]) from error
+
+
+def read_query(select: exp.Select, columns: Sequence[Column]) -> Query:
+    """Read a parsed SELECT as a query. Raises BrokenRule."""
+    known = {column.id: column for column in columns}
+    names = _read_tables(select, known)
+    measure, projection, ranked_by = _read_measure(select, names, known)
+    if len(set(projection)) < len(projection):
+        raise BrokenRule("other_operator", "a column is selected twice")
+    joins: set[tuple[str, ...]] = set()
+    placeholders: set[str] = set()
+    for condition in _list_conditions(select):
+        if isinstance(condition, exp.Not):
+            _check_null_test(condition, (*projection, ranked_by), names, known)
+        elif (
+            isinstance(condition, exp.EQ)
+            and not isinstance(condition.this, exp.Literal)
+            and isinstance(condition.expression, exp.Column)
+        ):
+            sides = [_read_column(side, names, known) for side in (condition.this, condition.expression)]
+            joins.add(tuple(sorted(sides)))
+        else:
+            given = list(_read_given(condition, names, known))
+            if repeated := placeholders.intersection(given):
+                raise BrokenRule("wrong_placeholder", f"[{min(repeated)}] stands in two conditions")
+            placeholders.update(given)
+    if not placeholders:
+        raise BrokenRule("no_placeholder", "nothing is left open")
+    query = Query(
+        projection, tuple(sorted((a, b) for a, b in joins)), tuple(sorted(placeholders)), measure, ranked_by
+    )
+    if set(names.values()) - set(query.tables):
+        raise BrokenRule("unconnected", ", ".join(sorted(set(names.values()) - set(query.tables))))
+    return query
+
+
+def _read_measure(
+    select: exp.Select, names: Mapping[str, str], known: Mapping[str, Column]
+) -> tuple[Measure, tuple[str, ...], str]:
+    """Read what is computed: the measure, the columns asked for, and the column ranked by."""
+    asked: list[exp.Expr] = [expression.unalias() for expression in select.expressions]
+    order, limit = select.args.get("order"), select.args.get("limit")
+    ordered = list(order.expressions) if order else []
+    if isinstance(asked[0], (exp.Count, exp.Avg, exp.Round, *EXTREMES)):
+        if len(asked) > 1 or ordered or limit:
+            raise BrokenRule("other_operator", "more than one number")
+        return _read_number(asked[0], names, known)
+    columns = tuple(_read_column(expression, names, known) for expression in asked)
+    if limit:
+        if limit.expression.sql() != "1" or len(ordered) != 1:
+            raise BrokenRule("other_operator", "LIMIT, but not the first by one column")
+        ranked_by = _read_column(ordered[0].this, names, known)
+        return ("most" if ordered[0].args.get("desc") else "least"), columns, ranked_by
+    if ordered and {_read_column(part.this, names, known) for part in ordered} - set(columns):
+        raise BrokenRule("other_operator", "ORDER BY a column that is not asked for")
+    return ("list" if ordered else ""), columns, ""
+
+
+def _read_number(
+    node: exp.Expr, names: Mapping[str, str], known: Mapping[str, Column]
+) -> tuple[Measure, tuple[str, ...], str]:
+    if isinstance(node, exp.Round):
+        if not isinstance(node.this, exp.Avg) or node.args.get("decimals", exp.Null()).sql() != "1":
+            raise BrokenRule("other_operator", node.sql(dialect=DIALECT))
+        node = node.this
+    inner = node.this
+    if isinstance(inner, exp.Distinct) and isinstance(node, exp.Count) and len(inner.expressions) == 1:
+        return "count", (_read_column(inner.expressions[0], names, known),), ""
+    if isinstance(inner, exp.Star):
+        keys = [
+            column.id
+            for column in known.values()
+            if column.primary_key and [column.table] == [*names.values()]
+        ]
+        if len(keys) != 1:
+            raise BrokenRule("star", "COUNT(*), but over one table with a key of one column alone")
+        return "count", tuple(keys), ""
+    column = _read_column(inner, names, known)
+    if isinstance(node, exp.Count):
+        if not known[column].primary_key or len(names) > 1:
+            raise BrokenRule(
+                "unfit_measure", f"COUNT({column}), which counts some rows twice: DISTINCT is missing"
+            )
+        return "count", (column,), ""
+    if isinstance(node, exp.Avg):
+        return "average", (column,), ""
+    return EXTREMES[type(node)], (column,), column
+
+
+def _read_given(condition: exp.Expr, names: Mapping[str, str], known: Mapping[str, Column]) -> Iterator[str]:
+    """Read the placeholders of a condition on one column."""
+    if isinstance(condition, exp.Between):
+        column = _read_column(condition.this, names, known)
+        yield _read_placeholder(column, condition.args["low"], "from", condition)
+        yield _read_placeholder(column, condition.args["high"], "to", condition)
+        return
+    if isinstance(condition, (exp.Or, exp.In)):
+        column, values = _read_choice(condition, names, known)
+        found = sorted(_read_placeholder(column, value, None, condition) for value in values)
+        if found != [column, f"{column}:other"]:
+            raise BrokenRule("wrong_placeholder", condition.sql(dialect=DIALECT))
+        yield from found
+        return
+    left, right, kind = condition.this, condition.expression, type(condition)
+    if isinstance(left, exp.Literal):
+        left, right, kind = right, left, FLIPPED[kind]
+    column = _read_column(left, names, known)
+    yield _read_placeholder(column, right, SUFFIXES.get(kind, ""), condition)
+
+
+def _read_choice(
+    condition: exp.Expr, names: Mapping[str, str], known: Mapping[str, Column]
+) -> tuple[str, list[exp.Expr]]:
+    """Read `c = a OR c = b`, or `c IN (a, b)`: the column, and the values."""
+    if isinstance(condition, exp.In):
+        values = condition.expressions
+        return _read_column(condition.this, names, known), values
+    sides = [condition.this.unnest(), condition.expression.unnest()]
+    columns = {_read_column(side.this, names, known) for side in sides if isinstance(side, exp.EQ)}
+    if len(columns) != 1 or not all(isinstance(side, exp.EQ) for side in sides):
+        raise BrokenRule("other_operator", condition.sql(dialect=DIALECT))
+    return columns.pop(), [side.expression for side in sides]
+
+
+def _read_placeholder(column: str, value: exp.Expr, suffix: str | None, condition: exp.Expr) -> str:
+    """Read the value that a column is compared with. suffix: of the comparison; None: any."""
+    if not isinstance(value, exp.Literal) or not re.fullmatch(r"\[.*\]", value.this):
+        raise BrokenRule("constant", condition.sql(dialect=DIALECT))
+    name = value.this[1:-1]
+    if suffix is None:
+        return str(name)
+    expected = f"{column}:{suffix}" if suffix else column
+    if name not in (column, expected):
+        raise BrokenRule("wrong_placeholder", condition.sql(dialect=DIALECT))
+    return expected
+
+
+def _check_null_test(
+    condition: exp.Not, allowed: Sequence[str], names: Mapping[str, str], known: Mapping[str, Column]
+) -> None:
+    """Check that only a column that a measure is taken of must not be NULL."""
+    inner = condition.this.unnest()
+    if not isinstance(inner, exp.Is) or not isinstance(inner.expression, exp.Null):
+        raise BrokenRule("other_operator", condition.sql(dialect=DIALECT))
+    if _read_column(inner.this, names, known) not in allowed:
+        raise BrokenRule("other_operator", condition.sql(dialect=DIALECT))
+
+
+def _read_tables(select: exp.Select, known: Mapping[str, Column]) -> dict[str, str]:
+    """Map each table's alias or name in the query, in lower case, to the table."""
+    spelling = {column.table.lower(): column.table for column in known.values()}
+    names: dict[str, str] = {}
+    for table in select.find_all(exp.Table):
+        if table.name.lower() not in spelling:
+            raise BrokenRule("unknown_name", f"table {table.name}")
+        if spelling[table.name.lower()] in names.values():
+            raise BrokenRule("other_operator", f"{table.name} is used twice")
+        names[table.alias_or_name.lower()] = spelling[table.name.lower()]
+    return names
+
+
+def _read_column(node: exp.Expr, names: Mapping[str, str], known: Mapping[str, Column]) -> str:
+    if not isinstance(node, exp.Column):
+        raise BrokenRule("constant", node.sql(dialect=DIALECT))
+    tables = [names[node.table.lower()]] if node.table.lower() in names else list(names.values())
+    if node.table and node.table.lower() not in names:
+        raise BrokenRule("unknown_name", f"table {node.table}")
+    lower = {make_column_id(table, node.name).lower() for table in tables}
+    found = [name for name in known if name.lower() in lower]
+    if len(found) != 1:
+        raise BrokenRule("unknown_name", f"column {node.sql(dialect=DIALECT)}")
+    return found[0]
+
+
+def _list_conditions(select: exp.Select) -> list[exp.Expr]:
+    """List the conditions under WHERE and ON, split at AND."""
+    where = select.args.get("where")
+    trees = [where.this] if where else []
+    trees += [join.args["on"] for join in select.args.get("joins") or [] if join.args.get("on")]
+    conditions = [part for tree in trees for part in _split_at_and(tree)]
+    for condition in conditions:
+        if not isinstance(condition, (*FLIPPED, exp.Between, exp.Or, exp.In, exp.Not)):
+            raise BrokenRule("other_operator", condition.sql(dialect=DIALECT))
+    return conditions
+
+
+def _split_at_and(tree: exp.Expr) -> list[exp.Expr]:
+    inner = tree.unnest()
+    if isinstance(inner, exp.And):
+        return [*_split_at_and(inner.this), *_split_at_and(inner.expression)]
+    return [inner]
