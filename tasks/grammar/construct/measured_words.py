@@ -14,8 +14,11 @@ from tasks.grammar.construct.names import (
     name_column_with_unit,
 )
 from tasks.grammar.construct.queries import Query, column_of, comparison_of
+from tasks.grammar.construct.ties import EVENTS, is_participle
 
 LENGTHS = frozenset(["runtime", "duration", "length", "time", "delay"])
+SPANS = frozenset(["runtime", "duration", "length"])
+"""Of these, what has one is itself long."""
 TIMES = frozenset(["date", "year", "since", "founded"])
 EXTREMES = {
     # kind of column: superlatives and comparatives of `most`, then those of `least`
@@ -93,37 +96,66 @@ def name_extreme(query: Query, columns: Sequence[Column]) -> str:
 
 
 def list_bounds(noun: str, placeholders: Sequence[str], columns: Sequence[Column]) -> tuple[str, ...]:
-    """List the phrases that may introduce the placeholders that bound one column, or that name two things."""
+    """List the phrases that may introduce the placeholders that bound one column, or that name two things.
+
+    noun: what has the column; the first bounds of a column can stand right behind it.
+    """
     first, last = f"[{placeholders[0]}]", f"[{placeholders[-1]}]"
-    name, suffix = name_column_with_unit(placeholders[0], columns), comparison_of(placeholders[-1])
-    timed = find_kind(column_of(placeholders[0]), columns) == "time"
+    suffix = comparison_of(placeholders[-1])
+    name = name_column_with_unit(placeholders[0], columns)
     if suffix == "other":
         called = "" if name.split()[-1] in NAMES else f"with {name} "
         return (
             f"{make_plural(noun)} {called}{first} and {last}",
             f"two {make_plural(noun)} {called}{first} and {last}",
         )
-    if suffix == "over":
-        return tuple(
-            f"{name} {word} {first}" for word in (("after",) if timed else ("over", "above", "of more than"))
-        )
-    if suffix == "under":
-        return tuple(
-            f"{name} {word} {first}"
-            for word in (("before",) if timed else ("under", "below", "of less than"))
-        )
+    if find_kind(column_of(placeholders[0]), columns) == "time":
+        event = describe_event(placeholders[0], columns)
+        lead = event or ("" if name in ("date", "year") else f"with {add_article(name)}")
+        if len(placeholders) == 2:
+            return tuple(
+                f"{lead} {span}".strip()
+                for span in (f"between {first} and {last}", f"from {first} to {last}")
+            )
+        word = {"over": "after", "under": "before", "from": "not before", "to": "not after"}[suffix]
+        return (f"{lead} {word} {first}".strip(),)
+    return _list_amounts(placeholders, suffix, columns)
+
+
+def _list_amounts(placeholders: Sequence[str], suffix: str, columns: Sequence[Column]) -> tuple[str, ...]:
+    """List the bounds of an amount: `longer than [x] minutes`, `with a price of more than [x] US dollars`."""
+    first, last = f"[{placeholders[0]}]", f"[{placeholders[-1]}]"
+    column = column_of(placeholders[0])
+    amount, unit = name_amount(column, columns), name_unit(column, columns)
+    after = f" {unit}" if unit else ""
+    kind = find_kind(column, columns)
     if len(placeholders) == 2:
-        return (f"{name} from {first} to {last}", f"{name} between {first} and {last}")
-    if suffix == "from":
-        return (f"{name} {'not before' if timed else 'of at least'} {first}",)
-    return (f"{name} {'not after' if timed else 'of at most'} {first}",)
+        return (f"with {add_article(amount)} between {first} and {last}{after}",)
+    bound = {"over": "more than", "under": "less than", "from": "at least", "to": "at most"}[suffix]
+    if kind == "number":
+        return (f"with {'fewer than' if suffix == 'under' else bound} {first} {amount}",)
+    found = [f"with {add_article(amount)} of {bound} {first}{after}"]
+    if kind == "length" and amount.split()[-1] in SPANS and suffix in ("over", "under"):
+        found.insert(0, f"{'longer' if suffix == 'over' else 'shorter'} than {first}{after}")
+    return tuple(found)
+
+
+def describe_event(column: str, columns: Sequence[Column]) -> str:
+    """Say what happened on a date or in a year: released; empty where its name does not tell."""
+    words = name_column(column_of(column), columns)
+    return words if is_participle(words) and " " not in words else EVENTS.get(words.split()[0], "")
+
+
+def add_article(words: str) -> str:
+    """Put `a` or `an` before words."""
+    return f"{'an' if words[:1].lower() in 'aeio' else 'a'} {words}"
 
 
 def find_kind(column: str, columns: Sequence[Column]) -> str:
     """Find how a column's values are compared in words: as length, time, number of things, or amount."""
     words = name_column(column, columns).split()
     content = [word for word in words if word not in UNITS]
-    if words[-1] in TIMES:
+    if words[-1] in TIMES or any(each.id == column and each.type == "date" for each in columns):
         return "time"
     if LENGTHS.intersection(content) and (set(words) & {"minutes", "hours", "seconds"}):
         return "length"
@@ -142,6 +174,13 @@ def name_amount(column: str, columns: Sequence[Column]) -> str:
     # A glossary's words say the unit as a sentence does: box office in US dollars.
     end = words.index("in") if "in" in words else len(words) - 1
     return " ".join(words[:end] or words)
+
+
+def name_unit(column: str, columns: Sequence[Column]) -> str:
+    """Name a column's unit: minutes, US dollars; empty if it has none."""
+    amount = name_amount(column, columns)
+    rest = name_column_with_unit(column, columns).removeprefix(amount).strip()
+    return rest.removeprefix("in ").strip()
 
 
 def _list_bound_words(query: Query, columns: Sequence[Column]) -> list[frozenset[str]]:

@@ -52,7 +52,10 @@ class MeasuredAnswer:
 
 
 def measure_rows(query: Query, rows: Sequence[MeasuredRow]) -> MeasuredAnswer:
-    """Compute a query's measure. Reasons: empty_answer, tied, rounding (a mean halfway between decimals)."""
+    """Compute a query's measure.
+
+    Reasons: empty_answer, tied, rounding (a mean halfway between decimals), no_spread (one of equal numbers).
+    """
     found = {row.key: row for row in rows}.values()
     if query.measure == "count":
         return MeasuredAnswer(((len(found),),))
@@ -79,6 +82,8 @@ def _average(cells: Sequence[Value]) -> MeasuredAnswer:
     numbers = [cell for cell in cells if isinstance(cell, (int, float))]
     if not numbers:
         return MeasuredAnswer((), "empty_answer")
+    if len(numbers) > 1 and len(set(numbers)) == 1:
+        return MeasuredAnswer((), "no_spread")
     tenths = 10 * math.fsum(numbers) / len(numbers)
     # Engines round halves in different ways, and binary fractions blur what is a half.
     if abs(tenths - math.floor(tenths) - 0.5) < 1e-6:
@@ -161,17 +166,32 @@ def _list_pairs(
         yield named, [*keep[one.key], *keep[other.key]]
 
 
+def _choose_bound(suffix: str, low: Value, high: Value) -> Value:
+    """Choose the roundest bound that parts two values; other values than whole numbers are not rounded."""
+    low_fits = suffix in ("over", "to")
+    if not (isinstance(low, int) and isinstance(high, int)):
+        return low if low_fits else high
+    least, most = (low, high - 1) if low_fits else (low + 1, high)
+    if least <= 0 <= most:
+        return 0
+    step = 1
+    while most // (10 * step) * (10 * step) >= least:
+        step *= 10
+    half = most // (5 * step) * (5 * step)
+    return half if half >= least else most // step * step
+
+
 def _list_ranges(
     suffixes: tuple[str, ...], values: Sequence[Value], salt: object, most: int
 ) -> list[tuple[Value, ...]]:
-    """Choose bounds among the values of a column; each leaves out a value, and leaves one."""
+    """Choose bounds between the values of a column; each leaves out a value, and leaves one; none is zero."""
     if len(values) < 2:
         return []
     if len(suffixes) == 1:
         # A bound at the end leaves out all or none.
-        inner = values[:-1] if suffixes[0] in ("over", "to") else values[1:]
-        chosen = sorted(inner, key=lambda value: make_id("bound", salt, value))[:most]
-        return [(value,) for value in chosen]
+        gaps = list(pairwise(values))
+        chosen = sorted(gaps, key=lambda gap: make_id("bound", salt, gap[0]))[:most]
+        return [(bound,) for bound in (_choose_bound(suffixes[0], *gap) for gap in chosen) if bound != 0]
     found: dict[tuple[Value, ...], None] = {}
     for number in range(4 * most):
         drawn = int(make_id("range", salt, number), 16)

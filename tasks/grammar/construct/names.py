@@ -122,3 +122,9 @@ def name_relation(keys: Sequence[Column]) -> list[str]:
     }
     ends |= {word for key in keys for word in split_words(split_column_id(key.references or "")[1])}
     return [word for word in words if make_singular(word) not in ends | KEY_WORDS]
+
+
+def mentions(words: Iterable[str], word: str) -> bool:
+    """Return whether a word occurs among others in any of its forms: director, directed, directs."""
+    stem = word[: max(4, len(word) - 3)]
+    return any(word.startswith(stem) for word in words)

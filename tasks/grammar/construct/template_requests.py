@@ -9,6 +9,7 @@ from typing import Literal
 
 from tasks.artifacts.rows import make_id
 from tasks.databases.columns import Column, make_column_id
+from tasks.grammar.construct.measured_words import find_kind
 from tasks.grammar.construct.names import IDENTIFYING, NAMES, is_identifying, split_words
 from tasks.grammar.construct.queries import Measure, Query, column_of, table_of, write_template
 from tasks.grammar.construct.routes import Route, find_routes, rank_routes
@@ -123,9 +124,11 @@ def list_identifying_columns(table: str, columns: Sequence[Column]) -> list[str]
 def list_narrowing_columns(columns: Sequence[Column]) -> list[str]:
     """List the columns that people add to specify one thing: texts, dates, and numbers used as names.
 
-    A time of day only where there is nothing else: who knows it would rather know the day.
+    A time of day only where there is nothing else: who knows it would rather know the day. A date only where
+    there is no year of the same event: people remember that.
     """
     usable = [column for column in columns if fits_placeholder(column)]
+    usable = [column for column in usable if not _has_year(column, usable)]
     usable = [column for column in usable if split_words(column.name)[-1] != "time"] or usable
     narrowing = [
         column for column in usable if column.type != "integer" or split_words(column.name)[-1] in NARROWING
@@ -161,6 +164,10 @@ def _make_plain(
     asked = [column.id for column in columns if column.table == route.asked and column.descriptive]
     if len(route.tree.tables) == 1:
         asked = [column for column in asked if column not in fixed] or asked
+    elif route.spread:
+        # One asks what a thing is called that nobody named, rather than for its details.
+        names = _list_names([column for column in columns if column.table == route.asked])
+        asked = [column for column in asked if column in names]
     asked = _choose_share(asked, offered, turn, f"{seed} asked {joins}")
     if not asked or not all(identifying):
         return None
@@ -193,7 +200,10 @@ def _make_measured(
     if shape.measure == "count":
         asked = [list(key)]
     elif shape.measure == "average":
-        means = [column.id for column in own if has_mean(column)]
+        # Of things that are counted one asks for the total.
+        means = [
+            column.id for column in own if has_mean(column) and find_kind(column.id, columns) != "number"
+        ]
         asked = [[name] for name in _choose_share(means, offered, turn, f"{salt} asked")]
     elif shape.measure in ("most", "least"):
         ranked = _choose_share(ordered, offered, turn, f"{salt} ranked")
@@ -201,7 +211,9 @@ def _make_measured(
         varied = [tuple(f"{name}{suffix}" for suffix in SUFFIXES["pair"]) for name in names[:1]]
     else:
         # People give a time by its two ends, and an amount by one.
-        timed = [column.id for column in own if column.id in ordered and _is_time(column)]
+        times = [column for column in own if column.id in ordered and _is_time(column)]
+        timed = [column.id for column in times if not _has_year(column, times)]
+        ordered = [name for name in ordered if name in timed or name not in {each.id for each in times}]
         wanted = timed if shape.compared in ("between", "from", "to") else set(ordered).difference(timed)
         preferred = [name for name in ordered if name in wanted] or ordered
         bounds = _choose_share(preferred, offered, turn, f"{salt} bound")
@@ -233,7 +245,16 @@ def _is_time(column: Column) -> bool:
     return column.type == "date" or split_words(column.name)[-1] == "year"
 
 
+def _has_year(column: Column, columns: Sequence[Column]) -> bool:
+    """Tell whether a date has a column for its year: release_date beside release_year."""
+    *event, last = split_words(column.name)
+    return last == "date" and any(split_words(other.name) == [*event, "year"] for other in columns)
+
+
 def _is_sensible(query: Query, columns: Sequence[Column]) -> bool:
+    times = {column.id for column in columns if _is_time(column)}
+    if query.ranked_by in times and times & {*map(column_of, query.placeholders)}:
+        return False  # of those of one date, the earliest
     try:
         check_question(query, columns)
     except BrokenRule:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from tasks.databases.columns import Column
 from tasks.grammar.construct.names import (
@@ -29,11 +29,13 @@ from tasks.grammar.construct.names import (
     WEAK,
     list_column_words,
     make_singular,
+    mentions,
     name_column,
     name_table,
     split_words,
 )
 from tasks.grammar.construct.queries import Query, table_of
+from tasks.grammar.construct.ties import says_role
 from tasks.grammar.construct.verbalisation import Verbalisation
 from tasks.models.ask import Unparsed
 
@@ -158,10 +160,12 @@ def _check_meaning(
     for given in query.placeholders:
         kinds = split_words(name_table(table_of(given), columns))
         kinds += [word for word in split_words(name_column(given, columns)) if word not in WEAK | LINKS]
-        if not any(mentions(words, word) for word in (*kinds, *related)):
+        if not any(mentions(words, word) for word in kinds) and not any(
+            says_role(words, word) for word in related
+        ):
             raise Unparsed(f"given_missing: {given}")
     for relation in verbalisation.relations:
-        if relation.rivals and not all(mentions(words, word) for word in relation.words):
+        if relation.rivals and not all(says_role(words, word) for word in relation.words):
             raise Unparsed(f"relation_missing: {' '.join(relation.words)}")
     used = set(query.columns)
     allowed = {word for column in used for word in list_column_words(column, columns)}
@@ -170,7 +174,10 @@ def _check_meaning(
     allowed |= set(verbalisation.relation_words)
     rivals = [word for relation in verbalisation.relations for word in relation.rivals]
     others = [split_words(c.words or c.name) for c in columns if c.table in query.tables and c.id not in used]
-    for phrase in [[word] for word in rivals] + others:
+    for rival in rivals:
+        if not mentions(sorted(allowed), rival) and says_role(asked, rival):
+            raise Unparsed(f"names_other: {rival}")
+    for phrase in others:
         distinctive = [word for word in phrase if word not in LINKS and not mentions(sorted(allowed), word)]
         if distinctive and all(mentions(asked, word) for word in phrase if word not in UNITS):
             raise Unparsed(f"names_other: {' '.join(phrase)}")
@@ -188,7 +195,7 @@ def _find_missing(
     if content <= NAMES | {"full"}:
         subject = split_words(name_table(table_of(wanted), columns))
         by_who = {"who", "whom", "whose"} & set(words) and "person" in subject
-        named = any(mentions(words, word) for word in (*subject, *verbalisation.relation_words))
+        named = any(says_role(words, word) for word in (*subject, *verbalisation.relation_words))
         return "" if by_who or named else subject[-1]
     specific = content - LOOSE
     others = [c for c in columns if c.table == table_of(wanted) and c.id != wanted]
@@ -202,9 +209,3 @@ def _find_missing(
 
 def _content_words(column: str, columns: Sequence[Column]) -> set[str]:
     return set(split_words(name_column(column, columns))) - UNITS - LINKS
-
-
-def mentions(words: Iterable[str], word: str) -> bool:
-    """Return whether a word occurs among others in any of its forms: director, directed, directs."""
-    stem = word[: max(4, len(word) - 3)]
-    return any(word.startswith(stem) for word in words)

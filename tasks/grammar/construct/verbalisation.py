@@ -105,9 +105,10 @@ def _describe_given(noun: str, placeholders: Sequence[str], columns: Sequence[Co
     others = [
         f"{name_column_with_unit(column, columns)} [{column}]" for column in plain if column not in names[:1]
     ]
-    others += list_bounds(noun, compared, columns)[:1] if compared else []
     named = f"the {noun}" + "".join(f" [{column}]" for column in names[:1])
-    return f"{named} with {' and '.join(others)}" if others else named
+    if others:
+        named += f" with {' and '.join(others)}"
+    return " ".join([named, *(list_bounds(noun, compared, columns)[:1] if compared else [])])
 
 
 def list_used_relations(query: Query, columns: Sequence[Column]) -> Iterator[Relation]:

@@ -55,20 +55,22 @@ def test_a_question_says_who_by_what_they_are_to_each_other():
     assert "Who is the director of the film [films.title]?" in word(
         Query(("people.full_name",), BY, ("films.title",)), opening=""
     )
-    assert "Could you tell me the genre of the film with the director [people.full_name]?" in word(genre)
+    assert "Could you tell me the name of the genre of the film directed by [people.full_name]?" in word(
+        genre
+    )
 
 
 def test_measures_have_questions_of_their_own():
     count = Query(("films.film_id",), BOTH, ("films.year:from", "films.year:to", "people.full_name"), "count")
     assert (
-        "How many films with year from [films.year:from] to [films.year:to] whose director is "
-        "[people.full_name] are there?"
+        "How many films directed by [people.full_name] between [films.year:from] and [films.year:to] "
+        "are there?"
     ) in word(count, opening="")
     longest = Query(("films.title",), OF, ("genres.genre_name",), "most", "films.runtime_minutes")
     assert "Which of the films whose genre is [genres.genre_name] has the longest runtime?" in word(
         longest, opening=""
     )
-    assert "film with the longest runtime among films whose genre is [genres.genre_name]" in Phrasing(
+    assert "film of the genre [genres.genre_name] with the longest runtime" in Phrasing(
         longest, FILMS
     ).list_fragments("wanted")
 

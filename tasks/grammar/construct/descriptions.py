@@ -1,0 +1,166 @@
+"""Describe a thing by all that a query gives of it and of what it is joined to: the film directed by ..."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tasks.databases.columns import Column
+from tasks.grammar.construct.measured_words import describe_event, find_kind, list_bounds
+from tasks.grammar.construct.measures import is_pair
+from tasks.grammar.construct.names import (
+    NAMES,
+    make_plural,
+    name_column,
+    name_column_with_unit,
+    name_table,
+)
+from tasks.grammar.construct.queries import Query, comparison_of, table_of
+from tasks.grammar.construct.ties import BELONGINGS, TIES, is_participle
+from tasks.grammar.construct.verbalisation import Relation, list_used_relations
+
+
+@dataclass(frozen=True)
+class Style:
+    """One of the ways to attach what is given."""
+
+    called: bool = False
+    """`the film called X`, else `the film X`."""
+    whose: bool = False
+    """`whose director is X`, else `directed by X`; `with the origin airport X` where English has no tie."""
+
+
+@dataclass(frozen=True)
+class Described:
+    """A noun and what stands behind it, in the order of the fields."""
+
+    noun: str
+    ties: tuple[str, ...] = ()
+    """`directed by [x]`, `released in [y]`, `with the genre [g]`"""
+    traits: tuple[str, ...] = ()
+    """`content rating [x]`: what it is with."""
+    belongs: tuple[str, ...] = ()
+    """`of the film [x]`"""
+    whose: tuple[str, ...] = ()
+    """`whose origin airport is [x]`"""
+
+    @property
+    def rest(self) -> str:
+        """All that stands behind the noun."""
+        # A participle stands right behind the noun, then what begins with a preposition.
+        ties = sorted(self.ties, key=lambda tie: not is_participle(tie))
+        events = [tie for tie in ties if is_participle(tie)]
+        others = [tie for tie in ties if not is_participle(tie)]
+        traits = [f"with {' and '.join(self.traits)}"] if self.traits else []
+        return (
+            " ".join([*self.belongs, " and ".join(events), *others, *traits, " and ".join(self.whose)])
+            .replace("  ", " ")
+            .strip()
+        )
+
+    @property
+    def words(self) -> str:
+        """Noun and all."""
+        return f"{self.noun} {self.rest}".strip()
+
+
+@dataclass
+class Describer:
+    """A query with the words for its tables."""
+
+    query: Query
+    columns: Sequence[Column]
+    relations: Sequence[Relation] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.relations = tuple(list_used_relations(self.query, self.columns))
+
+    def name(self, table: str) -> str:
+        """Name a table by its role for another one, if it has one: director, origin airport."""
+        roles = [relation.noun for relation in self.relations if relation.ends[1] == table and relation.words]
+        return roles[0] if roles else name_table(table, self.columns)
+
+    def describe(self, table: str, style: Style, origin: str = "", *, plural: bool = False) -> Described:
+        """Describe a table's row by all that is given of it, and of what it is joined to except `origin`."""
+        own = [name for name in self.query.equal if table_of(name) == table]
+        naming = [name for name in own if name_column(name, self.columns).split()[-1] in (*NAMES, "number")]
+        naming = naming[:1]
+        plural = plural and not (origin and naming)
+        noun = make_plural(self.name(table)) if plural else self.name(table)
+        ties: list[str] = []
+        traits: list[str] = []
+        for name in own:
+            if name not in naming:
+                self._add_trait(name, ties, traits)
+        bounds = [name for name in self.query.varied if table_of(name) == table and not is_pair(self.query)]
+        ties += list_bounds(noun, bounds, self.columns)[:1] if bounds else []
+        whose: list[str] = []
+        belongs: list[str] = []
+        for relation in self.relations:
+            owner, owned = relation.ends
+            if owned == table and owner not in (origin, table):
+                further = self._describe_if_given(owner, style, table, plural=plural)
+                belongs += [f"{BELONGINGS.get(self.name(table), 'of')} the {further}"] if further else []
+            elif owner == table and owned not in (origin, table):
+                self._add_owned(owned, style, table, ties, whose)
+        head = noun + "".join(f" {self._call(name, noun, style)}" for name in naming)
+        return Described(head, tuple(ties), tuple(traits), tuple(belongs), tuple(whose))
+
+    def is_given(self, table: str, origin: str) -> bool:
+        """Tell whether anything is given of a table's row, or of what it leads to."""
+        reached, waiting = {table, origin}, [table]
+        while waiting:
+            current = waiting.pop()
+            for relation in self.relations:
+                if current in relation.ends:
+                    new = [end for end in relation.ends if end not in reached]
+                    reached.update(new)
+                    waiting += new
+        return bool({table_of(name) for name in self.query.placeholders} & (reached - {origin}))
+
+    def _call(self, name: str, noun: str, style: Style) -> str:
+        words = name_column(name, self.columns).split()
+        if words[-1] == "number":
+            return f"{'with ' if words[:-1] or style.called else ''}{' '.join(words)} [{name}]"
+        return f"called [{name}]" if style.called else f"[{name}]"
+
+    def _add_trait(self, name: str, ties: list[str], traits: list[str]) -> None:
+        words = name_column_with_unit(name, self.columns)
+        timed = find_kind(name, self.columns) == "time"
+        event = describe_event(name, self.columns)
+        preposition = "on" if words.split()[-1] == "date" else "in"
+        if timed and event:
+            ties.append(f"{event} {preposition} [{name}]")
+        elif timed and words in ("date", "year"):
+            ties.append(f"{'on' if words == 'date' else 'of'} [{name}]")
+        else:
+            traits.append(f"{words} [{name}]")
+
+    def _add_owned(self, table: str, style: Style, origin: str, ties: list[str], whose: list[str]) -> None:
+        """Describe what a row refers to: as a tie, or by `whose`."""
+        whole = self._describe_if_given(table, style, origin)
+        if not whole:
+            return
+        noun = self.name(table)
+        given = [name for name in self.query.placeholders if table_of(name) == table]
+        simple = len(given) == 1 and not comparison_of(given[0]) and not self._goes_on(table, origin)
+        name = name_column_with_unit(given[0], self.columns) if given else ""
+        if not simple:
+            whose += [f"whose {noun} is the {whole}"] if whole != noun else []
+        elif name.split()[-1] in NAMES:
+            tie = TIES.get(noun, f"with the {noun}")
+            if style.whose:
+                whose.append(f"whose {noun} is [{given[0]}]")
+            else:
+                ties.append(f"{tie} [{given[0]}]")
+        else:
+            ties.append(f"with the {noun} {name} [{given[0]}]")
+
+    def _goes_on(self, table: str, origin: str) -> bool:
+        neighbours = {end for relation in self.relations if table in relation.ends for end in relation.ends}
+        return any(self.is_given(end, table) for end in neighbours - {table, origin})
+
+    def _describe_if_given(self, table: str, style: Style, origin: str, *, plural: bool = False) -> str:
+        if not self.is_given(table, origin):
+            return ""
+        return self.describe(table, style, origin, plural=plural).words

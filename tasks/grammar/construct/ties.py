@@ -1,0 +1,56 @@
+"""How English ties a thing to another by its role: a film is directed by its director, of its genre."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tasks.grammar.construct.names import mentions
+
+TIES: Mapping[str, str] = {
+    "actor": "with the actor", "airline": "of the airline", "architect": "designed by",
+    "author": "written by",
+    "city": "in the city", "client": "for the client", "company": "by the company",
+    "composer": "with music by", "country": "from the country", "department": "in the department",
+    "director": "directed by", "editor": "edited by", "employer": "employed by", "founder": "founded by",
+    "genre": "of the genre", "language": "in the language", "manager": "managed by",
+    "organiser": "organised by", "owner": "owned by", "producer": "produced by",
+    "production company": "by the production company", "publisher": "published by",
+    "supervisor": "supervised by", "teacher": "taught by", "translator": "translated by",
+    "writer": "written by",
+}  # fmt: skip
+"""Role -> the words before the name of who or what has it."""
+
+BELONGINGS: Mapping[str, str] = {"actor": "in", "player": "in", "student": "at"}
+"""Role -> the preposition before what it is a role in, where that is not `of`."""
+
+VERBS: Mapping[str, str] = {
+    "author": "wrote", "composer": "composed", "director": "directed", "editor": "edited",
+    "founder": "founded", "producer": "produced", "publisher": "published", "translator": "translated",
+    "writer": "wrote",
+}  # fmt: skip
+"""Role -> what the one who has it did."""
+
+EVENTS: Mapping[str, str] = {
+    "birth": "born", "construction": "built", "death": "deceased", "end": "ended", "foundation": "founded",
+    "founding": "founded", "hire": "hired", "launch": "launched", "manufacture": "manufactured",
+    "observation": "observed", "opening": "opened", "publication": "published", "release": "released",
+    "start": "started",
+}  # fmt: skip
+"""First word of a date or year -> what happened then."""
+
+FURTHER: Mapping[str, tuple[str, ...]] = {
+    "actor": ("starring", "stars"), "author": ("written", "wrote"), "client": ("for",),
+    "composer": ("music",), "teacher": ("taught",), "writer": ("wrote",),
+}  # fmt: skip
+"""Role -> further words that say it, beside its own forms."""
+
+
+def says_role(words: Sequence[str], role: str) -> bool:
+    """Return whether a word of a role is said in any way: director, directed, wrote for writer."""
+    return mentions(words, role) or any(word in words for word in FURTHER.get(role, ()))
+
+
+def is_participle(words: str) -> bool:
+    """Return whether words begin with a participle: what they say of a thing, one says that it is."""
+    first = words.split()[0] if words else ""
+    return first.endswith("ed") or first in ("born", "built", "sold", "taught", "written")
