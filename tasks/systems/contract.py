@@ -17,6 +17,9 @@ class Sentence:
     writer: str
     """`model`, or `plain`: by code, from the facts alone."""
     paragraph: int
+    facts_read: int = 0
+    """Number of facts that were read back from it, each in one sentence only: by the reader from a model's,
+    by rule from a plain one."""
 
 
 @dataclass(frozen=True)

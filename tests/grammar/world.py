@@ -19,13 +19,12 @@ from tasks.grammar.construct.fill_in import FillIn, fill_in
 from tasks.grammar.construct.queries import write_template
 from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.construct.unbalanced import Unbalanced, unbalanced
-from tasks.grammar.corpus.documents import Documents, documents
+from tasks.grammar.corpus.documents import UNREAD, Documents, documents
 from tasks.grammar.corpus.profiles import Profiles, profiles
 from tasks.grammar.corpus.questions import Questions, questions
 from tasks.grammar.corpus.true_documents import TrueDocuments, true_documents
 from tasks.grammar.publish.contracts import ROWS, Contracts, contracts
 from tasks.grammar.rows import OwnTemplate, SqlTemplate, TextTemplate
-from tasks.models.ask import Answer
 from tasks.models.calls import Call
 from tests.grammar.sample import make_call
 from tests.grammar.scripted import SCHEMA, make_database
@@ -139,7 +138,7 @@ def make_world(root: Path) -> World:
         "unbalanced": unbalanced(confirmed, groups, Unbalanced()),
         "balanced": balanced(confirmed, groups, Balanced(criteria=("short", "long"))),
     }
-    made |= make_corpus(groups, templates, made["balanced"], made["unbalanced"], world.database, call)
+    made |= make_corpus(groups, templates, made["balanced"], made["unbalanced"], world.database)
     for stem, drafts in made.items():
         write_rows(world.path(stem), ROWS[stem], drafts.rows)
         write_rows(world.path(f"{stem}.dropped"), Dropped, drafts.dropped)
@@ -148,7 +147,12 @@ def make_world(root: Path) -> World:
     return world
 
 
-def make_corpus(groups, templates, in_balance, others, database, call) -> dict[str, Drafts[Any]]:
+async def ask_nobody(prompt, *_, **__):
+    """Fail, for a stage that is to ask no model."""
+    raise AssertionError(f"{prompt} was asked")
+
+
+def make_corpus(groups, templates, in_balance, others, database) -> dict[str, Drafts[Any]]:
     """Write the doctors and clinics up, each fact in a sentence; one fact of one document was not read."""
     entry = DatabaseEntry(name="clinic", file=database)
     things = profiles(
@@ -159,19 +163,11 @@ def make_corpus(groups, templates, in_balance, others, database, call) -> dict[s
         {},
         Profiles(entities={"clinic": ("doctors", "clinics")}),
     )
-    missed: list[str] = []
-
-    async def read(prompt, fields, *, role, row, parse, sample=0, **_):
-        """Read every fact but the first of all, as a reader does."""
-        assert (prompt, role) == ("machine_reading", "reader")
-        missed.extend([fields["facts"][0].id] * (not missed and len(fields["facts"]) > 1))
-        values = ["?" if fact.id in missed else ", ".join(fact.values) for fact in fields["facts"]]
-        text = "\n".join(f"{n}. {value}" for n, value in enumerate(values, 1))
-        made = call("documents", f"{row}{sample}{fields['facts'][0].id}")
-        return Answer(parse(text), text, made.reference, 1)
-
     params = Documents(written_by="plain", words=(8, 90), readable=0.5)
-    told = asyncio.run(documents(list(things.rows), SCHEMA, entry, params, read))
+    told = asyncio.run(documents(list(things.rows), SCHEMA, entry, params, ask_nobody))
+    missed = next(fact for profile in things.rows for fact in profile.facts if len(profile.facts) > 1)
+    unread = Dropped(missed.id, UNREAD, missed.attribute, (Origin("row", f"profiles#{things.rows[0].id}"),))
+    told = Drafts(list(told.rows), [*told.dropped, unread])
     true = true_documents(
         list(things.rows), list(told.dropped), groups, templates, SCHEMA, entry, TrueDocuments()
     )

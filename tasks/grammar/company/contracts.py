@@ -160,11 +160,12 @@ def declare_documents(
         for fact in facts[plan.id]
         if (row := make_unread_id(plan, fact)) in dropped
     }
+    texts = list(read_records(documents, ["id", "sentences"]))
     return [
         expect_planned(facts),
         expect_lengths({plan.id: require_words(len(plan.facts), plan.words) for plan in plans if plan.words}),
         expect_no_bracket(),
-        *expect_sentences(list(read_records(documents, ["id", "sentences"])), left_out, grounds),
+        *expect_sentences(texts, left_out, grounds),
         expect_facts_named(facts, {pair for pair, reason in unread.items() if reason == MISSING}),
-        expect_readable(facts, unread.keys(), settings.readable),
+        expect_readable(texts, facts, unread.keys(), settings.readable),
     ]

@@ -1,9 +1,9 @@
 """Stage: write the company's documents: project reports, and pages on it and its staff.
 
 A model writes a document section by section, and every sentence is checked; what breaks a rule is written
-plainly, or all of it is. The document is then read back as a whole by machine. Sections with facts that the
-reader does not find are written again; facts that are still missing are dropped, or the document with them
-(appendix G.1, step 6).
+plainly, or all of it is. Its facts are then read back: by rule in plain sentences, by the reader in a
+model's. Sections with facts that are not read are written again; facts that are still missing are dropped, or
+the document with them (appendix G.1, step 6).
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ from tasks.grammar.corpus.checked_sentences import (
 )
 from tasks.grammar.corpus.document_grammar import write_part_grammar
 from tasks.grammar.corpus.entities import Fact
-from tasks.grammar.corpus.machine_reading import Reading, check_reading
+from tasks.grammar.corpus.fact_reading import read_facts
+from tasks.grammar.corpus.machine_reading import Reading
 from tasks.grammar.corpus.plain_writer import PlainWriter
 from tasks.grammar.corpus.sentence_rules import Ground
 from tasks.models.ask import Answer, Ask, Unparsed
@@ -58,7 +59,7 @@ class SectionDraft:
     untold: dict[str, str] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     attempts: Counter[str] = field(default_factory=Counter)
-    """Fact id -> how often the reader did not find it."""
+    """Fact id -> how often it was not read."""
 
     def list_unread(self, readings: Mapping[str, Reading]) -> list[Fact]:
         """List the facts that the section tells and that no reading has found."""
@@ -76,9 +77,9 @@ async def reports(
 ) -> Drafts[Document]:
     """Write and check every document.
 
-    Drop reasons of a document: `unreadable` (the reader found too few facts), `length`. Drop reasons of a
-    single fact in a document that is kept: `facts_missing` (no sentence can say it), `fact_unread` (the
-    reader did not find it). Of a model's sentence: those of corpus/sentence_rules.py.
+    Drop reasons of a document: `unreadable` (too few facts were read in it), `length`. Drop reasons of a
+    single fact in a document that is kept: `facts_missing` (no sentence can say it), `fact_unread` (it was
+    not read). Of a model's sentence: those of corpus/sentence_rules.py.
     """
     company = collect_company(profile, employees, clients, projects)
     known = list_known_values(company)
@@ -110,9 +111,14 @@ async def _write_document(
                 for fact in draft.section.facts:  # a new text needs new readings of all its facts
                     readings.pop(fact.id, None)
         unread = [fact for draft in drafts for fact in draft.list_unread(readings)]
-        text, _ = join_parts(draft.sentences for draft in drafts)
-        found = await check_reading(
-            plan.title, text, unread, ask, row=plan.id, sample=sample, at_once=settings.at_once
+        found = await read_facts(
+            plan.title,
+            [draft.sentences for draft in drafts],
+            unread,
+            ask,
+            row=plan.id,
+            sample=sample,
+            at_once=settings.at_once,
         )
         readings |= {reading.fact.id: reading for reading in found}
         for draft in drafts:
@@ -166,9 +172,10 @@ def _accept_or_drop(
     settings: ReportSettings,
 ) -> tuple[Document | None, list[Dropped]]:
     calls = {call for draft in drafts for call in draft.calls}
-    calls |= {reading.call for reading in readings.values()}
+    calls |= {reading.call for reading in readings.values() if reading.call is not None}
     origin = (*plan.sources, *(Origin("call", call) for call in sorted(calls)))
-    text, sentences = join_parts(draft.sentences for draft in drafts)
+    read = {fact for fact, reading in readings.items() if reading.found}
+    text, sentences = join_parts((draft.sentences for draft in drafts), read)
     faults = {
         row.id: row for draft in drafts for fault in draft.faults if (row := fault.drop(plan.title, origin))
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tasks.artifacts.rows import Dropped, Origin, make_id
@@ -90,12 +90,25 @@ def check_part(
     return CheckedPart(tuple(kept), tuple(faults), tuple(untold))
 
 
-def join_parts(parts: Iterable[Sequence[CheckedSentence]]) -> tuple[str, tuple[Sentence, ...]]:
-    """Join paragraphs to a text, and list its sentences. A paragraph without sentences is left out."""
+def join_parts(
+    parts: Iterable[Sequence[CheckedSentence]], read: Collection[str] = ()
+) -> tuple[str, tuple[Sentence, ...]]:
+    """Join paragraphs to a text, and list its sentences. A paragraph without sentences is left out.
+
+    read: ids of the facts that were read in the text. Each is counted with one sentence that tells it, a
+    plain one where there is any, since the reader is asked for no fact of these.
+    """
     filled = [part for part in parts if part]
     text = "\n\n".join(" ".join(sentence.text for sentence in part) for part in filled)
+    ordered = sorted((s for part in filled for s in part), key=lambda sentence: sentence.writer != PLAIN)
+    first = {fact: sentence for sentence in reversed(ordered) for fact in sentence.facts}
     return text, tuple(
-        Sentence(sentence.text, sentence.writer, number)
+        Sentence(
+            sentence.text,
+            sentence.writer,
+            number,
+            sum(fact in read and first[fact] is sentence for fact in sentence.facts),
+        )
         for number, part in enumerate(filled)
         for sentence in part
     )

@@ -2,7 +2,8 @@
 
 A model writes a document in parts of a few facts each: a small model includes four facts reliably but not
 fourteen, and only the part that failed is written again. What breaks a rule (sentence_rules.py) is left out,
-on record, and the facts that are then missing are written plainly; or all of it is (`written_by: plain`).
+on record, and the facts that are then missing are written plainly; or all of it is (`written_by: plain`), and
+no model is asked for anything.
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ from tasks.grammar.corpus.checked_sentences import (
 )
 from tasks.grammar.corpus.document_grammar import write_part_grammar
 from tasks.grammar.corpus.entities import EntityProfile, Fact
+from tasks.grammar.corpus.fact_reading import read_facts
 from tasks.grammar.corpus.known_values import ground_profiles
-from tasks.grammar.corpus.machine_reading import Reading, check_reading
+from tasks.grammar.corpus.machine_reading import Reading
 from tasks.grammar.corpus.plain_writer import PlainWriter, write_paragraphs
 from tasks.grammar.corpus.sentence_rules import Ground
 from tasks.models.ask import Ask, Unparsed
@@ -41,7 +43,7 @@ from tasks.systems.contract import Document
 
 PROMPT = "document_part"
 UNREAD = "fact_unread"
-"""Drop reason of a fact that the reader does not find in a document that is kept."""
+"""Drop reason of a fact that is not read back from a document that is kept."""
 UNTOLD = "fact_untold"
 """Drop reason of a fact that no sentence can say within the rules."""
 
@@ -53,7 +55,7 @@ class Documents(BaseModel):
 
     written_by: Literal["model", "plain"] = "model"
     """model: a model writes each part, and what breaks a rule is written plainly instead. plain: code writes
-    all of it from the facts, without a model."""
+    all of it from the facts and reads them back by rule, without a model."""
     seed: int = 0
     """Decides which of several plain sentences says a fact."""
     facts: int = Field(default=4, ge=1)
@@ -63,9 +65,10 @@ class Documents(BaseModel):
     words: tuple[int, int] = (200, 400)
     """Minimum and maximum of a whole document; others are dropped. Of few facts, fewer words are due."""
     rewrites: int = Field(default=1, ge=0)
-    """How often a part is rewritten if the reader did not find its facts."""
+    """How often a part is rewritten if its facts were not read in it."""
     readable: float = Field(default=1.0, ge=0, le=1)
-    """Minimum share of its facts that the reader must find in a document; others are dropped."""
+    """Minimum share of its facts that must be read in a document; others are dropped. Plain sentences are
+    read by rule, a model's by the reader."""
     at_once: int = Field(default=6, ge=1)
     """Number of questions per request to the reader."""
     mentions: bool = True
@@ -114,9 +117,9 @@ async def documents(
 ) -> Drafts[Document]:
     """Write a document of 200 to 400 words for every profile, and check its facts (section 5.1).
 
-    Drop reasons of a document: `no_facts`, `unreadable` (the reader found too few facts), `length`. Of a fact
-    in a document that is kept: `fact_untold` (no sentence can say it), `fact_unread` (the reader did not find
-    it). Of a model's sentence: those of sentence_rules.py, `no_fact`, and of a whole part `form`.
+    Drop reasons of a document: `no_facts`, `unreadable` (too few facts were read in it), `length`. Of a fact
+    in a document that is kept: `fact_untold` (no sentence can say it), `fact_unread` (it was not read). Of a
+    model's sentence: those of sentence_rules.py, `no_fact`, and of a whole part `form`.
     """
     with ensure_unchanged(database), SafeDatabase(database, params.limits) as safe:
         grounds = ground_profiles(database.name, profiles, schema, safe)
@@ -139,14 +142,13 @@ async def _write_document(
     readings: dict[str, Reading] = {}
     unread: list[Fact] = list(profile.facts)
     for sample in range(params.rewrites + 1):
-        await _write_parts(draft, unread, sample, params, ask)
-        text, _ = join_parts(draft.parts)
-        unread = [fact for fact in unread if fact.id not in draft.untold]
-        found = await check_reading(
-            profile.name, text, unread, ask, row=profile.id, sample=sample, at_once=params.at_once
+        written = await _write_parts(draft, unread, sample, params, ask)
+        told = [fact for fact in written if fact.id not in draft.untold]
+        found = await read_facts(
+            profile.name, draft.parts, told, ask, row=profile.id, sample=sample, at_once=params.at_once
         )
         readings |= {reading.fact.id: reading for reading in found}
-        unread = [fact for fact in unread if not readings[fact.id].found]
+        unread = [fact for fact in told if not readings[fact.id].found]
         draft.attempts.update(fact.id for fact in unread)
         if not unread:
             break
@@ -155,15 +157,18 @@ async def _write_document(
 
 async def _write_parts(
     draft: Draft, unread: Sequence[Fact], sample: int, params: Documents, ask: Ask
-) -> None:
-    """Write the parts with facts that are not read yet; plain ones as a whole, since they cost nothing."""
+) -> Sequence[Fact]:
+    """Write the parts with facts that are not read yet; plain ones as a whole, since they cost nothing.
+
+    Returns all facts of what was written, which is to be read anew.
+    """
     facts = draft.profile.facts
     if params.written_by == "plain":
         paragraphs, failed = write_paragraphs(draft.writer, facts, params.words[0], draft.attempts)
         draft.parts = [[CheckedSentence(s.text, PLAIN, s.facts) for s in part] for part in paragraphs]
         for fact, problem in failed:
             draft.fail(fact, problem)
-        return
+        return facts
     batches = [facts[at : at + params.facts] for at in range(0, len(facts), params.facts)]
     draft.parts = draft.parts or [[] for _ in batches]
     due = [number for number, batch in enumerate(batches) if any(fact in unread for fact in batch)]
@@ -173,6 +178,7 @@ async def _write_parts(
     for number, part in zip(due, written, strict=True):
         draft.parts[number] = list(part.sentences)
         draft.note(part)
+    return [fact for number in due for fact in batches[number]]
 
 
 async def _write_part(
@@ -218,14 +224,10 @@ def parse_part(text: str, params: Documents) -> str:
 def _accept_or_drop(
     draft: Draft, readings: Sequence[Reading], params: Documents
 ) -> tuple[Document | None, list[Dropped]]:
-    profile, origin = (
-        draft.profile,
-        (
-            *draft.origin,
-            *(Origin("call", call) for call in sorted({reading.call for reading in readings} - draft.calls)),
-        ),
-    )
-    text, sentences = join_parts(draft.parts)
+    profile = draft.profile
+    calls = {reading.call for reading in readings if reading.call is not None}
+    origin = (*draft.origin, *(Origin("call", call) for call in sorted(calls - draft.calls)))
+    text, sentences = join_parts(draft.parts, {reading.fact.id for reading in readings if reading.found})
     unread = [reading for reading in readings if not reading.found]
     words, total = len(text.split()), len(profile.facts)
     missing = [fault.text for fault in draft.untold.values()] + [reading.fact.attribute for reading in unread]

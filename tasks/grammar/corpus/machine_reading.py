@@ -16,12 +16,16 @@ PROMPT = "machine_reading"
 
 @dataclass(frozen=True)
 class Reading:
-    """The reader's answer about one fact. answer: None if the reply did not parse."""
+    """What was read of one fact.
+
+    answer: the reader's, None if the reply did not parse; or the sentence that was read by rule. call: None
+    if no reader was asked.
+    """
 
     fact: Fact
     answer: str | None
     found: bool
-    call: str
+    call: str | None
 
 
 async def check_reading(

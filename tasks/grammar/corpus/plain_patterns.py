@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from datetime import date
 
-from tasks.grammar.construct.names import UNITS, make_singular
+from tasks.grammar.construct.names import make_singular
 from tasks.grammar.corpus.entities import Fact
-from tasks.grammar.corpus.vocabulary import UNIT_NAMES
+from tasks.grammar.corpus.vocabulary import UNIT_NAMES, split_unit
 
 DATE = re.compile(r"\d{4}-\d\d-\d\d")
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
@@ -26,7 +26,7 @@ DOERS = {
 WORKS = frozenset(["album", "article", "book", "episode", "film", "movie", "novel", "play", "series", "song"])
 """Things that were made once and are told of in the past."""
 OF_WORKS = {
-    "genre": "belongs to the {nouns} {value}", "language": "is in the {nouns} {value}",
+    "genre": "belongs to the {nouns} {value}", "language": "is in {value}",
     "country": "comes from {value}", "company": "was made by the {nouns} {value}",
 }  # fmt: skip
 """What is said of a work in words of its own."""
@@ -42,6 +42,7 @@ MEASURES = frozenset([
     "rate", "rating", "score", "speed", "total", "weight",
 ])  # fmt: skip
 """Last words of attributes that a thing has `of` a number: a score of 81."""
+COUNT = " count"
 PARTICIPLES = frozenset(["held", "lost", "made", "sold", "won"])
 COLLECTIVES = frozenset(["cast", "crew", "staff", "team"])
 COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -95,7 +96,10 @@ def list_predicates(fact: Fact, kind: str = "") -> list[str]:
     if counted := _name_count(noun, fact):
         if _ends_in_participle(noun):
             return []
-        return [f"has {value} {make_singular_last(counted) if value == '1' else counted}"]
+        of_count = [f"has {choose_article(noun)} {noun} of {value}"] if noun.endswith(COUNT) else []
+        if of_count and value == "0":
+            return of_count
+        return [f"has {value} {make_singular_last(counted) if value == '1' else counted}", *of_count]
     if unit or (noun.split()[-1] in MEASURES and is_number(fact)):
         return [f"has {choose_article(noun)} {noun} of {value}"]
     return [f"has the {nouns} {value}"]
@@ -113,14 +117,6 @@ def write_values(fact: Fact) -> str:
 def join(texts: Sequence[str]) -> str:
     """Join a list as in a sentence: a, b and c."""
     return texts[0] if len(texts) == 1 else ", ".join(texts[:-1]) + f" and {texts[-1]}"
-
-
-def split_unit(attribute: str) -> tuple[str, str]:
-    """Split `altitude in feet of the airport` into `altitude of the airport` and `feet`."""
-    for match in re.finditer(r" in (\w+)(?= of |$)", attribute):
-        if match[1] in UNITS:
-            return attribute[: match.start()] + attribute[match.end() :], match[1]
-    return attribute, ""
 
 
 def is_number(fact: Fact) -> bool:
@@ -173,19 +169,21 @@ def _write_value(value: str, country: bool, year: bool) -> str:
             return write_date(value)
         except ValueError:
             return value
-    if re.fullmatch(r"\d{5,}(\.\d+)?", value) and not year:
+    if re.fullmatch(r"[1-9]\d{4,}(\.\d+)?", value) and not year:
         whole, _, part = value.partition(".")
         return f"{int(whole):,}" + (f".{part}" if part else "")
     return f"the {value}" if country and WITH_ARTICLE.match(value) else value
 
 
 def _name_count(noun: str, fact: Fact) -> str:
-    """Name what a number counts: `engines`, `academy awards won`; "" if it counts nothing."""
+    """Name what a number counts: `engines`, `awards won`, `awards` of `award count`; "" if nothing."""
     if not is_number(fact) or len(fact.values) > 1 or split_unit(fact.attribute)[1]:
         return ""
     noun = noun.removeprefix("number of ")
     if noun != fact.attribute or _ends_in_participle(noun):
         return noun
+    if noun.endswith(COUNT):
+        return make_plural(noun.removesuffix(COUNT))
     first = noun.partition(" of ")[0].split()[-1]
     return noun if make_singular(first) != first else ""
 

@@ -16,6 +16,7 @@ from tasks.grammar.corpus.plain_patterns import (
     is_time,
     list_predicates,
     list_sentences,
+    write_values,
 )
 from tasks.grammar.corpus.sentence_rules import Ground, find_fault
 
@@ -92,8 +93,10 @@ class PlainWriter:
         first, *others = (list_predicates(fact, self._ground.kind)[0] for fact in facts)
         auxiliary = first.split()[0]
         joined = [other.removeprefix(f"{auxiliary} ") if auxiliary in JOINED else other for other in others]
-        # A film that was directed by her: a film directed by her.
-        text = re.sub(r" that (?:was|is) (?=\w+ by )", " ", f"{subject} {' and '.join([first, *joined])}")
+        text = f"{subject} {' and '.join([first, *joined])}"
+        if all(re.match(r"(?:(?:was|is) )?\w+ by ", part) for part in (first, *joined)):
+            # A film that was directed by her: a film directed by her.
+            text = re.sub(r" that (?:was|is) (?=\w+ by )", " ", text)
         text = re.sub(r"(\w+) by (.+) and (?:was |is )?(\w+) by \2$", r"\1 and \3 by \2", text)
         text = capitalise(text) if text.startswith(("the ", "this ")) else text
         text = text if text.endswith(".") else f"{text}."
@@ -104,7 +107,7 @@ class PlainWriter:
     def _list_texts(self, fact: Fact, turn: int) -> Iterator[str]:
         kind = self._ground.kind
         if fact.subject == COLLECTION:
-            (value,) = fact.values
+            value = write_values(fact)
             things = fact.attribute.removeprefix("number of ")
             yield f"The database has {value} {things}."
             yield f"There are {value} {things} in the database."

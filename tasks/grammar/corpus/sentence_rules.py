@@ -14,10 +14,9 @@ from functools import cached_property
 from itertools import pairwise
 
 from tasks.english import is_word
-from tasks.grammar.construct.names import UNITS
-from tasks.grammar.corpus.entities import Fact
+from tasks.grammar.corpus.entities import COLLECTION, Fact
 from tasks.grammar.corpus.machine_reading import list_forms
-from tasks.grammar.corpus.vocabulary import NEUTRAL, STOP_WORDS, UNIT_NAMES, stem
+from tasks.grammar.corpus.vocabulary import NEUTRAL, STOP_WORDS, UNIT_NAMES, split_unit, stem
 
 MASK = "\0"
 WORDS = (4, 90)
@@ -106,6 +105,14 @@ class Ground:
         return frozenset(word for text in texts for word in re.findall(r"[a-z]+", text.casefold()))
 
     @cached_property
+    def own_names(self) -> frozenset[str]:
+        """The words of the attributes that begin with a capital: Academy Award count."""
+        texts = [fact.attribute for fact in self.facts if fact.subject != COLLECTION]
+        return frozenset(
+            word for text in texts for word in re.findall(r"[^\W\d_]+", text) if word[0].isupper()
+        )
+
+    @cached_property
     def own_stems(self) -> frozenset[str]:
         """The stems of the kind, the attributes and their units, which a sentence may repeat once."""
         return frozenset(map(stem, self.own_words))
@@ -181,9 +188,7 @@ def names_attribute(masked: Masked, attribute: str) -> bool:
 
 def list_telling(attribute: str) -> frozenset[str]:
     """List the stems of the words that tell an attribute from others."""
-    words = attribute.casefold().split()
-    if len(words) > 2 and words[-2] == "in" and words[-1] in UNITS:
-        words = words[:-2]
+    words = split_unit(attribute)[0].casefold().split()
     telling = [word for word in words if word not in LOOSE | STOP_WORDS] or words
     return frozenset(map(stem, telling))
 
@@ -230,10 +235,11 @@ def check_other_values(masked: Masked) -> str:
 
 
 def check_names(masked: Masked) -> str:
-    """Expect no capitalised name but those of the facts."""
+    """Expect no capitalised name but those of the facts and their attributes."""
+    own = masked.ground.own_names | {f"{name}s" for name in masked.ground.own_names}
     start = not masked.rest.startswith(MASK)
     for number, word in enumerate(masked.words):
-        if word != MASK and word[0].isupper() and (number or not start):
+        if word != MASK and word[0].isupper() and word not in own and (number or not start):
             return f"unknown_name: {word}"
     return ""
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+from tasks.grammar.construct.names import UNITS
+
 STOP_WORDS = frozenset([
     "a", "all", "also", "an", "and", "are", "as", "at", "been", "before", "both", "but", "by", "each", "for",
     "from", "had", "has", "have", "he", "her", "his", "in", "into", "is", "it", "its", "may", "more", "no",
@@ -15,6 +19,8 @@ UNIT_NAMES = {
     "mph": "miles per hour",
 }  # fmt: skip
 """How a unit is written out; others are written as they are."""
+IN_UNIT = re.compile(rf" in ({'|'.join(sorted({*UNITS, *UNIT_NAMES.values()}))})(?= of |$)")
+"""A unit in an attribute's words, short or as a glossary writes it out: in usd, in US dollars."""
 IRREGULAR = {
     "began": "start", "begun": "start", "begin": "start", "begins": "start", "written": "write",
     "wrote": "write", "led": "lead", "made": "make", "held": "hold", "finish": "end", "finished": "end",
@@ -24,6 +30,12 @@ ENDINGS = (
     "ings", "ions", "ers", "ors", "ies", "ing", "ion", "ed", "er", "es", "or", "ly", "e", "s", "y",
 )  # fmt: skip
 SHORTEST_STEM = 3
+
+
+def split_unit(attribute: str) -> tuple[str, str]:
+    """Split `altitude in feet of the airport` into `altitude of the airport` and `feet`."""
+    found = IN_UNIT.search(attribute)
+    return (attribute[: found.start()] + attribute[found.end() :], found[1]) if found else (attribute, "")
 
 
 def stem(word: str) -> str:

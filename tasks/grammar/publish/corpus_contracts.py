@@ -87,7 +87,7 @@ def declare_corpus(
             expect_no_bracket(),
             *expect_sentences(texts, dropped, {name: [ground] for name, ground in grounds.items()}),
             expect_facts_named(facts, untold),
-            expect_readable(facts, unread | untold, documents.readable),
+            expect_readable(texts, facts, unread | untold, documents.readable),
         ],
         "true_documents": [
             expect_known("group_exists", "id", "group", groups),

@@ -161,9 +161,9 @@ def test_what_a_section_says_beyond_its_facts_is_left_out_and_its_facts_are_writ
     assert reasons <= {"no_word", "claim", "other_value", "contradicts"}
 
 
-def test_plain_reports_ask_no_generator_and_tell_every_fact(parts):
+def test_plain_reports_ask_no_model_and_tell_every_fact(parts):
     drafts, ask = run(parts, {"written_by": "plain"})
-    assert {request.prompt.name for request in ask.asked} == {"machine_reading"}
+    assert not ask.asked
     assert len(drafts.rows) == 5 + 1 + 3
     assert drafts.dropped == []
     assert {sentence.writer for row in drafts.rows for sentence in row.sentences} == {"plain"}

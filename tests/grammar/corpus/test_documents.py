@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.databases.entry import DatabaseEntry
-from tasks.grammar.corpus.checked_sentences import require_words
+from tasks.grammar.corpus.checked_sentences import MODEL, PLAIN, CheckedSentence, require_words
 from tasks.grammar.corpus.document_grammar import list_heads, write_part_grammar
 from tasks.grammar.corpus.documents import Documents, documents, parse_part
 from tasks.grammar.corpus.entities import EntityProfile, Fact
+from tasks.grammar.corpus.fact_reading import read_by_rule
 from tasks.grammar.corpus.machine_reading import (
     check_reading,
     list_forms,
@@ -72,14 +73,17 @@ def test_a_model_writes_in_parts_and_a_document_is_kept_when_its_facts_are_read(
     ]  # fmt: skip
     assert not drafts.dropped
     assert [request.role for request in ask.asked] == ["generator", "generator", "reader"]
+    assert [each.facts_read for each in document.sentences] == [1, 1, 1]
     assert {origin.kind for origin in document.origin} == {"row", "call"}
 
 
-def test_a_plain_document_takes_no_model_but_the_reader(run):
+def test_a_plain_document_takes_no_model_and_is_read_by_rule(run):
     drafts, ask = run(written_by="plain")
     (document,) = drafts.rows
     assert set(list_writers(document)) == {"plain"}
-    assert {request.role for request in ask.asked} == {"reader"}
+    assert not ask.asked
+    assert {origin.kind for origin in document.origin} == {"row"}
+    assert sum(each.facts_read for each in document.sentences) == len(FACTS)
     assert all(names_fact(document.text, fact) for fact in FACTS)
     assert " ".join(each.text for each in document.sentences) == " ".join(document.text.split())
 
@@ -104,8 +108,11 @@ def test_a_plain_document_takes_no_model_but_the_reader(run):
 def test_a_sentence_that_breaks_a_rule_is_dropped_and_its_fact_written_plainly(run, sentence, reason):
     rate = "The hourly rate of Ada Zwick is 1,081 US dollars."
     told = f"{rate} {sentence}"
-    drafts, _ = run(lambda asked: told if asked.fields["facts"][0].id == "f1" else REST)
+    drafts, ask = run(lambda asked: told if asked.fields["facts"][0].id == "f1" else REST)
     (document,) = drafts.rows
+    # The reader is asked for what a model wrote alone.
+    assert [fact.id for fact in ask.asked[-1].fields["facts"]] == ["f2", "f3"]
+    assert [each.facts_read for each in document.sentences] == [1, 1, 1]
     assert sentence not in document.text
     assert names_fact(document.text, FACTS[0])
     assert sorted(list_writers(document)) == ["model", "model", "plain"]
@@ -148,15 +155,33 @@ def test_a_part_whose_facts_are_not_read_is_written_anew_and_the_others_stay(run
         ("f3", 0),
         ("f1", 1),
     ]
-    # Only what had not been read is asked again.
-    assert [fact.id for fact in ask.asked[-1].fields["facts"]] == ["f1"]
+    # The part is new, so all its facts are read again, and those of no other.
+    assert [fact.id for fact in ask.asked[-1].fields["facts"]] == ["f1", "f2"]
 
 
-def test_a_plain_sentence_that_is_not_read_is_written_in_other_words(run):
-    (once,), (twice,) = (run(reader=reader, written_by="plain")[0].rows for reader in (read, forget_once()))
-    changed = {each.text for each in twice.sentences} - {each.text for each in once.sentences}
-    assert any("ozonotomy" in text for text in changed)
-    assert not any("Manx" in text for text in changed)
+def test_a_fact_that_no_rule_reads_in_its_plain_sentence_is_on_record_with_it(run):
+    odd = replace(PROFILE, facts=(*FACTS, Fact("f4", "Ada Zwick", "grade", ("+-",))))
+    drafts, ask = run(profile=odd, readable=0.6, written_by="plain")
+    assert not ask.asked
+    assert [(row.id, row.reason) for row in drafts.dropped] == [("f4", "fact_unread")]
+    assert "read as: " in drafts.dropped[0].detail
+    assert [row.reason for row in run(profile=odd, written_by="plain")[0].dropped] == ["unreadable"]
+
+
+def test_a_plain_sentence_is_read_by_rule_in_the_one_that_names_all_values():
+    some, all_of_them = (
+        CheckedSentence(text, PLAIN, ("f3",)) for text in ("Ada speaks Manx.", "Ada speaks Dutch and Manx.")
+    )
+    by_model = CheckedSentence("The specialty of Ada is ozonotomy.", MODEL, ("f1",))
+    (reading,) = read_by_rule([some, all_of_them, by_model], FACTS)
+    assert (reading.fact.id, reading.answer, reading.found, reading.call) == (
+        "f3",
+        all_of_them.text,
+        True,
+        None,
+    )
+    (reading,) = read_by_rule([some, by_model], FACTS)
+    assert (reading.answer, reading.found) == (some.text, False)
 
 
 def test_a_document_whose_facts_cannot_be_read_is_dropped_and_says_which(run):
@@ -184,7 +209,7 @@ def test_a_fact_that_no_sentence_can_say_is_on_record(run):
         asked = {
             fact.id for request in ask.asked if request.role == "reader" for fact in request.fields["facts"]
         }
-        assert asked == {"f1", "f2", "f3"}
+        assert asked == ({"f1", "f2", "f3"} if written_by == "model" else set())
 
 
 def test_a_document_that_is_too_long_is_dropped_and_of_few_facts_few_words_are_due(run):

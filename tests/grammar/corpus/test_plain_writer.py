@@ -20,6 +20,13 @@ def fact(attribute, *values, name="Locke"):
     [
         (fact("runtime in minutes", "85"), "The film has a runtime of 85 minutes."),
         (fact("box office in usd", "86273333"), "The box office of the film is 86,273,333 US dollars."),
+        (fact("box office in US dollars", "86273333"), "The film has a box office of 86,273,333 US dollars."),
+        (fact("Academy Award count", "3"), "The film has 3 Academy Awards."),
+        (fact("Academy Award count", "1"), "The film has 1 Academy Award."),
+        (fact("Academy Award count", "0"), "The film has an Academy Award count of 0."),
+        (fact("Academy Award count", "0"), "The number of Academy Awards of the film is 0."),
+        (fact("postcode", "01067"), "The postcode of the film is 01067."),
+        (fact("language", "French"), "The film is in French."),
         (fact("release date", "1978-03-23"), "The film was released on 23 March 1978."),
         (fact("release year", "1978"), "The film was released in 1978."),
         (fact("director", "Ada B", "Cy D"), "The directors of the film are Ada B and Cy D."),
@@ -43,8 +50,9 @@ FACTS = st.fixed_dictionaries(
         "genre": st.lists(NAMES, min_size=1, max_size=4, unique=True),
         "release date": st.dates().map(str).map(lambda day: [day]),
         "runtime in minutes": st.integers(1, 400).map(lambda number: [str(number)]),
-        "metacritic score": st.integers(0, 100).map(lambda number: [str(number)]),
+        "Metacritic score": st.integers(0, 100).map(lambda number: [str(number)]),
         "academy awards won": st.integers(0, 11).map(lambda number: [str(number)]),
+        "Oscar count": st.integers(0, 11).map(lambda number: [str(number)]),
         "box office in usd": st.integers(1, 10**9).map(lambda number: [str(number)]),
     }
 )
@@ -59,6 +67,16 @@ def test_every_fact_is_said_and_every_sentence_keeps_the_rules(values, name, see
     sentences = [sentence.text for paragraph in paragraphs for sentence in paragraph]
     assert [find_fault(sentence, ground) for sentence in sentences] == [""] * len(sentences)
     assert all(names_fact(" ".join(sentences), told) for told in facts)
+
+
+def test_a_lead_leaves_out_that_only_where_all_it_tells_was_done_by_someone():
+    def write(*facts):
+        writer = PlainWriter("Locke", Ground("film", ("Locke",), facts), (0,))
+        return writer.write_lead(facts)[0].text
+
+    director, country = fact("director", "Ada B"), fact("country", "France")
+    assert write(director, fact("writer", "Cy D")) == "Locke is a film directed by Ada B and written by Cy D."
+    assert write(director, country) == "Locke is a film that was directed by Ada B and comes from France."
 
 
 def test_documents_do_not_all_share_their_sentences_and_each_stays():
