@@ -75,7 +75,7 @@ def expect_readable(
 
     says = (
         f"At least {100 * least:g}% of its facts were read back from it. "
-        f"Facts read: {read[PLAIN]:,} by rule, in plain sentences, {read[MODEL]:,} by the reader, in a model's."
+        f"Facts read: {read[PLAIN]:,} by rule in plain sentences, {read[MODEL]:,} by the reader in others."
     )
     return RowRule("facts_read", says, ("id",), check)
 
