@@ -16,7 +16,7 @@ from tasks.grammar.construct.names import (
     name_table,
 )
 from tasks.grammar.construct.queries import Query, comparison_of, table_of
-from tasks.grammar.construct.ties import BELONGINGS, TIES, is_participle
+from tasks.grammar.construct.ties import BELONGINGS, OF_MANY, TIES, is_participle
 from tasks.grammar.construct.verbalisation import Relation, list_used_relations
 
 
@@ -52,11 +52,8 @@ class Described:
         events = [tie for tie in ties if is_participle(tie)]
         others = [tie for tie in ties if not is_participle(tie)]
         traits = [f"with {' and '.join(self.traits)}"] if self.traits else []
-        return (
-            " ".join([*self.belongs, " and ".join(events), *others, *traits, " and ".join(self.whose)])
-            .replace("  ", " ")
-            .strip()
-        )
+        parts = [" and ".join(events), *others, *traits, *self.belongs, " and ".join(self.whose)]
+        return " ".join(filter(None, parts))
 
     @property
     def words(self) -> str:
@@ -100,7 +97,7 @@ class Describer:
             owner, owned = relation.ends
             if owned == table and owner not in (origin, table):
                 further = self._describe_if_given(owner, style, table, plural=plural)
-                belongs += [f"{BELONGINGS.get(self.name(table), 'of')} the {further}"] if further else []
+                belongs += [self._tie_to_owner(table, owner, further)] if further else []
             elif owner == table and owned not in (origin, table):
                 self._add_owned(owned, style, table, ties, whose)
         head = noun + "".join(f" {self._call(name, noun, style)}" for name in naming)
@@ -118,10 +115,15 @@ class Describer:
                     waiting += new
         return bool({table_of(name) for name in self.query.placeholders} & (reached - {origin}))
 
+    def _tie_to_owner(self, table: str, owner: str, further: str) -> str:
+        if further.startswith(make_plural(self.name(owner))):
+            return f"{OF_MANY.get(self.name(table), 'of')} {further}"
+        return f"{BELONGINGS.get(self.name(table), 'of')} the {further}"
+
     def _call(self, name: str, noun: str, style: Style) -> str:
         words = name_column(name, self.columns).split()
         if words[-1] == "number":
-            return f"{'with ' if words[:-1] or style.called else ''}{' '.join(words)} [{name}]"
+            return f"with the {' '.join(words)} [{name}]"
         return f"called [{name}]" if style.called else f"[{name}]"
 
     def _add_trait(self, name: str, ties: list[str], traits: list[str]) -> None:

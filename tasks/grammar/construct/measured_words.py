@@ -167,8 +167,8 @@ def find_kind(column: str, columns: Sequence[Column]) -> str:
 
 
 def name_amount(column: str, columns: Sequence[Column]) -> str:
-    """Name a column without its unit: runtime, box office."""
-    words = name_column(column, columns).split()
+    """Name a column without its unit: runtime, box office; engines for a number of engines."""
+    words = name_column(column, columns).removeprefix("number of ").split()
     if len(words) == 1 or words[-1] not in UNITS:
         return " ".join(words)
     # A glossary's words say the unit as a sentence does: box office in US dollars.

@@ -21,6 +21,7 @@ from tasks.grammar.construct.measured_words import (
 from tasks.grammar.construct.measures import is_pair
 from tasks.grammar.construct.names import (
     NAMES,
+    WEAK,
     make_plural,
     name_column,
     name_column_with_unit,
@@ -265,7 +266,11 @@ class Phrasing:
 
     @property
     def _wanted(self) -> str:
-        return name_column_with_unit(self.query.projection[0], self.columns)
+        column, noun = self.query.projection[0], self.describer.name(self.asked)
+        words = name_column_with_unit(column, self.columns)
+        # `the numbers of all flights` would be something else.
+        prefixed = words in WEAK and self.query.measure and noun == name_table(self.asked, self.columns)
+        return f"{noun} {words}" if prefixed else words
 
     @property
     def _is_named(self) -> bool:

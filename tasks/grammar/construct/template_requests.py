@@ -8,7 +8,7 @@ from itertools import combinations, product
 from typing import Literal
 
 from tasks.artifacts.rows import make_id
-from tasks.databases.columns import Column, make_column_id
+from tasks.databases.columns import Column, make_column_id, split_column_id
 from tasks.grammar.construct.measured_words import find_kind
 from tasks.grammar.construct.names import IDENTIFYING, NAMES, is_identifying, split_words
 from tasks.grammar.construct.queries import Measure, Query, column_of, table_of, write_template
@@ -121,6 +121,11 @@ def list_identifying_columns(table: str, columns: Sequence[Column]) -> list[str]
     return [column.id for column in identifying or texts or usable]
 
 
+def _list_called(table: str, columns: Sequence[Column]) -> list[str]:
+    """List the columns of a table's keys and names: what its rows are called by."""
+    return _list_names([column for column in columns if column.table == table])
+
+
 def list_narrowing_columns(columns: Sequence[Column]) -> list[str]:
     """List the columns that people add to specify one thing: texts, dates, and numbers used as names.
 
@@ -166,10 +171,11 @@ def _make_plain(
         asked = [column for column in asked if column not in fixed] or asked
     elif route.spread:
         # One asks what a thing is called that nobody named, rather than for its details.
-        names = _list_names([column for column in columns if column.table == route.asked])
-        asked = [column for column in asked if column in names]
+        asked = [column for column in asked if column in _list_called(route.asked, columns)]
     asked = _choose_share(asked, offered, turn, f"{seed} asked {joins}")
-    if not asked or not all(identifying):
+    # A moment alone tells nothing of what happened then.
+    moments = [all(split_words(name)[-1] == "time" for name in group) for group in identifying]
+    if not asked or not all(identifying) or any(moments):
         return None
     spare = shape.placeholders - len(identifying)
     usable = [column for column in columns if column.table in route.tree.tables and column.id not in asked]
@@ -190,7 +196,7 @@ def _make_measured(
     ordered = [column.id for column in own if has_order(column)]
     salt = f"{seed} {shape.measure} {shape.compared} {joins}"
     tables = [table for table in route.given if table != route.asked]
-    given = [tuple(_list_names([column for column in columns if column.table == table])) for table in tables]
+    given = [tuple(_list_called(table, columns)) for table in tables]
     if len(given) > shape.equal or not all(given):
         return None
     sorting = [name for name in list_narrowing_columns(own) if name not in (*names, *key)]
@@ -208,7 +214,8 @@ def _make_measured(
     elif shape.measure in ("most", "least"):
         ranked = _choose_share(ordered, offered, turn, f"{salt} ranked")
     if shape.compared == "pair":
-        varied = [tuple(f"{name}{suffix}" for suffix in SUFFIXES["pair"]) for name in names[:1]]
+        called = [name for name in names[:1] if split_words(split_column_id(name)[1])[-1] in NAMES]
+        varied = [tuple(f"{name}{suffix}" for suffix in SUFFIXES["pair"]) for name in called]
     else:
         # People give a time by its two ends, and an amount by one.
         times = [column for column in own if column.id in ordered and _is_time(column)]

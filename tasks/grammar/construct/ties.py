@@ -11,8 +11,10 @@ TIES: Mapping[str, str] = {
     "author": "written by",
     "city": "in the city", "client": "for the client", "company": "by the company",
     "composer": "with music by", "country": "from the country", "department": "in the department",
+    "destination airport": "bound for",
     "director": "directed by", "editor": "edited by", "employer": "employed by", "founder": "founded by",
     "genre": "of the genre", "language": "in the language", "manager": "managed by",
+    "origin airport": "leaving from",
     "organiser": "organised by", "owner": "owned by", "producer": "produced by",
     "production company": "by the production company", "publisher": "published by",
     "supervisor": "supervised by", "teacher": "taught by", "translator": "translated by",
@@ -22,6 +24,9 @@ TIES: Mapping[str, str] = {
 
 BELONGINGS: Mapping[str, str] = {"actor": "in", "player": "in", "student": "at"}
 """Role -> the preposition before what it is a role in, where that is not `of`."""
+
+OF_MANY: Mapping[str, str] = {**BELONGINGS, "airline": "with", "plane": "used for"}
+"""The same before several things."""
 
 VERBS: Mapping[str, str] = {
     "author": "wrote", "composer": "composed", "director": "directed", "editor": "edited",
@@ -40,7 +45,8 @@ EVENTS: Mapping[str, str] = {
 
 FURTHER: Mapping[str, tuple[str, ...]] = {
     "actor": ("starring", "stars"), "author": ("written", "wrote"), "client": ("for",),
-    "composer": ("music",), "teacher": ("taught",), "writer": ("wrote",),
+    "composer": ("music",), "destination": ("bound",), "origin": ("leaving",),
+    "teacher": ("taught",), "writer": ("wrote",),
 }  # fmt: skip
 """Role -> further words that say it, beside its own forms."""
 
@@ -53,4 +59,12 @@ def says_role(words: Sequence[str], role: str) -> bool:
 def is_participle(words: str) -> bool:
     """Return whether words begin with a participle: what they say of a thing, one says that it is."""
     first = words.split()[0] if words else ""
-    return first.endswith("ed") or first in ("born", "built", "sold", "taught", "written")
+    return first.endswith("ed") or first in (
+        "born",
+        "bound",
+        "built",
+        "leaving",
+        "sold",
+        "taught",
+        "written",
+    )
