@@ -6,6 +6,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 Cell = str | int | float | None
 
@@ -31,11 +32,11 @@ def write_database(
         connection.execute("PRAGMA page_size = 4096")
         # No journal file beside the draft: a draft that was cut short is thrown away, never repaired.
         connection.execute("PRAGMA journal_mode = MEMORY")
-        connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("BEGIN")
         for statement in schema:
             connection.execute(statement)
         count = sum(_insert(connection, table, rows) for table, rows in tables.items())
+        _check_references(connection)
         for statement in [*indexes, "ANALYZE"] if indexes else ():
             connection.execute(statement)
         connection.execute("COMMIT")
@@ -49,9 +50,23 @@ def write_database(
 
 
 def _insert(connection: sqlite3.Connection, table: str, rows: Iterable[Sequence[Cell]]) -> int:
-    # NULLs compare with nothing, so they sort before everything by a flag of their own.
-    ordered = sorted(rows, key=lambda row: [(cell is not None, cell) for cell in row])
+    ordered = _sort(list(rows))
     if ordered:
         marks = ", ".join("?" * len(ordered[0]))
         connection.executemany(f'INSERT INTO "{table}" VALUES ({marks})', ordered)  # noqa: S608 (own table names)
     return len(ordered)
+
+
+def _sort(rows: list[Any]) -> list[Any]:
+    try:
+        return sorted(rows)
+    except TypeError:
+        # NULLs compare with nothing, so they sort before everything by a flag of their own.
+        return sorted(rows, key=lambda row: [(cell is not None, cell) for cell in row])
+
+
+def _check_references(connection: sqlite3.Connection) -> None:
+    """Check all foreign keys at once, which takes a fraction of what a check of each row takes."""
+    broken = connection.execute("PRAGMA foreign_key_check").fetchone()
+    if broken:
+        raise sqlite3.IntegrityError(f"{broken[0]} refers to a row that {broken[2]} does not have")
