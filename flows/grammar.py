@@ -97,6 +97,12 @@ GRAMMAR = Flow(
             settings=("roles.generator.constrain",),
         ),
         DATABASE.stage("grammar.back_check", prompts=("back_check",), roles=("reader",)),
+        DATABASE.stage(
+            "grammar.second_reading",
+            prompts=("second_reading", "second_reading_way"),
+            roles=("reader",),
+            reads=("${item.file}", "data/labels"),
+        ),
         DATABASE.stage("grammar.unbalanced"),
         DATABASE.stage("grammar.balanced"),
         # Documents to retrieve from (section 5.1)
@@ -157,7 +163,10 @@ GRAMMAR = Flow(
             out="dataset",
         ),
         DATABASE.stage(
-            "grammar.report", beside=True, settings=("databases.${key}",), out="data/reports/grammar/${key}"
+            "grammar.report",
+            beside=True,
+            settings=("databases.${key}", "grammar.second_reading"),
+            out="data/reports/grammar/${key}",
         ),
     ),
 )

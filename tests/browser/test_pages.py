@@ -24,7 +24,7 @@ def browser():
 def write_site(root, **options):
     sample = write_sample(root, **options)
     out = root / "data" / "reports" / "grammar" / "films"
-    report(**sample.inputs(), database=sample.entry, out=out)
+    report(**sample.inputs(), database=sample.entry, settings={}, out=out)
     write_index([out], root / "data" / "reports" / "index.html")
     return sample, out
 

@@ -115,7 +115,7 @@ def write_dataset(folder: Path) -> None:
         for question in world.questions
     }
     write_rows(folder / "true_documents.parquet", TrueDocument, list(true.values()))
-    for stem, row in (("sql_templates", SqlTemplate), ("back_check", TextTemplate), ("fill_in", Group)):
+    for stem, row in (("sql_templates", SqlTemplate), ("second_reading", TextTemplate), ("fill_in", Group)):
         write_rows(folder / f"{stem}.parquet", row, [])
 
 

@@ -31,7 +31,16 @@ pytestmark = [pytest.mark.drill, pytest.mark.timeout(3600)]
 MODEL = "qwen25-coder-1b5"
 SHIPPED = ROOT / "data/ledger/grammar.jsonl.gz"
 PRICE = {"input_usd_per_million": 1.0, "output_usd_per_million": 4.0}
-COMPARED = ("schema", "sql_templates", "text_templates", "back_check", "fill_in", "unbalanced", "balanced")
+COMPARED = (
+    "schema",
+    "sql_templates",
+    "text_templates",
+    "back_check",
+    "second_reading",
+    "fill_in",
+    "unbalanced",
+    "balanced",
+)
 
 
 @pytest.fixture(scope="module")

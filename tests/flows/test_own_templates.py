@@ -93,7 +93,7 @@ def test_from_a_file_to_a_dataset_with_no_model(root, capsys):
     assert sum(question.question == "town of the clinic Xanadu House" for question in balanced) == 1
     assert {question.criterion for question in balanced} == {"short", "long"}
     assert not list((root / "ledger.sqlite").parent.glob("*.calls"))
-    for stem in ("sql_templates", "text_templates", "back_check"):
+    for stem in ("sql_templates", "text_templates", "back_check", "second_reading"):
         assert count_rows(folder / f"{stem}.calls.parquet") == 0
     lines = (folder / "dataset/own_templates.jsonl").read_text().splitlines()
     assert sorted(json.loads(line)["tag"] for line in lines) == ["", "", "places"]

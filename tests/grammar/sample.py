@@ -1,7 +1,7 @@
 """A small coherent set of GRAMMAR's artifacts, as its stages would write them."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tasks.artifacts.contracts import RESULTS, ContractFinding
@@ -13,7 +13,10 @@ from tasks.grammar.rows import Filling, Group, OwnTemplate, Question, SqlTemplat
 from tasks.models.calls import Call
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\u2028[x]' -- "
-STEMS = ("schema", "sql_templates", "text_templates", "back_check", "fill_in", "unbalanced", "balanced")
+STEMS = (
+    "schema", "sql_templates", "text_templates", "back_check", "second_reading", "fill_in", "unbalanced",
+    "balanced",
+)  # fmt: skip
 CRITERIA = ("long", "short")
 
 
@@ -83,6 +86,8 @@ def write_sample(root: Path, name: str = "films", groups: int = 4, hostile: bool
     misread.append(Dropped(odd.id, "misread", HOSTILE, (Origin("row", f"text_templates#{odd.id}"),)))
     write(folder, "text_templates", TextTemplate, [*texts, odd], [])
     write(folder, "back_check", TextTemplate, confirmed, misread)
+    kept = [replace(text, origin=(Origin("row", f"back_check#{text.id}"),)) for text in confirmed]
+    write(folder, "second_reading", TextTemplate, kept, [])
 
     filled = []
     for template in templates:
@@ -134,7 +139,7 @@ def make_column(table: str, name: str) -> Column:
 
 def make_question(text: TextTemplate, group: Group) -> Question:
     words = text.text.replace("[film.title]", group.fillings[0].value)
-    origin = (Origin("row", f"back_check#{text.id}"), Origin("row", f"fill_in#{group.id}"))
+    origin = (Origin("row", f"second_reading#{text.id}"), Origin("row", f"fill_in#{group.id}"))
     return Question(
         make_id(group.id, text.id), group.id, text.criterion, words, group.answer, group.sql,
         group.sql_template, text.id, group.answer_rows, origin,

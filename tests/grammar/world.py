@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +126,7 @@ def make_world(root: Path) -> World:
         )
         for text in texts
     ]  # fmt: skip
+    kept = [replace(text, origin=(Origin("row", f"back_check#{text.id}"),)) for text in confirmed]
     entry = DatabaseEntry(file=world.database)
     groups = list(fill_in(templates, SCHEMA, entry, FillIn(every_value_matters=False)).rows)
     made = {
@@ -134,9 +135,10 @@ def make_world(root: Path) -> World:
         "sql_templates": Drafts(templates),
         "text_templates": Drafts(texts),
         "back_check": Drafts(confirmed),
+        "second_reading": Drafts(kept),
         "fill_in": fill_in(templates, SCHEMA, entry, FillIn(every_value_matters=False)),
-        "unbalanced": unbalanced(confirmed, groups, Unbalanced()),
-        "balanced": balanced(confirmed, groups, Balanced(criteria=("short", "long"))),
+        "unbalanced": unbalanced(kept, groups, Unbalanced()),
+        "balanced": balanced(kept, groups, Balanced(criteria=("short", "long"))),
     }
     made |= make_corpus(groups, templates, made["balanced"], made["unbalanced"], world.database)
     for stem, drafts in made.items():

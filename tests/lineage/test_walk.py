@@ -24,8 +24,9 @@ READS = {
     "text_templates": ("sql_templates",),
     "back_check": ("text_templates", "sql_templates"),
     "fill_in": ("sql_templates",),
-    "unbalanced": ("back_check", "fill_in"),
-    "balanced": ("back_check", "fill_in"),
+    "second_reading": ("back_check",),
+    "unbalanced": ("second_reading", "fill_in"),
+    "balanced": ("second_reading", "fill_in"),
 }
 
 
@@ -96,7 +97,15 @@ def test_every_question_walks_back_to_calls_prompts_stages_and_the_raw_file(samp
         nodes = list(walk_nodes(lineage.trace_row(f"{FOLDER}/balanced.parquet", question.id)))
 
         stems = {node.reference.partition("#")[0] for node in nodes if node.kind == "row"}
-        wanted = ("balanced", "back_check", "text_templates", "fill_in", "sql_templates", "schema")
+        wanted = (
+            "balanced",
+            "second_reading",
+            "back_check",
+            "text_templates",
+            "fill_in",
+            "sql_templates",
+            "schema",
+        )
         assert stems == {f"{FOLDER}/{stem}.parquet" for stem in wanted}
         assert {node.summary["stage"] for node in nodes if node.kind == "call"} == {
             "grammar.sql_templates", "grammar.text_templates", "grammar.back_check",

@@ -77,7 +77,7 @@ def assessment(
     documents: list[Document],
     human_labels: list[AnswerLabel],
     sql_templates: Path,
-    back_check: Path,
+    second_reading: Path,
     fill_in: Path,
     balanced: Path,
     unbalanced: Path,
@@ -96,7 +96,7 @@ def assessment(
     rows = join_rows(judgements, answers, questions, [document.id for document in corpus])
     intervals = Bootstrap(params.draws, params.seed)
     alone = entry.llm_only == key
-    sets = {"sql_templates": sql_templates, "fill_in": fill_in, "back_check": back_check}
+    sets = {"sql_templates": sql_templates, "fill_in": fill_in, "second_reading": second_reading}
     tables = (
         compare_baselines(baselines, {judgement.id: judgement.judgement for judgement in judgements}),
         count_dataset(_count_dataset(sets, balanced, unbalanced, questions, params), params.criteria),
@@ -239,7 +239,7 @@ def _count_dataset(
     whole = {
         "SQL templates": count_rows(sets["sql_templates"]),
         "SQL queries (groups)": count_rows(sets["fill_in"]),
-        "text templates": count_rows(sets["back_check"]),
+        "text templates": count_rows(sets["second_reading"]),
     }
     asked = {
         "SQL templates": len({question.sql_template for question in questions}),

@@ -115,7 +115,7 @@ async def _ask_template(request: BackCheckRequest, schema: Sequence[Column], ask
         "back_check",
         {
             "text": request.text.text,
-            "tables": [{"name": t, "columns": _list_names(t, schema)} for t in tables],
+            "tables": [{"name": t, "columns": list_names(t, schema)} for t in tables],
             "choices": list(zip(letters, (template.sql for template in request.choices), strict=True)),
         },
         role="reader",
@@ -126,7 +126,8 @@ async def _ask_template(request: BackCheckRequest, schema: Sequence[Column], ask
     )
 
 
-def _list_names(table: str, schema: Sequence[Column]) -> list[str]:
+def list_names(table: str, schema: Sequence[Column]) -> list[str]:
+    """List a table's columns for a reader, with what people call them."""
     own = [column for column in schema if column.table == table]
     return [f"{column.name} = {column.words}" if column.words else column.name for column in own]
 

@@ -22,12 +22,14 @@ class Balanced(BaseModel):
     """Texts per group and criterion; the same number everywhere, so that criteria can be compared."""
 
 
-def balanced(back_check: list[TextTemplate], fill_in: Iterable[Group], params: Balanced) -> Drafts[Question]:
+def balanced(
+    second_reading: list[TextTemplate], fill_in: Iterable[Group], params: Balanced
+) -> Drafts[Question]:
     """Pair every group with the same number of texts of each criterion; drop groups with too few texts.
 
     Groups and questions are streamed, since there may be more of them than memory holds.
     """
-    texts = group_texts(back_check)
+    texts = group_texts(second_reading)
     rows: Spool[Question] = Spool()
     dropped: Spool[Dropped] = Spool()
     for group in fill_in:

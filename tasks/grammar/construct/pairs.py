@@ -29,7 +29,7 @@ def make_question(text: TextTemplate, group: Group) -> Question:
         sql_template=group.sql_template,
         text_template=text.id,
         answer_rows=group.answer_rows,
-        origin=(Origin("row", f"back_check#{text.id}"), Origin("row", f"fill_in#{group.id}")),
+        origin=(Origin("row", f"second_reading#{text.id}"), Origin("row", f"fill_in#{group.id}")),
     )
 
 

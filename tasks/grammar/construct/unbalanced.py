@@ -33,14 +33,14 @@ class Unbalanced(BaseModel):
 
 
 def unbalanced(
-    back_check: list[TextTemplate], fill_in: Iterable[Group], params: Unbalanced
+    second_reading: list[TextTemplate], fill_in: Iterable[Group], params: Unbalanced
 ) -> Drafts[Question]:
     """Pair every group with the texts of its SQL template that the rules select.
 
     Drop reasons: `left_out` (no rule selected a text), `no_text` (the SQL template has no text). Groups and
     questions are streamed, since there may be more of them than memory holds.
     """
-    texts = group_texts(back_check)
+    texts = group_texts(second_reading)
     rows: Spool[Question] = Spool()
     dropped: Spool[Dropped] = Spool()
     for group in fill_in:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.databases.literals import split_literals
-from tasks.databases.values import Value
 from tasks.errors import BadInput, SqlError, SqlTimeout, StageFailed
+from tasks.grammar.construct.comparable_answers import Rows, make_comparable, read_some
 from tasks.grammar.rows import Group
-
-Rows = Sequence[tuple[Value, ...]]
 
 
 def find_other_answers(
@@ -32,7 +30,7 @@ def find_other_answers(
             due = [tuple(row) for row in json.loads(group.answer_rows)]
             statement, values = split_literals(group.sql)
             try:
-                found = _read_some(safe, statement, values, len(due) + 1)
+                found = read_some(safe, statement, values, len(due) + 1)
             except SqlTimeout as error:
                 raise StageFailed(
                     f"the query of group {group.id} did not end within {limits.timeout_s:g} s in "
@@ -44,18 +42,5 @@ def find_other_answers(
                     f"cannot answer group {group.id}: {error} ({group.sql})",
                     hint="a world has the tables and columns of the database that is a part of it",
                 ) from error
-            if _make_comparable(found) != _make_comparable(due):
+            if make_comparable(found) != make_comparable(due):
                 yield group.id, found
-
-
-def _read_some(safe: SafeDatabase, statement: str, values: tuple[Value, ...], count: int) -> Rows:
-    for batch in safe.stream(statement, count, values):
-        return batch
-    return []
-
-
-def _make_comparable(rows: Rows) -> list[str]:
-    return sorted(
-        json.dumps([float(f"{cell:.10g}") if isinstance(cell, float) else cell for cell in row])
-        for row in rows
-    )

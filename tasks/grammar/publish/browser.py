@@ -64,7 +64,7 @@ class DatasetBrowser:
 
 
 def make_browser(
-    sql_templates: Path, back_check: Path, fill_in: Path, unbalanced: Path, balanced: Path
+    sql_templates: Path, second_reading: Path, fill_in: Path, unbalanced: Path, balanced: Path
 ) -> tuple[DatasetBrowser, set[str]]:
     """Collect the browser's rows, and the ledger keys of all calls that they come from.
 
@@ -80,7 +80,7 @@ def make_browser(
         return found
 
     templates = read_rows(sql_templates, SqlTemplate)
-    texts = read_rows(back_check, TextTemplate)
+    texts = read_rows(second_reading, TextTemplate)
     groups = read_rows(fill_in, Group)
     kept = {question.id: question for question in read_rows(balanced, Question)}
     # Neither set holds the other: each drops questions by its own rule.
@@ -104,7 +104,7 @@ def make_browser(
                 template_at[text.sql_template],
                 text.criterion,
                 text.text,
-                list_calls(back_check.stem, text.id),
+                list_calls(second_reading.stem, text.id),
             )
             for text in texts
         ],

@@ -49,6 +49,7 @@ ROWS: Mapping[str, type] = {
     "sql_templates": SqlTemplate,
     "text_templates": TextTemplate,
     "back_check": TextTemplate,
+    "second_reading": TextTemplate,
     "fill_in": Group,
     "unbalanced": Question,
     "balanced": Question,
@@ -87,6 +88,7 @@ def contracts(
     sql_templates: Path,
     text_templates: Path,
     back_check: Path,
+    second_reading: Path,
     fill_in: Path,
     unbalanced: Path,
     balanced: Path,
@@ -105,8 +107,8 @@ def contracts(
     line that names artifact, contract, count and ids.
     """
     made = (
-        schema, *list_own(own_templates), sql_templates, text_templates, back_check, fill_in, unbalanced,
-        balanced,
+        schema, *list_own(own_templates), sql_templates, text_templates, back_check, second_reading,
+        fill_in, unbalanced, balanced,
     )  # fmt: skip
     corpus = (profiles, documents, true_documents, questions)
     paths = {path.stem: path for path in (*made, *corpus)}
@@ -150,7 +152,8 @@ def declare(
     columns = read_valid_rows(paths["schema"], Column)
     templates = read_index(paths["sql_templates"], ["sql", "placeholders"])
     written = read_index(paths["text_templates"], ["sql_template", "criterion", "text"])
-    texts = read_index(paths["back_check"], ["sql_template", "criterion", "text"])
+    confirmed = read_index(paths["back_check"], ["sql_template", "criterion", "text"])
+    texts = read_index(paths["second_reading"], ["sql_template", "criterion", "text"])
     groups = read_index(paths["fill_in"], [*AS_GROUP, "fillings"])
     reruns = Rerun(safe, columns, choose_skipped_sql(paths["fill_in"], params.answers, params.seed)).rule()
     known = expect_known("sql_template_exists", "sql_template", "SQL template", templates)
@@ -175,6 +178,19 @@ def declare(
             expect_placeholders(templates),
             expect_own_sentences(paths["back_check"]),
             expect_no_example(sections.examples),
+            origins,
+        ],
+        "second_reading": [
+            expect_hash(),
+            known,
+            expect_same(
+                "as_confirmed",
+                "It is a row of back_check, unchanged.",
+                "id",
+                ("sql_template", "criterion", "text"),
+                confirmed,
+            ),
+            expect_known("text_exists", "id", "confirmed text", confirmed),
             origins,
         ],
         "fill_in": [
@@ -226,7 +242,7 @@ def _expect_questions(
     return [
         expect_hash(),
         known,
-        expect_known("text_exists", "text_template", "confirmed text", texts),
+        expect_known("text_exists", "text_template", "text that was kept", texts),
         expect_known("group_exists", "group", "group", groups),
         expect_no_match("no_bracket_left", "No bracket stands in its question.", "question", r"[\[\]]"),
         expect_filled_text(texts, groups),

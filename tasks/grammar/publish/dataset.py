@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -17,7 +17,8 @@ from tasks.databases.entry import DatabaseEntry
 from tasks.grammar.construct.sql_templates import CONSTRAIN
 from tasks.grammar.publish.authorship import WORDING, list_own
 from tasks.grammar.publish.choices import describe_choices, describe_idle
-from tasks.grammar.publish.yields import count_templates, count_yields
+from tasks.grammar.publish.readings import describe_reading
+from tasks.grammar.publish.yields import CriterionYield, count_templates, count_yields
 
 COLUMNS = {
     "id": "hash of what determines the question",
@@ -53,6 +54,7 @@ def dataset(
     sql_templates: Path,
     text_templates: Path,
     back_check: Path,
+    second_reading: Path,
     fill_in: Path,
     unbalanced: Path,
     balanced: Path,
@@ -70,16 +72,16 @@ def dataset(
         "balanced": balanced,
         "unbalanced": unbalanced,
         "groups": fill_in,
-        "text_templates": back_check,
+        "text_templates": second_reading,
         "sql_templates": sql_templates,
     }
     own = list_own(own_templates)
     sets |= {path.stem: path for path in own}
-    wording = WORDING[database.templates]
+    wording, reading = WORDING[database.templates], describe_reading(settings)
     asked = database.templates != "instead"
     made = (
-        *list_own(glossary), schema, *own, sql_templates, text_templates, back_check, fill_in, unbalanced,
-        balanced,
+        *list_own(glossary), schema, *own, sql_templates, text_templates, back_check,
+        second_reading, fill_in, unbalanced, balanced,
     )  # fmt: skip
     artifacts = [read_statistics(path) for path in made]
     with draft_folder(out) as folder:
@@ -99,13 +101,17 @@ def dataset(
             columns=COLUMNS,
             made=(
                 *wording.made,
+                *reading.made,
                 *([describe_choices(sql_templates, free=settings.get(CONSTRAIN) == "none")] if asked else []),
                 describe_idle(fill_in, sql_templates),
             ),
             rebuild=REBUILD,
-            limits=wording.limits,
+            limits=(*wording.limits, *reading.limits),
             sections=(
-                _describe_yields(text_templates, back_check, unbalanced, balanced),
+                _describe_yields(
+                    count_yields(text_templates, back_check, second_reading, unbalanced, balanced),
+                    read=reading.done,
+                ),
                 _describe_contracts(contracts),
             ),
             # The database is described above, and its file lies where its owner keeps it.
@@ -146,23 +152,25 @@ def _name_source(database: DatabaseEntry) -> str:
     return f"From: {database.source}." if is_text else ""
 
 
-def _describe_yields(text_templates: Path, back_check: Path, unbalanced: Path, balanced: Path) -> CardSection:
+def _describe_yields(yields: Sequence[CriterionYield], *, read: bool) -> CardSection:
     rows = [
         (
             f"`{criterion_yield.criterion}`",
             criterion_yield.written,
             criterion_yield.confirmed,
             "-" if criterion_yield.rate is None else f"{criterion_yield.rate:.0%}",
+            *([criterion_yield.read] if read else []),
             criterion_yield.unbalanced,
             criterion_yield.balanced,
         )
-        for criterion_yield in count_yields(text_templates, back_check, unbalanced, balanced)
+        for criterion_yield in yields
     ]
     header = (
         "criterion",
         "texts written",
         "confirmed",
         "share",
+        *(["read the same a second time"] if read else []),
         "questions, unbalanced",
         "questions, balanced",
     )

@@ -13,6 +13,7 @@ from tasks.grammar.publish.authorship import WORDING, list_own
 from tasks.grammar.publish.browser import make_browser
 from tasks.grammar.publish.dataset_content import Bar, Chart, DatasetContent, Example
 from tasks.grammar.publish.dataset_record import list_dataset_figures
+from tasks.grammar.publish.readings import describe_reading
 from tasks.grammar.publish.yields import CriterionYield, count_templates, count_yields, list_drops
 from tasks.grammar.rows import Term
 from tasks.lineage.derivation import Derivation, Selection
@@ -30,6 +31,7 @@ SUBTITLE = (
     "and each answer is the result of the query beside it."
 )
 TEXTS = ("text_templates", "back_check")
+SECOND = "second_reading"
 SETS = ("unbalanced", "balanced")
 FROM_THE_DATABASE = ("schema", "fill_in")
 
@@ -41,36 +43,44 @@ def report(
     sql_templates: Path,
     text_templates: Path,
     back_check: Path,
+    second_reading: Path,
     fill_in: Path,
     unbalanced: Path,
     balanced: Path,
     contracts: Path,
     database: DatabaseEntry,
+    settings: Mapping[str, object],
     out: Path,
 ) -> Counts:
-    """Write the page's folder; the artifacts' `*.dropped` and `*.calls` files are read too."""
+    """Write the page's folder; the artifacts' `*.dropped` and `*.calls` files are read too.
+
+    settings: of the second reading, dotted name -> value.
+    """
     paths = (
         *list_own(glossary), schema, *list_own(own_templates), sql_templates, text_templates, back_check,
-        fill_in, unbalanced, balanced,
+        second_reading, fill_in, unbalanced, balanced,
     )  # fmt: skip
     artifacts = [read_statistics(path) for path in paths]
-    browser, call_keys = make_browser(sql_templates, back_check, fill_in, unbalanced, balanced)
+    reading = describe_reading(settings)
+    browser, call_keys = make_browser(sql_templates, second_reading, fill_in, unbalanced, balanced)
     page = Page(
         section=DATASETS,
         flow="grammar",
         name=database.name,
         title=f"Questions over {database.title or database.name}",
         subtitle=SUBTITLE,
-        headlines=_make_headlines(artifacts, balanced),
+        headlines=_make_headlines(artifacts, balanced, read=reading.done),
     )
     wording = WORDING[database.templates]
     content = DatasetContent(
         about=_describe_database(database),
         artifacts=artifacts,
-        explanations=wording.explanations,
+        explanations={**wording.explanations, second_reading.stem: reading.explanation},
         feeds=[(database.name, name) for name in FROM_THE_DATABASE],
         charts=_make_charts(
-            count_yields(text_templates, back_check, unbalanced, balanced), wording.confirmed
+            count_yields(text_templates, back_check, second_reading, unbalanced, balanced),
+            wording.confirmed,
+            read=reading.done,
         ),
         examples=_choose_examples(paths),
         contracts=open_contracts(contracts, [path.stem for path in paths], out),
@@ -90,11 +100,17 @@ def report(
     return Counts(pairs, pairs, {})
 
 
-def _make_headlines(artifacts: Sequence[ArtifactStatistics], balanced: Path) -> list[Headline]:
+def _make_headlines(artifacts: Sequence[ArtifactStatistics], balanced: Path, *, read: bool) -> list[Headline]:
     rows = {artifact.name: artifact.rows for artifact in artifacts}
     tally = sum_calls(call for artifact in artifacts for call in artifact.calls)
     drops = Derivation("count", tuple(Selection(f"{artifact.name}.dropped") for artifact in artifacts))
     calls = tuple(Selection(f"{artifact.name}.calls") for artifact in artifacts if artifact.calls)
+    again = Headline(
+        "texts read the same a second time",
+        rows[SECOND],
+        f"of {rows['back_check']:,} confirmed",
+        _count_rows(SECOND),
+    )
     return [
         Headline("question/answer pairs", rows["balanced"], "balanced", _count_rows("balanced")),
         Headline(
@@ -106,9 +122,10 @@ def _make_headlines(artifacts: Sequence[ArtifactStatistics], balanced: Path) -> 
         Headline(
             "texts confirmed",
             rows["back_check"],
-            f"of {rows['text_templates']:,} written",
+            f"of {rows['text_templates']:,} written" + ("" if read else "; not read a second time"),
             _count_rows("back_check"),
         ),
+        *([again] if read else []),
         Headline("semantic groups", rows["fill_in"], "", _count_rows("fill_in")),
         Headline(
             "rows dropped",
@@ -140,15 +157,23 @@ def _describe_database(database: DatabaseEntry) -> list[tuple[str, str]]:
     ]
 
 
-def _make_charts(yields: Sequence[CriterionYield], confirmed: str) -> list[Chart]:
+def _make_charts(yields: Sequence[CriterionYield], confirmed: str, *, read: bool) -> list[Chart]:
     def make_bar(criterion: str, counts: Sequence[int], artifacts: Sequence[str]) -> Bar:
         return Bar(criterion, counts, [_count_rows(artifact, criterion) for artifact in artifacts])
 
-    texts = [make_bar(own.criterion, (own.written, own.confirmed), TEXTS) for own in yields]
+    steps = (*TEXTS, SECOND) if read else TEXTS
+    texts = [
+        make_bar(own.criterion, (own.written, own.confirmed, own.read)[: len(steps)], steps) for own in yields
+    ]
     questions = [make_bar(own.criterion, (own.unbalanced, own.balanced), SETS) for own in yields]
     rates = ", ".join(f"{own.criterion} {own.rate:.0%}" for own in yields if own.rate is not None)
     return [
-        Chart("Texts per criterion", f"{confirmed}: {rates}", ("written", "confirmed"), texts),
+        Chart(
+            "Texts per criterion",
+            f"{confirmed}: {rates}",
+            ("written", "confirmed", "read the same")[: len(steps)],
+            texts,
+        ),
         Chart("Questions per criterion", "before and after balancing", ("unbalanced", "balanced"), questions),
     ]
 

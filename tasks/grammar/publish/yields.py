@@ -21,6 +21,8 @@ class CriterionYield:
     """Text templates that passed the rules."""
     confirmed: int
     """Those of them that passed the back-check."""
+    read: int
+    """Those of these that passed the second reading; all of them if nobody reads."""
     unbalanced: int
     balanced: int
     """Numbers of questions in the two sets."""
@@ -42,10 +44,11 @@ class DroppedRow:
 
 
 def count_yields(
-    text_templates: Path, back_check: Path, unbalanced: Path, balanced: Path
+    text_templates: Path, back_check: Path, second_reading: Path, unbalanced: Path, balanced: Path
 ) -> list[CriterionYield]:
-    """Count rows per criterion in the four artifacts; criteria are sorted by name."""
-    steps = [_count_criteria(path) for path in (text_templates, back_check, unbalanced, balanced)]
+    """Count rows per criterion in the five artifacts; criteria are sorted by name."""
+    paths = (text_templates, back_check, second_reading, unbalanced, balanced)
+    steps = [_count_criteria(path) for path in paths]
     names = sorted({name for step in steps for name in step})
     return [CriterionYield(name, *(step[name] for step in steps)) for name in names]
 

@@ -19,7 +19,7 @@ from tests.flows.sample import ROOT, make_sample, skip_unless_shipped
 
 DATABASES = ("films", "flights")
 SETS = ("balanced", "unbalanced")
-BEFORE = ("fill_in", "back_check", "text_templates", "sql_templates")
+BEFORE = ("fill_in", "second_reading", "back_check", "text_templates", "sql_templates")
 SEED, ROWS = 20, 200
 
 
@@ -102,7 +102,7 @@ def test_two_hundred_rows_have_no_gap(drawn, lineage):
         if stem in (*SETS, "fill_in"):
             assert kinds["source"]
             assert kinds["raw"]
-        if stem in (*SETS, "back_check", "text_templates"):
+        if stem in (*SETS, "second_reading", "back_check", "text_templates"):
             prompts = {call.summary["prompt"] for call in kinds["call"]}
             assert prompts & {"short", "long"}
             assert "sql_template" in prompts

@@ -21,7 +21,16 @@ from tests.databases.servers import PASSWORD, PASSWORD_ENV, Place, copy_tables, 
 
 ROOT = Path(__file__).parents[2]
 TARGET = "grammar-dataset@flights"
-COMPARED = ("schema", "sql_templates", "text_templates", "back_check", "fill_in", "unbalanced", "balanced")
+COMPARED = (
+    "schema",
+    "sql_templates",
+    "text_templates",
+    "back_check",
+    "second_reading",
+    "fill_in",
+    "unbalanced",
+    "balanced",
+)
 BRING_ALL_UP = ("flows.cli", "run", "--replay", "--plain")
 BRING_UP = ("flows.cli", "run", TARGET, "--replay", "--plain")
 

@@ -18,7 +18,7 @@ def write_figures(folder, parts, *, closed=None, llm_only=None, params=PARAMS):
     paths = {}
     for stem, row in (
         ("sql_templates", SqlTemplate),
-        ("back_check", TextTemplate),
+        ("second_reading", TextTemplate),
         ("fill_in", Group),
         ("balanced", Question),
         ("unbalanced", Question),

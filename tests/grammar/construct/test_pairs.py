@@ -33,7 +33,7 @@ def test_by_default_every_text_meets_every_group_of_its_template():
     assert [(row.id, row.reason) for row in drafts.dropped] == [("g42", "no_text")]
     first = next(row for row in drafts.rows if row.group == "g7" and row.text_template == "one-short-0")
     assert (first.question, first.answer, first.sql) == ("short 0 of N7", "town 7", "SELECT 7")
-    assert {o.reference for o in first.origin} == {"back_check#one-short-0", "fill_in#g7"}
+    assert {o.reference for o in first.origin} == {"second_reading#one-short-0", "fill_in#g7"}
 
 
 def test_a_rule_takes_the_first_texts_of_a_criterion():

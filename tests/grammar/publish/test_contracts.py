@@ -133,7 +133,7 @@ def test_a_text_with_an_open_bracket_is_named(world):
 
 
 def test_a_text_template_with_an_open_bracket_is_named(world):
-    for stem in ("text_templates", "back_check"):
+    for stem in ("text_templates", "back_check", "second_reading"):
         world.plant(stem, lambda rows: rows[0].update(text=rows[0]["text"] + " [sic"))
     own = world.read("back_check")[0]["id"]
     broken = find_broken(world)
@@ -243,6 +243,12 @@ def test_a_row_without_a_source_is_named(world):
 def test_a_text_that_was_changed_after_it_was_checked_is_named(world):
     world.plant("back_check", lambda rows: rows[0].update(text=rows[0]["text"] + " please"))
     assert find_broken(world)["back_check.as_written"] == (world.read("back_check")[0]["id"],)
+
+
+def test_a_text_that_was_changed_after_it_was_read_again_is_named(world):
+    world.plant("second_reading", lambda rows: rows[0].update(text=rows[0]["text"] + " please"))
+    own = world.read("second_reading")[0]["id"]
+    assert find_broken(world)["second_reading.as_confirmed"] == (own,)
 
 
 def test_an_id_that_is_no_hash_and_an_unknown_reference_are_named(world):

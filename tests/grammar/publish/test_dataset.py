@@ -57,6 +57,23 @@ def test_the_card_says_yields_and_drops(made):
     assert "seed: 7" in card
 
 
+def test_the_card_says_whether_the_texts_were_read_a_second_time(made, tmp_path):
+    sample, out, _ = made
+    card = (out / "README.md").read_text(encoding="utf-8")
+    assert "The texts were not read a second time." in card
+    assert "Second reading" not in card
+    for by, reader in (("model", "a model"), ("file", "a person")):
+        settings = {"grammar.second_reading.by": by, "grammar.second_reading.groups": 2}
+        dataset(
+            **sample.inputs(), database=sample.entry, settings=settings, params=Dataset(), out=tmp_path / by
+        )
+        card = (tmp_path / by / "README.md").read_text(encoding="utf-8")
+        assert f"Second reading: {reader} says what each text asks" in card
+        assert "in one of 2 groups" in card
+        assert "| `short` | 3 | 2 | 67% | 2 | 8 |" in card
+        assert "not read a second time" not in card
+
+
 def test_the_same_rows_give_the_same_bytes(made, tmp_path):
     sample, out, _ = made
     again = tmp_path / "again"

@@ -15,7 +15,7 @@ def read_data(path):
 def make(tmp_path, **options):
     sample = write_sample(tmp_path, **options)
     out = tmp_path / "out"
-    return sample, out, report(**sample.inputs(), database=sample.entry, out=out)
+    return sample, out, report(**sample.inputs(), database=sample.entry, settings={}, out=out)
 
 
 def test_every_question_points_at_its_text_group_and_calls(tmp_path):
@@ -45,6 +45,20 @@ def test_the_page_escapes_what_rows_hold(tmp_path):
     assert HOSTILE in read_data(out / "questions.js")["groups"][0][3][0][1]
 
 
+def test_the_page_says_whether_the_texts_were_read_a_second_time(tmp_path):
+    sample, out, _ = make(tmp_path)
+    page = (out / "index.html").read_text(encoding="utf-8")
+    assert "of 5 written; not read a second time" in page
+    assert "The same texts: they were not read a second time." in page
+    assert "read the same" not in page
+    by_model = {"grammar.second_reading.by": "model", "grammar.second_reading.groups": 3}
+    report(**sample.inputs(), database=sample.entry, settings=by_model, out=out)
+    page = (out / "index.html").read_text(encoding="utf-8")
+    assert "texts read the same a second time" in page
+    assert "of 4 confirmed" in page
+    assert "not read a second time" not in page
+
+
 def test_the_glossary_says_whose_words_it_has(tmp_path):
     sample = write_sample(tmp_path)
     terms = [
@@ -53,7 +67,7 @@ def test_the_glossary_says_whose_words_it_has(tmp_path):
     ]
     write(sample.folder, "glossary", Term, terms, [])
     out = tmp_path / "out"
-    report(**sample.inputs(), database=sample.entry, out=out)
+    report(**sample.inputs(), database=sample.entry, settings={}, out=out)
     page = (out / "index.html").read_text(encoding="utf-8")
 
     assert "date &lt;of&gt; birth</td><td>a person" in page
@@ -78,7 +92,7 @@ def test_the_graph_is_drawn_from_origins(tmp_path):
 def test_the_same_rows_give_the_same_bytes(tmp_path):
     sample, out, _ = make(tmp_path)
     again = tmp_path / "again"
-    report(**sample.inputs(), database=sample.entry, out=again)
+    report(**sample.inputs(), database=sample.entry, settings={}, out=again)
 
     digests = [
         {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in at.iterdir()}
@@ -94,7 +108,7 @@ def test_a_question_of_either_set_is_shown(tmp_path):
     write(sample.folder, "unbalanced", Question, sample.questions[1:4], [])
     out = tmp_path / "out"
 
-    report(**sample.inputs(), database=sample.entry, out=out)
+    report(**sample.inputs(), database=sample.entry, settings={}, out=out)
 
     shown = {row[0] for row in read_data(out / "questions.js")["questions"]}
     assert shown == {question.id for question in sample.questions}

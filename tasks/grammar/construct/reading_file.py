@@ -1,0 +1,170 @@
+"""Read a person's readings: a line a text, with what it asks as slots or as SQL.
+
+A line has the `id` of a text template or its `text`, and `reading` or `sql`; one with neither was left open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tasks.databases.columns import Column
+from tasks.errors import BadInput
+from tasks.grammar.construct.queries import column_of
+from tasks.grammar.construct.reading_queries import ReadingQueries, ReadQuery
+from tasks.grammar.construct.reading_slots import Slots, number_placeholders, parse_reading
+from tasks.grammar.construct.sql_reading import BrokenRule
+from tasks.grammar.construct.sql_rules import read_template
+from tasks.grammar.rows import TextTemplate
+from tasks.judging.human_files import FormLine, is_same_text, read_lines
+from tasks.models.ask import Unparsed
+from tasks.scoring.items import describe_type
+
+FOLDER = Path("data/labels")
+SUFFIXES = (".readings.jsonl", ".readings.csv")
+FIELDS = ("id", "text", "reading", "sql", "note")
+MAX_FIELD = 4_000
+"""Most characters of a field."""
+HINT = "a line has the id of a text, and reading or sql; both empty leave it open; see docs/grammar.md"
+
+
+@dataclass(frozen=True)
+class FileReading:
+    """What a line reads a text as. line: its number."""
+
+    line: int
+    read: ReadQuery
+
+
+@dataclass(frozen=True)
+class FileReadings:
+    """A file's readings by the text's id, and its lines for texts that are not here (line, what it names)."""
+
+    place: str
+    by_text: Mapping[str, FileReading]
+    unknown: tuple[tuple[int, str], ...]
+
+
+def read_readings(
+    folder: Path,
+    database: str,
+    texts: Sequence[TextTemplate],
+    schema: Sequence[Column],
+    slots: Slots,
+    queries: ReadingQueries,
+) -> FileReadings:
+    """Read `<database>.readings.jsonl`, or `.csv`. Raises BadInput that names its first bad line."""
+    files = [folder / f"{database}{suffix}" for suffix in SUFFIXES]
+    present = [file for file in files if file.is_file()]
+    place = (FOLDER / (present or files)[0].name).as_posix()
+    if len(present) != 1:
+        what = (
+            "stands beside one of the other kind"
+            if present
+            else "is not there, and readings are to be a person's"
+        )
+        raise BadInput(place, what, hint="grammar.second_reading.by is file")
+    by_name = {text.id: text for text in texts} | {_normalise(text.text): text for text in texts}
+    by_text: dict[str, FileReading] = {}
+    unknown: list[tuple[int, str]] = []
+    for line in read_lines(present[0], (), HINT):
+        fields = _read_fields(line, place)
+        if not (fields["reading"] or fields["sql"]):
+            continue
+        name = fields["id"] or _normalise(fields["text"])
+        text = by_name.get(name)
+        if text is None:
+            unknown.append((line.number, name))
+            continue
+        problem = _find_problem(fields, text, by_text)
+        if not problem:
+            try:
+                read = _read(fields, text.text, schema, slots, queries)
+            except (BrokenRule, Unparsed) as error:
+                problem = _describe(error)
+        if problem:
+            raise BadInput(place, problem, line=line.number, hint=HINT)
+        by_text[text.id] = FileReading(line.number, read)
+    return FileReadings(place, by_text, tuple(unknown))
+
+
+def _read_fields(line: FormLine, place: str) -> dict[str, str]:
+    def refuse(what: str) -> BadInput:
+        return BadInput(place, what, line=line.number, hint=HINT)
+
+    if line.record is None:
+        raise refuse(line.problem)
+    if strange := sorted(set(line.record) - set(FIELDS)):
+        raise refuse(f"has the field {_shorten(strange[0])}")
+    fields: dict[str, str] = {}
+    for name in FIELDS:
+        value = line.record.get(name)
+        if value is not None and not isinstance(value, str):
+            raise refuse(f"{name} is {describe_type(value)}; text is wanted")
+        if value and (len(value) > MAX_FIELD or not " ".join(value.split()).isprintable()):
+            what = "is too long" if len(value) > MAX_FIELD else "holds characters that cannot be printed"
+            raise refuse(f"{name} {what}")
+        fields[name] = (value or "").strip()
+    if not (fields["id"] or fields["text"]):
+        raise refuse("has neither an id nor a text")
+    return fields
+
+
+def _find_problem(fields: Mapping[str, str], text: TextTemplate, known: Mapping[str, FileReading]) -> str:
+    if fields["reading"] and fields["sql"]:
+        return "has a reading and SQL; one of them is wanted"
+    if text.id in known:
+        return f"reads the text of line {known[text.id].line} again"
+    if fields["text"] and not is_same_text(fields["text"], text.text):
+        return f"shows another text than the one with the id {text.id}"
+    return ""
+
+
+def _read(
+    fields: Mapping[str, str],
+    text: str,
+    schema: Sequence[Column],
+    slots: Slots,
+    queries: ReadingQueries,
+) -> ReadQuery:
+    """Read a line's slots or SQL. Raises BrokenRule or Unparsed."""
+    _, names = number_placeholders(text)
+    if fields["sql"]:
+        query = read_template(fields["sql"], schema)
+        return ReadQuery(query, match_names(query.placeholders, names))
+    found = queries.list_queries(parse_reading(fields["reading"], slots, len(names)), names)
+    if len(found) > 1:
+        ways = "; ".join(" and ".join(f"{a} = {b}" for a, b in read.query.joins) for read in found[:3])
+        raise Unparsed(f"no_reading: its tables join in {len(found)} ways ({ways}); say it as sql")
+    return found[0]
+
+
+def match_names(placeholders: Sequence[str], names: Sequence[str]) -> dict[str, str]:
+    """Match a query's placeholders with a text's: by name, else by column. Raises BrokenRule."""
+    matched = {name: name for name in placeholders if name in names}
+    for name in placeholders:
+        if name not in matched:
+            same = [other for other in names if column_of(other) == column_of(name)]
+            free = [other for other in same if other not in matched.values()]
+            if len(free) != 1:
+                raise BrokenRule("wrong_placeholder", f"the text has no [{name}]")
+            matched[name] = free[0]
+    if left := sorted(set(names) - set(matched.values())):
+        raise BrokenRule("wrong_placeholder", f"the text's [{left[0]}] is in no condition")
+    return matched
+
+
+def _describe(error: BrokenRule | Unparsed) -> str:
+    if isinstance(error, BrokenRule):
+        return f"{error.reason}: {_shorten(str(error))}"
+    return f"cannot be read: {str(error).partition(': ')[2]}"
+
+
+def _normalise(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _shorten(text: str) -> str:
+    text = "".join(character if character.isprintable() else " " for character in " ".join(text.split()))
+    return text if len(text) <= 200 else text[:199] + "…"
