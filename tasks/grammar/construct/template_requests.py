@@ -179,7 +179,10 @@ def _make_plain(
         return None
     spare = shape.placeholders - len(identifying)
     usable = [column for column in columns if column.table in route.tree.tables and column.id not in asked]
-    narrowing = tuple(_choose_share(list_narrowing_columns(usable), offered, turn, f"{seed} given {joins}"))
+    further = list_narrowing_columns(usable)
+    # Of several of one name, people say when each was or which number it has, before they sort them.
+    telling = [name for name in further if split_words(split_column_id(name)[1])[-1] in NARROWING]
+    narrowing = tuple(_choose_share(telling or further, offered, turn, f"{seed} given {joins}"))
     groups = tuple(identifying) + (narrowing,) * spare
     choices = tuple(choice for size in range(1, shape.projected + 1) for choice in combinations(asked, size))
     return TemplateRequest(make_id(joins, choices, groups), joins, choices, groups)
@@ -260,8 +263,8 @@ def _has_year(column: Column, columns: Sequence[Column]) -> bool:
 
 def _is_sensible(query: Query, columns: Sequence[Column]) -> bool:
     times = {column.id for column in columns if _is_time(column)}
-    if query.ranked_by in times and times & {*map(column_of, query.placeholders)}:
-        return False  # of those of one date, the earliest
+    if times & {query.ranked_by, *query.projection} and times & {*map(column_of, query.placeholders)}:
+        return False  # the year of what was on a date; of those of one year, the earliest
     try:
         check_question(query, columns)
     except BrokenRule:
