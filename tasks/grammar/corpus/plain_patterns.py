@@ -30,6 +30,12 @@ OF_WORKS = {
     "country": "comes from {value}", "company": "was made by the {nouns} {value}",
 }  # fmt: skip
 """What is said of a work in words of its own."""
+COUNTED = {
+    "genre": "of the genre {value}", "language": "in {value}", "country": "from {value}",
+    "company": "made by the company {value}", "release year": "released in {value}",
+    **{noun: f"{done} by {{value}}" for noun, done in DOERS.items()},
+}  # fmt: skip
+"""How works are named that share a value: films from France."""
 OF_ANY = {
     "city": "is in the {nouns} {value}", "client": "is done for the {nouns} {value}",
     "department": "belongs to the {nouns} {value}", "industry": "works in the {nouns} {value}",
@@ -103,6 +109,17 @@ def list_predicates(fact: Fact, kind: str = "") -> list[str]:
     if unit or (noun.split()[-1] in MEASURES and is_number(fact)):
         return [f"has {choose_article(noun)} {noun} of {value}"]
     return [f"has the {nouns} {value}"]
+
+
+def name_counted(attribute: str, kind: str) -> str:
+    """Name what a fact about the database counts: of `number of films with the genre War` films of that."""
+    things, _, shared = attribute.removeprefix("number of ").partition(" with the ")
+    if kind in WORKS:
+        for noun, words in COUNTED.items():
+            if shared.startswith(f"{noun} "):
+                value = _write_value(shared.removeprefix(f"{noun} "), noun == "country", year=True)
+                return f"{things} {words.format(value=value)}"
+    return attribute.removeprefix("number of ")
 
 
 def write_values(fact: Fact) -> str:

@@ -16,7 +16,7 @@ from tasks.grammar.corpus.plain_patterns import (
     is_time,
     list_predicates,
     list_sentences,
-    write_values,
+    name_counted,
 )
 from tasks.grammar.corpus.sentence_rules import Ground, find_fault
 
@@ -24,6 +24,8 @@ PARAGRAPH = 5
 """Maximum number of facts that one paragraph tells."""
 LEAD = 6
 """Maximum number of facts that the first paragraph tells in short."""
+FEW = 3
+"""A fact of more values stands in its own paragraph only."""
 LONG = 4
 """A name of more words stands at the head of a paragraph only."""
 JOINED = ("has", "was", "is")
@@ -70,7 +72,7 @@ class PlainWriter:
     def write_lead(self, facts: Sequence[Fact]) -> list[PlainSentence]:
         """Write a first paragraph: what the thing is, then a few facts in short, two to a sentence."""
         kind = self._ground.kind
-        waiting = [fact for fact in facts if self.can_pair(fact)][:LEAD]
+        waiting = [fact for fact in facts if self.can_pair(fact) and _is_short(fact)][:LEAD]
         found: list[PlainSentence] = []
         while waiting:
             subject = self._name if len(found) % 2 == 0 else f"the {kind}"
@@ -107,8 +109,8 @@ class PlainWriter:
     def _list_texts(self, fact: Fact, turn: int) -> Iterator[str]:
         kind = self._ground.kind
         if fact.subject == COLLECTION:
-            value = write_values(fact)
-            things = fact.attribute.removeprefix("number of ")
+            value = f"{int(fact.values[0]):,}"
+            things = name_counted(fact.attribute, kind)
             yield f"The database has {value} {things}."
             yield f"There are {value} {things} in the database."
             yield f"The number of {things} in the database is {value}."
@@ -143,7 +145,9 @@ def write_paragraphs(
     fact gets a sentence of its own. Also returns the facts that no pattern can say, with the fault.
     """
     paragraphs, failed = [], []
-    for group in group_facts(facts):
+    years = find_years_told(facts, attempts)
+    told = order_facts([fact for fact in facts if fact.id not in years.values()])
+    for group in group_facts(told):
         sentences: list[PlainSentence] = []
         waiting = list(group)
         while waiting:
@@ -162,15 +166,40 @@ def write_paragraphs(
             else:
                 sentences.append(sentence)
         if sentences:
-            paragraphs.append(sentences)
+            paragraphs.append([_add_years(sentence, years) for sentence in sentences])
     if sum(len(sentence.text.split()) for sentences in paragraphs for sentence in sentences) < least:
-        lead = writer.write_lead(order_facts(facts))
+        lead = [_add_years(sentence, years) for sentence in writer.write_lead(told)]
         paragraphs = [lead, *paragraphs] if lead else paragraphs
     return paragraphs, failed
 
 
+def find_years_told(facts: Sequence[Fact], attempts: Mapping[str, int]) -> Mapping[str, str]:
+    """Find the years that a date of the same event tells: id of the date's fact -> id of the year's."""
+    years = {
+        (fact.subject, fact.attribute.removesuffix(" year"), fact.values): fact.id
+        for fact in facts
+        if fact.attribute.endswith(" year") and not attempts.get(fact.id)
+    }
+    found = {
+        fact.id: years.get((fact.subject, fact.attribute.removesuffix(" date"), (fact.values[0][:4],)))
+        for fact in facts
+        if fact.attribute.endswith(" date") and len(fact.values) == 1 and is_time(fact)
+    }
+    return {date: year for date, year in found.items() if year is not None}
+
+
+def _add_years(sentence: PlainSentence, years: Mapping[str, str]) -> PlainSentence:
+    told = (years[fact] for fact in sentence.facts if fact in years)
+    return PlainSentence(sentence.text, (*sentence.facts, *told))
+
+
 def _is_pairable(fact: Fact, writer: PlainWriter, attempts: Mapping[str, int]) -> bool:
     return not attempts.get(fact.id) and writer.can_pair(fact) and (is_number(fact) or is_time(fact))
+
+
+def _is_short(fact: Fact) -> bool:
+    """Tell whether a fact is worth telling twice: no long list, and something rather than nothing."""
+    return len(fact.values) <= FEW and fact.values != ("0",)
 
 
 def order_facts(facts: Sequence[Fact]) -> list[Fact]:

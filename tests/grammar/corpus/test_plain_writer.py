@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.grammar.corpus.entities import Fact
+from tasks.grammar.corpus.entities import COLLECTION, Fact
 from tasks.grammar.corpus.machine_reading import names_fact
 from tasks.grammar.corpus.plain_patterns import list_sentences
 from tasks.grammar.corpus.plain_writer import PlainWriter, write_paragraphs
@@ -77,6 +77,38 @@ def test_a_lead_leaves_out_that_only_where_all_it_tells_was_done_by_someone():
     director, country = fact("director", "Ada B"), fact("country", "France")
     assert write(director, fact("writer", "Cy D")) == "Locke is a film directed by Ada B and written by Cy D."
     assert write(director, country) == "Locke is a film that was directed by Ada B and comes from France."
+
+
+def test_a_date_tells_its_year_too_but_no_other():
+    def write(*facts, attempts=None):
+        writer = PlainWriter("Locke", Ground("film", ("Locke",), facts), (0,))
+        (paragraph,), _ = write_paragraphs(writer, facts, 0, attempts or {})
+        return [sentence.facts for sentence in paragraph]
+
+    date, year = fact("release date", "1978-03-23"), fact("release year", "1978")
+    assert write(date, year) == [("release date", "release year")]
+    assert len(write(date, year, attempts={"release year": 1})) == 2
+    assert len(write(date, fact("release year", "1979"))) == 2
+    assert len(write(date, fact("opening year", "1978"))) == 2
+
+
+@pytest.mark.parametrize(
+    ("attribute", "sentence"),
+    [
+        ("country United States", "The database has 2,045 films from the United States."),
+        ("director Ada B", "The database has 2,045 films directed by Ada B."),
+        ("release year 1994", "The database has 2,045 films released in 1994."),
+        ("content rating PG", "The database has 2,045 films with the content rating PG."),
+    ],
+)  # fmt: skip
+def test_what_the_database_has_is_counted_in_plain_words(attribute, sentence):
+    told = Fact("f", COLLECTION, f"number of films with the {attribute}", ("2045",))
+    own = (
+        told, fact("country", "United States"), fact("director", "Ada B"), fact("release year", "1994"),
+        fact("content rating", "PG"),
+    )  # fmt: skip
+    writer = PlainWriter("Locke", Ground("film", ("Locke",), own), (0,))
+    assert sentence in {writer.write_fact(told, 1, attempt)[0].text for attempt in range(3)}
 
 
 def test_documents_do_not_all_share_their_sentences_and_each_stays():
