@@ -19,7 +19,7 @@ from tasks.grammar.construct.measures import (
     list_settings,
     measure_rows,
 )
-from tasks.grammar.construct.queries import Query, column_of, table_of, write_rows
+from tasks.grammar.construct.queries import NOT_LIMITED, Among, Query, column_of, table_of, write_rows
 
 Rows = tuple[tuple[Value, ...], ...]
 IDLE = "idle_value"
@@ -69,17 +69,21 @@ def read_combinations(
 
 
 def read_sources(
-    query: Query, columns: Sequence[str], schema: Sequence[Column], database: SafeDatabase
+    query: Query,
+    columns: Sequence[str],
+    schema: Sequence[Column],
+    database: SafeDatabase,
+    among: Among = NOT_LIMITED,
 ) -> Iterator[Sources]:
     """Stream every combination of values with the cells of these columns in all rows behind its answer.
 
     Raises SqlError.
     """
     if not query.measure:
-        for values, cells in _read_groups(query, columns, schema, database):
+        for values, cells in _read_groups(query, columns, schema, database, among=among):
             yield Sources(values, cells)
         return
-    for values, rows in _read_measured(query, columns, schema, database):
+    for values, rows in _read_measured(query, columns, schema, database, among):
         for given, fitting in list_settings(query, rows, values):
             yield Sources(_order(query, values, given), tuple(dict.fromkeys(row.further for row in fitting)))
 
@@ -91,10 +95,11 @@ def _read_groups(
     database: SafeDatabase,
     *,
     distinct: bool = True,
+    among: Among = NOT_LIMITED,
 ) -> Iterator[tuple[tuple[Value, ...], Rows]]:
     """Stream the cells of columns by the values of `query.equal`."""
     count = len(query.equal)
-    sql = translate(write_rows(query, columns, distinct=distinct), database.dialect, schema)
+    sql = translate(write_rows(query, columns, distinct=distinct, among=among), database.dialect, schema)
     stream = (row for batch in database.stream(sql) for row in batch)
     # Group by type as well: 1, 1.0 and '1' are written as different literals.
     for _, rows in groupby(stream, key=lambda row: [(type(value), value) for value in row[:count]]):
@@ -103,7 +108,11 @@ def _read_groups(
 
 
 def _read_measured(
-    query: Query, further: Sequence[str], schema: Sequence[Column], database: SafeDatabase
+    query: Query,
+    further: Sequence[str],
+    schema: Sequence[Column],
+    database: SafeDatabase,
+    among: Among = NOT_LIMITED,
 ) -> Iterator[tuple[tuple[Value, ...], list[MeasuredRow]]]:
     table = table_of(query.projection[0])
     key = [column.id for column in schema if column.table == table and column.primary_key]
@@ -113,7 +122,7 @@ def _read_measured(
     ends = [len(key), len(key) + len(varied), len(key) + len(varied) + len(ranked)]
     ends.append(ends[-1] + len(query.projection))
     distinct = query.measure != "average" or bool(further)
-    for values, cells in _read_groups(query, columns, schema, database, distinct=distinct):
+    for values, cells in _read_groups(query, columns, schema, database, distinct=distinct, among=among):
         yield (
             values,
             [

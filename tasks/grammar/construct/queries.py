@@ -11,6 +11,8 @@ import re
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
 from typing import Literal
 
 from sqlglot import exp
@@ -20,6 +22,7 @@ from tasks.databases.columns import split_column_id
 
 DIALECT = "sqlite"
 PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+LITERAL = r"('(?:[^']|'')*'|-?\d[\d.eE+-]*)"
 RESERVED = frozenset([
     "all", "alter", "and", "as", "asc", "between", "by", "case", "check", "collate", "column",
     "constraint", "create", "cross", "default", "delete", "desc", "distinct", "drop", "else", "end",
@@ -39,6 +42,12 @@ COMPARISONS: Mapping[str, type[exp.Binary]] = {
     "over": exp.GT, "under": exp.LT, "from": exp.GTE, "to": exp.LTE, "other": exp.EQ,
 }  # fmt: skip
 """Suffix of a placeholder -> its comparison. `other` is a second value that the same column may have."""
+
+
+Among = Mapping[str, Sequence[str | int]]
+"""Column of `Query.equal` -> the values of it that are wanted; of other columns all are. More may be read: an
+engine may take Oslo for oslo."""
+NOT_LIMITED: Among = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -67,12 +76,12 @@ class Query:
         names = [*self.columns, *(side for pair in self.joins for side in pair)]
         return tuple(sorted({table_of(name) for name in names}))
 
-    @property
+    @cached_property
     def equal(self) -> tuple[str, ...]:
         """The placeholders that fix a column's value."""
         return tuple(name for name in self.placeholders if name not in self.varied)
 
-    @property
+    @cached_property
     def varied(self) -> tuple[str, ...]:
         """The placeholders that leave a column more than one value: all of one column."""
         column = next((column_of(name) for name in self.placeholders if comparison_of(name)), None)
@@ -117,6 +126,7 @@ class FilledSql:
 
     def __init__(self, query: Query) -> None:
         marks = {name: f"\0{number}\0" for number, name in enumerate(query.placeholders)}
+        self._placeholders = query.placeholders
         self._pieces = re.split("'\0(\\d+)\0'", write_filled(query, marks))
 
     def write(self, values: Sequence[str | int | float]) -> str:
@@ -125,6 +135,13 @@ class FilledSql:
         return "".join(
             write_literal(values[int(piece)]) if number % 2 else piece for number, piece in enumerate(pieces)
         )
+
+    def read(self, sql: str) -> dict[str, str]:
+        """Read the literals, as written, from this query's SQL with values, by placeholder; else none."""
+        parts = [LITERAL if number % 2 else re.escape(piece) for number, piece in enumerate(self._pieces)]
+        found = re.fullmatch("".join(parts), sql)
+        names = [self._placeholders[int(piece)] for piece in self._pieces[1::2]]
+        return dict(zip(names, found.groups(), strict=True)) if found else {}
 
 
 def write_literal(value: str | int | float) -> str:
@@ -143,7 +160,9 @@ def write_combinations(query: Query) -> str:
     return write_rows(query, query.projection)
 
 
-def write_rows(query: Query, columns: Sequence[str], *, distinct: bool = True) -> str:
+def write_rows(
+    query: Query, columns: Sequence[str], *, distinct: bool = True, among: Among = NOT_LIMITED
+) -> str:
     """Write one SQL query that returns these columns of all rows, by the values of `query.equal`.
 
     The given values come first, and define the order. distinct: leave out repeated rows.
@@ -152,7 +171,10 @@ def write_rows(query: Query, columns: Sequence[str], *, distinct: bool = True) -
     select = exp.select(*selected)
     select = _join_tables(select.distinct() if distinct else select, query)
     for column in query.equal:
-        select = select.where(_is_set(column))
+        values = [exp.convert(value) for value in among.get(column, ())]
+        select = select.where(
+            exp.In(this=quote_column(column), expressions=values) if values else _is_set(column)
+        )
     order = [*dict.fromkeys(selected)]
     return select.order_by(*(column.copy() for column in order)).sql(dialect=DIALECT)
 

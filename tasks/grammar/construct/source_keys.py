@@ -1,27 +1,56 @@
-"""Find, for all groups of a SQL template at once, the keys of the rows that their answers come from."""
+"""Find, for groups of a SQL template at once, the keys of the rows that their answers come from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from tasks.artifacts.rows import make_id
 from tasks.databases.columns import Column
 from tasks.databases.execution import SafeDatabase
 from tasks.databases.values import Value
 from tasks.grammar.construct.combinations import read_sources
-from tasks.grammar.construct.queries import FilledSql, Query
+from tasks.grammar.construct.queries import Among, FilledSql, Query
+
+MOST = 500
+"""Where more values of a column are wanted, all are read."""
 
 
 def read_keys(
-    query: Query, table: str, schema: Sequence[Column], safe: SafeDatabase
+    query: Query,
+    table: str,
+    groups: Mapping[str, str],
+    schema: Sequence[Column],
+    safe: SafeDatabase,
 ) -> Iterator[tuple[str, list[tuple[Value, ...]]]]:
-    """Yield each group of a SQL template with the primary keys of its source rows in one table.
+    """Yield groups of a SQL template with the primary keys of their source rows in one table.
 
-    One statement yields all groups, as in the fill-in. A group is identified by the hash of its filled SQL.
+    groups: filled SQL -> the group's id; others are not read. One statement yields all, as in the fill-in.
     Raises SqlError.
     """
     primary = [column.id for column in schema if column.table == table and column.primary_key]
     filled = FilledSql(query)
-    for sources in read_sources(query, primary, schema, safe):
+    among = list_wanted(query, filled, groups, schema)
+    for sources in read_sources(query, primary, schema, safe, among) if groups else ():
         values = [value for value in sources.values if value is not None]
-        yield make_id("group", filled.write(values)), list(sources.cells)
+        if group := groups.get(filled.write(values)):
+            yield group, list(sources.cells)
+
+
+def list_wanted(query: Query, filled: FilledSql, groups: Iterable[str], schema: Sequence[Column]) -> Among:
+    """List the values that groups give to columns of text, dates and whole numbers, from their filled SQL."""
+    types = {column.id: column.type for column in schema}
+    given: defaultdict[str, set[str]] = defaultdict(set)
+    for sql in groups:
+        for name, literal in filled.read(sql).items():
+            given[name].add(literal)
+    wanted = {}
+    for column in query.equal:
+        literals = given[column]
+        if types[column] in ("text", "date"):
+            values = [literal[1:-1].replace("''", "'") for literal in literals if literal.startswith("'")]
+        else:
+            values = [int(literal) for literal in literals if literal.lstrip("-").isdigit()]
+        # What cannot be read as the column's type may be written otherwise in the database.
+        if types[column] in ("text", "date", "integer") and 0 < len(values) == len(literals) <= MOST:
+            wanted[column] = sorted(values)
+    return wanted

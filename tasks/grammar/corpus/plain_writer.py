@@ -25,7 +25,7 @@ PARAGRAPH = 5
 LEAD = 6
 """Maximum number of facts that the first paragraph tells in short."""
 FEW = 3
-"""A fact of more values stands in its own paragraph only."""
+"""A fact of more values stands in its own paragraph only; of more than `LEAD`, one of who made it."""
 LONG = 4
 """A name of more words stands at the head of a paragraph only."""
 JOINED = ("has", "was", "is")
@@ -199,7 +199,7 @@ def _is_pairable(fact: Fact, writer: PlainWriter, attempts: Mapping[str, int]) -
 
 def _is_short(fact: Fact) -> bool:
     """Tell whether a fact is worth telling twice: no long list, and something rather than nothing."""
-    return len(fact.values) <= FEW and fact.values != ("0",)
+    return len(fact.values) <= (LEAD if fact.attribute in DOERS else FEW) and fact.values != ("0",)
 
 
 def order_facts(facts: Sequence[Fact]) -> list[Fact]:

@@ -146,7 +146,9 @@ def read_needs(
 
     A SQL template that documents of these tables cannot tell all of needs none.
     """
-    wanted = {question.group for question in questions}
+    wanted: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for question in questions:
+        wanted[question.sql_template][question.sql] = question.group
     needs: defaultdict[str, defaultdict[str, set[Key]]] = defaultdict(lambda: defaultdict(set))
     for template in templates:
         query = read_template(template.sql, schema)
@@ -154,9 +156,8 @@ def read_needs(
             continue
         for table in tables:
             if table.table in query.tables:
-                for group, keys in read_keys(query, table.table, schema, safe):
-                    if group in wanted:
-                        needs[group][table.table].update(keys)
+                for group, keys in read_keys(query, table.table, wanted[template.id], schema, safe):
+                    needs[group][table.table].update(keys)
     return needs
 
 

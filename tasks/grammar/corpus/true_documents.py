@@ -75,20 +75,21 @@ def true_documents(
     known = {(profile.table, profile.key): profile.id for profile in profiles}
     names = sorted({profile.table for profile in profiles})
     tables = [open_entity_table(database.name, name, schema) for name in names]
-    wanted = {group.id for group in fill_in}
+    wanted: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for group in fill_in:
+        wanted[group.sql_template][group.sql] = group.id
     rows = []
     with ensure_unchanged(database), SafeDatabase(database, params.limits) as safe:
         for template in sql_templates:
             query = read_template(template.sql, schema)
             found: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
             for table in (name for name in names if name in query.tables):
-                for group, keys in read_keys(query, table, schema, safe):
-                    if group in wanted:
-                        texts = (tuple(format_value(part) for part in key) for key in keys)
-                        found[group][table] |= {known.get((table, text), UNKNOWN) for text in texts}
+                for name, keys in read_keys(query, table, wanted[template.id], schema, safe):
+                    texts = (tuple(format_value(part) for part in key) for key in keys)
+                    found[name][table] |= {known.get((table, text), UNKNOWN) for text in texts}
             rows += [
-                _make_row(group, ids, find_untold(query, tables, _count_in(ids, told)))
-                for group, ids in found.items()
+                _make_row(name, ids, find_untold(query, tables, _count_in(ids, told)))
+                for name, ids in found.items()
                 if not any(UNKNOWN in own for own in ids.values())
             ]
     return Drafts(rows)

@@ -72,7 +72,11 @@ def test_a_query_is_read_as_it_is_written_and_answered_as_its_sql_is(shelves, qu
     groups = list(fill(shelves, query).rows)
     assert groups
     with SafeDatabase(shelves) as database:
-        keys = dict(read_keys(query, "books", schema, database))
+        wanted = {group.sql: group.id for group in groups}
+        keys = dict(read_keys(query, "books", wanted, schema, database))
+        assert keys.keys() == set(wanted.values())
+        one = {groups[-1].sql: groups[-1].id}
+        assert dict(read_keys(query, "books", one, schema, database)) == {groups[-1].id: keys[groups[-1].id]}
         for group in groups:
             found = [list(row) for row in database.query(group.sql).rows]
             assert found == json.loads(group.answer_rows)

@@ -2,7 +2,14 @@ import sqlglot
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.grammar.construct.queries import FilledSql, Query, write_combinations, write_filled, write_template
+from tasks.grammar.construct.queries import (
+    FilledSql,
+    Query,
+    write_combinations,
+    write_filled,
+    write_literal,
+    write_template,
+)
 from tasks.grammar.construct.sql_rules import read_template
 from tests.grammar.scripted import SCHEMA
 
@@ -77,4 +84,8 @@ def test_clothes_do_not_change_the_id_and_everything_else_does():
 )
 def test_the_fast_way_to_fill_a_query_writes_what_the_tree_writes(first, second):
     query = Query(("a.x",), (("a.id", "b.id"),), ("a.order", "b.y"))
-    assert FilledSql(query).write((first, second)) == write_filled(query, {"a.order": first, "b.y": second})
+    filled = FilledSql(query)
+    sql = filled.write((first, second))
+    assert sql == write_filled(query, {"a.order": first, "b.y": second})
+    assert filled.read(sql) == {"a.order": write_literal(first), "b.y": write_literal(second)}
+    assert filled.read(f"{sql} ") == {}
