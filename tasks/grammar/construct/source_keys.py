@@ -43,14 +43,15 @@ def list_wanted(query: Query, filled: FilledSql, groups: Iterable[str], schema: 
     for sql in groups:
         for name, literal in filled.read(sql).items():
             given[name].add(literal)
-    wanted = {}
+    wanted: dict[str, Sequence[str | int]] = {}
     for column in query.equal:
         literals = given[column]
+        values: Sequence[str | int]
         if types[column] in ("text", "date"):
             values = [literal[1:-1].replace("''", "'") for literal in literals if literal.startswith("'")]
         else:
             values = [int(literal) for literal in literals if literal.lstrip("-").isdigit()]
         # What cannot be read as the column's type may be written otherwise in the database.
         if types[column] in ("text", "date", "integer") and 0 < len(values) == len(literals) <= MOST:
-            wanted[column] = sorted(values)
+            wanted[column] = sorted(values, key=str)
     return wanted
