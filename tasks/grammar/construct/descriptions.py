@@ -16,7 +16,7 @@ from tasks.grammar.construct.names import (
     name_table,
 )
 from tasks.grammar.construct.queries import Query, comparison_of, table_of
-from tasks.grammar.construct.ties import BELONGINGS, OF_MANY, TIES, is_participle
+from tasks.grammar.construct.ties import BELONGINGS, MANY, OF_MANY, TIES, is_participle
 from tasks.grammar.construct.verbalisation import Relation, list_used_relations
 
 
@@ -51,7 +51,9 @@ class Described:
         ties = sorted(self.ties, key=lambda tie: not is_participle(tie))
         events = [tie for tie in ties if is_participle(tie)]
         others = [tie for tie in ties if not is_participle(tie)]
-        traits = [f"with {' and '.join(self.traits)}"] if self.traits else []
+        held = [tie.removeprefix("with ") for tie in others if tie.startswith("with ")] + [*self.traits]
+        others = [tie for tie in others if not tie.startswith("with ")]
+        traits = [f"with {' and '.join(held)}"] if held else []
         parts = [" and ".join(events), *others, *traits, *self.belongs, " and ".join(self.whose)]
         return " ".join(filter(None, parts))
 
@@ -151,7 +153,7 @@ class Describer:
             whose += [f"whose {noun} is the {whole}"] if whole != noun else []
         elif name.split()[-1] in NAMES:
             tie = TIES.get(noun, f"with the {noun}")
-            if style.whose:
+            if style.whose and noun not in MANY:
                 whose.append(f"whose {noun} is [{given[0]}]")
             else:
                 ties.append(f"{tie} [{given[0]}]")

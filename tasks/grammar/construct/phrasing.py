@@ -140,14 +140,14 @@ class Phrasing:
         if len(self.query.projection) == 1 and self._is_named:
             yield from self._list_names(one)
             return
-        names = [name_column_with_unit(column, self.columns) for column in self.query.projection]
+        names = self._list_wanted()
         what, be = f"{' and the '.join(names)} of the {one.words}", "is" if len(names) == 1 else "are"
         yield Sentence(f"what {be} the {what}", f"what the {what} {be}", f"the {what}")
         column = self.query.projection[0]
         if len(names) == 1 and find_kind(column, self.columns) == "number":
+            counted = name_amount(column, self.columns)
             yield Sentence(
-                f"how many {names[0]} does the {one.words} have",
-                f"how many {names[0]} the {one.words} has",
+                f"how many {counted} does the {one.words} have", f"how many {counted} the {one.words} has"
             )
         if len(names) == 1 and (event := describe_event(column, self.columns)):
             when = "in which year" if names[0].endswith("year") else "on which date"
@@ -174,11 +174,11 @@ class Phrasing:
             yield Sentence(f"what is the {what}", f"what the {what} is", f"the {what}")
         elif is_pair(query):
             of = list_bounds(self.describer.name(self.asked), query.varied, self.columns)[0]
-            which = f"which of the {of} has the {extreme} {amount}"
+            which = f"which of the {of} has {self._more}"
             yield Sentence(which, which)
             yield Sentence(
-                f"of the {of}, which has the {extreme} {amount}",
-                f"which has the {extreme} {amount}, of the {of}",
+                f"of the {of}, which has {self._more}",
+                f"which has {self._more}, of the {of}",
             )
         elif self._is_named:
             event, last = describe_event(query.ranked_by, self.columns), query.measure == "most"
@@ -221,7 +221,7 @@ class Phrasing:
         elif self._is_named and len(query.projection) == 1:
             yield from self._list_name_fragments(one, given_first=given_first)
         else:
-            wanted = " and ".join(name_column_with_unit(column, self.columns) for column in query.projection)
+            wanted = " and ".join(self._list_wanted())
             if given_first:
                 yield from (f"{one.words}: {wanted}", f"{one.words}, {wanted}")
             else:
@@ -263,6 +263,22 @@ class Phrasing:
             else:
                 has = "that has" if one.whose or " with " in one.words else "with"
                 yield f"{lead}{one.words} {has} the {extreme} {amount}"
+
+    def _list_wanted(self) -> list[str]:
+        """Name what a lookup asks for: of what is counted, the number."""
+        return [
+            f"number of {name_amount(column, self.columns)}"
+            if find_kind(column, self.columns) == "number"
+            else name_column_with_unit(column, self.columns)
+            for column in self.query.projection
+        ]
+
+    @property
+    def _more(self) -> str:
+        """What one of two has: the higher score, more seats."""
+        extreme = name_extreme(self.query, self.columns)
+        article = "" if extreme in ("more", "fewer") else "the "
+        return f"{article}{extreme} {name_amount(self.query.ranked_by, self.columns)}"
 
     @property
     def _wanted(self) -> str:

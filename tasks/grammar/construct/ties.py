@@ -22,6 +22,9 @@ TIES: Mapping[str, str] = {
 }  # fmt: skip
 """Role -> the words before the name of who or what has it."""
 
+MANY = frozenset(["actor", "player", "student"])
+"""Roles that several have: one of them is not the one."""
+
 BELONGINGS: Mapping[str, str] = {"actor": "in", "player": "in", "student": "at"}
 """Role -> the preposition before what it is a role in, where that is not `of`."""
 
