@@ -201,7 +201,7 @@ class _IdleValues:
 
     def add(self, values: tuple[Value, ...], rows: Rows) -> None:
         """Note the answer of one combination."""
-        answer = hash(rows) if len(rows) == 1 else None
+        answer = _digest(rows) if len(rows) == 1 else None
         for key in self._list_keys(values):
             if self._answers.setdefault(key, answer) != answer:
                 self._answers[key] = None
@@ -211,4 +211,9 @@ class _IdleValues:
         return any(self._answers[key] is not None for key in self._list_keys(values))
 
     def _list_keys(self, values: tuple[Value, ...]) -> list[int]:
-        return [hash((place, values[:place], values[place + 1 :])) for place in self._places]
+        return [_digest((place, values[:place], values[place + 1 :])) for place in self._places]
+
+
+def _digest(cells: tuple[object, ...]) -> int:
+    """Hash cells as they are written: -1 and -2 have one hash, and so have 1 and 1.0."""
+    return hash(repr(cells))

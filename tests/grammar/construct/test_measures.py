@@ -122,6 +122,14 @@ def test_a_value_that_changes_nothing_is_idle(shelves):
     assert needed == {("Ash", "Ada"): "100", ("Ash", "Bo"): "555"}
 
 
+def test_two_answers_of_one_hash_are_two_answers(shelves):
+    assert hash(-1) == hash(-2)
+    with sqlite3.connect(shelves.file) as connection:
+        connection.execute("INSERT INTO books VALUES (7, 'Gum', -1, NULL, 1), (8, 'Gum', -2, NULL, 2)")
+    found = answers(fill(shelves, Query(("books.pages",), BY, ("books.title", WHO))))
+    assert found == {("Gum", "Ada"): "-1", ("Gum", "Bo"): "-2"}
+
+
 def test_a_pair_asks_of_two_things_that_their_names_tell_apart(shelves):
     with sqlite3.connect(shelves.file) as connection:
         connection.execute("INSERT INTO books VALUES (7, 'Elm', 555, NULL, 2)")
