@@ -150,7 +150,8 @@ async def _write_section(
             draft.faults.append(Fault(f"section on {section.name}, draft {sample}", answer.problem))
     part = check_part(text, section.facts, draft.ground, draft.writer, draft.attempts)
     draft.sentences = part.sentences
-    draft.untold = {fact.id: part.faults[-1].problem for fact in part.untold}
+    last = part.faults[len(part.faults) - len(part.untold) :]
+    draft.untold = {fact.id: fault.problem for fact, fault in zip(part.untold, last, strict=True)}
     draft.faults += part.faults
 
 

@@ -10,6 +10,7 @@ from tasks.grammar.company.reports import parse_section, reports
 from tasks.grammar.company.settings import ReportSettings
 from tasks.grammar.corpus.document_grammar import write_part_grammar
 from tasks.grammar.corpus.machine_reading import missing_values
+from tasks.grammar.corpus.plain_writer import PlainWriter
 from tasks.models.ask import Unparsed
 from tests.grammar.company.scenes import SMALL, Script, make_scene, write_section
 from tests.grammar.gbnf import accepts
@@ -159,6 +160,21 @@ def test_what_a_section_says_beyond_its_facts_is_left_out_and_its_facts_are_writ
     reasons = {row.reason for row in drafts.dropped}
     assert len(drafts.dropped) == 5
     assert reasons <= {"no_word", "claim", "other_value", "contradicts"}
+
+
+def test_each_fact_that_no_sentence_can_say_has_its_own_reason(parts, monkeypatch):
+    write_fact = PlainWriter.write_fact
+
+    def refuse(writer, fact, *turns):
+        if fact.attribute in ("city", "contract year"):
+            return None, f"claim: {fact.attribute}"
+        return write_fact(writer, fact, *turns)
+
+    monkeypatch.setattr(PlainWriter, "write_fact", refuse)
+    drafts, _ = run(parts, {"written_by": "plain", "readable": 0.0})
+    details = [row.detail for row in drafts.dropped if row.reason == "facts_missing"]
+    assert {detail.partition(" of ")[0] for detail in details} == {"city", "contract year"}
+    assert all(detail.endswith(f"claim: {detail.partition(' of ')[0]}") for detail in details)
 
 
 def test_plain_reports_ask_no_model_and_tell_every_fact(parts):
