@@ -30,8 +30,13 @@ def describe_choices(sql_templates: Path, *, free: bool) -> str:
     )
 
 
-def describe_idle(fill_in: Path, sql_templates: Path) -> str:
-    """Describe what share of the combinations was left out, as one of their values changed nothing."""
+def describe_idle(fill_in: Path, sql_templates: Path, *, sought: bool) -> str:
+    """Describe what share of the combinations was left out, as one of their values changed nothing.
+
+    sought: whether such combinations were looked for (`every_value_matters`).
+    """
+    if not sought:
+        return "Of several values in a question, some may be idle: the answer would be the same without them."
     placeholders = pq.read_table(sql_templates, columns=["id", "placeholders"]).to_pylist()
     several = {row["id"] for row in placeholders if len(row["placeholders"]) > 1}
     beside = name_beside(fill_in, "dropped")

@@ -20,6 +20,7 @@ from tasks.grammar.publish.choices import describe_choices, describe_idle
 from tasks.grammar.publish.readings import describe_reading
 from tasks.grammar.publish.yields import CriterionYield, count_templates, count_yields
 
+EVERY_VALUE_MATTERS = "grammar.fill_in.every_value_matters"
 COLUMNS = {
     "id": "hash of what determines the question",
     "group": "its semantic group: all questions of a group mean the same and have the same answer",
@@ -103,7 +104,7 @@ def dataset(
                 *wording.made,
                 *reading.made,
                 *([describe_choices(sql_templates, free=settings.get(CONSTRAIN) == "none")] if asked else []),
-                describe_idle(fill_in, sql_templates),
+                describe_idle(fill_in, sql_templates, sought=bool(settings.get(EVERY_VALUE_MATTERS, True))),
             ),
             rebuild=REBUILD,
             limits=(*wording.limits, *reading.limits),

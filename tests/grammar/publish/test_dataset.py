@@ -131,11 +131,12 @@ def test_the_card_says_how_large_the_choice_was_and_what_asked_nothing(tmp_path)
     held = describe_choices(templates, free=False)
     assert "each of 2 queries was picked among 3 to 9 (median 6)" in held
     assert "wrote queries and texts itself" in describe_choices(templates, free=True)
-    assert "none was left out" in describe_idle(groups, templates)
+    assert "none was left out" in describe_idle(groups, templates, sought=True)
+    assert "may be idle" in describe_idle(groups, templates, sought=False)
     origin = [{"reference": "sql_templates#b"}]
     dropped = [
         {"reason": "idle_value", "detail": "30 of 40 combinations: SELECT", "origin": origin},
         {"reason": "tied", "detail": "9 of 40 combinations: SELECT", "origin": origin},
     ]
     pq.write_table(pa.Table.from_pylist(dropped), tmp_path / "fill_in.dropped.parquet")
-    assert "of 1 queries, 30 of 40 (75%) were left out" in describe_idle(groups, templates)
+    assert "of 1 queries, 30 of 40 (75%) were left out" in describe_idle(groups, templates, sought=True)
