@@ -66,8 +66,7 @@ class CorrectnessContent:
     """What the page shows below its head.
 
     rules: E3 less E2, in pairs. rated: whether people's ratings were given, in the file `ratings`, on `scale`
-    if that is not the judge's; unusable: reason and detail of
-    each rating dropped.
+    if that is not the judge's; unusable: reason and detail of each rating dropped.
     """
 
     tables: Sequence[MeasureTable]

@@ -228,7 +228,7 @@ def _is_gale(row: Record) -> bool:
 
 
 def _order(cells: tuple[Cell, ...]) -> tuple[str, ...]:
-    """Order flights by date, number, carrier and airports, hours by airport and time."""
+    """Order flights by date, number, carrier, plane and airports, hours by airport and time."""
     return tuple(map(str, cells[:6]))
 
 
