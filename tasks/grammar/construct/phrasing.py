@@ -243,11 +243,7 @@ class Phrasing:
         event = describe_event(query.ranked_by, self.columns)
         if is_pair(query):
             of = list_bounds(self.describer.name(self.asked), query.varied, self.columns)[0]
-            yield (
-                f"{of}: the one with the {extreme} {amount}"
-                if given_first
-                else (f"which has the {extreme} {amount}, {of}")
-            )
+            yield f"{of}: the one with {self._more}" if given_first else f"which has {self._more}, {of}"
         elif query.ranked_by == query.projection[0]:
             yield (
                 f"{many.words}: {extreme} {self._wanted}"
