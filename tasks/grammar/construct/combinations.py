@@ -14,9 +14,9 @@ from tasks.databases.values import Value
 from tasks.grammar.construct.measures import (
     MeasuredRow,
     find_alterations,
-    fits_setting,
     is_pair,
     list_settings,
+    make_test,
     measure_rows,
 )
 from tasks.grammar.construct.queries import NOT_LIMITED, Among, Query, column_of, table_of, write_rows
@@ -47,16 +47,22 @@ class Sources:
 
 
 def read_combinations(
-    query: Query, schema: Sequence[Column], database: SafeDatabase, *, idle: bool = True
+    query: Query,
+    schema: Sequence[Column],
+    database: SafeDatabase,
+    limits: tuple[int, int | None] = (1, None),
+    *,
+    idle: bool = True,
 ) -> Iterator[Combination]:
     """Stream every combination of values with its answer, in the same order on all engines.
 
-    idle: find combinations of which one value changes nothing; they have the problem `idle_value`. Of a
+    idle: find combinations of which one value changes nothing; they have the problem `idle_value`. limits:
+    from how many rows a measure may be computed; of others it is not found out whether a value is idle. Of a
     measure, the rows are held in memory; else what is held grows with the number of combinations of a
     template with several placeholders, by some bytes each. Raises SqlError.
     """
     if query.measure:
-        yield from _measure_combinations(query, schema, database, idle=idle)
+        yield from _measure_combinations(query, schema, database, limits, idle=idle)
         return
     known = None
     if idle and len(query.placeholders) > 1:
@@ -139,8 +145,14 @@ def _read_measured(
 
 
 def _measure_combinations(
-    query: Query, schema: Sequence[Column], database: SafeDatabase, *, idle: bool
+    query: Query,
+    schema: Sequence[Column],
+    database: SafeDatabase,
+    limits: tuple[int, int | None],
+    *,
+    idle: bool,
 ) -> Iterator[Combination]:
+    least, most = limits
     groups = dict(_read_measured(query, (), schema, database))
     wider = _group_without_one(groups) if len(query.placeholders) > 1 else {}
     for values, rows in groups.items():
@@ -150,12 +162,13 @@ def _measure_combinations(
         for given, fitting in list_settings(query, rows, values):
             answer = measure_rows(query, fitting)
             problem = "multiplied" if multiplied else answer.problem
-            if (idle and not problem) and (
+            count = len({row.key for row in fitting})
+            wanted = count >= least and (most is None or count <= most)
+            if (idle and wanted and not problem) and (
                 (answer.rows == whole and not is_pair(query))
                 or _is_idle(values, given, find_alterations(query, fitting, answer.rows), groups, wider)
             ):
                 problem = IDLE
-            count = len({row.key for row in fitting})
             yield Combination(_order(query, values, given), answer.rows, count, problem)
 
 
@@ -178,10 +191,11 @@ def _is_idle(
     wider: Mapping[tuple[object, ...], list[tuple[Value, ...]]],
 ) -> bool:
     """Tell whether leaving one of the values out would let no row in that alters the answer."""
+    fits = make_test(given)
     for place in range(len(values)):
         others = wider.get((place, *values[:place], *values[place + 1 :]), [])
         rows = (row for other in others for row in groups[other])
-        if others and not any(alters(row) for row in rows if fits_setting(row, given)):
+        if others and not any(alters(row) for row in rows if fits(row)):
             return True
     return False
 

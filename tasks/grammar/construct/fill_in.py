@@ -110,7 +110,16 @@ def fill_template(
     left_out: Counter[str] = Counter()
     before = len(groups)
     usable = _filter_combinations(
-        read_combinations(query, schema, database, idle=params.every_value_matters), query, params, left_out
+        read_combinations(
+            query,
+            schema,
+            database,
+            params.rows.get(query.measure, (1, None)),
+            idle=params.every_value_matters,
+        ),
+        query,
+        params,
+        left_out,
     )
     writer = GroupWriter(template, query)
     try:

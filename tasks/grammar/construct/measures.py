@@ -132,19 +132,22 @@ def list_settings(
         values = sorted({row.varied for row in rows if row.varied is not None})
         for given in _list_ranges(suffixes, values, salt, most):
             named = dict(zip(query.varied, given, strict=True))
-            yield named, [row for row in rows if fits_setting(row, named)]
+            yield named, list(filter(make_test(named), rows))
 
 
-def fits_setting(row: MeasuredRow, given: Mapping[str, Value]) -> bool:
-    """Tell whether a row's varied cell is within given bounds, by placeholder; or one of two given names."""
+def make_test(given: Mapping[str, Value]) -> Callable[[MeasuredRow], bool]:
+    """Make a test of whether a row's varied cell is within given bounds, by placeholder, or a given name."""
     if not given:
-        return True
-    if row.varied is None:
-        return False
-    bounds = {name: value for name, value in given.items() if comparison_of(name) in COMPARE}
+        return lambda row: True
+    bounds = [
+        (COMPARE[comparison_of(name)], value)
+        for name, value in given.items()
+        if comparison_of(name) in COMPARE
+    ]
     if not bounds:
-        return row.varied in given.values()
-    return all(COMPARE[comparison_of(name)](row.varied, value) for name, value in bounds.items())
+        names = set(given.values())
+        return lambda row: row.varied is not None and row.varied in names
+    return lambda row: row.varied is not None and all(fits(row.varied, value) for fits, value in bounds)
 
 
 def _list_pairs(
