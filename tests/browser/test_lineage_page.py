@@ -55,13 +55,13 @@ def test_it_is_walked_by_the_keys_alone_and_back_again(page, written):
     page.focus("#tree [role=treeitem]")
     for key in ("ArrowDown", "ArrowRight", "Enter"):
         page.keyboard.press(key)
-    wait_for_heading(page, "text_templates.parquet#")
+    wait_for_heading(page, "back_check.parquet#")
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Enter")
-    wait_for_heading(page, "back_check.parquet#")
+    wait_for_heading(page, "second_reading.parquet#")
     page.go_back()
-    wait_for_heading(page, "text_templates.parquet#")
+    wait_for_heading(page, "back_check.parquet#")
     page.click("#detail .way a >> nth=0")
     wait_for_heading(page, question.id)
 
@@ -69,9 +69,11 @@ def test_it_is_walked_by_the_keys_alone_and_back_again(page, written):
 def test_links_lead_on_to_a_call_and_what_was_said(page):
     page.click("#detail .links a >> nth=0")
     expect(page.locator("#detail .way li")).to_have_count(2)
+    page.click("#detail .links a >> nth=0")
+    expect(page.locator("#detail .way li")).to_have_count(3)
     page.click("#detail .links a >> text=/^[0-9a-f]{12}$/ >> nth=0")
 
-    expect(page.locator("#detail .way li")).to_have_count(3)
+    expect(page.locator("#detail .way li")).to_have_count(4)
     expect(page.locator("#detail")).to_contain_text("Write it.")
 
 

@@ -38,7 +38,7 @@ def root(tmp_path, monkeypatch):
     for place in ("recorder", "code_watch"):
         monkeypatch.setattr(f"flows.run.{place}.check_code", lambda root: None)
     shutil.copytree(ROOT / "tasks", root / "tasks", ignore=shutil.ignore_patterns("__pycache__"))
-    for folder in ("data/templates", "data/worlds"):
+    for folder in ("data/templates", "data/worlds", "data/labels"):
         (root / folder).mkdir(parents=True)
         shutil.copy(ROOT / folder / "README.md", root / folder / "README.md")
     shutil.copy(ROOT / "pyproject.toml", root / "pyproject.toml")
