@@ -155,7 +155,7 @@ def find_kind(column: str, columns: Sequence[Column]) -> str:
     """Find how a column's values are compared in words: as length, time, number of things, or amount."""
     words = name_column(column, columns).split()
     content = [word for word in words if word not in UNITS]
-    if words[-1] in TIMES or any(each.id == column and each.type == "date" for each in columns):
+    if words[-1] in TIMES or any(known.id == column and known.type == "date" for known in columns):
         return "time"
     if LENGTHS.intersection(content) and (set(words) & {"minutes", "hours", "seconds"}):
         return "length"

@@ -38,7 +38,7 @@ ROUNDED = "to one decimal"
 
 
 @dataclass(frozen=True)
-class Sentence:
+class Wording:
     """A question, the same in indirect speech, and what it asks for as a noun, if that can be said."""
 
     direct: str
@@ -83,14 +83,14 @@ class Phrasing:
                 found += self._list_fragments(style, given_first=form == "given")
         return list(dict.fromkeys(found))
 
-    def _list_sentences(self, style: Style) -> Iterator[Sentence]:
+    def _list_sentences(self, style: Style) -> Iterator[Wording]:
         one = self.describer.describe(self.asked, style)
         many = self.describer.describe(self.asked, style, plural=True)
         if self.query.measure == "count":
             yield from self._list_counts(style, many)
         elif self.query.measure == "average":
             what = f"average {self._wanted} of the {many.words}, {ROUNDED}"
-            yield Sentence(f"what is the {what}", f"what the {what}, is", f"the {what}")
+            yield Wording(f"what is the {what}", f"what the {what}, is", f"the {what}")
         elif self.query.measure in ("most", "least"):
             yield from self._list_extremes(one, many)
         elif self.query.measure == "list":
@@ -98,97 +98,97 @@ class Phrasing:
         else:
             yield from self._list_lookups(one)
 
-    def _list_counts(self, style: Style, many: Described) -> Iterator[Sentence]:
+    def _list_counts(self, style: Style, many: Described) -> Iterator[Wording]:
         if owner := self._find_owner():
             listed = f"{many.noun} are listed for the {self.describer.describe(owner, style).words}"
-            yield Sentence(f"how many {listed}", f"how many {listed}")
+            yield Wording(f"how many {listed}", f"how many {listed}")
             return
         noun = f"the number of {many.words}"
-        yield Sentence(f"how many {many.words} are there", f"how many {many.words} there are", noun)
+        yield Wording(f"how many {many.words} are there", f"how many {many.words} there are", noun)
         if many.rest and not is_participle(many.rest):
-            yield Sentence(
+            yield Wording(
                 f"how many {many.noun} are there {many.rest}", f"how many {many.noun} there are {many.rest}"
             )
 
-    def _list_lists(self, style: Style, many: Described) -> Iterator[Sentence]:
+    def _list_lists(self, style: Style, many: Described) -> Iterator[Wording]:
         if not self._is_named:
             what = f"{make_plural(self._wanted)} of all {many.words}"
-            yield Sentence(f"what are the {what}", f"what the {what} are", f"the {what}")
+            yield Wording(f"what are the {what}", f"what the {what} are", f"the {what}")
             return
         noun = f"the names of all {many.words}"
         if owner := self._find_owner():
             listed = f"{many.noun} are listed for the {self.describer.describe(owner, style).words}"
-            yield Sentence(f"which {listed}", f"which {listed}", noun)
+            yield Wording(f"which {listed}", f"which {listed}", noun)
             if self._is_person:
-                yield Sentence(f"who are the {many.words}", f"who the {many.words} are")
+                yield Wording(f"who are the {many.words}", f"who the {many.words} are")
         elif is_participle(many.rest):
             are = f"which {many.noun} are {many.rest}"
             # `are directed by X with a rating` would leave open what has it.
             if not many.traits:
-                yield Sentence(are, are, f"all the {many.words}")
-            yield Sentence(f"what are the titles of all {many.words}" if self._is_titled else
+                yield Wording(are, are, f"all the {many.words}")
+            yield Wording(f"what are the titles of all {many.words}" if self._is_titled else
                            f"what are the names of all {many.words}",
                            f"what all the {many.words} are called", f"all the {many.words}")  # fmt: skip
         else:
-            yield Sentence(
+            yield Wording(
                 f"which {many.noun} are there {many.rest}",
                 f"which {many.noun} there are {many.rest}",
                 f"all the {many.words}",
             )
 
-    def _list_lookups(self, one: Described) -> Iterator[Sentence]:
+    def _list_lookups(self, one: Described) -> Iterator[Wording]:
         if len(self.query.projection) == 1 and self._is_named:
             yield from self._list_names(one)
             return
         names = self._list_wanted()
         what, be = f"{' and the '.join(names)} of the {one.words}", "is" if len(names) == 1 else "are"
-        yield Sentence(f"what {be} the {what}", f"what the {what} {be}", f"the {what}")
+        yield Wording(f"what {be} the {what}", f"what the {what} {be}", f"the {what}")
         column = self.query.projection[0]
         if len(names) == 1 and find_kind(column, self.columns) == "number":
             counted = name_amount(column, self.columns)
-            yield Sentence(
+            yield Wording(
                 f"how many {counted} does the {one.words} have", f"how many {counted} the {one.words} has"
             )
         if len(names) == 1 and (event := describe_event(column, self.columns)):
             when = "in which year" if names[0].endswith("year") else "on which date"
-            yield Sentence(f"{when} was the {one.words} {event}", f"{when} the {one.words} was {event}")
+            yield Wording(f"{when} was the {one.words} {event}", f"{when} the {one.words} was {event}")
 
-    def _list_names(self, one: Described) -> Iterator[Sentence]:
+    def _list_names(self, one: Described) -> Iterator[Wording]:
         if is_participle(one.rest) and not one.traits:
-            yield Sentence(f"which {one.words.replace(' ', ' is ', 1)}", f"which {one.noun} is {one.rest}")
+            yield Wording(f"which {one.words.replace(' ', ' is ', 1)}", f"which {one.noun} is {one.rest}")
             return
         role = self.describer.name(self.asked)
         if role in VERBS and one.belongs and one.words == f"{role} {one.belongs[0]}":
             did = f"who {VERBS[role]} {one.belongs[0].removeprefix('of ')}"
-            yield Sentence(did, did, f"the {one.words}")
+            yield Wording(did, did, f"the {one.words}")
         who = "who" if self._is_person else "what"
-        yield Sentence(
+        yield Wording(
             f"{who} is the {one.words}", f"{who} the {one.words} is", f"the name of the {one.words}"
         )
 
-    def _list_extremes(self, one: Described, many: Described) -> Iterator[Sentence]:
+    def _list_extremes(self, one: Described, many: Described) -> Iterator[Wording]:
         query = self.query
         extreme, amount = name_extreme(query, self.columns), name_amount(query.ranked_by, self.columns)
         if query.ranked_by == query.projection[0]:
             what = f"{extreme} {self._wanted} of the {many.words}"
-            yield Sentence(f"what is the {what}", f"what the {what} is", f"the {what}")
+            yield Wording(f"what is the {what}", f"what the {what} is", f"the {what}")
         elif is_pair(query):
             of = list_bounds(self.describer.name(self.asked), query.varied, self.columns)[0]
             which = f"which of the {of} has {self._more}"
-            yield Sentence(which, which)
-            yield Sentence(
+            yield Wording(which, which)
+            yield Wording(
                 f"of the {of}, which has {self._more}",
                 f"which has {self._more}, of the {of}",
             )
         elif self._is_named:
             event, last = describe_event(query.ranked_by, self.columns), query.measure == "most"
             has = f"was {event} {'last' if last else 'first'}" if event else f"has the {extreme} {amount}"
-            yield Sentence(f"which of the {many.words} {has}", f"which of the {many.words} {has}")
+            yield Wording(f"which of the {many.words} {has}", f"which of the {many.words} {has}")
             noun = f"the {one.words} that {has}"
-            yield Sentence(f"which {one.words} {has}", f"which {one.words} {has}", noun)
+            yield Wording(f"which {one.words} {has}", f"which {one.words} {has}", noun)
         else:
             what = f"{self._wanted} of the {one.words} that has the {extreme} {amount}"
-            yield Sentence(f"what is the {what}", f"what the {what} is", f"the {what}")
+            yield Wording(f"what is the {what}", f"what the {what} is", f"the {what}")
 
     def _list_fragments(self, style: Style, *, given_first: bool) -> Iterator[str]:
         query = self.query

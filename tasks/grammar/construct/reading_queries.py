@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tasks.databases.columns import Column, make_column_id
 from tasks.grammar.construct.queries import Measure, Query, column_of, table_of
-from tasks.grammar.construct.reading_slots import ORDERED, Reading, Slots
+from tasks.grammar.construct.reading_slots import ORDERED, SlotReading, Slots
 from tasks.grammar.construct.routes import Route, find_routes
 from tasks.grammar.construct.sql_reading import BrokenRule
 from tasks.grammar.construct.sql_rules import check_question
@@ -32,7 +32,7 @@ class ReadingQueries:
         self._schema, self._slots = schema, slots
         self._routes: dict[int, list[Route]] = {}
 
-    def list_queries(self, reading: Reading, names: Sequence[str]) -> list[ReadQuery]:
+    def list_queries(self, reading: SlotReading, names: Sequence[str]) -> list[ReadQuery]:
         """List what a reading may mean, the shortest way first, and those by one table more.
 
         names: of the text's placeholders, in its order. Raises BrokenRule if it makes no query.

@@ -28,7 +28,7 @@ MOST_ASKED = 3
 
 
 @dataclass(frozen=True)
-class Reading:
+class SlotReading:
     """What a text asks, as somebody read it."""
 
     measure: ReadMeasure
@@ -111,7 +111,7 @@ def write_reading_grammar(slots: Slots, values: int) -> str:
     return "\n".join(lines)
 
 
-def parse_reading(text: str, slots: Slots, values: int) -> Reading:
+def parse_reading(text: str, slots: Slots, values: int) -> SlotReading:
     """Parse a reading of a text with so many values. Raises Unparsed."""
     names = sorted({*slots.listed, *slots.fixed, *slots.ordered}, key=len, reverse=True)
     name = "|".join(map(re.escape, names)) or "(?!)"
@@ -135,7 +135,9 @@ def parse_reading(text: str, slots: Slots, values: int) -> Reading:
     given = {int(number): (column, comparison) for number, comparison, column in parts}
     if len(parts) != values or sorted(given) != list(range(1, values + 1)):
         raise Unparsed(f"no_reading: says of {len(given)} values what they are; there are {values}")
-    return Reading(measure, asked or (found["table"],), rank, tuple(given[place] for place in sorted(given)))
+    return SlotReading(
+        measure, asked or (found["table"],), rank, tuple(given[place] for place in sorted(given))
+    )
 
 
 def _offer(names: Iterable[str]) -> str:

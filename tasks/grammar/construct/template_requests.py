@@ -223,7 +223,8 @@ def _make_measured(
         # People give a time by its two ends, and an amount by one.
         times = [column for column in own if column.id in ordered and _is_time(column)]
         timed = [column.id for column in times if not _has_year(column, times)]
-        ordered = [name for name in ordered if name in timed or name not in {each.id for each in times}]
+        dated = {column.id for column in times}.difference(timed)
+        ordered = [name for name in ordered if name not in dated]
         wanted = timed if shape.compared in ("between", "from", "to") else set(ordered).difference(timed)
         preferred = [name for name in ordered if name in wanted] or ordered
         bounds = _choose_share(preferred, offered, turn, f"{salt} bound")
