@@ -54,6 +54,7 @@ SETTINGS = {
     "grammar.balanced.criteria": ["short", "long"],
     "grammar.balanced.texts": 1,
     "grammar.documents.words": [8, 90],
+    "grammar.documents.written_by": "plain",
     "grammar.documents.readable": 0.5,
     "grammar.questions.criteria": ["short", "long"],
     "grammar.questions.grounded": True,

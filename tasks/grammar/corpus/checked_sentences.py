@@ -18,7 +18,7 @@ SENTENCE_REASONS = frozenset([
     "sentence_length", "unknown_name", "unknown_number",
 ])  # fmt: skip
 """Drop reasons of what a model wrote, a sentence or a whole part."""
-WORDS_PER_FACT = 8
+WORDS_PER_FACT = {MODEL: 8, PLAIN: 4}
 """What is due of a document with few facts: words for each, not the minimum of a long one."""
 
 
@@ -114,6 +114,6 @@ def join_parts(
     )
 
 
-def require_words(facts: int, words: tuple[int, int]) -> tuple[int, int]:
+def require_words(facts: int, words: tuple[int, int], writer: str = MODEL) -> tuple[int, int]:
     """Return the minimum and maximum number of words of a document of so many facts."""
-    return min(words[0], WORDS_PER_FACT * facts), words[1]
+    return min(words[0], WORDS_PER_FACT[writer] * facts), words[1]

@@ -164,7 +164,7 @@ async def _write_parts(
     """
     facts = draft.profile.facts
     if params.written_by == "plain":
-        paragraphs, failed = write_paragraphs(draft.writer, facts, params.words[0], draft.attempts)
+        paragraphs, failed = write_paragraphs(draft.writer, facts, draft.attempts)
         draft.parts = [[CheckedSentence(s.text, PLAIN, s.facts) for s in part] for part in paragraphs]
         for fact, problem in failed:
             draft.fail(fact, problem)
@@ -234,7 +234,7 @@ def _accept_or_drop(
     if not text or total - len(missing) < params.readable * total:
         detail = f"{profile.name}: {len(missing)} of {total} facts not read, {missing[0]} first"
         return None, [Dropped(profile.id, "unreadable", detail, origin), *draft.dropped.values()]
-    least, most = require_words(total, params.words)
+    least, most = require_words(total, params.words, params.written_by)
     if not least <= words <= most:
         detail = f"{profile.name}: {words} words"
         return None, [Dropped(profile.id, "length", detail, origin), *draft.dropped.values()]

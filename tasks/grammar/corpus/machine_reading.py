@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from tasks.grammar.corpus.entities import Fact
+from tasks.grammar.corpus.plain_patterns import name_none
 from tasks.models.ask import Answer, Ask, Unparsed
 
 PROMPT = "machine_reading"
@@ -84,8 +85,13 @@ def names_fact(text: str, fact: Fact) -> bool:
 
 
 def missing_values(text: str, fact: Fact) -> list[str]:
-    """List the values of a fact that a text does not name; a date may be written out in words."""
+    """List the values of a fact that a text does not name.
+
+    A date may be written out in words, and that there are 0 awards as `no awards`.
+    """
     words = f" {_normalise(text)} "
+    if (none := name_none(fact)) and f" {_normalise(none)} " in words:
+        return []
     return [
         value
         for value in fact.values

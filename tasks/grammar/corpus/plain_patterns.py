@@ -25,14 +25,20 @@ DOERS = {
 """Noun -> the participle that says what its holder does."""
 WORKS = frozenset(["album", "article", "book", "episode", "film", "movie", "novel", "play", "series", "song"])
 """Things that were made once and are told of in the past."""
+FILMED = frozenset(["episode", "film", "movie", "series"])
+"""Works that are made in a country and star someone."""
 OF_WORKS = {
     "genre": "belongs to the {nouns} {value}", "language": "is in {value}",
     "country": "comes from {value}", "company": "was made by the {nouns} {value}",
 }  # fmt: skip
 """What is said of a work in words of its own."""
+OF_FILMS = {
+    **OF_WORKS, "country": "was made in {value}", "actor": "stars {value}", "runtime": "runs for {value}",
+}  # fmt: skip
 COUNTED = {
     "genre": "of the genre {value}", "language": "in {value}", "country": "from {value}",
     "company": "made by the company {value}", "release year": "released in {value}",
+    "actor": "starring {value}",
     **{noun: f"{done} by {{value}}" for noun, done in DOERS.items()},
 }  # fmt: skip
 """How works are named that share a value: films from France."""
@@ -41,6 +47,10 @@ OF_ANY = {
     "department": "belongs to the {nouns} {value}", "industry": "works in the {nouns} {value}",
 }  # fmt: skip
 """What is said of anything else."""
+RATINGS = frozenset(["age rating", "content rating", "rating"])
+AWARDS = frozenset(["award", "medal", "prize"])
+"""Last words, in the singular, of what is received and not had."""
+CLOCK = re.compile(r"\d\d?:\d\d(:\d\d)?")
 SHORT = 3
 """A value of so many characters begins no sentence: R, PG."""
 MEASURES = frozenset([
@@ -49,6 +59,7 @@ MEASURES = frozenset([
 ])  # fmt: skip
 """Last words of attributes that a thing has `of` a number: a score of 81."""
 COUNT = " count"
+NONE = "0"
 PARTICIPLES = frozenset(["held", "lost", "made", "sold", "won"])
 COLLECTIVES = frozenset(["cast", "crew", "staff", "team"])
 COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -71,6 +82,8 @@ def list_sentences(subject: str, fact: Fact, kind: str = "") -> list[str]:
         found = [f"the {noun} of {subject} includes {value}", f"{value} belong to the {noun} of {subject}"]
         return [_finish(text) for text in (found if several else found[:1])]
     if counted := _name_count(noun, fact):
+        if value == "no":
+            return [_finish(f"{subject} {predicate}") for predicate in list_predicates(fact, kind)]
         by_of = "by" if _ends_in_participle(noun) else "of"
         found = [f"the number of {counted} {by_of} {subject} is {value}"]
     else:
@@ -93,20 +106,26 @@ def list_predicates(fact: Fact, kind: str = "") -> list[str]:
         return [f"{verb} {'in' if noun.endswith('year') else 'on'} {value}"]
     if noun in DOERS:
         return [f"{'was' if kind in WORKS else 'is'} {DOERS[noun]} by {value}"]
-    if kind in WORKS and noun in OF_WORKS:
-        return [OF_WORKS[noun].format(nouns=nouns, value=value)]
+    of_kind = OF_FILMS if kind in FILMED else OF_WORKS if kind in WORKS else {}
+    if pattern := of_kind.get("company" if noun.endswith(" company") else noun):
+        return [pattern.format(nouns=nouns, value=value)]
+    if noun in RATINGS and not is_number(fact):
+        return [f"is rated {value}"]
+    if noun == "box office" and unit:
+        return [f"earned {value} at the {noun}"]
     if noun in OF_ANY:
         return [OF_ANY[noun].format(nouns=nouns, value=value)]
     if noun in COLLECTIVES:
         return [f"has a {noun} that includes {value}"]
     if counted := _name_count(noun, fact):
+        counted = make_singular_last(counted) if value == "1" else counted
         if _ends_in_participle(noun):
-            return []
+            *things, done = counted.split()
+            return [f"{done} {value} {' '.join(things)}"] if done in PARTICIPLES else []
+        verb = "received" if make_singular(counted.split()[-1].casefold()) in AWARDS else "has"
         of_count = [f"has {choose_article(noun)} {noun} of {value}"] if noun.endswith(COUNT) else []
-        if of_count and value == "0":
-            return of_count
-        return [f"has {value} {make_singular_last(counted) if value == '1' else counted}", *of_count]
-    if unit or (noun.split()[-1] in MEASURES and is_number(fact)):
+        return [f"{verb} {value} {counted}", *(of_count if value != "no" else [])]
+    if unit or (noun.split()[-1] in MEASURES and is_number(fact)) or is_clock(fact):
         return [f"has {choose_article(noun)} {noun} of {value}"]
     return [f"has the {nouns} {value}"]
 
@@ -127,8 +146,17 @@ def write_values(fact: Fact) -> str:
     _, unit = split_unit(fact.attribute)
     country = fact.attribute.split()[-1] == "country"
     year = fact.attribute.endswith("year")
+    if name_none(fact):
+        return "no"
     texts = [_write_value(value, country, year) for value in fact.values]
     return f"{join(texts)} {UNIT_NAMES.get(unit, unit)}".strip()
+
+
+def name_none(fact: Fact) -> str:
+    """Name what there is none of: `no engines` of `number of engines of the plane`; "" of anything else."""
+    counted = _name_count(split_unit(fact.attribute)[0], fact) if fact.values == (NONE,) else ""
+    *things, last = counted.partition(" of the ")[0].split() or [""]
+    return " ".join(["no", *things, *([] if _ends_in_participle(counted) else [last])]) if counted else ""
 
 
 def join(texts: Sequence[str]) -> str:
@@ -144,6 +172,11 @@ def is_number(fact: Fact) -> bool:
 def is_time(fact: Fact) -> bool:
     """Tell whether a fact is of dates or years."""
     return fact.attribute.split()[-1] == "year" or all(DATE.fullmatch(value) for value in fact.values)
+
+
+def is_clock(fact: Fact) -> bool:
+    """Tell whether a fact is of one time of the day."""
+    return len(fact.values) == 1 and bool(CLOCK.fullmatch(fact.values[0]))
 
 
 def make_plural(words: str) -> str:

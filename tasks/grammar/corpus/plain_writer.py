@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from tasks.artifacts.rows import make_id
 from tasks.grammar.corpus.entities import COLLECTION, Fact
+from tasks.grammar.corpus.plain_clauses import (
+    Clause,
+    can_follow,
+    choose_identity,
+    join_clauses,
+    make_clauses,
+    shorten,
+)
 from tasks.grammar.corpus.plain_patterns import (
-    DOERS,
     capitalise,
     choose_article,
-    is_number,
     is_time,
-    list_predicates,
     list_sentences,
     name_counted,
 )
 from tasks.grammar.corpus.sentence_rules import Ground, find_fault
 
-PARAGRAPH = 5
-"""Maximum number of facts that one paragraph tells."""
-LEAD = 6
-"""Maximum number of facts that the first paragraph tells in short."""
+PARAGRAPH = 7
+"""Maximum number of facts that one paragraph tells, beside those on the collection."""
 FEW = 3
-"""A fact of more values stands in its own paragraph only; of more than `LEAD`, one of who made it."""
+"""So many facts that stand in no clause make no paragraph of their own."""
+SENTENCE = 3
+"""Maximum number of clauses of a sentence."""
 LONG = 4
-"""A name of more words stands at the head of a paragraph only."""
-JOINED = ("has", "was", "is")
-"""Verbs that need not be said twice: has a runtime of 85 minutes and a score of 81."""
+"""A name of more words stands in the first sentence only."""
+THINGS = frozenset([
+    "airline", "airport", "album", "article", "book", "building", "car", "city", "company",
+    "country", "department", "episode", "film", "flight", "model", "movie", "novel", "plane", "play",
+    "product", "project", "school", "series", "ship", "song", "station", "store", "team", "town", "train",
+])  # fmt: skip
+"""Kinds that are `it`; of another, which may be a person, the kind is said again."""
 
 
 @dataclass(frozen=True)
@@ -65,54 +74,76 @@ class PlainWriter:
                 return PlainSentence(text, (fact.id,)), ""
         return None, fault
 
-    def write_pair(self, facts: Sequence[Fact], turn: int) -> PlainSentence | None:
-        """Write two facts, or one, in a sentence of one subject; None if that breaks a rule."""
-        return self._write_predicates(self._mention(turn, facts[0]), facts)
+    def make_clauses(self, facts: Sequence[Fact]) -> list[Clause]:
+        """Make the clauses that say facts of the thing, in the order in which they are told."""
+        return make_clauses(facts, self._name, self._ground.kind)
 
-    def write_lead(self, facts: Sequence[Fact]) -> list[PlainSentence]:
-        """Write a first paragraph: what the thing is, then a few facts in short, two to a sentence."""
-        kind = self._ground.kind
-        waiting = [fact for fact in facts if self.can_pair(fact) and _is_short(fact)][:LEAD]
-        found: list[PlainSentence] = []
-        while waiting:
-            subject = self._name if len(found) % 2 == 0 else f"the {kind}"
-            if not found:
-                subject = f"{self._name} is {choose_article(kind)} {kind} that"
-            sentence = None
-            for size in (2, 1):  # two lists of the same names make no sentence
-                if sentence is None:
-                    sentence = self._write_predicates(subject, waiting[:size])
-            if sentence is not None:
-                found.append(sentence)
-            waiting = waiting[len(sentence.facts) if sentence else 1 :]
-        return found
+    def write_first(self, clauses: Sequence[Clause]) -> tuple[PlainSentence | None, list[Clause]]:
+        """Write what the thing is and one clause of it, or two; also returns the clauses that are left.
 
-    def can_pair(self, fact: Fact) -> bool:
-        """Tell whether a fact can stand in a sentence with another one."""
-        return fact.subject == self._name and bool(list_predicates(fact, self._ground.kind))
+        None if nothing can be said so, or the name says it: plane N10156.
+        """
+        kind, identity = self._ground.kind, choose_identity(clauses)
+        if identity is None or self._name.casefold().startswith(kind.casefold()):
+            return None, list(clauses)
+        text = f"{self._name} is {choose_article(kind)} {kind} {shorten(identity.text)}"
+        makers = [clause for clause in clauses if clause.done_by and clause is not identity]
+        for told in ([identity, *makers[:2]], [identity]):
+            done = " and ".join(shorten(clause.text) for clause in told[1:])
+            if len(told) > 1 and (identity.done_by or self._draw("first", identity.text) % 2):
+                continue
+            if sentence := self._check(f"{text}, {done}" if done else text, told):
+                return sentence, [clause for clause in clauses if clause not in told]
+        return None, list(clauses)
 
-    def _write_predicates(self, subject: str, facts: Sequence[Fact]) -> PlainSentence | None:
-        first, *others = (list_predicates(fact, self._ground.kind)[0] for fact in facts)
-        auxiliary = first.split()[0]
-        joined = [other.removeprefix(f"{auxiliary} ") if auxiliary in JOINED else other for other in others]
-        text = f"{subject} {' and '.join([first, *joined])}"
-        if all(re.match(r"(?:(?:was|is) )?\w+ by ", part) for part in (first, *joined)):
-            # A film that was directed by her: a film directed by her.
-            text = re.sub(r" that (?:was|is) (?=\w+ by )", " ", text)
-        text = re.sub(r"(\w+) by (.+) and (?:was |is )?(\w+) by \2$", r"\1 and \3 by \2", text)
-        text = capitalise(text) if text.startswith(("the ", "this ")) else text
+    def write_clauses(
+        self, clauses: Sequence[Clause], number: int, said: Sequence[str]
+    ) -> tuple[PlainSentence | None, int]:
+        """Write as many of some clauses as a sentence can hold; also returns how many these are.
+
+        number: the sentence's in its document. said: what the sentences before it in its paragraph are about,
+        as `Clause.subject`.
+        """
+        alike = [clause.rank == clauses[0].rank for clause in clauses[: SENTENCE + 1]]
+        most = SENTENCE if alike == [True] * SENTENCE + [False] else SENTENCE - self._draw("size", number) % 2
+        fit = list(clauses[:1])
+        for clause in clauses[1:most]:
+            if not can_follow(clause, fit):
+                break
+            fit.append(clause)
+        following = [one for one in clauses[len(fit) : len(fit) + 1] if one.subject == fit[0].subject]
+        if len(fit) > 1 and following and fit[-2].verb != fit[-1].verb == following[0].verb:
+            fit.pop()  # two scores stand together
+        full = clauses[0].subject or f"the {self._ground.kind}"
+        for subject in (self._choose_subject(clauses[0].subject, number, said), full):
+            for size in range(len(fit), 0, -1):
+                if sentence := self._check(f"{subject} {join_clauses(fit[:size])}", fit[:size]):
+                    return sentence, size
+        return None, 0
+
+    def _choose_subject(self, other: str, number: int, said: Sequence[str]) -> str:
+        full = other or f"the {self._ground.kind}"
+        if not said and not other and (number == 0 or len(self._name.split()) <= LONG):
+            return self._name
+        alike = sum(1 for _ in takewhile(other.__eq__, reversed(said)))
+        # Of two sentences on the same thing, one has the pronoun.
+        pronoun = alike % 2 or (alike and self._draw("it", number) % 2)
+        return "it" if pronoun and full.split()[-1] in THINGS else full
+
+    def _check(self, text: str, clauses: Sequence[Clause]) -> PlainSentence | None:
         text = text if text.endswith(".") else f"{text}."
+        if not self._name[0].isupper() or not text.startswith(self._name):
+            text = capitalise(text)
         if find_fault(text, self._ground):
             return None
-        return PlainSentence(text, tuple(fact.id for fact in facts))
+        return PlainSentence(text, tuple(fact.id for clause in clauses for fact in clause.facts))
 
     def _list_texts(self, fact: Fact, turn: int) -> Iterator[str]:
         kind = self._ground.kind
         if fact.subject == COLLECTION:
             value = f"{int(fact.values[0]):,}"
             things = name_counted(fact.attribute, kind)
-            yield f"The database has {value} {things}."
-            yield f"There are {value} {things} in the database."
+            yield f"In all, the database has {value} {things}."
             yield f"The number of {things} in the database is {value}."
             return
         if fact.subject != self._name:
@@ -122,6 +153,8 @@ class PlainWriter:
 
     def _mention(self, turn: int, fact: Fact) -> str:
         kind = self._ground.kind
+        if self._name.casefold().startswith(kind.casefold()):
+            return self._name  # not: the flight flight 12
         if turn == 0 or self._by_name:
             return f"the {kind} {self._name}" if self._draw("full", fact.id) % 2 else self._name
         forms = [f"the {kind}", self._name, f"the {kind}", f"this {kind}"]
@@ -134,43 +167,70 @@ class PlainWriter:
 
 
 def write_paragraphs(
-    writer: PlainWriter,
-    facts: Sequence[Fact],
-    least: int,
-    attempts: Mapping[str, int],
+    writer: PlainWriter, facts: Sequence[Fact], attempts: Mapping[str, int]
 ) -> tuple[list[list[PlainSentence]], list[tuple[Fact, str]]]:
-    """Write all facts in paragraphs; before them a lead that tells some in short, if words are wanting.
+    """Write all facts in paragraphs, each once.
 
-    least: the number of words that are due. attempts: fact id -> how often it was written before; such a
-    fact gets a sentence of its own. Also returns the facts that no pattern can say, with the fault.
+    attempts: fact id -> how often it was written before; such a fact gets a sentence of its own. Also returns
+    the facts that no pattern can say, with the fault.
     """
-    paragraphs, failed = [], []
     years = find_years_told(facts, attempts)
-    told = order_facts([fact for fact in facts if fact.id not in years.values()])
-    for group in group_facts(told):
-        sentences: list[PlainSentence] = []
-        waiting = list(group)
+    told = [fact for fact in facts if fact.id not in years.values()]
+    clauses = writer.make_clauses([fact for fact in told if not attempts.get(fact.id)])
+    first, rest = writer.write_first(clauses)
+    paragraphs: list[list[PlainSentence]] = []
+    number = 0
+    for part in group_clauses(rest, len(first.facts) if first else 0):
+        sentences = [first] if first and not paragraphs else []
+        said = [""] * len(sentences)
+        waiting = list(part)
         while waiting:
-            fact = waiting.pop(0)
-            pair = [fact, *waiting[:1]]
-            pairable = bool(sentences) and len(pair) == 2
-            pairable = pairable and all(_is_pairable(one, writer, attempts) for one in pair)
-            sentence = writer.write_pair(pair, len(sentences)) if pairable else None
+            sentence, size = writer.write_clauses(waiting, number + len(sentences), said)
             if sentence is not None:
                 sentences.append(sentence)
-                waiting.pop(0)
-                continue
+                said.append(waiting[0].subject)
+            waiting = waiting[size or 1 :]
+        number += len(sentences)
+        paragraphs.append(sentences)
+    done = {fact for sentences in paragraphs for sentence in sentences for fact in sentence.facts}
+    left = [fact for fact in told if fact.id not in done]
+    left.sort(key=lambda fact: fact.subject == COLLECTION)
+    failed = []
+    for group in (left[at : at + PARAGRAPH] for at in range(0, len(left), PARAGRAPH)):
+        sentences = paragraphs.pop() if paragraphs and len(group) <= FEW else []
+        for fact in group:
             sentence, fault = writer.write_fact(fact, len(sentences), attempts.get(fact.id, 0))
             if sentence is None:
                 failed.append((fact, fault))
             else:
                 sentences.append(sentence)
-        if sentences:
-            paragraphs.append([_add_years(sentence, years) for sentence in sentences])
-    if sum(len(sentence.text.split()) for sentences in paragraphs for sentence in sentences) < least:
-        lead = [_add_years(sentence, years) for sentence in writer.write_lead(told)]
-        paragraphs = [lead, *paragraphs] if lead else paragraphs
-    return paragraphs, failed
+        paragraphs.append(sentences)
+    return [[_add_years(one, years) for one in sentences] for sentences in paragraphs if sentences], failed
+
+
+def group_clauses(clauses: Sequence[Clause], taken: int) -> list[list[Clause]]:
+    """Group clauses into paragraphs: those of one kind, or of one other thing, stand together.
+
+    taken: the number of facts that the first paragraph tells already.
+    """
+    groups: dict[int | str, list[Clause]] = {}
+    for clause in clauses:
+        groups.setdefault(clause.subject or clause.rank, []).append(clause)
+    parts: list[list[Clause]] = [[]]
+    for group in groups.values():
+        pieces = -(-_count_facts(group) // PARAGRAPH)
+        size = -(-len(group) // pieces)
+        for piece in (group[at : at + size] for at in range(0, len(group), size)):
+            taken += _count_facts(piece)
+            if taken > PARAGRAPH:
+                parts.append([])
+                taken = _count_facts(piece)
+            parts[-1] += piece
+    return parts
+
+
+def _count_facts(clauses: Sequence[Clause]) -> int:
+    return sum(len(clause.facts) for clause in clauses)
 
 
 def find_years_told(facts: Sequence[Fact], attempts: Mapping[str, int]) -> Mapping[str, str]:
@@ -191,48 +251,3 @@ def find_years_told(facts: Sequence[Fact], attempts: Mapping[str, int]) -> Mappi
 def _add_years(sentence: PlainSentence, years: Mapping[str, str]) -> PlainSentence:
     told = (years[fact] for fact in sentence.facts if fact in years)
     return PlainSentence(sentence.text, (*sentence.facts, *told))
-
-
-def _is_pairable(fact: Fact, writer: PlainWriter, attempts: Mapping[str, int]) -> bool:
-    return not attempts.get(fact.id) and writer.can_pair(fact) and (is_number(fact) or is_time(fact))
-
-
-def _is_short(fact: Fact) -> bool:
-    """Tell whether a fact is worth telling twice: no long list, and something rather than nothing."""
-    return len(fact.values) <= (LEAD if fact.attribute in DOERS else FEW) and fact.values != ("0",)
-
-
-def order_facts(facts: Sequence[Fact]) -> list[Fact]:
-    """Order facts as an encyclopedia does: who made it, names, dates and years, numbers, the collection."""
-    return sorted(facts, key=_rank)
-
-
-def group_facts(facts: Sequence[Fact]) -> list[list[Fact]]:
-    """Group facts into paragraphs of one kind of facts each, about equally long."""
-    groups: dict[int, list[Fact]] = {}
-    for fact in order_facts(facts):
-        groups.setdefault(max(_rank(fact), NAMES), []).append(fact)
-    # Dates go with the numbers where there are few of either.
-    few = len(groups.get(TIMES, [])) + len(groups.get(NUMBERS, [])) <= PARAGRAPH
-    if TIMES in groups and (few or len(groups[TIMES]) == 1):
-        groups[NUMBERS] = groups.pop(TIMES) + groups.get(NUMBERS, [])
-    split = []
-    for _, group in sorted(groups.items()):
-        parts = -(-len(group) // PARAGRAPH)
-        size = -(-len(group) // parts)
-        split += [group[at : at + size] for at in range(0, len(group), size)]
-    return split
-
-
-def _rank(fact: Fact) -> int:
-    if fact.subject == COLLECTION:
-        return OF_COLLECTION
-    if fact.attribute in DOERS:
-        return MAKERS
-    if is_time(fact):
-        return TIMES
-    return NUMBERS if is_number(fact) else NAMES
-
-
-MAKERS, NAMES, TIMES, NUMBERS, OF_COLLECTION = range(5)
-"""Kinds of facts, in the order in which they are told."""

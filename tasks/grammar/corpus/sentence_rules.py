@@ -93,7 +93,8 @@ class Ground:
     @cached_property
     def pattern(self) -> re.Pattern[str]:
         """Find every text that may stand, the longest first."""
-        texts = {*self.names, *UNIT_NAMES.values(), *(fact.subject for fact in self.facts)}
+        names = {*self.names, *(fact.subject for fact in self.facts)}
+        texts = {*names, *(name[:1].upper() + name[1:] for name in names), *UNIT_NAMES.values()}
         texts |= {form for fact in self.facts for value in fact.values for form in list_written(value)}
         forms = sorted((text for text in texts if text.strip()), key=lambda text: (-len(text), text))
         return re.compile("|".join(rf"(?<!\w){re.escape(form)}(?!\w)" for form in forms) or r"(?!)")
@@ -170,8 +171,8 @@ def split_sentences(text: str, ground: Ground) -> list[str]:
 
 
 def list_written(value: str) -> list[str]:
-    """List the ways in which a value may be written: dates in words, numbers with separators."""
-    forms = list_forms(value)
+    """List the ways in which a value may be written: dates in words, numbers with separators, no for 0."""
+    forms = [*list_forms(value), *(["no"] if value == "0" else [])]
     if re.fullmatch(r"\d{4}-\d\d-\d\d", value):
         forms += [re.sub(r"([A-Z][a-z]+) (\d\w*) (\d{4})", r"\1 \2, \3", form) for form in forms]
     if re.fullmatch(r"\d{4,}(\.\d+)?", value):
@@ -236,7 +237,8 @@ def check_other_values(masked: Masked) -> str:
 
 def check_names(masked: Masked) -> str:
     """Expect no capitalised name but those of the facts and their attributes."""
-    own = masked.ground.own_names | {f"{name}s" for name in masked.ground.own_names}
+    names = masked.ground.own_names
+    own = names | {f"{name}s" for name in names} | {name.removesuffix("s") for name in names}
     start = not masked.rest.startswith(MASK)
     for number, word in enumerate(masked.words):
         if word != MASK and word[0].isupper() and word not in own and (number or not start):
@@ -289,11 +291,18 @@ def check_attributes(masked: Masked) -> str:
     """Expect the value of every attribute that is named, and values in the order of their attributes."""
     about = _list_facts_told(masked)
     written = set(masked.values)
+    told = [fact for fact in about if names_attribute(masked, fact.attribute) and _holds(fact, written)]
     for telling in {list_telling(fact.attribute) for fact in about}:
+        if any(telling < _list_stems(fact.attribute) for fact in told):
+            continue  # the airport is named, but as the one whose altitude is told
         group = [fact for fact in about if list_telling(fact.attribute) == telling]
         if telling <= masked.stems and not any(_holds(fact, written) for fact in group):
             return f"contradicts: names {group[0].attribute}, not {', '.join(group[0].values)}"
     return _check_order(masked, about)
+
+
+def _list_stems(attribute: str) -> set[str]:
+    return {stem(word) for word in attribute.split()}
 
 
 def _list_facts_told(masked: Masked) -> Sequence[Fact]:

@@ -24,7 +24,7 @@ IN_UNIT = re.compile(rf" in ({'|'.join(sorted({*UNITS, *UNIT_NAMES.values()}))})
 IRREGULAR = {
     "began": "start", "begun": "start", "begin": "start", "begins": "start", "written": "write",
     "wrote": "write", "led": "lead", "made": "make", "held": "hold", "finish": "end", "finished": "end",
-    "finishes": "end", "ran": "run", "won": "win",
+    "finishes": "end", "ran": "run", "won": "win", "stars": "actor", "starring": "actor",
 }  # fmt: skip
 ENDINGS = (
     "ings", "ions", "ers", "ors", "ies", "ing", "ion", "ed", "er", "es", "or", "ly", "e", "s", "y",

@@ -83,7 +83,12 @@ def declare_corpus(
         "documents": [
             expect_known("profile_exists", "id", "profile", profiles),
             expect_one_each(paths["documents"], profiles),
-            expect_lengths({name: require_words(len(own), documents.words) for name, own in facts.items()}),
+            expect_lengths(
+                {
+                    name: require_words(len(own), documents.words, documents.written_by)
+                    for name, own in facts.items()
+                }
+            ),
             expect_no_bracket(),
             *expect_sentences(texts, dropped, {name: [ground] for name, ground in grounds.items()}),
             expect_facts_named(facts, untold),

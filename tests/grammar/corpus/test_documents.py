@@ -20,6 +20,7 @@ from tasks.grammar.corpus.machine_reading import (
     parse_numbered,
     write_numbered_grammar,
 )
+from tasks.grammar.corpus.sentence_rules import Ground, find_fault
 from tasks.models.ask import Unparsed
 from tests.grammar.gbnf import accepts
 from tests.grammar.scripted import SCHEMA, ScriptedAsk, make_database
@@ -218,6 +219,8 @@ def test_a_document_that_is_too_long_is_dropped_and_of_few_facts_few_words_are_d
     assert len(run(words=(200, 400))[0].rows) == 1
     assert require_words(3, (200, 400)) == (24, 400)
     assert require_words(40, (200, 400)) == (200, 400)
+    # A plain sentence may tell a fact in four words, and each is told once.
+    assert require_words(3, (60, 400), PLAIN) == (12, 400)
 
 
 def test_a_profile_without_facts_is_no_document(run):
@@ -277,10 +280,39 @@ def test_an_answer_that_does_not_parse_finds_no_fact():
         (("81.5",), "81.5 usd", True),
         (("81.5",), "81 and 5", False),
         (("O'Brien Hall",), "o'brien hall", True),
+        (("0",), "no value", False),
     ],
 )
 def test_a_value_is_held_by_its_words_whatever_their_dress(values, text, held):
     assert names_fact(text, Fact("f", "x", "y", values)) is held
+
+
+@pytest.mark.parametrize(
+    ("attribute", "text", "held"),
+    [
+        ("Academy Awards", "It received no Academy Awards.", True),
+        ("Oscar count", "It has no Oscars.", True),
+        ("academy awards won", "It won no academy awards.", True),
+        ("number of engines of the plane", "The plane has no engines.", True),
+        ("Academy Awards", "There is no information.", False),
+        ("Metacritic score", "It has no Metacritic score.", False),
+    ],
+)
+def test_that_there_are_none_is_said_by_no(attribute, text, held):
+    assert names_fact(text, Fact("f", "x", attribute, ("0",))) is held
+
+
+def test_a_thing_may_be_named_as_the_one_that_a_fact_is_of():
+    facts = (
+        Fact("f1", "flight 12", "origin airport", ("Ramburne Airport",)),
+        Fact("f2", "flight 12", "altitude in feet of the origin airport", ("18",)),
+        Fact("f3", "flight 12", "distance in miles", ("746",)),
+    )
+    ground = Ground("flight", ("flight 12",), facts)
+    assert find_fault("The origin airport has an altitude of 18 feet.", ground) == ""
+    assert find_fault("Flight 12 has a distance of 746 miles.", ground) == ""
+    wrong = find_fault("The origin airport has a distance of 746 miles.", ground)
+    assert wrong == "contradicts: names origin airport, not Ramburne Airport"
 
 
 @given(st.lists(st.from_regex(r"[A-Za-z0-9][A-Za-z0-9 .'-]{0,20}", fullmatch=True), min_size=1, max_size=4))

@@ -18,22 +18,26 @@ def fact(attribute, *values, name="Locke"):
 @pytest.mark.parametrize(
     ("told", "sentence"),
     [
-        (fact("runtime in minutes", "85"), "The film has a runtime of 85 minutes."),
+        (fact("runtime in minutes", "85"), "The film runs for 85 minutes."),
         (fact("box office in usd", "86273333"), "The box office of the film is 86,273,333 US dollars."),
-        (fact("box office in US dollars", "86273333"), "The film has a box office of 86,273,333 US dollars."),
-        (fact("Academy Award count", "3"), "The film has 3 Academy Awards."),
-        (fact("Academy Award count", "1"), "The film has 1 Academy Award."),
-        (fact("Academy Award count", "0"), "The film has an Academy Award count of 0."),
-        (fact("Academy Award count", "0"), "The number of Academy Awards of the film is 0."),
+        (fact("box office in US dollars", "8627"), "The film earned 8627 US dollars at the box office."),
+        (fact("Academy Award count", "3"), "The film received 3 Academy Awards."),
+        (fact("Academy Award count", "1"), "The film received 1 Academy Award."),
+        (fact("Academy Award count", "0"), "The film received no Academy Awards."),
+        (fact("number of engines", "0"), "The film has no engines."),
+        (fact("content rating", "PG-13"), "The film is rated PG-13."),
+        (fact("actor", "Ada B", "Cy D"), "The film stars Ada B and Cy D."),
+        (fact("production company", "Gaumont"), "The film was made by the production company Gaumont."),
+        (fact("departure time", "09:51"), "The film has a departure time of 09:51."),
         (fact("postcode", "01067"), "The postcode of the film is 01067."),
         (fact("language", "French"), "The film is in French."),
         (fact("release date", "1978-03-23"), "The film was released on 23 March 1978."),
         (fact("release year", "1978"), "The film was released in 1978."),
         (fact("director", "Ada B", "Cy D"), "The directors of the film are Ada B and Cy D."),
         (fact("director", "Ada B"), "The film was directed by Ada B."),
-        (fact("country", "United States"), "The film comes from the United States."),
+        (fact("country", "United States"), "The film was made in the United States."),
         (fact("country", "France", "Italy"), "The film has two countries: France and Italy."),
-        (fact("academy awards won", "0"), "The number of academy awards won by the film is 0."),
+        (fact("academy awards won", "0"), "The film won no academy awards."),
         (fact("seats", "1"), "The film has 1 seat."),
         (fact("town of the clinic", "Vex", "Oz"), "The towns of the clinic of the film are Oz and Vex."),
     ],
@@ -62,27 +66,78 @@ FACTS = st.fixed_dictionaries(
 def test_every_fact_is_said_and_every_sentence_keeps_the_rules(values, name, seed):
     facts = tuple(fact(attribute, *sorted(own), name=name) for attribute, own in values.items())
     ground = Ground("film", (name,), facts)
-    paragraphs, failed = write_paragraphs(PlainWriter(name, ground, (seed,)), facts, 200, {})
+    paragraphs, failed = write_paragraphs(PlainWriter(name, ground, (seed,)), facts, {})
     assert failed == []
     sentences = [sentence.text for paragraph in paragraphs for sentence in paragraph]
     assert [find_fault(sentence, ground) for sentence in sentences] == [""] * len(sentences)
     assert all(names_fact(" ".join(sentences), told) for told in facts)
+    # Each fact is told once.
+    assert sorted(fact for part in paragraphs for one in part for fact in one.facts) == sorted(values)
 
 
-def test_a_lead_leaves_out_that_only_where_all_it_tells_was_done_by_someone():
-    def write(*facts):
-        writer = PlainWriter("Locke", Ground("film", ("Locke",), facts), (0,))
-        return writer.write_lead(facts)[0].text
+def write_text(kind, *facts, name="Locke", seed=0):
+    writer = PlainWriter(name, Ground(kind, (name,), facts), (seed,))
+    paragraphs, failed = write_paragraphs(writer, facts, {})
+    assert failed == []
+    return "\n".join(" ".join(sentence.text for sentence in part) for part in paragraphs)
 
-    director, country = fact("director", "Ada B"), fact("country", "France")
-    assert write(director, fact("writer", "Cy D")) == "Locke is a film directed by Ada B and written by Cy D."
-    assert write(director, country) == "Locke is a film that was directed by Ada B and comes from France."
+
+def test_a_document_begins_with_what_the_thing_is_and_tells_what_goes_together_in_one_sentence():
+    text = write_text(
+        "film",
+        fact("Academy Awards", "0"),
+        fact("box office in US dollars", "4199334"),
+        fact("country", "France", "Italy"),
+        fact("director", "Ada B"),
+        fact("genre", "Crime", "Drama"),
+        fact("language", "French"),
+        fact("Metacritic score", "86"),
+        fact("production company", "Gaumont"),
+        fact("release year", "1995"),
+        fact("Tomatometer score in percent", "96"),
+        fact("writer", "Ada B"),
+    )
+    assert text.startswith("Locke is a film of the genres Crime and Drama")
+    for said in (
+        "written and directed by Ada B",
+        "was made in France and Italy by the production company Gaumont",
+        "is in French",
+        "earned 4,199,334 US dollars at the box office",
+        "has a Metacritic score of 86 and a Tomatometer score of 96 percent",
+        "received no Academy Awards",
+    ):
+        assert text.count(said) == 1, said
+
+
+def test_what_is_known_of_another_thing_has_that_for_its_subject():
+    text = write_text(
+        "flight",
+        fact("number", "4156", name="flight 12"),
+        fact("airline", "Envoy Air", name="flight 12"),
+        fact("carrier code of the airline", "MQ", name="flight 12"),
+        fact("tail number of the plane", "N15985", name="flight 12"),
+        fact("number of engines of the plane", "2", name="flight 12"),
+        name="flight 12",
+    )
+    assert text == (
+        "Flight 12 has the number 4156. The airline is Envoy Air and has the carrier code MQ. "
+        "The plane has the tail number N15985 and 2 engines."
+    )
+
+
+def test_a_thing_that_may_be_a_person_is_not_it():
+    facts = [fact("job title", "Clerk"), fact("hire date", "2021-07-02"), fact("postcode", "01067")]
+    told = [write_text("employee", *facts, seed=seed) for seed in range(9)]
+    assert all(
+        text.startswith("Locke is an employee with the job title Clerk. The employee") for text in told
+    )
+    assert not any(" It " in text for text in told)
 
 
 def test_a_date_tells_its_year_too_but_no_other():
     def write(*facts, attempts=None):
         writer = PlainWriter("Locke", Ground("film", ("Locke",), facts), (0,))
-        (paragraph,), _ = write_paragraphs(writer, facts, 0, attempts or {})
+        (paragraph,), _ = write_paragraphs(writer, facts, attempts or {})
         return [sentence.facts for sentence in paragraph]
 
     date, year = fact("release date", "1978-03-23"), fact("release year", "1978")
@@ -95,10 +150,10 @@ def test_a_date_tells_its_year_too_but_no_other():
 @pytest.mark.parametrize(
     ("attribute", "sentence"),
     [
-        ("country United States", "The database has 2,045 films from the United States."),
-        ("director Ada B", "The database has 2,045 films directed by Ada B."),
-        ("release year 1994", "The database has 2,045 films released in 1994."),
-        ("content rating PG", "The database has 2,045 films with the content rating PG."),
+        ("country United States", "In all, the database has 2,045 films from the United States."),
+        ("director Ada B", "In all, the database has 2,045 films directed by Ada B."),
+        ("release year 1994", "In all, the database has 2,045 films released in 1994."),
+        ("content rating PG", "In all, the database has 2,045 films with the content rating PG."),
     ],
 )  # fmt: skip
 def test_what_the_database_has_is_counted_in_plain_words(attribute, sentence):
@@ -113,12 +168,13 @@ def test_what_the_database_has_is_counted_in_plain_words(attribute, sentence):
 
 def test_documents_do_not_all_share_their_sentences_and_each_stays():
     def write(name):
-        facts = (fact("director", "Ada B", name=name), fact("genre", "Drama", name=name))
-        writer = PlainWriter(name, Ground("film", (name,), facts), (0, name))
-        paragraphs, _ = write_paragraphs(writer, facts, 0, {})
+        told = {"director": "Ada B", "genre": "Drama", "runtime in minutes": "85", "country": "France"}
+        facts = [fact(attribute, value, name=name) for attribute, value in told.items()]
+        writer = PlainWriter(name, Ground("film", (name,), tuple(facts)), (0, name))
+        paragraphs, _ = write_paragraphs(writer, facts, {})
         return " ".join(sentence.text for paragraph in paragraphs for sentence in paragraph)
 
     names = [f"Title {letter}x" for letter in "ABCDEFGHIJ"]
     shapes = {re.sub(r"Title ..", "it", write(name)) for name in names}
-    assert len(shapes) > 4
+    assert len(shapes) > 2
     assert [write(name) for name in names] == [write(name) for name in names]

@@ -1,0 +1,179 @@
+"""Clauses of plain documents: predicates of facts that go together, and how they are joined."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from tasks.grammar.corpus.entities import COLLECTION, Fact
+from tasks.grammar.corpus.plain_patterns import (
+    DOERS,
+    is_clock,
+    is_number,
+    is_time,
+    join,
+    list_predicates,
+    write_values,
+)
+from tasks.grammar.corpus.vocabulary import split_unit
+
+MAKERS, NAMES, TIMES, NUMBERS = range(4)
+"""Kinds of clauses, in the order in which they are told: who made it, names, dates and durations, numbers."""
+CAST = "stars"
+MADE = "was made "
+RATED = "is rated "
+"""What ends a sentence: it says nothing that another verb could go on from."""
+JOINED = frozenset(["had", "has"])
+"""Verbs that need not be said twice: has an altitude of 18 feet and the code EWR."""
+IDENTITY = ("genre", "industry", "department", "type", "job title", "code")
+"""What best says, in a first sentence, what a thing is."""
+LAST_VERBS = ("has", "received")
+"""Of numbers: what it earned, how it is scored, what it received."""
+LIGHT = 1
+"""A fact of more values is told last in its sentence."""
+
+
+@dataclass(frozen=True)
+class Clause:
+    """What is said of the thing itself or, if `subject` is not empty, of another one that it names."""
+
+    subject: str
+    text: str
+    facts: tuple[Fact, ...]
+
+    @property
+    def verb(self) -> str:
+        """The first word."""
+        return self.text.split()[0]
+
+    @property
+    def light(self) -> bool:
+        """Whether something can be told after it in the same sentence, without lists getting mixed."""
+        return all(len(fact.values) <= LIGHT for fact in self.facts)
+
+    @property
+    def done_by(self) -> bool:
+        """Whether it tells who made the thing."""
+        return all(fact.attribute in DOERS for fact in self.facts)
+
+    @property
+    def rank(self) -> int:
+        """The kind of clause it is."""
+        fact = self.facts[0]
+        if self.done_by or self.verb == CAST:
+            return MAKERS
+        if is_time(fact) or is_clock(fact) or self.text.startswith(("runs ", RATED)):
+            return TIMES
+        return NUMBERS if is_number(fact) else NAMES
+
+
+def make_clauses(facts: Sequence[Fact], name: str, kind: str) -> list[Clause]:
+    """Make the clauses of a thing's facts, in the order in which they are told.
+
+    A fact that no predicate says is left out: it is told in a sentence of its own.
+    """
+    several = {fact.attribute for fact in facts if len(fact.values) > 1}
+    named = {fact.attribute.partition(" of the ")[2] for fact in facts} - several - set(DOERS)
+    own, others = [], []
+    for fact in facts:
+        attribute, _, other = fact.attribute.partition(" of the ")
+        if fact.subject != name or fact.subject == COLLECTION:
+            continue
+        if attribute in named:
+            others.append(Clause(f"the {attribute}", f"is {write_values(fact)}", (fact,)))
+        elif not other:
+            own += [Clause("", text, (fact,)) for text in list_predicates(fact, kind)[:1]]
+        elif len(fact.values) == 1 and other not in several:
+            told = list_predicates(replace(fact, attribute=attribute), other.split()[-1])
+            others += [Clause(f"the {other}", text, (fact,)) for text in told[:1]]
+    found = sorted(_merge_made(_merge_doers(own)), key=_place)
+    return [*found, *sorted(others, key=lambda clause: (clause.subject, *_place(clause)))]
+
+
+def choose_identity(clauses: Iterable[Clause]) -> Clause | None:
+    """Choose what a first sentence says of the thing beside its kind."""
+    fit = [clause for clause in clauses if not clause.subject and shorten(clause.text)]
+
+    def prefer(clause: Clause) -> tuple[int, int]:
+        attribute = split_unit(clause.facts[0].attribute)[0]
+        place = IDENTITY.index(attribute) if attribute in IDENTITY else len(IDENTITY)
+        return place, (NAMES, MAKERS, NUMBERS, TIMES).index(clause.rank)
+
+    return min(fit, key=prefer, default=None)
+
+
+def shorten(text: str) -> str:
+    """Shorten a predicate to what stands behind a noun: a film directed by her; "" if it cannot be."""
+    for start, short in (
+        ("belongs to ", "of "), ("works in ", "in "), ("has the ", "with the "), ("has a ", "with a "),
+        ("has an ", "with an "),
+    ):  # fmt: skip
+        if text.startswith(start):
+            return short + text.removeprefix(start)
+    found = re.fullmatch(r"(?:is|was) (.+)", text)
+    return found[1] if found else ""
+
+
+def join_clauses(clauses: Sequence[Clause]) -> str:
+    """Join the predicates of one subject; a verb that all share is said once."""
+    first, *others = clauses
+    if all(clause.verb == first.verb for clause in others) and (
+        first.verb in JOINED or all(clause.done_by for clause in clauses)
+    ):
+        return join([first.text, *(clause.text.removeprefix(f"{clause.verb} ") for clause in others)])
+    return join([clause.text for clause in clauses])
+
+
+def can_follow(clause: Clause, others: Sequence[Clause]) -> bool:
+    """Tell whether a clause can stand behind others in one sentence."""
+    if clause.subject != others[0].subject or others[-1].text.startswith(RATED):
+        return False
+    if (clause.rank == MAKERS) != (others[-1].rank == MAKERS):
+        return False
+    if clause.done_by and all(other.done_by for other in others):
+        return True
+    verbs = [other.verb for other in others]
+    alike = clause.verb in JOINED and set(verbs) == {clause.verb}
+    apart = len({*verbs, clause.verb}) == len(verbs) + 1
+    return all(other.light for other in others) and (alike or apart)
+
+
+def _merge_doers(clauses: Sequence[Clause]) -> list[Clause]:
+    """Merge who did several things: was written and directed by Ada."""
+    groups: dict[object, list[Clause]] = {}
+    for clause in clauses:
+        groups.setdefault(clause.facts[0].values if clause.done_by else clause, []).append(clause)
+    return [_merge_alike(group) for group in groups.values()]
+
+
+def _merge_alike(group: Sequence[Clause]) -> Clause:
+    if len(group) == 1:
+        return group[0]
+    facts = [fact for clause in group for fact in clause.facts]
+    facts.sort(key=lambda fact: DOERS[fact.attribute] != "written")
+    done = join([DOERS[fact.attribute] for fact in facts])
+    return Clause("", f"{group[0].verb} {done} by {write_values(facts[0])}", tuple(facts))
+
+
+def _merge_made(clauses: Sequence[Clause]) -> list[Clause]:
+    """Merge where a thing was made with who made it: was made in France by the company Gaumont."""
+    places = [clause for clause in clauses if clause.text.startswith(f"{MADE}in ")]
+    makers = [clause for clause in clauses if clause.text.startswith(f"{MADE}by ")]
+    if len(places) != 1 or len(makers) != 1:
+        return list(clauses)
+    (place,), (maker,) = places, makers
+    both = Clause("", f"{place.text} {maker.text.removeprefix(MADE)}", (*place.facts, *maker.facts))
+    return [both, *(clause for clause in clauses if clause not in (place, maker))]
+
+
+def _place(clause: Clause) -> tuple[object, ...]:
+    if clause.text == f"is {write_values(clause.facts[0])}":
+        return (-1,)
+    first = {
+        MAKERS: not clause.done_by,
+        NAMES: not clause.text.startswith(MADE),
+        TIMES: 0 if is_time(clause.facts[0]) and clause.verb != "ends" else 2 if clause.verb == "is" else 1,
+        NUMBERS: LAST_VERBS.index(clause.verb) + 1 if clause.verb in LAST_VERBS else 0,
+    }
+    return clause.rank, first[clause.rank], not clause.light
