@@ -312,7 +312,7 @@ def test_a_document_that_is_too_short_or_too_long_is_named(world):
     assert broken["documents.words"] == (short, long)
     assert set(broken) == {"documents.words", "documents.facts_told", "documents.writers"}
     (finding,) = [e for e in read_findings(world.folder / "contracts") if e.id == "documents.words"]
-    assert finding.details == ("has 1 words; 8 to 90 are due", "has 91 words; 8 to 90 are due")
+    assert finding.details == ("has 1 words; 4 to 90 are due", "has 91 words; 8 to 90 are due")
 
 
 def test_a_document_with_an_open_bracket_is_named(world):
