@@ -77,7 +77,7 @@ GRAMMAR = Flow(
             roles=("generator",),
             settings=("databases.${key}",),
         ),
-        DATABASE.stage("grammar.schema", reads=("${item.file}",)),
+        DATABASE.stage("grammar.schema", reads=("${item.file}",), settings=("databases.${key}",)),
         DATABASE.stage(
             "grammar.own_templates",
             reads=("data/templates",),

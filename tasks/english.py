@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from calendar import month_name
 from collections.abc import Mapping
+from datetime import date
 from functools import cache
 
 from spellchecker import SpellChecker
@@ -19,6 +21,19 @@ SHORT = frozenset([
     "of", "ok", "on", "or", "so", "to", "up", "us", "we",
 ])  # fmt: skip
 """The words of one and two letters: the list has single letters and initials, too."""
+
+
+DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
+
+
+def write_value(value: str) -> str:
+    """Write a value for a sentence: an ISO date as 23 March 1978, anything else as it is."""
+    found = DATE.fullmatch(value)
+    try:
+        day = date(*map(int, found.groups())) if found else None
+    except ValueError:
+        return value
+    return value if day is None else f"{day.day} {month_name[day.month]} {day.year}"
 
 
 def is_word(text: str) -> bool:

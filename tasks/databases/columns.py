@@ -30,6 +30,8 @@ class Column:
     """What people call it, where its name does not say it: `date of birth` for `dob`."""
     table_words: str = ""
     """What people call one row of its table, where the table's name does not say it."""
+    scope: str = ""
+    """What confines a question to its table's rows in this database: `in the catalogue`."""
 
 
 def make_column_id(table: str, name: str) -> str:

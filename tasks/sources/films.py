@@ -1,4 +1,7 @@
-"""Import films, people, genres, countries, languages and companies from the packaged Wikidata snapshot."""
+"""Import films, people, genres, countries, languages and companies from the packaged Wikidata snapshot.
+
+Its counts of awards are left out: they are too low for many films.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,7 @@ class _Link:
 
 SELECT = """
 SELECT o.ID AS film_id, o.Title AS title, o.Year AS year, o.Released AS released, o.Runtime AS runtime,
-       o.Rating AS rating, o.Metacritic AS metacritic, o.Oscars AS oscars, o.Awards AS awards,
+       o.Rating AS rating, o.Metacritic AS metacritic,
        o.Director AS directors, o.Writer AS writers, o."Cast" AS actors, o.Genre AS genres,
        o.Country AS countries, o.Language AS languages, t.Meter AS meter, t.BoxOffice AS box_office,
        t.Production AS companies
@@ -80,8 +83,7 @@ CREATE TABLE films (
     content_rating TEXT,
     tomatometer_percent INTEGER,
     metacritic_score INTEGER,
-    box_office_usd INTEGER,
-    academy_awards_won INTEGER NOT NULL
+    box_office_usd INTEGER
 )
 """
 INDEXES = (
@@ -171,7 +173,6 @@ def _parse(record: sqlite3.Row, left_out: Counter[str]) -> _Film:
         record["meter"],
         record["metacritic"],
         None if gross is None else round(gross),
-        record["oscars"],
     )
     linked = {link.source: _split(link, record[link.source], left_out) for link in LINKS}
     return _Film(cells, linked)

@@ -16,7 +16,8 @@ from tasks.grammar.construct.names import (
     name_table,
 )
 from tasks.grammar.construct.queries import Query, comparison_of, table_of
-from tasks.grammar.construct.ties import BELONGINGS, MANY, OF_MANY, TIES, is_participle
+from tasks.grammar.construct.scope import find_scope
+from tasks.grammar.construct.ties import BELONGINGS, EVENTS, MANY, OF_MANY, TIES, VERBS, is_participle
 from tasks.grammar.construct.verbalisation import Relation, list_used_relations
 
 
@@ -35,6 +36,7 @@ class Described:
     """A noun and what stands behind it, in the order of the fields."""
 
     noun: str
+    """With its name, and with what it is confined to: `films in the catalogue`."""
     ties: tuple[str, ...] = ()
     """`directed by [x]`, `released in [y]`, `with the genre [g]`"""
     traits: tuple[str, ...] = ()
@@ -43,6 +45,8 @@ class Described:
     """`of the film [x]`"""
     whose: tuple[str, ...] = ()
     """`whose origin airport is [x]`"""
+    within: str = ""
+    """What a thing is confined to that another table's rows are: `in the catalogue`"""
 
     @property
     def rest(self) -> str:
@@ -54,13 +58,29 @@ class Described:
         held = [tie.removeprefix("with ") for tie in others if tie.startswith("with ")] + [*self.traits]
         others = [tie for tie in others if not tie.startswith("with ")]
         traits = [f"with {' and '.join(held)}"] if held else []
-        parts = [" and ".join(events), *others, *traits, *self.belongs, " and ".join(self.whose)]
+        parts = [" and ".join(events), *others, *traits, *self.belongs, " and ".join(self.whose), self.within]
         return " ".join(filter(None, parts))
 
     @property
     def words(self) -> str:
         """Noun and all."""
         return f"{self.noun} {self.rest}".strip()
+
+    def say(self, *, plural: bool = False) -> str:
+        """Say of the thing what is given of it: `is directed by [x]`, `have the genre [g]`.
+
+        Empty where that would leave open what has what, as in `is directed by [x] with the rating [r]`.
+        """
+        events = [tie for tie in (*self.ties, *self.belongs) if is_participle(tie)]
+        others = len(self.ties) + len(self.belongs) - len(events)
+        if self.whose or (events and (others or self.traits)) or others > 1 or not (events or others):
+            return ""
+        if self.belongs and (self.traits or not events):
+            return ""
+        if self.rest.startswith("with "):
+            return f"{'have' if plural else 'has'} {self.rest.removeprefix('with ')}"
+        past = any(tie.split()[0] in EVENTS.values() for tie in events)
+        return "" if self.traits else f"{(('is', 'are'), ('was', 'were'))[past][plural]} {self.rest}"
 
 
 @dataclass
@@ -70,9 +90,11 @@ class Describer:
     query: Query
     columns: Sequence[Column]
     relations: Sequence[Relation] = field(init=False)
+    scope: tuple[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
         self.relations = tuple(list_used_relations(self.query, self.columns))
+        self.scope = find_scope(self.query, self.columns)
 
     def name(self, table: str) -> str:
         """Name a table by its role for another one, if it has one: director, origin airport."""
@@ -98,12 +120,17 @@ class Describer:
         for relation in self.relations:
             owner, owned = relation.ends
             if owned == table and owner not in (origin, table):
-                further = self._describe_if_given(owner, style, table, plural=plural)
-                belongs += [self._tie_to_owner(table, owner, further)] if further else []
+                # One airport has many flights, whatever is measured of them.
+                many = plural or bool(self.query.measure)
+                further = self._describe_if_given(owner, style, table, plural=many)
+                belongs += [self._tie_to_owner(relation, further, plural=many)] if further else []
             elif owner == table and owned not in (origin, table):
                 self._add_owned(owned, style, table, ties, whose)
         head = noun + "".join(f" {self._call(name, noun, style)}" for name in naming)
-        return Described(head, tuple(ties), tuple(traits), tuple(belongs), tuple(whose))
+        scoped, within = self.scope if not origin else ("", "")
+        if scoped == table:
+            head, within = f"{head} {within}", ""
+        return Described(head, tuple(ties), tuple(traits), tuple(belongs), tuple(whose), within)
 
     def is_given(self, table: str, origin: str) -> bool:
         """Tell whether anything is given of a table's row, or of what it leads to."""
@@ -117,10 +144,14 @@ class Describer:
                     waiting += new
         return bool({table_of(name) for name in self.query.placeholders} & (reached - {origin}))
 
-    def _tie_to_owner(self, table: str, owner: str, further: str) -> str:
+    def _tie_to_owner(self, relation: Relation, further: str, *, plural: bool) -> str:
+        owner, table = relation.ends
+        role = self.name(table)
         if further.startswith(make_plural(self.name(owner))):
-            return f"{OF_MANY.get(self.name(table), 'of')} {further}"
-        return f"{BELONGINGS.get(self.name(table), 'of')} the {further}"
+            return f"{OF_MANY.get(role, 'of')} {further}"
+        # Of what there may be several, a database lists some.
+        listed = plural or (relation.linked and role not in VERBS)
+        return f"{'listed for' if listed else BELONGINGS.get(role, 'of')} the {further}"
 
     def _call(self, name: str, noun: str, style: Style) -> str:
         words = name_column(name, self.columns).split()

@@ -19,6 +19,7 @@ from tasks.databases.values import Value
 from tasks.errors import SqlError, SqlTimeout, StageFailed
 from tasks.grammar.construct.combinations import Combination, read_combinations
 from tasks.grammar.construct.queries import FilledSql, Measure, Query
+from tasks.grammar.construct.scope import find_scope
 from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.construct.world import find_other_answers
 from tasks.grammar.rows import Filling, Group, SqlTemplate
@@ -53,7 +54,8 @@ def fill_in(
     values, filtered for non-empty answers. Combinations that are left out are counted per template and
     reason.
 
-    Where the database is a part of a world, a group with another answer there is left out too.
+    Where the database is a part of a world, a group with another answer there is left out too, unless its
+    question says what it is confined to.
 
     Raises StageFailed if a query exceeds its time limit, since that depends on the machine and its load.
     """
@@ -66,18 +68,21 @@ def fill_in(
     world = database.find_world()
     if world is None:
         return Drafts(groups, dropped)
-    return drop_other_answers(groups, sql_templates, world, params.limits, dropped)
+    held = [one for one in sql_templates if not find_scope(read_template(one.sql, schema), schema)[0]]
+    return drop_other_answers(groups, held, world, params.limits, dropped)
 
 
 def drop_other_answers(
     groups: Spool[Group],
-    sql_templates: Iterable[SqlTemplate],
+    sql_templates: Sequence[SqlTemplate],
     world: DatabaseEntry,
     limits: QueryLimits,
     dropped: list[Dropped],
 ) -> Drafts[Group]:
-    """Leave out the groups whose answer is another one in the world that the database is a part of."""
-    other = {group for group, _ in find_other_answers(groups, world, limits)}
+    """Leave out these templates' groups whose answer is another one in the world that the database is of."""
+    held = {template.id for template in sql_templates}
+    asked_there = (group for group in groups if group.sql_template in held)
+    other = {group for group, _ in find_other_answers(asked_there, world, limits)}
     kept: Spool[Group] = Spool()
     counts: Counter[str] = Counter()
     seen: Counter[str] = Counter()

@@ -6,6 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from tasks.artifacts.rows import Origin, make_id
+from tasks.english import write_value
+from tasks.grammar.construct.measures import COMPARE
+from tasks.grammar.construct.queries import comparison_of
 from tasks.grammar.rows import Group, Question, TextTemplate
 
 
@@ -34,7 +37,17 @@ def make_question(text: TextTemplate, group: Group) -> Question:
 
 
 def fill_text(text: str, group: Group) -> str:
-    """Replace a text's placeholders by a group's values. No value holds brackets, so one pass is enough."""
+    """Replace a text's placeholders by a group's values; dates and large bounds are written as people do.
+
+    No value holds brackets, so one pass is enough.
+    """
     for filling in group.fillings:
-        text = text.replace(f"[{filling.placeholder}]", filling.value)
+        text = text.replace(f"[{filling.placeholder}]", write_filling(filling.placeholder, filling.value))
     return text
+
+
+def write_filling(placeholder: str, value: str) -> str:
+    """Write a placeholder's value for a sentence: 23 March 1978; 5,000,000 where it is a bound."""
+    if comparison_of(placeholder) in COMPARE and value.isdecimal() and len(value) > 4:
+        return f"{int(value):,}"
+    return write_value(value)

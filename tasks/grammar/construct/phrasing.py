@@ -28,7 +28,7 @@ from tasks.grammar.construct.names import (
     name_table,
 )
 from tasks.grammar.construct.queries import Query, table_of
-from tasks.grammar.construct.ties import BELONGINGS, VERBS, is_participle
+from tasks.grammar.construct.ties import VERBS
 
 PEOPLE = frozenset(["person", "employee", "member", "customer", "doctor", "player", "author", "student"])
 TAKES_NOUN = ("me", "know", "up", "out")
@@ -39,10 +39,10 @@ ROUNDED = "to one decimal"
 
 @dataclass(frozen=True)
 class Wording:
-    """A question, the same in indirect speech, and what it asks for as a noun, if that can be said."""
+    """A question; the same in indirect speech, if its verb does not come last; what it asks for, a noun."""
 
     direct: str
-    indirect: str
+    indirect: str = ""
     noun: str = ""
 
 
@@ -63,12 +63,13 @@ class Phrasing:
     def list_questions(self, opening: str) -> list[str]:
         """List the questions that begin with these words; with a question word if they are empty."""
         found = []
-        for style in STYLES:
+        for style in self._list_styles():
             for sentence in self._list_sentences(style):
                 if not opening:
                     found.append(f"{sentence.direct[0].upper()}{sentence.direct[1:]}?")
                     continue
-                found.append(f"{opening} {sentence.indirect}?")
+                if sentence.indirect:
+                    found.append(f"{opening} {sentence.indirect}?")
                 if sentence.noun and opening.split()[-1] in TAKES_NOUN:
                     found.append(f"{opening} {sentence.noun}?")
         return list(dict.fromkeys(found))
@@ -76,110 +77,86 @@ class Phrasing:
     def list_fragments(self, form: str) -> list[str]:
         """List search phrases. form: what they begin with: wanted, given or asking."""
         found = []
-        for style in STYLES:
+        for style in self._list_styles():
             if form == "asking":
                 found += [sentence.direct for sentence in self._list_sentences(style)]
             else:
                 found += self._list_fragments(style, given_first=form == "given")
         return list(dict.fromkeys(found))
 
+    def _list_styles(self) -> Sequence[Style]:
+        """List the styles that suit: `whose` would hang one clause on another if more than one is given."""
+        return STYLES if len(self.query.placeholders) == 1 else STYLES[:-1]
+
     def _list_sentences(self, style: Style) -> Iterator[Wording]:
         one = self.describer.describe(self.asked, style)
         many = self.describer.describe(self.asked, style, plural=True)
         if self.query.measure == "count":
-            yield from self._list_counts(style, many)
+            yield from self._list_counts(many)
         elif self.query.measure == "average":
-            what = f"average {self._wanted} of the {many.words}, {ROUNDED}"
-            yield Wording(f"what is the {what}", f"what the {what}, is", f"the {what}")
+            what = f"the average {self._wanted} of the {many.words}, {ROUNDED}"
+            yield Wording(f"what is {what}", noun=what)
         elif self.query.measure in ("most", "least"):
             yield from self._list_extremes(one, many)
         elif self.query.measure == "list":
-            yield from self._list_lists(style, many)
+            yield from self._list_lists(many)
         else:
             yield from self._list_lookups(one)
 
-    def _list_counts(self, style: Style, many: Described) -> Iterator[Wording]:
-        if owner := self._find_owner():
-            listed = f"{many.noun} are listed for the {self.describer.describe(owner, style).words}"
-            yield Wording(f"how many {listed}", f"how many {listed}")
-            return
+    def _list_counts(self, many: Described) -> Iterator[Wording]:
         noun = f"the number of {many.words}"
-        yield Wording(f"how many {many.words} are there", f"how many {many.words} there are", noun)
-        if many.rest and not is_participle(many.rest):
-            yield Wording(
-                f"how many {many.noun} are there {many.rest}", f"how many {many.noun} there are {many.rest}"
-            )
-
-    def _list_lists(self, style: Style, many: Described) -> Iterator[Wording]:
-        if not self._is_named:
-            what = f"{make_plural(self._wanted)} of all {many.words}"
-            yield Wording(f"what are the {what}", f"what the {what} are", f"the {what}")
-            return
-        noun = f"the names of all {many.words}"
-        if owner := self._find_owner():
-            listed = f"{many.noun} are listed for the {self.describer.describe(owner, style).words}"
-            yield Wording(f"which {listed}", f"which {listed}", noun)
-            if self._is_person:
-                yield Wording(f"who are the {many.words}", f"who the {many.words} are")
-        elif is_participle(many.rest):
-            are = f"which {many.noun} are {many.rest}"
-            # `are directed by X with a rating` would leave open what has it.
-            if not many.traits:
-                yield Wording(are, are, f"all the {many.words}")
-            yield Wording(f"what are the titles of all {many.words}" if self._is_titled else
-                           f"what are the names of all {many.words}",
-                           f"what all the {many.words} are called", f"all the {many.words}")  # fmt: skip
+        if said := many.say(plural=True):
+            counted = f"how many {many.noun} {said}"
+            yield Wording(counted, counted, noun)
         else:
-            yield Wording(
-                f"which {many.noun} are there {many.rest}",
-                f"which {many.noun} there are {many.rest}",
-                f"all the {many.words}",
-            )
+            yield Wording(f"how many {many.words} are there", noun=noun)
+        yield Wording(f"what is {noun}", noun=noun)
+
+    def _list_lists(self, many: Described) -> Iterator[Wording]:
+        noun = f"the {make_plural(self._wanted)} of all {many.words}"
+        if self._is_named and (said := many.say(plural=True)):
+            which = f"which {many.noun} {said}"
+            yield Wording(which, which, noun)
+        if self._is_person:
+            yield Wording(f"who are the {many.words}")
+        yield Wording(f"what are {noun}", noun=noun)
 
     def _list_lookups(self, one: Described) -> Iterator[Wording]:
         if len(self.query.projection) == 1 and self._is_named:
             yield from self._list_names(one)
             return
         names = self._list_wanted()
-        what, be = f"{' and the '.join(names)} of the {one.words}", "is" if len(names) == 1 else "are"
-        yield Wording(f"what {be} the {what}", f"what the {what} {be}", f"the {what}")
+        what = f"the {' and the '.join(names)} of the {one.words}"
+        yield Wording(f"what {'is' if len(names) == 1 else 'are'} {what}", noun=what)
         column = self.query.projection[0]
         if len(names) == 1 and find_kind(column, self.columns) == "number":
-            counted = name_amount(column, self.columns)
-            yield Wording(
-                f"how many {counted} does the {one.words} have", f"how many {counted} the {one.words} has"
-            )
+            yield Wording(f"how many {name_amount(column, self.columns)} does the {one.words} have")
         if len(names) == 1 and (event := describe_event(column, self.columns)):
             when = "in which year" if names[0].endswith("year") else "on which date"
-            yield Wording(f"{when} was the {one.words} {event}", f"{when} the {one.words} was {event}")
+            yield Wording(f"{when} was the {one.words} {event}")
 
     def _list_names(self, one: Described) -> Iterator[Wording]:
-        if is_participle(one.rest) and not one.traits:
-            yield Wording(f"which {one.words.replace(' ', ' is ', 1)}", f"which {one.noun} is {one.rest}")
+        noun = f"the {one.words}"
+        if said := one.say():
+            which = f"which {one.noun} {said}"
+            yield Wording(which, which, noun)
             return
         role = self.describer.name(self.asked)
         if role in VERBS and one.belongs and one.words == f"{role} {one.belongs[0]}":
             did = f"who {VERBS[role]} {one.belongs[0].removeprefix('of ')}"
-            yield Wording(did, did, f"the {one.words}")
-        who = "who" if self._is_person else "what"
-        yield Wording(
-            f"{who} is the {one.words}", f"{who} the {one.words} is", f"the name of the {one.words}"
-        )
+            yield Wording(did, did, noun)
+        yield Wording(f"{'who' if self._is_person else 'what'} is {noun}", noun=noun)
 
     def _list_extremes(self, one: Described, many: Described) -> Iterator[Wording]:
         query = self.query
         extreme, amount = name_extreme(query, self.columns), name_amount(query.ranked_by, self.columns)
         if query.ranked_by == query.projection[0]:
-            what = f"{extreme} {self._wanted} of the {many.words}"
-            yield Wording(f"what is the {what}", f"what the {what} is", f"the {what}")
+            what = f"the {extreme} {self._wanted} of the {many.words}"
+            yield Wording(f"what is {what}", noun=what)
         elif is_pair(query):
-            of = list_bounds(self.describer.name(self.asked), query.varied, self.columns)[0]
-            which = f"which of the {of} has {self._more}"
+            which = f"which of the {self._pair} has {self._more}"
             yield Wording(which, which)
-            yield Wording(
-                f"of the {of}, which has {self._more}",
-                f"which has {self._more}, of the {of}",
-            )
+            yield Wording(f"of the {self._pair}, which has {self._more}")
         elif self._is_named:
             event, last = describe_event(query.ranked_by, self.columns), query.measure == "most"
             has = f"was {event} {'last' if last else 'first'}" if event else f"has the {extreme} {amount}"
@@ -187,8 +164,8 @@ class Phrasing:
             noun = f"the {one.words} that {has}"
             yield Wording(f"which {one.words} {has}", f"which {one.words} {has}", noun)
         else:
-            what = f"{self._wanted} of the {one.words} that has the {extreme} {amount}"
-            yield Wording(f"what is the {what}", f"what the {what} is", f"the {what}")
+            what = f"the {self._wanted} of the {one.words} that has the {extreme} {amount}"
+            yield Wording(f"what is {what}", noun=what)
 
     def _list_fragments(self, style: Style, *, given_first: bool) -> Iterator[str]:
         query = self.query
@@ -197,27 +174,12 @@ class Phrasing:
         if query.measure in ("most", "least"):
             yield from self._list_extreme_fragments(one, many, given_first=given_first)
         elif query.measure == "count":
-            if owner := self._find_owner():
-                had = self.describer.describe(owner, style).words
-                yield f"{had}: number of {many.noun}" if given_first else f"number of {many.noun} of {had}"
-            else:
-                yield f"{many.words}: how many" if given_first else f"number of {many.words}"
+            yield f"{'total ' if given_first else ''}number of {many.words}"
         elif query.measure == "average":
             what = f"average {self._wanted}"
-            yield (
-                f"{many.words}: {what}, {ROUNDED}" if given_first else (f"{what} of {many.words}, {ROUNDED}")
-            )
-        elif query.measure == "list" and self._is_named:
-            if given_first and (owner := self._find_owner()):
-                yield f"{self.describer.describe(owner, style).words}: {many.noun}"
-                yield f"{self.describer.describe(owner, style).words}: all {many.noun}"
-            elif given_first:
-                yield f"{many.words}: list"
-            else:
-                yield from (f"all {many.words}", f"list of {many.words}")
+            yield f"{many.words}: {what}, {ROUNDED}" if given_first else f"{what} of {many.words}, {ROUNDED}"
         elif query.measure == "list":
-            what = make_plural(self._wanted)
-            yield f"{many.words}: {what}" if given_first else f"{what} of all {many.words}"
+            yield from self._list_list_fragments(many, given_first=given_first)
         elif self._is_named and len(query.projection) == 1:
             yield from self._list_name_fragments(one, given_first=given_first)
         else:
@@ -227,29 +189,30 @@ class Phrasing:
             else:
                 yield from (f"{wanted} of {one.words}", f"{wanted} of the {one.words}")
 
+    def _list_list_fragments(self, many: Described, *, given_first: bool) -> Iterator[str]:
+        wanted = make_plural(self._wanted)
+        if given_first and (owner := _find_owner(many)):
+            yield from (f"{owner}: {many.noun}", f"{owner}: all {many.noun}")
+        elif self._is_named and not given_first:
+            yield from (f"all {many.words}", f"list of {many.words}")
+        elif self._is_named:
+            yield from (f"{wanted} of {many.words}", f"{wanted} of all {many.words}")
+        else:
+            yield f"{many.words}: {wanted}" if given_first else f"{wanted} of all {many.words}"
+
     def _list_name_fragments(self, one: Described, *, given_first: bool) -> Iterator[str]:
-        if not given_first or len(one.belongs) != 1 or one.rest != one.belongs[0]:
-            yield one.words
-            if not given_first:
-                yield f"name of the {one.words}"
-            return
-        preposition = BELONGINGS.get(self.describer.name(self.asked), "of")
-        rest = one.rest.removeprefix(f"{preposition} the ")
-        yield from (f"{rest}: {one.noun}", f"{rest}, {one.noun}")
+        owner = _find_owner(one) if given_first else ""
+        yield from (f"{owner}: {one.noun}", f"{owner}, {one.noun}") if owner else (one.words,)
 
     def _list_extreme_fragments(self, one: Described, many: Described, *, given_first: bool) -> Iterator[str]:
         query = self.query
         extreme, amount = name_extreme(query, self.columns), name_amount(query.ranked_by, self.columns)
         event = describe_event(query.ranked_by, self.columns)
         if is_pair(query):
-            of = list_bounds(self.describer.name(self.asked), query.varied, self.columns)[0]
-            yield f"{of}: the one with {self._more}" if given_first else f"which has {self._more}, {of}"
+            yield f"{self._pair}: {'the one with' if given_first else 'which has'} {self._more}"
         elif query.ranked_by == query.projection[0]:
-            yield (
-                f"{many.words}: {extreme} {self._wanted}"
-                if given_first
-                else (f"{extreme} {self._wanted} of {many.words}")
-            )
+            what = f"{extreme} {self._wanted}"
+            yield f"{many.words}: {what}" if given_first else f"{what} of {many.words}"
         else:
             lead = "" if self._is_named else f"{self._wanted} of the "
             if given_first:
@@ -281,7 +244,8 @@ class Phrasing:
         column, noun = self.query.projection[0], self.describer.name(self.asked)
         words = name_column_with_unit(column, self.columns)
         # `the numbers of all flights` would be something else.
-        prefixed = words in WEAK and self.query.measure and noun == name_table(self.asked, self.columns)
+        listed = self.query.measure == "list"
+        prefixed = words in WEAK and listed and noun == name_table(self.asked, self.columns)
         return f"{noun} {words}" if prefixed else words
 
     @property
@@ -289,18 +253,23 @@ class Phrasing:
         return name_column(self.query.projection[0], self.columns).split()[-1] in NAMES
 
     @property
-    def _is_titled(self) -> bool:
-        return name_column(self.query.projection[0], self.columns).split()[-1] == "title"
-
-    @property
     def _is_person(self) -> bool:
         return name_table(self.asked, self.columns).split()[-1] in PEOPLE
 
-    def _find_owner(self) -> str:
-        """Return the only table joined to the asked one, if the asked one's rows belong to its rows."""
-        ends = [relation.ends for relation in self.describer.relations]
-        own = [name for name in self.query.placeholders if table_of(name) == self.asked]
-        return ends[0][0] if len(ends) == 1 and ends[0][1] == self.asked and not own else ""
+    @property
+    def _pair(self) -> str:
+        return list_bounds(self.describer.name(self.asked), self.query.varied, self.columns)[0]
+
+
+def _find_owner(described: Described) -> str:
+    """Find what a thing is described as belonging to, if it is by nothing else: the film of its genres."""
+    if len(described.belongs) != 1:
+        return ""
+    lead, _, owner = described.belongs[0].partition(" the ")
+    alone = described.rest == f"{described.belongs[0]} {described.within}".strip()
+    if not alone or " " in lead.removesuffix(" for"):
+        return ""
+    return f"{owner} {described.within}".strip()
 
 
 def list_wordings(

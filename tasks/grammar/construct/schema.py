@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,17 +11,21 @@ from tasks.databases.columns import Column
 from tasks.databases.content import check_columns
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.reflection import reflect
+from tasks.errors import BadInput
 from tasks.grammar.rows import Term
+
+SCOPE = re.compile(r"(?:among|at|by|for|from|in|of|on|within)(?: [^\W_]+){1,7}")
 
 
 def schema(glossary: list[Term], database: DatabaseEntry) -> Drafts[Column]:
-    """List every table's columns, with types and keys, and the words of the glossary.
+    """List every table's columns, with types and keys, the words of the glossary, and the tables' scopes.
 
-    Raises BadInput if the database cannot be opened, or a server's columns differ from its recorded content.
+    Raises BadInput if the database cannot be opened, a server's columns differ from its recorded content, or
+    a scope is of no table or holds other than words.
     """
     columns = reflect(database)
     check_columns(database, columns)
-    return Drafts(apply_terms(columns, glossary))
+    return Drafts(apply_scope(apply_terms(columns, glossary), database))
 
 
 def apply_terms(columns: Sequence[Column], terms: Sequence[Term]) -> list[Column]:
@@ -34,3 +39,20 @@ def apply_terms(columns: Sequence[Column], terms: Sequence[Term]) -> list[Column
         )
         for column in columns
     ]
+
+
+def apply_scope(columns: Sequence[Column], database: DatabaseEntry) -> list[Column]:
+    """Give columns the scope of their table. Raises BadInput for one of no table, or of other than words."""
+    place = f"params.yaml: {database.label}.scope"
+    tables = {column.table for column in columns}
+    scopes = {table: " ".join(words.split()) for table, words in database.scope.items()}
+    for table, words in scopes.items():
+        if table not in tables:
+            raise BadInput(f"{place}: {table}", "there is no such table", hint=", ".join(sorted(tables)))
+        if not SCOPE.fullmatch(words):
+            raise BadInput(
+                f"{place}: {table}",
+                f"{words!r} is not two to eight words that begin with a preposition",
+                hint="as `in the catalogue`, `on our books`",
+            )
+    return [replace(column, scope=scopes.get(column.table, "")) for column in columns]

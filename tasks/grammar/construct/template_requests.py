@@ -10,11 +10,13 @@ from typing import Literal
 from tasks.artifacts.rows import make_id
 from tasks.databases.columns import Column, make_column_id, split_column_id
 from tasks.grammar.construct.measured_words import find_kind
-from tasks.grammar.construct.names import IDENTIFYING, NAMES, is_identifying, split_words
+from tasks.grammar.construct.names import IDENTIFYING, NAMES, is_identifying, name_column, split_words
 from tasks.grammar.construct.queries import Measure, Query, column_of, table_of, write_template
 from tasks.grammar.construct.routes import Route, find_routes, rank_routes
 from tasks.grammar.construct.sql_reading import BrokenRule
 from tasks.grammar.construct.sql_rules import check_question, fits_placeholder, has_mean, has_order
+from tasks.grammar.construct.ties import MANY
+from tasks.grammar.construct.verbalisation import list_used_relations
 
 Compared = Literal["", "over", "under", "from", "to", "between", "pair"]
 """How a value is compared otherwise than by `=`: by a bound, by two, or one of two things is wanted."""
@@ -23,6 +25,8 @@ SUFFIXES: Mapping[Compared, tuple[str, ...]] = {
     "between": (":from", ":to"), "pair": ("", ":other"),
 }  # fmt: skip
 
+MONEY = frozenset(["usd", "eur", "gbp", "dollars", "euros", "pounds", "price", "cost", "budget", "salary"])
+"""Words of columns that hold sums of money."""
 NARROWING = IDENTIFYING | frozenset(["year", "month", "day", "date", "code"])
 """Last words of integer columns that people use to specify which thing they mean."""
 
@@ -133,7 +137,7 @@ def list_narrowing_columns(columns: Sequence[Column]) -> list[str]:
     there is no year of the same event: people remember that.
     """
     usable = [column for column in columns if fits_placeholder(column)]
-    usable = [column for column in usable if not _has_year(column, usable)]
+    usable = [column for column in usable if not _has_year(column, columns)] or usable
     usable = [column for column in usable if split_words(column.name)[-1] != "time"] or usable
     narrowing = [
         column for column in usable if column.type != "integer" or split_words(column.name)[-1] in NARROWING
@@ -178,8 +182,8 @@ def _make_plain(
     if not asked or not all(identifying) or any(moments):
         return None
     spare = shape.placeholders - len(identifying)
-    usable = [column for column in columns if column.table in route.tree.tables and column.id not in asked]
-    further = list_narrowing_columns(usable)
+    usable = [column for column in columns if column.table in route.tree.tables]
+    further = [name for name in list_narrowing_columns(usable) if name not in asked]
     # Of several of one name, people say when each was or which number it has, before they sort them.
     telling = [name for name in further if split_words(split_column_id(name)[1])[-1] in NARROWING]
     narrowing = tuple(_choose_share(telling or further, offered, turn, f"{seed} given {joins}"))
@@ -209,9 +213,13 @@ def _make_measured(
     if shape.measure == "count":
         asked = [list(key)]
     elif shape.measure == "average":
-        # Of things that are counted one asks for the total.
+        # Of things that are counted, and of money, one asks for the total.
         means = [
-            column.id for column in own if has_mean(column) and find_kind(column.id, columns) != "number"
+            column.id
+            for column in own
+            if has_mean(column)
+            and find_kind(column.id, columns) != "number"
+            and not MONEY.intersection(split_words(name_column(column.id, columns)))
         ]
         asked = [[name] for name in _choose_share(means, offered, turn, f"{salt} asked")]
     elif shape.measure in ("most", "least"):
@@ -266,11 +274,20 @@ def _is_sensible(query: Query, columns: Sequence[Column]) -> bool:
     times = {column.id for column in columns if _is_time(column)}
     if times & {query.ranked_by, *query.projection} and times & {*map(column_of, query.placeholders)}:
         return False  # the year of what was on a date; of those of one year, the earliest
+    if not query.measure and _find_role(query, columns) in MANY:
+        return False
     try:
         check_question(query, columns)
     except BrokenRule:
         return False
     return True
+
+
+def _find_role(query: Query, columns: Sequence[Column]) -> str:
+    """Find the role in which a query asks for a thing: actor; empty if it has none."""
+    asked = table_of(query.projection[0])
+    relations = list_used_relations(query, columns)
+    return next((one.noun for one in relations if one.ends[1] == asked and one.words), "")
 
 
 def _list_queries(request: TemplateRequest) -> Iterator[Query]:

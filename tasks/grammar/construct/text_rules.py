@@ -22,6 +22,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tasks.databases.columns import Column
+from tasks.grammar.construct.measured_words import name_amount
 from tasks.grammar.construct.names import (
     LOOSE,
     NAMES,
@@ -201,11 +202,11 @@ def _find_missing(
     others = [c for c in columns if c.table == table_of(wanted) and c.id != wanted]
     if specific and not any(specific <= _content_words(column.id, columns) for column in others):
         content = specific
-    when = {"when"} & set(words) and content & {"date", "year", "time"}
+    when = {"when", "first", "last", "earliest", "latest"} & set(words) and content & {"date", "year", "time"}
     return " ".join(
         sorted(word for word in content if not (when and word in LOOSE) and not mentions(words, word))
     )
 
 
 def _content_words(column: str, columns: Sequence[Column]) -> set[str]:
-    return set(split_words(name_column(column, columns))) - UNITS - LINKS
+    return set(split_words(name_amount(column, columns))) - UNITS - LINKS

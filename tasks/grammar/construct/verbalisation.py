@@ -17,6 +17,7 @@ from tasks.grammar.construct.names import (
     name_table,
 )
 from tasks.grammar.construct.queries import Query, comparison_of, table_of
+from tasks.grammar.construct.scope import find_scope, list_scope_words
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class Relation:
     """The role of the second table's row for the first's: director, origin airport."""
     rivals: tuple[str, ...]
     """The words of other relations between the same two tables."""
+    linked: bool = False
+    """Whether a table of its own links the two, so that either may have several of the other."""
 
 
 @dataclass(frozen=True)
@@ -69,16 +72,17 @@ def verbalise_query(query: Query, columns: Sequence[Column]) -> Verbalisation:
     if query.varied:
         introduced.append(query.varied)
     measured = verbalise_measure(query, tables[table_of(query.projection[0])], columns)
+    _, scope = find_scope(query, columns)
+    wanted = measured.wanted or tuple(
+        f"{name_column_with_unit(column, columns)} of the {tables[table_of(column)]}"
+        for column in query.projection
+    )
     return Verbalisation(
-        measured.wanted
-        or tuple(
-            f"{name_column_with_unit(column, columns)} of the {tables[table_of(column)]}"
-            for column in query.projection
-        ),
+        tuple(f"{words} {scope}".strip() for words in wanted),
         tuple(_describe_given(tables[table], names, columns) for table, names in by_table.items()),
         tuple(_list_phrases(tables[table_of(names[0])], names, columns) for names in introduced),
         relations,
-        measured.required,
+        (*measured.required, *([frozenset([list_scope_words(scope)])] if scope else [])),
         measured.named,
         query.measure == "list",
     )
@@ -127,7 +131,7 @@ def list_used_relations(query: Query, columns: Sequence[Column]) -> Iterator[Rel
             if set(other_ends) == set(ends) and other_keys != keys
             for word in name_relation(other_keys)
         }
-        yield Relation(ends, words, noun, tuple(sorted(rivals - set(words))))
+        yield Relation(ends, words, noun, tuple(sorted(rivals - set(words))), len(keys) > 1)
 
 
 def find_relations(columns: Sequence[Column]) -> list[tuple[tuple[str, str], list[Column]]]:

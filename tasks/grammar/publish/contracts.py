@@ -20,6 +20,9 @@ from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.grammar.construct.balanced import Balanced
 from tasks.grammar.construct.own_templates import nest_settings
+from tasks.grammar.construct.scope import find_scope
+from tasks.grammar.construct.sql_reading import BrokenRule
+from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.corpus.documents import Documents
 from tasks.grammar.corpus.questions import Questions
 from tasks.grammar.publish import corpus_contracts
@@ -224,16 +227,28 @@ def _expect_world(
     columns: Sequence[Column],
     world: DatabaseEntry,
 ) -> RowRule:
+    confined = {
+        template.id
+        for template in read_valid_rows(paths["sql_templates"], SqlTemplate)
+        if _is_confined(template.sql, columns)
+    }
     valid = [
         group
         for group in read_valid_rows(paths["fill_in"], Group)
-        if not parsed.check({"id": group.id, "sql": group.sql})
+        if group.sql_template not in confined and not parsed.check({"id": group.id, "sql": group.sql})
     ]
     asked = {
         record["group"]: record["question"]
         for record in read_records(paths["unbalanced"], ["group", "question"])
     }
     return expect_true_in_world(valid, asked, safe, columns, world)
+
+
+def _is_confined(sql: str, columns: Sequence[Column]) -> bool:
+    try:
+        return bool(find_scope(read_template(sql, columns), columns)[0])
+    except BrokenRule:
+        return False  # which another rule says
 
 
 def _expect_questions(

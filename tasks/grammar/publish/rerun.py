@@ -141,7 +141,7 @@ def expect_true_in_world(
 
     says = (
         "Its SQL gives the same answer in the whole that its database is a part of "
-        f"({here:,} of {there:,} rows)."
+        f"({here:,} of {there:,} rows), unless its texts say what they are confined to."
     )
     return RowRule("true_in_world", says, ("id", "sql", "answer_rows"), check)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tasks.artifacts.contracts import Record, RowRule, read_records
 from tasks.databases.columns import Column
+from tasks.grammar.construct.pairs import write_filling
 from tasks.grammar.construct.sql_reading import BrokenRule, parse_select
 from tasks.grammar.construct.sql_rules import read_template
 
@@ -163,7 +164,10 @@ def expect_filled_text(texts: Index, groups: Index) -> RowRule:
         text, group = texts.get(record["text_template"]), groups.get(record["group"])
         if text is None or group is None:
             return ""
-        values = {f"[{filling['placeholder']}]": filling["value"] for filling in group["fillings"]}
+        values = {
+            f"[{filling['placeholder']}]": write_filling(filling["placeholder"], filling["value"])
+            for filling in group["fillings"]
+        }
         due = PLACEHOLDER.sub(lambda found: str(values.get(found[0], found[0])), text["text"])
         return "" if record["question"] == due else f"reads {record['question']!r}, its text filled {due!r}"
 
