@@ -87,7 +87,7 @@ GRAMMAR = Flow(
             "grammar.sql_templates",
             prompts=("sql_template", "sql_template_free"),
             roles=("generator",),
-            settings=("roles.generator.constrain",),
+            settings=("databases.${key}", "roles.generator.constrain"),
         ),
         DATABASE.stage("grammar.fill_in", reads=("${item.file}", WORLDS)),
         DATABASE.stage(

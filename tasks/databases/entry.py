@@ -54,6 +54,8 @@ class DatabaseEntry(BaseModel):
     """Whether a person's templates (data/templates/<name>.jsonl) stand beside a model's, or instead."""
     glossary: Mapping[str, str] = {}
     """Column (`table.column`, or its name alone) or table -> what people call it."""
+    kinds: tuple[str, ...] | None = None
+    """Names of `grammar.sql_templates.kinds` that are asked for here; null = all."""
     scope: Mapping[str, str] = {}
     """Table -> what confines a question to its rows in this database: `in the catalogue`. Questions that are
     answered from whichever rows there are say it, and are not held against the world."""

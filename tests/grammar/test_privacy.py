@@ -28,7 +28,7 @@ def test_no_request_of_the_template_steps_holds_a_cell_value(tmp_path):
     }
     params = SqlTemplates(kinds=kinds, criteria={"one_placeholder": "One."}, example=EXAMPLE)
     first = ScriptedAsk(pick)
-    templates = asyncio.run(sql_templates(schema, [], {}, params, first)).rows
+    templates = asyncio.run(sql_templates(schema, [], ENTRY, {}, params, first)).rows
     second = ScriptedAsk(lambda _: "no text")
     criteria = {
         "short": {"prompt": "texts/short", "samples": 1},

@@ -110,12 +110,12 @@ def order_choices(
 
 async def _ask_template(request: BackCheckRequest, schema: Sequence[Column], ask: Ask) -> Answer[str]:
     letters = LETTERS[: len(request.choices)]
-    tables = sorted({table for template in request.choices for table in template.tables})
+    tables = {table for template in request.choices for table in template.tables}
     return await ask(
         "back_check",
         {
             "text": request.text.text,
-            "tables": [{"name": t, "columns": list_names(t, schema)} for t in tables],
+            "words": [(one.id, one.words) for one in schema if one.words and one.table in tables],
             "choices": list(zip(letters, (template.sql for template in request.choices), strict=True)),
         },
         role="reader",
@@ -124,12 +124,6 @@ async def _ask_template(request: BackCheckRequest, schema: Sequence[Column], ask
         grammar=f"root ::= [{letters}]",
         max_tokens=4,
     )
-
-
-def list_names(table: str, schema: Sequence[Column]) -> list[str]:
-    """List a table's columns for a reader, with what people call them."""
-    own = [column for column in schema if column.table == table]
-    return [f"{column.name} = {column.words}" if column.words else column.name for column in own]
 
 
 def parse_letter(text: str, letters: str) -> str:

@@ -8,7 +8,7 @@ from string import ascii_uppercase
 
 from tasks.artifacts.rows import Origin
 from tasks.databases.columns import Column
-from tasks.grammar.construct.back_check import list_names, parse_letter
+from tasks.grammar.construct.back_check import parse_letter
 from tasks.grammar.construct.reading_queries import ReadingQueries, ReadQuery
 from tasks.grammar.construct.reading_slots import (
     Slots,
@@ -37,7 +37,7 @@ class ReadingRequests:
     def __init__(self, schema: Sequence[Column], slots: Slots, queries: ReadingQueries, ask: Ask) -> None:
         self._slots, self._queries, self._ask = slots, queries, ask
         tables = sorted({column.table for column in schema})
-        self._tables = [{"name": table, "columns": list_names(table, schema)} for table in tables]
+        self._tables = [{"name": table, "columns": _list_names(table, schema)} for table in tables]
         self._keys = [f"{column.id} = {column.references}" for column in schema if column.references]
 
     async def read(self, text: TextTemplate) -> TextReading:
@@ -81,3 +81,9 @@ class ReadingRequests:
 def list_rows(text: TextTemplate) -> tuple[Origin, ...]:
     """List the rows that a text which was read comes from."""
     return (Origin("row", f"back_check#{text.id}"),)
+
+
+def _list_names(table: str, schema: Sequence[Column]) -> list[str]:
+    """List a table's columns for a reader, with what people call them."""
+    own = [column for column in schema if column.table == table]
+    return [f"{column.name} = {column.words}" if column.words else column.name for column in own]

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.databases.columns import Column
+from tasks.databases.entry import DatabaseEntry
 from tasks.errors import BadInput
 from tasks.grammar.construct.queries import DIALECT, Measure, Query, comparison_of, write_template
 from tasks.grammar.construct.sql_grammar import write_sql_grammar
@@ -101,6 +102,7 @@ class SqlTemplates(BaseModel):
 async def sql_templates(
     schema: list[Column],
     own_templates: list[OwnTemplate],
+    database: DatabaseEntry,
     settings: Mapping[str, object],
     params: SqlTemplates,
     ask: Ask,
@@ -110,14 +112,15 @@ async def sql_templates(
     Each round sends as many requests as templates are missing, in a fixed order, so that neither the
     requests nor the rows depend on which answer arrives first. A person's templates come first and count
     towards no kind; where they stand instead of a model's, no model is asked. settings: `roles.generator`,
-    dotted name -> value.
+    dotted name -> value. Raises BadInput if the database names a kind that there is not.
     """
     free = settings.get(CONSTRAIN) == "none"
     kept = {own.id: _take_own(own) for own in own_templates}
     if any(own.instead for own in own_templates):
         return Drafts(list(kept.values()))
     dropped: list[Dropped] = []
-    for name, kind in params.kinds.items():
+    for name in _choose_kinds(database, params):
+        kind = params.kinds[name]
         rules = [_find_criterion(params, name, criterion) for criterion in kind.criteria]
         pending = list_template_requests(schema, kind.shape, params.offered, kind.requests, params.seed)
         wanted = len(kept) + kind.templates
@@ -130,6 +133,16 @@ async def sql_templates(
             for request, answer in zip(batch, answers, strict=True):
                 _sort_answer(request, answer, 0 if free else len(request.queries), kept, dropped)
     return Drafts(list(kept.values()), dropped)
+
+
+def _choose_kinds(database: DatabaseEntry, params: SqlTemplates) -> list[str]:
+    if unknown := sorted(set(database.kinds or ()).difference(params.kinds)):
+        raise BadInput(
+            f"params.yaml: {database.label}.kinds",
+            f"{unknown[0]} is no kind of grammar.sql_templates.kinds",
+            hint=", ".join(params.kinds),
+        )
+    return [name for name in params.kinds if database.kinds is None or name in database.kinds]
 
 
 async def _ask_template(

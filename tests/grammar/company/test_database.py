@@ -150,7 +150,7 @@ def test_questions_can_be_asked_of_it(engines):
         "two": make_kind(templates=40, requests=60, placeholders=2),
     }
     params = SqlTemplates(kinds=kinds, criteria={"one_placeholder": "One."}, example=EXAMPLE)
-    templates = asyncio.run(sql_templates(schema, [], {}, params, ScriptedAsk(pick))).rows
+    templates = asyncio.run(sql_templates(schema, [], ENTRY, {}, params, ScriptedAsk(pick))).rows
     groups = fill_in(templates, schema, entry, FillIn(cap=5)).rows
     tables = {table for template in templates for table in template.tables}
     assert {"employees", "departments", "clients", "projects", "services"} <= tables

@@ -72,7 +72,7 @@ def make_templates(schema):
         },
     }
     params = SqlTemplates(kinds=kinds, criteria={"one_placeholder": "One."}, example=EXAMPLE)
-    return asyncio.run(sql_templates(schema, [], {}, params, ask)), [
+    return asyncio.run(sql_templates(schema, [], ENTRY, {}, params, ask)), [
         request.text + request.grammar for request in ask.asked
     ]
 

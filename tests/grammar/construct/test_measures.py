@@ -199,7 +199,7 @@ def make_params(**kind):
 def ask_for(entry, reply, constrain, **kind):
     ask = ScriptedAsk(reply)
     settings = {"roles.generator.constrain": constrain}
-    drafts = asyncio.run(sql_templates(reflect(entry), [], settings, make_params(**kind), ask))
+    drafts = asyncio.run(sql_templates(reflect(entry), [], ENTRY, settings, make_params(**kind), ask))
     return drafts, ask
 
 

@@ -192,7 +192,7 @@ def construct(own, reply):
     ask = ScriptedAsk(reply)
 
     async def construct_all():
-        queries = list((await sql_templates(SCHEMA, own, {}, make_params(), ask)).rows)
+        queries = list((await sql_templates(SCHEMA, own, ENTRY, {}, make_params(), ask)).rows)
         params = TextTemplates(criteria=CRITERIA)
         groups = [SimpleNamespace(sql_template=query.id) for query in queries]
         texts = list(

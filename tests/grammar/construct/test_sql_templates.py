@@ -44,7 +44,7 @@ def allowed(asked):
 def run(reply, params=None, attempts=1, own=(), constrain="grammar"):
     ask = ScriptedAsk(reply, attempts)
     settings = {"roles.generator.constrain": constrain}
-    return asyncio.run(sql_templates(SCHEMA, own, settings, params or make_params(), ask)), ask
+    return asyncio.run(sql_templates(SCHEMA, own, ENTRY, settings, params or make_params(), ask)), ask
 
 
 def test_templates_are_kept_until_there_are_enough():
@@ -107,7 +107,7 @@ def test_the_requests_do_not_depend_on_which_answer_comes_first():
             return await ask(prompt, fields, **more)
 
         delayed.seen = []
-        return await sql_templates(SCHEMA, [], {}, make_params(), delayed), delayed.seen
+        return await sql_templates(SCHEMA, [], ENTRY, {}, make_params(), delayed), delayed.seen
 
     assert asyncio.run(run_slowly(False)) == asyncio.run(run_slowly(True))
 
