@@ -9,6 +9,7 @@ from typing import Any
 import tasks.grammar
 from tasks.artifacts.rows import make_id
 from tasks.databases.columns import Column
+from tasks.databases.entry import DatabaseEntry
 from tasks.models.ask import Answer, Prompt, Unparsed, render_prompt
 
 PROMPTS = Path(tasks.grammar.__file__).parent / "prompts"
@@ -76,6 +77,8 @@ def column(
     return Column(name, table, bare, kind, False, key, references, ask and references is None)
 
 
+ENTRY = DatabaseEntry(name="clinics", file="clinics.sqlite")
+"""What no test opens."""
 SCHEMA = [
     column("clinics.clinic_id", "integer", key=True, ask=False),
     column("clinics.name"),

@@ -15,7 +15,7 @@ from tasks.grammar.construct.sql_templates import SqlTemplates, sql_templates
 from tests.databases.servers import PASSWORD, PASSWORD_ENV, open_place
 from tests.grammar.company.scenes import make_scene
 from tests.grammar.construct.test_sql_templates import EXAMPLE, make_kind
-from tests.grammar.scripted import ScriptedAsk
+from tests.grammar.scripted import ENTRY, ScriptedAsk
 from tests.grammar.test_privacy import pick
 
 SERVERS = ("postgresql", "mariadb")

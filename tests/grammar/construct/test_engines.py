@@ -19,7 +19,7 @@ from tasks.grammar.publish.rerun import Rerun
 from tasks.grammar.rows import TextTemplate
 from tests.databases.servers import PASSWORD, PASSWORD_ENV, copy_tables, open_place
 from tests.grammar.construct.test_sql_templates import EXAMPLE, make_kind
-from tests.grammar.scripted import ROWS, ScriptedAsk, make_database
+from tests.grammar.scripted import ENTRY, ROWS, ScriptedAsk, make_database
 from tests.grammar.test_privacy import pick
 
 TRICKY = """

@@ -18,7 +18,7 @@ from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.construct.sql_templates import SqlTemplates, TemplateKind, sql_templates
 from tasks.grammar.construct.verbalisation import verbalise_query
 from tasks.grammar.rows import SqlTemplate
-from tests.grammar.scripted import ScriptedAsk
+from tests.grammar.scripted import ENTRY, ScriptedAsk
 
 SHELVES = """
 CREATE TABLE writers (writer_id INTEGER PRIMARY KEY, full_name TEXT NOT NULL);

@@ -19,7 +19,7 @@ from tasks.grammar.construct.template_advice import ADVICE
 from tasks.grammar.construct.template_lines import TemplateRules, check_lines, read_template_lines
 from tasks.grammar.construct.text_templates import Criterion, TextTemplates, text_templates
 from tests.grammar.construct.test_sql_templates import make_params, pick_first
-from tests.grammar.scripted import SCHEMA, ScriptedAsk
+from tests.grammar.scripted import ENTRY, SCHEMA, ScriptedAsk
 
 TOWN = {
     "sql": "SELECT clinics.town FROM clinics WHERE clinics.name = [clinics.name]",

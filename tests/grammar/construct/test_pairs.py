@@ -4,6 +4,7 @@ from collections import Counter
 
 from tasks.artifacts.rows import make_id
 from tasks.grammar.construct.balanced import Balanced, balanced
+from tasks.grammar.construct.pairs import fill_text
 from tasks.grammar.construct.unbalanced import Unbalanced, unbalanced
 from tasks.grammar.rows import Filling, Group, TextTemplate
 
@@ -67,3 +68,11 @@ def test_a_question_has_the_same_id_in_both_sets():
     one = {row.id for row in unbalanced(TEXTS, GROUPS, Unbalanced()).rows}
     assert {row.id for row in balanced(TEXTS, GROUPS, Balanced(criteria=("short",), texts=1)).rows} <= one
     assert make_id("question", "one-short-0", "g0") in one
+
+
+def test_a_question_writes_dates_and_large_bounds_as_people_do():
+    values = {"visits.day": "2013-01-05", "visits.fee:over": "2500000", "visits.number": "25000",
+              "visits.year:from": "1990", "visits.note": "2013-13-45"}  # fmt: skip
+    group = Group("g", "t", "SELECT 1", tuple(Filling(*pair) for pair in values.items()), "a", "[]", ())
+    text = "of [visits.day] over [visits.fee:over], number [visits.number], [visits.year:from], [visits.note]"
+    assert fill_text(text, group) == "of 5 January 2013 over 2,500,000, number 25000, 1990, 2013-13-45"

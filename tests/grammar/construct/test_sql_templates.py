@@ -7,7 +7,7 @@ import pytest
 from tasks.errors import BadInput
 from tasks.grammar.construct.sql_templates import SqlTemplates, sql_templates
 from tests.grammar.gbnf import accepts
-from tests.grammar.scripted import SCHEMA, ScriptedAsk
+from tests.grammar.scripted import ENTRY, SCHEMA, ScriptedAsk
 
 EXAMPLE = {
     "tables": "books(title text, publisher text)",
@@ -123,3 +123,16 @@ def test_a_kind_is_held_to_its_tables():
     drafts, _ = run(pick_first, make_params(joined=make_kind(tables=(2, 3), placeholders=2)))
     assert drafts.rows
     assert all(len(row.tables) >= 2 and len(row.placeholders) == 2 for row in drafts.rows)
+
+
+def test_a_database_may_name_the_kinds_it_wants():
+    params = make_params(lookup=make_kind(templates=1), joined=make_kind(tables=(2, 2), templates=1))
+
+    def ask_for(*kinds):
+        entry = ENTRY.model_copy(update={"kinds": kinds})
+        return asyncio.run(sql_templates(SCHEMA, [], entry, {}, params, ScriptedAsk(pick_first))).rows
+
+    assert [len(row.tables) for row in ask_for("joined")] == [2]
+    assert len(ask_for("joined", "lookup")) == 2
+    with pytest.raises(BadInput, match=r"databases\.clinics\.kinds: joint is no kind .*lookup, joined"):
+        ask_for("joint")

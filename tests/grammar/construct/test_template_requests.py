@@ -77,3 +77,35 @@ def test_names_identify_and_measurements_never_do():
 def test_two_columns_may_be_asked_for_together():
     sizes = {len(group) for request in requests_of(projected=2) for group in request.projections}
     assert sizes == {1, 2}
+
+
+def test_one_of_several_actors_is_not_asked_for_nor_the_mean_of_money():
+    films = [
+        column("films.film_id", "integer", key=True, ask=False),
+        column("films.title"),
+        column("films.release_year", "integer"),
+        column("films.release_date", "date"),
+        column("films.runtime_minutes", "integer"),
+        column("films.box_office_usd", "integer"),
+        column("people.person_id", "integer", key=True, ask=False),
+        column("people.full_name"),
+        column("film_actors.film_id", "integer", references="films.film_id"),
+        column("film_actors.person_id", "integer", references="people.person_id"),
+    ]
+
+    def list_sql(**shape):
+        requests = list_template_requests(films, TemplateShape(**shape), 9, 99, 0)
+        return [sql for request in requests for sql in list_templates(request)]
+
+    plain = list_sql(tables=(1, 2), placeholders=2)
+    assert plain
+    assert not [sql for sql in plain if sql.startswith("SELECT DISTINCT people.full_name")]
+    assert [
+        sql
+        for sql in list_sql(tables=(2, 2), placeholders=1, measure="list")
+        if "people.full_name FROM" in sql
+    ]
+    # Who knows the date knows the year.
+    assert not [sql for sql in plain if "release_date = " in sql]
+    means = list_sql(tables=(2, 2), placeholders=1, measure="average")
+    assert {sql.partition(" FROM")[0] for sql in means} == {"SELECT ROUND(AVG(films.runtime_minutes), 1)"}
