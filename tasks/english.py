@@ -26,6 +26,16 @@ SHORT = frozenset([
 DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 
 
+AS_CONSONANT = re.compile(r"(uni(?!n|m)|us[eau]|eu|one|once|u[rt][aeiou])", re.IGNORECASE)
+AS_VOWEL = re.compile(r"(hour|honest|honou?r|heir)", re.IGNORECASE)
+
+
+def choose_article(words: str) -> str:
+    """Choose `a` or `an` by how the first of some words is spoken."""
+    vowel = words[:1].lower() in tuple("aeiou") and not AS_CONSONANT.match(words)
+    return "an" if vowel or AS_VOWEL.match(words) else "a"
+
+
 def write_value(value: str) -> str:
     """Write a value for a sentence: an ISO date as 23 March 1978, anything else as it is."""
     found = DATE.fullmatch(value)

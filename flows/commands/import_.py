@@ -166,7 +166,7 @@ def check(
     from tasks.grammar.construct.balanced import Balanced
     from tasks.grammar.construct.own_templates import BALANCED, TEXTS, make_rules
     from tasks.grammar.construct.template_lines import check_lines
-    from tasks.grammar.construct.text_templates import TextTemplates
+    from tasks.grammar.construct.text_criteria import TextTemplates
 
     database = parse_database(params, name).resolve_under(root)
     texts = parse_section(params, TEXTS, TextTemplates)

@@ -17,8 +17,8 @@ from tasks.grammar.construct.names import (
     name_table,
     split_words,
 )
-from tasks.grammar.construct.queries import Query, table_of
-from tasks.grammar.construct.text_rules import LINKS, PLACEHOLDER, parse_text
+from tasks.grammar.construct.queries import PLACEHOLDER, Query, table_of
+from tasks.grammar.construct.text_rules import LINKS, parse_text
 from tasks.grammar.construct.verbalisation import Verbalisation, find_relations, verbalise_query
 from tasks.models.ask import Unparsed
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tasks.databases.columns import Column
+from tasks.english import choose_article
 from tasks.grammar.construct.names import (
     NAMES,
     UNITS,
@@ -111,7 +112,7 @@ def list_bounds(noun: str, placeholders: Sequence[str], columns: Sequence[Column
         )
     if find_kind(column_of(placeholders[0]), columns) == "time":
         event = describe_event(placeholders[0], columns)
-        lead = event or ("" if name in ("date", "year") else f"with {add_article(name)}")
+        lead = event or ("" if name in ("date", "year") else f"with {choose_article(name)} {name}")
         if len(placeholders) == 2:
             return tuple(
                 f"{lead} {span}".strip()
@@ -130,11 +131,11 @@ def _list_amounts(placeholders: Sequence[str], suffix: str, columns: Sequence[Co
     after = f" {unit}" if unit else ""
     kind = find_kind(column, columns)
     if len(placeholders) == 2:
-        return (f"with {add_article(amount)} between {first} and {last}{after}",)
+        return (f"with {choose_article(amount)} {amount} between {first} and {last}{after}",)
     bound = {"over": "more than", "under": "less than", "from": "at least", "to": "at most"}[suffix]
     if kind == "number":
         return (f"with {'fewer than' if suffix == 'under' else bound} {first} {amount}",)
-    found = [f"with {add_article(amount)} of {bound} {first}{after}"]
+    found = [f"with {choose_article(amount)} {amount} of {bound} {first}{after}"]
     if kind == "length" and amount.split()[-1] in SPANS and suffix in ("over", "under"):
         found.insert(0, f"{'longer' if suffix == 'over' else 'shorter'} than {first}{after}")
     return tuple(found)
@@ -144,11 +145,6 @@ def describe_event(column: str, columns: Sequence[Column]) -> str:
     """Say what happened on a date or in a year: released; empty where its name does not tell."""
     words = name_column(column_of(column), columns)
     return words if is_participle(words) and " " not in words else EVENTS.get(words.split()[0], "")
-
-
-def add_article(words: str) -> str:
-    """Put `a` or `an` before words."""
-    return f"{'an' if words[:1].lower() in 'aeio' else 'a'} {words}"
 
 
 def find_kind(column: str, columns: Sequence[Column]) -> str:

@@ -17,7 +17,7 @@ from tasks.grammar.construct.template_lines import (
     check_lines,
     read_template_lines,
 )
-from tasks.grammar.construct.text_templates import TextTemplates
+from tasks.grammar.construct.text_criteria import TextTemplates
 from tasks.grammar.rows import OwnTemplate
 
 TEXTS, BALANCED = "grammar.text_templates", "grammar.balanced"

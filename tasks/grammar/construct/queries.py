@@ -22,6 +22,7 @@ from tasks.databases.columns import split_column_id
 
 DIALECT = "sqlite"
 PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+PLACEHOLDER = re.compile(r"\[[^\[\]]*\]")
 LITERAL = r"('(?:[^']|'')*'|-?\d[\d.eE+-]*)"
 RESERVED = frozenset([
     "all", "alter", "and", "as", "asc", "between", "by", "case", "check", "collate", "column",

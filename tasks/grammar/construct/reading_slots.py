@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from tasks.databases.columns import Column
-from tasks.grammar.construct.queries import column_of
+from tasks.grammar.construct.queries import PLACEHOLDER, column_of
 from tasks.grammar.construct.sql_rules import fits_placeholder, has_mean, has_order
-from tasks.grammar.construct.text_rules import PLACEHOLDER
 from tasks.models.ask import Unparsed
 
 ReadMeasure = Literal["list", "count", "average", "most", "least"]

@@ -15,17 +15,15 @@ import re
 from collections.abc import Iterable, Sequence
 
 from tasks.databases.columns import Column
-from tasks.english import is_word
+from tasks.english import choose_article, is_word
 from tasks.grammar.construct.names import list_column_words, make_singular
+from tasks.grammar.construct.queries import PLACEHOLDER
 from tasks.models.ask import Unparsed
 
-PLACEHOLDER = re.compile(r"\[[^\[\]]*\]")
 SHARED = 6
 """Words that a sentence has at least, to be held against others."""
 DOUBLED = re.compile(r"\b([^\W\d_]+),? (?:(?:the|a|an|of) )?\1\b")
 ARTICLE = re.compile(r"\b(an?) ([^\W\d_]+)", re.IGNORECASE)
-AS_CONSONANT = re.compile(r"(uni(?!n|m)|us[eau]|eu|one|once|u[rt][aeiou])", re.IGNORECASE)
-AS_VOWEL = re.compile(r"(hour|honest|honou?r|heir)", re.IGNORECASE)
 VERBS = frozenset([
     "am", "are", "be", "been", "can", "could", "did", "do", "does", "find", "give", "gave", "had", "has",
     "have", "is", "knew", "know", "knows", "look", "made", "may", "might", "must", "need", "needs", "say",
@@ -42,7 +40,7 @@ def check_style(text: str, columns: Sequence[Column], *, sentences: bool) -> Non
     if doubled := DOUBLED.search(masked.lower()):
         raise Unparsed(f"doubled_word: {doubled[0]}")
     for article, word in ARTICLE.findall(masked):
-        if (article.lower() == "an") != _begins_with_vowel(word):
+        if article.lower() != choose_article(word):
             raise Unparsed(f"wrong_article: {article} {word}")
     own = {word for column in columns for word in list_column_words(column.id, columns)}
     own |= {word for column in columns for word in list_column_words(column.id)}
@@ -74,9 +72,3 @@ def find_copied(text: str, examples: Iterable[str]) -> str:
     """Return a sentence of a text that is one of the examples'; empty if there is none."""
     known = {sentence for example in examples for sentence in list_long_sentences(example)}
     return next((sentence for sentence in list_long_sentences(text) if sentence in known), "")
-
-
-def _begins_with_vowel(word: str) -> bool:
-    if AS_CONSONANT.match(word):
-        return False
-    return word[0].lower() in "aeiou" or bool(AS_VOWEL.match(word))

@@ -11,12 +11,13 @@ from pathlib import Path
 
 from tasks.artifacts.rows import Origin
 from tasks.databases.columns import Column
-from tasks.grammar.construct.queries import Query, write_template
+from tasks.grammar.construct.queries import PLACEHOLDER, Query, write_template
 from tasks.grammar.construct.sql_reading import BrokenRule
 from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.construct.template_advice import ADVICE
-from tasks.grammar.construct.text_rules import PLACEHOLDER, parse_text
-from tasks.grammar.construct.text_templates import Criterion, make_text_id
+from tasks.grammar.construct.text_criteria import Criterion
+from tasks.grammar.construct.text_requests import make_text_id
+from tasks.grammar.construct.text_rules import parse_text
 from tasks.grammar.construct.verbalisation import Verbalisation, verbalise_query
 from tasks.grammar.rows import OwnTemplate, OwnText
 from tasks.models.ask import Unparsed

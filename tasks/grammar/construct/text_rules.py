@@ -35,12 +35,11 @@ from tasks.grammar.construct.names import (
     name_table,
     split_words,
 )
-from tasks.grammar.construct.queries import Query, table_of
+from tasks.grammar.construct.queries import PLACEHOLDER, Query, table_of
 from tasks.grammar.construct.ties import says_role
 from tasks.grammar.construct.verbalisation import Verbalisation
 from tasks.models.ask import Unparsed
 
-PLACEHOLDER = re.compile(r"\[[^\[\]]*\]")
 CODE_WORDS = frozenset(
     ["select", "distinct", "join", "sql", "query", "queries", "table", "tables", "column", "columns",
      "database", "placeholder", "placeholders", "bracket", "brackets", "template"]

@@ -11,98 +11,27 @@ import asyncio
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
-
-from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.databases.columns import Column
-from tasks.grammar.construct.ambiguity import find_rival
-from tasks.grammar.construct.phrasing import list_wordings
-from tasks.grammar.construct.queries import Query, write_template
 from tasks.grammar.construct.sql_rules import read_template
 from tasks.grammar.construct.sql_templates import CONSTRAIN
-from tasks.grammar.construct.style_rules import check_style, find_copied, list_long_sentences
+from tasks.grammar.construct.style_rules import list_long_sentences
+from tasks.grammar.construct.text_criteria import Criterion, TextTemplates
 from tasks.grammar.construct.text_grammar import write_message_grammar, write_text_grammar
-from tasks.grammar.construct.text_rules import parse_text
+from tasks.grammar.construct.text_requests import (
+    TextRequest,
+    compose_offers,
+    list_requests,
+    make_text_id,
+    parse_reply,
+)
 from tasks.grammar.construct.verbalisation import Verbalisation, verbalise_query
 from tasks.grammar.rows import Group, OwnTemplate, SqlTemplate, TextTemplate
 from tasks.models.ask import Answer, Ask, Unparsed
 
 SLACK = 4
 """Words by which decoding may exceed the maximum: a model held right at it joins words together."""
-
-
-class TextExample(BaseModel):
-    """The example of a prompt, from a domain that no database here is about; no text may repeat it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    wanted: str = "height in metres of the lighthouse"
-    given: str = "the lighthouse [lighthouses.name]"
-    circumstance: str = "I keep the logbook of a sailing club"
-    opening: str = "Would you know"
-    text: str = ""
-    given_first: str = "lighthouse [lighthouses.name] height in metres"
-    asking: str = "how many metres high is the lighthouse [lighthouses.name]"
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """The example's texts."""
-        return self.text, self.given_first, self.asking
-
-
-class Criterion(BaseModel):
-    """A linguistic criterion: its prompt, and the limits that its texts are checked against."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    prompt: str
-    """A file's stem in tasks/grammar/prompts/. Its fields: see `make_fields`."""
-    minimum_words: int = Field(default=1, ge=1)
-    maximum_words: int = Field(default=80, ge=1)
-    sentences: bool = False
-    """Ask for a sentence with the circumstances and a question; else for a fragment."""
-    samples: int = Field(ge=1)
-    """Number of texts to ask for per SQL template."""
-    forms: tuple[Literal["wanted", "given", "asking"], ...] = ("wanted",)
-    """What a fragment begins with, one request after the other."""
-    circumstances: tuple[str, ...] = ("I am putting some notes in order",)
-    """How the first of several sentences begins: who asks, and what for."""
-    reasons: tuple[str, ...] = ("and one of them is missing",)
-    """How that sentence ends, where code composes it: why they ask."""
-    wordings: int = Field(default=8, ge=1)
-    """Number of wordings that one request offers."""
-    openings: tuple[str, ...] = ("",)
-    """How the question of several sentences begins; empty leaves it to the model.
-
-    No two requests of a criterion have the same circumstance and opening, as long as there are enough.
-    """
-    example: TextExample = TextExample()
-    seed: int = 0
-
-
-class TextTemplates(BaseModel):
-    """`grammar.text_templates` in params.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    criteria: Mapping[str, Criterion]
-
-
-@dataclass(frozen=True)
-class TextRequest:
-    """One request: word a SQL template under a criterion; `sample` numbers the repetitions."""
-
-    id: str
-    template: SqlTemplate
-    criterion: str
-    sample: int
-    form: str = ""
-    circumstance: str = ""
-    reason: str = ""
-    opening: str = ""
 
 
 async def text_templates(
@@ -171,79 +100,10 @@ async def text_templates(
     return Drafts(list(kept.values()), dropped)
 
 
-def list_requests(name: str, criterion: Criterion, templates: Sequence[SqlTemplate]) -> list[TextRequest]:
-    """List a criterion's requests: forms in turn, circumstances and openings in seeded orders.
-
-    No pair of them comes again before all have been.
-    """
-    circumstances = sorted(criterion.circumstances, key=lambda text: make_id(criterion.seed, name, text))
-    openings = sorted(criterion.openings, key=lambda text: make_id(criterion.seed, name, text))
-    reasons = sorted(criterion.reasons, key=lambda text: make_id(criterion.seed, name, text))
-    requests = []
-    pairs = [(template, sample) for template in templates for sample in range(criterion.samples)]
-    for number, (template, sample) in enumerate(pairs):
-        turn, place = divmod(number, len(circumstances))
-        requests.append(
-            TextRequest(
-                make_id("text", template.id, name, sample),
-                template,
-                name,
-                sample,
-                criterion.forms[number % len(criterion.forms)],
-                circumstances[place],
-                reasons[(turn + place) % len(reasons)],
-                openings[(turn + place) % len(openings)],
-            )
-        )
-    return requests
-
-
-def make_text_id(template: str, text: str) -> str:
-    """Hash a text under its SQL template, whatever its case, spaces and last stop.
-
-    The criterion is not hashed: the same text under another criterion would be the same question twice.
-    """
-    return make_id("text_template", template, " ".join(text.lower().split()).rstrip(".?"))
-
-
 def _list_own_texts(own: OwnTemplate) -> Iterator[TextTemplate]:
     origin = (Origin("row", f"own_templates#{own.id}"), Origin("row", f"sql_templates#{own.id}"))
     for text in own.texts:
         yield TextTemplate(make_text_id(own.id, text.text), own.id, text.criterion, text.text, origin)
-
-
-def compose_offers(
-    requests: Sequence[TextRequest], schema: Sequence[Column], criteria: Mapping[str, Criterion]
-) -> dict[str, list[str]]:
-    """Compose the wordings that each request offers: such as keep the rules, and none in two requests."""
-    offers: dict[str, list[str]] = {}
-    taken: set[str] = set()
-    for request in requests:
-        criterion = criteria[request.criterion]
-        query = read_template(request.template.sql, schema)
-        verbalisation = verbalise_query(query, schema)
-        circumstance = f"{request.circumstance} {request.reason}." if criterion.sentences else ""
-        wordings = list_wordings(query, schema, request.form, circumstance, request.opening)
-        wordings.sort(key=lambda text: make_id(criterion.seed, request.id, text))
-        offers[request.id] = []
-        for text in wordings:
-            if len(offers[request.id]) == criterion.wordings:
-                break
-            key = make_text_id(request.template.id, text)
-            if key not in taken and _keeps_rules(text, query, verbalisation, schema, criterion):
-                taken.add(key)
-                offers[request.id].append(text)
-    return offers
-
-
-def _keeps_rules(
-    text: str, query: Query, verbalisation: Verbalisation, schema: Sequence[Column], criterion: Criterion
-) -> bool:
-    try:
-        parse_reply(text, query, verbalisation, schema, criterion)
-    except Unparsed:
-        return False
-    return True
 
 
 async def _ask_choice(
@@ -298,20 +158,6 @@ async def _ask_text(
         sample=request.sample,
         max_tokens=16 + 8 * criterion.maximum_words,
     )
-
-
-def parse_reply(
-    reply: str, query: Query, verbalisation: Verbalisation, schema: Sequence[Column], criterion: Criterion
-) -> str:
-    """Parse a model's reply as a text that keeps every rule. Raises Unparsed: `<reason>: <detail>`."""
-    minimum, maximum = criterion.minimum_words, criterion.maximum_words
-    text = parse_text(reply, query, verbalisation, schema, minimum, maximum)
-    check_style(text, schema, sentences=criterion.sentences)
-    if copied := find_copied(text, criterion.example.texts):
-        raise Unparsed(f"copied_example: {copied}")
-    if rival := find_rival(text, query, schema):
-        raise Unparsed(f"fits_other: {write_template(rival)}")
-    return text
 
 
 def write_grammar(request: TextRequest, verbalisation: Verbalisation, criterion: Criterion) -> str:

@@ -13,12 +13,12 @@ from pathlib import Path
 from tasks.artifacts.contracts import Record, RowRule, read_records
 from tasks.databases.columns import Column
 from tasks.grammar.construct.pairs import write_filling
+from tasks.grammar.construct.queries import PLACEHOLDER
 from tasks.grammar.construct.sql_reading import BrokenRule, parse_select
 from tasks.grammar.construct.sql_rules import read_template
 
 Index = Mapping[str, Record]
 """Rows by id, each as column -> value."""
-PLACEHOLDER = re.compile(r"\[[^\[\]]*\]")
 LITERAL = r"('(?:[^']|'')*'|-?[0-9][0-9.eE+-]*)"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from tasks.artifacts.contracts import Record, RowRule, read_records
 from tasks.grammar.construct.own_templates import nest_settings
 from tasks.grammar.construct.style_rules import find_copied, list_long_sentences
-from tasks.grammar.construct.text_templates import TextTemplates
+from tasks.grammar.construct.text_criteria import TextTemplates
 
 SHARE = 0.03
 """The largest share of a criterion's texts that a sentence may stand in, placeholders masked."""

@@ -6,13 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from tasks.grammar.construct.queries import Query, write_template
-from tasks.grammar.construct.text_templates import (
-    Criterion,
-    TextExample,
-    TextTemplates,
-    list_requests,
-    text_templates,
-)
+from tasks.grammar.construct.text_criteria import Criterion, TextExample, TextTemplates
+from tasks.grammar.construct.text_requests import list_requests
+from tasks.grammar.construct.text_templates import text_templates
 from tasks.grammar.rows import SqlTemplate
 from tests.grammar.scripted import SCHEMA, ScriptedAsk
 
