@@ -23,6 +23,18 @@ ROOT = Path(__file__).parents[2]
 NOWHERE = "run.endpoints.qwen25-coder-1b5={url: 'http://127.0.0.1:9/v1', retries: 0}"
 """A call that is in no ledger fails at once, instead of starting the embedded model."""
 
+COMPARED = (
+    "schema",
+    "sql_templates",
+    "text_templates",
+    "back_check",
+    "second_reading",
+    "fill_in",
+    "unbalanced",
+    "balanced",
+)
+"""Artifacts of a dataset that hold no path and no time."""
+
 
 @dataclass
 class Sample:

@@ -23,7 +23,7 @@ from flows.run.servers import find_server, stop_servers
 from tasks.models.ledger import Ledger
 from tests.databases.servers import copy_tables, open_place
 from tests.flows.prefect_api import ask_prefect, make_headers
-from tests.flows.sample import ROOT, Sample, make_datasets, replay_datasets
+from tests.flows.sample import COMPARED, ROOT, Sample, make_datasets, replay_datasets
 from tests.flows.search import find_secrets, list_forms
 from tests.models.scenes import LedgerServer, serving
 
@@ -31,16 +31,6 @@ pytestmark = [pytest.mark.drill, pytest.mark.timeout(3600)]
 MODEL = "qwen25-coder-1b5"
 SHIPPED = ROOT / "data/ledger/grammar.jsonl.gz"
 PRICE = {"input_usd_per_million": 1.0, "output_usd_per_million": 4.0}
-COMPARED = (
-    "schema",
-    "sql_templates",
-    "text_templates",
-    "back_check",
-    "second_reading",
-    "fill_in",
-    "unbalanced",
-    "balanced",
-)
 
 
 @pytest.fixture(scope="module")

@@ -4,11 +4,10 @@ Runs the real commands on a copy of the project, from the shipped ledger: the sa
 SQLite file, to the byte, and the password in no file.
 """
 
-import os
 import shutil
 import subprocess
-import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -18,61 +17,30 @@ from sqlalchemy import make_url
 from tasks.artifacts.parquet import count_rows
 from tests.databases.gate import open_gate
 from tests.databases.servers import PASSWORD, PASSWORD_ENV, Place, copy_tables, open_place
+from tests.flows.sample import COMPARED, make_datasets
 
-ROOT = Path(__file__).parents[2]
 TARGET = "grammar-dataset@flights"
-COMPARED = (
-    "schema",
-    "sql_templates",
-    "text_templates",
-    "back_check",
-    "second_reading",
-    "fill_in",
-    "unbalanced",
-    "balanced",
-)
 BRING_ALL_UP = ("flows.cli", "run", "--replay", "--plain")
-BRING_UP = ("flows.cli", "run", TARGET, "--replay", "--plain")
+BRING_UP = ("flows.cli", "run", "--replay", "--plain", TARGET)
 
 
 class Project:
-    """A copy of this project with its sample data."""
+    """The sample's films and flights, with a home of its own, and the password in its environment alone."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.home = root.parent / "home"
         self.home.mkdir()
         self.outputs: list[str] = []
-        listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
-        for name in listed.stdout.split():
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, root / name)
-        subprocess.run(["git", "init", "-q", "."], cwd=root, check=True)
-
-    @property
-    def environment(self) -> dict[str, str]:
-        places = {
-            "HOME": str(self.home),
-            "XDG_DATA_HOME": str(self.home / "data"),
-            "BENCHLOOM_LEDGER": str(self.home / "ledger.sqlite"),
-        }
-        return {**os.environ, **places, PASSWORD_ENV: PASSWORD}
-
-    def start(self, *words: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, "-m", *words],
-            cwd=self.root,
-            env=self.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        self.sample = make_datasets(root)
+        places = {"HOME": str(self.home), "XDG_DATA_HOME": str(self.home / "data"), PASSWORD_ENV: PASSWORD}
+        self.sample.environment |= places
 
     def run(self, *words: str) -> tuple[int, str]:
-        process = self.start(*words)
-        output, _ = process.communicate()
+        done = self.sample.call(*words)
+        output = done.stdout + done.stderr
         self.outputs.append(output)
-        return process.returncode, output
+        return done.returncode, output
 
     def move(self, fields: dict[str, object]) -> None:
         """Point the flights at another place."""
@@ -108,11 +76,13 @@ class Project:
 
     def bring_up_kicked(self, place: Place) -> tuple[int, str]:
         """Run while the reader's connections are ended again and again."""
-        process = self.start(*BRING_UP)
-        while process.poll() is None:
-            place.kick()
-            time.sleep(0.05)
-        output, _ = process.communicate()
+        process = self.sample.start(*BRING_UP[4:])
+        with ThreadPoolExecutor(1) as pool:
+            said = pool.submit(process.communicate)
+            while process.poll() is None:
+                place.kick()
+                time.sleep(0.05)
+            output = str(said.result()[1])
         self.outputs.append(output)
         return process.returncode, output
 
@@ -123,9 +93,6 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     root = tmp_path_factory.mktemp("drill") / "project"
     root.mkdir()
     project = Project(root)
-    code, output = project.run("tasks.sources.packages")
-    if code:
-        pytest.skip(f"the sample's packages are not here: {output.splitlines()[-1]}")
     code, output = project.run(*BRING_UP)
     assert code == 0, output
     return project
