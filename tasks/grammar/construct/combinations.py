@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, product
+from typing import Protocol
 
 from tasks.databases.columns import Column
 from tasks.databases.dialects import translate
 from tasks.databases.execution import SafeDatabase
 from tasks.databases.values import Value
 from tasks.grammar.construct.measures import (
+    SETTINGS,
     MeasuredRow,
     find_alterations,
     is_pair,
@@ -22,8 +24,19 @@ from tasks.grammar.construct.measures import (
 from tasks.grammar.construct.queries import NOT_LIMITED, Among, Query, column_of, table_of, write_rows
 
 Rows = tuple[tuple[Value, ...], ...]
-IDLE = "idle_value"
-"""Drop reason: leaving one of the values out would not change the answer."""
+IDLE, FEW, OVER = "idle_value", "few_rows", "over_cap"
+"""Drop reasons: leaving one of the values out would not change the answer; it comes from too few rows; there
+are enough others."""
+
+
+class Draw(Protocol):
+    """The order in which combinations are drawn, and whether there are enough."""
+
+    def rank(self, values: tuple[Value, ...]) -> str:
+        """Rank the combinations of these values, which come first in the order."""
+
+    def is_full(self) -> bool:
+        """Tell whether no more are wanted."""
 
 
 @dataclass(frozen=True)
@@ -51,18 +64,21 @@ def read_combinations(
     schema: Sequence[Column],
     database: SafeDatabase,
     limits: tuple[int, int | None] = (1, None),
+    draw: Draw | None = None,
     *,
     idle: bool = True,
 ) -> Iterator[Combination]:
     """Stream every combination of values with its answer, in the same order on all engines.
 
     idle: find combinations of which one value changes nothing; they have the problem `idle_value`. limits:
-    from how many rows a measure may be computed; of others it is not found out whether a value is idle. Of a
-    measure, the rows are held in memory; else what is held grows with the number of combinations of a
-    template with several placeholders, by some bytes each. Raises SqlError.
+    from how many rows a measure may be computed; of others it is not found out whether a value is idle. draw:
+    where not all combinations are wanted; a measure is then computed in its order, until there are enough,
+    and what is left has the problem `over_cap`. Of a measure, the rows are held in memory; else what is held
+    grows with the number of combinations of a template with several placeholders, by some bytes each. Raises
+    SqlError.
     """
     if query.measure:
-        yield from _measure_combinations(query, schema, database, limits, idle=idle)
+        yield from _measure_combinations(query, schema, database, limits, draw, idle=idle)
         return
     known = None
     if idle and len(query.placeholders) > 1:
@@ -149,17 +165,28 @@ def _measure_combinations(
     schema: Sequence[Column],
     database: SafeDatabase,
     limits: tuple[int, int | None],
+    draw: Draw | None,
     *,
     idle: bool,
 ) -> Iterator[Combination]:
     least, most = limits
     groups = dict(_read_measured(query, (), schema, database))
     wider = _group_without_one(groups) if len(query.placeholders) > 1 else {}
-    for values, rows in groups.items():
+    large = [values for values, rows in groups.items() if len(rows) >= least]
+    yield from (Combination((), (), 0, FEW) for _ in range(len(groups) - len(large)))
+    order = large if draw is None else sorted(large, key=draw.rank)
+    # Where not all are wanted, one range for each thing comes before a second one for any.
+    turns = range(SETTINGS if draw is not None and query.varied and query.equal else 1)
+    for turn, (number, values) in product(turns, enumerate(order)):
+        if draw is not None and draw.is_full():
+            yield from (Combination((), (), 0, OVER) for _ in range(len(order) - number))
+            return
+        rows = groups[values]
         # SQL would count a row twice that two rows of a joined table belong to.
         multiplied = query.measure == "average" and len({row.key for row in rows}) < len(rows)
         whole = measure_rows(query, rows).rows if query.varied else None
-        for given, fitting in list_settings(query, rows, values):
+        settings = list(list_settings(query, rows, values))
+        for given, fitting in settings[turn : turn + 1] if len(turns) > 1 else settings:
             answer = measure_rows(query, fitting)
             problem = "multiplied" if multiplied else answer.problem
             count = len({row.key for row in fitting})

@@ -17,7 +17,7 @@ from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.databases.values import Value
 from tasks.errors import SqlError, SqlTimeout, StageFailed
-from tasks.grammar.construct.combinations import Combination, read_combinations
+from tasks.grammar.construct.combinations import OVER, Combination, read_combinations
 from tasks.grammar.construct.queries import FilledSql, Measure, Query
 from tasks.grammar.construct.scope import find_scope
 from tasks.grammar.construct.sql_rules import read_template
@@ -114,23 +114,28 @@ def fill_template(
     """
     left_out: Counter[str] = Counter()
     before = len(groups)
-    usable = _filter_combinations(
-        read_combinations(
-            query,
-            schema,
-            database,
-            params.rows.get(query.measure, (1, None)),
-            idle=params.every_value_matters,
-        ),
+    drawn = _DrawnCombinations(template, params)
+    limits = params.rows.get(query.measure, (1, None))
+    every = read_combinations(
         query,
-        params,
-        left_out,
+        schema,
+        database,
+        limits,
+        None if params.cap is None else drawn,
+        idle=params.every_value_matters,
     )
+    usable = _filter_combinations(every, query, params, left_out)
     writer = GroupWriter(template, query)
     try:
         with groups.all_or_none():
-            for combination in _sample_combinations(usable, template, params, left_out):
-                groups.add(writer.write(combination))
+            if params.cap is None:
+                for combination in usable:
+                    groups.add(writer.write(combination))
+            else:
+                for combination in usable:
+                    left_out[OVER] += not drawn.add(combination, ordered=bool(query.measure))
+                for combination in drawn.list_all():
+                    groups.add(writer.write(combination))
     except SqlTimeout as error:
         # Whether a query ends in time depends on the machine, so dropping it would change the bytes.
         raise StageFailed(
@@ -204,21 +209,34 @@ def fits_text(value: Value) -> bool:
     return bool(text.strip()) and text.isprintable() and not set(text) & set("[]")
 
 
-def _sample_combinations(
-    usable: Iterator[Combination], template: SqlTemplate, params: FillIn, left_out: Counter[str]
-) -> Iterable[Combination]:
-    """Keep all, or under a cap those whose values hash lowest, whatever order they arrive in."""
-    if params.cap is None:
-        return usable
-    kept: list[tuple[int, int, Combination]] = []
-    for number, combination in enumerate(usable):
-        rank = -int(make_id(params.seed, template.id, combination.values), 16)
-        if len(kept) < params.cap:
-            heapq.heappush(kept, (rank, number, combination))
-        else:
-            heapq.heappushpop(kept, (rank, number, combination))
-            left_out["over_cap"] += 1
-    return [combination for _, _, combination in sorted(kept, key=lambda entry: (-entry[0], entry[1]))]
+class _DrawnCombinations:
+    """As many combinations of a template as its cap allows: those whose values hash lowest, in any order."""
+
+    def __init__(self, template: SqlTemplate, params: FillIn) -> None:
+        self._salt, self._cap = (params.seed, template.id), params.cap or 0
+        self._kept: list[tuple[int, int, Combination]] = []
+        self._seen = 0
+
+    def rank(self, values: tuple[Value, ...]) -> str:
+        return make_id(*self._salt, values)
+
+    def is_full(self) -> bool:
+        return len(self._kept) >= self._cap
+
+    def add(self, combination: Combination, *, ordered: bool) -> bool:
+        """Add a combination; tell whether none had to give way. ordered: they come by rank."""
+        self._seen += 1
+        rank = -self._seen if ordered else -int(self.rank(combination.values), 16)
+        entry = (rank, self._seen, combination)
+        if not self.is_full():
+            heapq.heappush(self._kept, entry)
+            return True
+        heapq.heappushpop(self._kept, entry)
+        return False
+
+    def list_all(self) -> list[Combination]:
+        """List what is kept, by rank."""
+        return [combination for _, _, combination in sorted(self._kept, key=lambda e: (-e[0], e[1]))]
 
 
 def _drop(template: SqlTemplate, reason: str, detail: str) -> Dropped:

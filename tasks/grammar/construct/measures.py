@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from tasks.artifacts.rows import make_id
 from tasks.databases.values import Value
@@ -31,8 +31,7 @@ COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
 """Suffix of a placeholder -> whether a cell keeps to a given bound. Both are of one type, and not NULL."""
 
 
-@dataclass(frozen=True)
-class MeasuredRow:
+class MeasuredRow(NamedTuple):
     """A row that fits the other values. varied, ranked: its cells in the columns of these names."""
 
     key: tuple[Value, ...]
