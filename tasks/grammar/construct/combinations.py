@@ -15,6 +15,7 @@ from tasks.databases.values import Value
 from tasks.grammar.construct.measures import (
     SETTINGS,
     MeasuredRow,
+    count_rows,
     find_alterations,
     is_pair,
     list_settings,
@@ -189,7 +190,7 @@ def _measure_combinations(
         for given, fitting in settings[turn : turn + 1] if len(turns) > 1 else settings:
             answer = measure_rows(query, fitting)
             problem = "multiplied" if multiplied else answer.problem
-            count = len({row.key for row in fitting})
+            count = count_rows(query, fitting)
             wanted = count >= least and (most is None or count <= most)
             if (idle and wanted and not problem) and (
                 (answer.rows == whole and not is_pair(query))

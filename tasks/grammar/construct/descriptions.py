@@ -67,20 +67,27 @@ class Described:
         return f"{self.noun} {self.rest}".strip()
 
     def say(self, *, plural: bool = False) -> str:
-        """Say of the thing what is given of it: `is directed by [x]`, `have the genre [g]`.
+        """Say of the thing what is given of it last: `film directed by [x] has the genre [g]`.
 
-        Empty where that would leave open what has what, as in `is directed by [x] with the rating [r]`.
+        Empty where that would leave open what has what.
         """
         events = [tie for tie in (*self.ties, *self.belongs) if is_participle(tie)]
-        others = len(self.ties) + len(self.belongs) - len(events)
-        if self.whose or (events and (others or self.traits)) or others > 1 or not (events or others):
+        others = [tie for tie in (*self.ties, *self.belongs) if not is_participle(tie)]
+        others += [f"with {trait}" for trait in self.traits]
+        lead = f"{self.noun} {' and '.join(events)}".strip()
+        if self.whose or len(others) > 1 or not (events or others):
             return ""
-        if self.belongs and (self.traits or not events):
+        if not others:
+            past = any(tie.split()[0] in EVENTS.values() for tie in events)
+            be = (("is", "are"), ("was", "were"))[past][plural]
+            said = f"{self.noun} {be} {' and '.join(events)}"
+        elif others[0].startswith("with "):
+            said = f"{lead} {'have' if plural else 'has'} {others[0].removeprefix('with ')}"
+        elif others[0] in self.belongs:
             return ""
-        if self.rest.startswith("with "):
-            return f"{'have' if plural else 'has'} {self.rest.removeprefix('with ')}"
-        past = any(tie.split()[0] in EVENTS.values() for tie in events)
-        return "" if self.traits else f"{(('is', 'are'), ('was', 'were'))[past][plural]} {self.rest}"
+        else:
+            said = f"{lead} {'are' if plural else 'is'} {others[0]}"
+        return f"{said} {self.within}".strip()
 
 
 @dataclass
@@ -168,6 +175,8 @@ class Describer:
             ties.append(f"{event} {preposition} [{name}]")
         elif timed and words in ("date", "year"):
             ties.append(f"{'on' if words == 'date' else 'of'} [{name}]")
+        elif words.split()[-1] == "rating":
+            ties.append(f"rated [{name}]")
         else:
             traits.append(f"{words} [{name}]")
 

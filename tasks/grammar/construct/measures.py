@@ -72,6 +72,15 @@ def measure_rows(query: Query, rows: Sequence[MeasuredRow]) -> MeasuredAnswer:
     return MeasuredAnswer(tuple(sorted(found_rows, key=lambda row: [str(cell) for cell in row])))
 
 
+def count_rows(query: Query, rows: Sequence[MeasuredRow]) -> int:
+    """Count the rows that a measure is computed from: of a mean or an extreme, those that have a value."""
+    if query.measure == "average":
+        rows = [row for row in rows if row.projected[0] is not None]
+    elif query.ranked_by:
+        rows = [row for row in rows if row.ranked is not None]
+    return len({row.key for row in rows})
+
+
 def _find_extreme(query: Query, rows: Sequence[MeasuredRow]) -> Value:
     ranked = (row.ranked for row in rows if row.ranked is not None)
     return (max if query.measure == "most" else min)(ranked, default=None)
@@ -183,6 +192,11 @@ def _choose_bound(suffix: str, low: Value, high: Value) -> Value:
     return half if half >= least else most // step * step
 
 
+def _is_span(low: Value, high: Value) -> bool:
+    """Tell whether anything lies between two bounds: one does not say between 1951 and 1952."""
+    return not (isinstance(low, int) and isinstance(high, int)) or high - low > 1
+
+
 def _list_ranges(
     suffixes: tuple[str, ...], values: Sequence[Value], salt: object, most: int
 ) -> list[tuple[Value, ...]]:
@@ -198,6 +212,6 @@ def _list_ranges(
     for number in range(4 * most):
         drawn = int(make_id("range", salt, number), 16)
         low, high = sorted((drawn % len(values), drawn // len(values) % len(values)))
-        if low < high and (low, high) != (0, len(values) - 1):
+        if low < high and (low, high) != (0, len(values) - 1) and _is_span(values[low], values[high]):
             found[values[low], values[high]] = None
     return list(found)[:most]

@@ -44,6 +44,8 @@ class Wording:
     direct: str
     indirect: str = ""
     noun: str = ""
+    thing: bool = False
+    """Whether the noun is of the thing itself, which one may know without knowing which it is."""
 
 
 @dataclass
@@ -70,7 +72,8 @@ class Phrasing:
                     continue
                 if sentence.indirect:
                     found.append(f"{opening} {sentence.indirect}?")
-                if sentence.noun and opening.split()[-1] in TAKES_NOUN:
+                last = opening.split()[-1]
+                if sentence.noun and last in TAKES_NOUN and not (sentence.thing and last == "know"):
                     found.append(f"{opening} {sentence.noun}?")
         return list(dict.fromkeys(found))
 
@@ -85,8 +88,9 @@ class Phrasing:
         return list(dict.fromkeys(found))
 
     def _list_styles(self) -> Sequence[Style]:
-        """List the styles that suit: `whose` would hang one clause on another if more than one is given."""
-        return STYLES if len(self.query.placeholders) == 1 else STYLES[:-1]
+        """List the styles that suit: `whose` would hang one clause on another if anything else is said."""
+        alone = len(self.query.placeholders) == 1 and not self.query.ranked_by
+        return STYLES if alone else STYLES[:-1]
 
     def _list_sentences(self, style: Style) -> Iterator[Wording]:
         one = self.describer.describe(self.asked, style)
@@ -106,7 +110,7 @@ class Phrasing:
     def _list_counts(self, many: Described) -> Iterator[Wording]:
         noun = f"the number of {many.words}"
         if said := many.say(plural=True):
-            counted = f"how many {many.noun} {said}"
+            counted = f"how many {said}"
             yield Wording(counted, counted, noun)
         else:
             yield Wording(f"how many {many.words} are there", noun=noun)
@@ -115,7 +119,7 @@ class Phrasing:
     def _list_lists(self, many: Described) -> Iterator[Wording]:
         noun = f"the {make_plural(self._wanted)} of all {many.words}"
         if self._is_named and (said := many.say(plural=True)):
-            which = f"which {many.noun} {said}"
+            which = f"which {said}"
             yield Wording(which, which, noun)
         if self._is_person:
             yield Wording(f"who are the {many.words}")
@@ -138,8 +142,7 @@ class Phrasing:
     def _list_names(self, one: Described) -> Iterator[Wording]:
         noun = f"the {one.words}"
         if said := one.say():
-            which = f"which {one.noun} {said}"
-            yield Wording(which, which, noun)
+            yield Wording(f"which {said}", f"which {said}", noun, thing=not one.belongs)
             return
         role = self.describer.name(self.asked)
         if role in VERBS and one.belongs and one.words == f"{role} {one.belongs[0]}":
@@ -162,7 +165,7 @@ class Phrasing:
             has = f"was {event} {'last' if last else 'first'}" if event else f"has the {extreme} {amount}"
             yield Wording(f"which of the {many.words} {has}", f"which of the {many.words} {has}")
             noun = f"the {one.words} that {has}"
-            yield Wording(f"which {one.words} {has}", f"which {one.words} {has}", noun)
+            yield Wording(f"which {one.words} {has}", f"which {one.words} {has}", noun, thing=True)
         else:
             what = f"the {self._wanted} of the {one.words} that has the {extreme} {amount}"
             yield Wording(f"what is {what}", noun=what)
@@ -178,30 +181,22 @@ class Phrasing:
         elif query.measure == "average":
             what = f"average {self._wanted}"
             yield f"{many.words}: {what}, {ROUNDED}" if given_first else f"{what} of {many.words}, {ROUNDED}"
+        elif query.measure == "list" and self._is_named and not given_first:
+            yield from (f"all {many.words}", f"list of {many.words}")
         elif query.measure == "list":
-            yield from self._list_list_fragments(many, given_first=given_first)
+            wanted = make_plural(self._wanted)
+            yield from (f"{wanted} of {many.words}", f"{wanted} of all {many.words}")
         elif self._is_named and len(query.projection) == 1:
             yield from self._list_name_fragments(one, given_first=given_first)
         else:
             wanted = " and ".join(self._list_wanted())
-            if given_first:
+            if given_first and not self.describer.scope[1]:
                 yield from (f"{one.words}: {wanted}", f"{one.words}, {wanted}")
             else:
                 yield from (f"{wanted} of {one.words}", f"{wanted} of the {one.words}")
 
-    def _list_list_fragments(self, many: Described, *, given_first: bool) -> Iterator[str]:
-        wanted = make_plural(self._wanted)
-        if given_first and (owner := _find_owner(many)):
-            yield from (f"{owner}: {many.noun}", f"{owner}: all {many.noun}")
-        elif self._is_named and not given_first:
-            yield from (f"all {many.words}", f"list of {many.words}")
-        elif self._is_named:
-            yield from (f"{wanted} of {many.words}", f"{wanted} of all {many.words}")
-        else:
-            yield f"{many.words}: {wanted}" if given_first else f"{wanted} of all {many.words}"
-
     def _list_name_fragments(self, one: Described, *, given_first: bool) -> Iterator[str]:
-        owner = _find_owner(one) if given_first else ""
+        owner = _find_owner(one) if given_first and not self.describer.scope[1] else ""
         yield from (f"{owner}: {one.noun}", f"{owner}, {one.noun}") if owner else (one.words,)
 
     def _list_extreme_fragments(self, one: Described, many: Described, *, given_first: bool) -> Iterator[str]:
@@ -209,18 +204,21 @@ class Phrasing:
         extreme, amount = name_extreme(query, self.columns), name_amount(query.ranked_by, self.columns)
         event = describe_event(query.ranked_by, self.columns)
         if is_pair(query):
-            yield f"{self._pair}: {'the one with' if given_first else 'which has'} {self._more}"
+            yield f"{self._pair}: which {'one ' if given_first else ''}has {self._more}"
         elif query.ranked_by == query.projection[0]:
             what = f"{extreme} {self._wanted}"
             yield f"{many.words}: {what}" if given_first else f"{what} of {many.words}"
         else:
             lead = "" if self._is_named else f"{self._wanted} of the "
-            if given_first:
-                yield f"{many.words}: {lead or 'the '}one with the {extreme} {amount}"
-            elif event and not lead:
-                yield f"{extreme} {event} {one.words}"
+            if event and not lead:
+                last = "last" if query.measure == "most" else "first"
+                yield (
+                    f"{one.words} that was {event} {last}"
+                    if given_first
+                    else f"{extreme} {event} {one.words}"
+                )
             else:
-                has = "that has" if one.whose or " with " in one.words else "with"
+                has = "that has" if given_first or " with " in one.words else "with"
                 yield f"{lead}{one.words} {has} the {extreme} {amount}"
 
     def _list_wanted(self) -> list[str]:
@@ -258,7 +256,8 @@ class Phrasing:
 
     @property
     def _pair(self) -> str:
-        return list_bounds(self.describer.name(self.asked), self.query.varied, self.columns)[0]
+        named = list_bounds(self.describer.name(self.asked), self.query.varied, self.columns)[0]
+        return f"{named} {self.describer.scope[1]}".strip()
 
 
 def _find_owner(described: Described) -> str:

@@ -9,30 +9,28 @@ import re
 from collections.abc import Sequence
 
 from tasks.databases.columns import Column
-from tasks.grammar.construct.measures import is_pair
-from tasks.grammar.construct.names import NAMES, name_column
+from tasks.grammar.construct.names import NAMES, name_column, split_words
 from tasks.grammar.construct.queries import Query, column_of, table_of
 
 
 def find_scope(query: Query, columns: Sequence[Column]) -> tuple[str, str]:
     """Find what a query's question must say it is confined to: table, and words; two empty texts if nothing.
 
-    A measure over rows is confined, and so is what asks for a thing that it does not name. Named things are
-    the same everywhere, and so is what happened on a date.
+    What happened on a date is the same everywhere. So is what a thing is that its name and a date or year
+    tell; a name alone may be another thing's elsewhere, and what a measure is computed from may be more.
     """
     asked = table_of(query.projection[0])
     scopes = {column.table: column.scope for column in columns if column.scope}
-    named = any(
-        table_of(name) == asked and name_column(name, columns).split()[-1] in NAMES for name in query.equal
-    )
-    unnamed = asked in scopes and not named and any(table_of(name) != asked for name in query.equal)
-    if is_pair(query) or not (query.measure or unnamed):
-        return "", ""
     table = asked if asked in scopes else min(scopes.keys() & set(query.tables), default="")
-    dates = {column.id for column in columns if column.type == "date" and column.table == table}
-    if not table or dates.intersection(map(column_of, query.placeholders)):
-        return "", ""
-    return table, scopes[table]
+    named = any(
+        table_of(name) == table and name_column(name, columns).split()[-1] in (*NAMES, "number")
+        for name in query.equal
+    )
+    told = {column.id for column in columns if column.type == "date"}
+    if named and not query.measure:
+        told |= {column.id for column in columns if split_words(column.name)[-1] == "year"}
+    known = {name for name in map(column_of, query.placeholders) if table_of(name) == table}
+    return ("", "") if not table or told & known else (table, scopes[table])
 
 
 def list_scope_words(scope: str) -> str:

@@ -200,7 +200,8 @@ def _make_measured(
     own = [column for column in columns if column.table == route.asked]
     key = tuple(column.id for column in own if column.primary_key)
     names = _list_names(own)
-    ordered = [column.id for column in own if has_order(column)]
+    # Who ranks by a date would pass over what only the year is known of.
+    ordered = [column.id for column in own if has_order(column) and not _has_year(column, own)]
     salt = f"{seed} {shape.measure} {shape.compared} {joins}"
     tables = [table for table in route.given if table != route.asked]
     given = [tuple(_list_called(table, columns)) for table in tables]
@@ -229,10 +230,7 @@ def _make_measured(
         varied = [tuple(f"{name}{suffix}" for suffix in SUFFIXES["pair"]) for name in called]
     else:
         # People give a time by its two ends, and an amount by one.
-        times = [column for column in own if column.id in ordered and _is_time(column)]
-        timed = [column.id for column in times if not _has_year(column, times)]
-        dated = {column.id for column in times}.difference(timed)
-        ordered = [name for name in ordered if name not in dated]
+        timed = [column.id for column in own if column.id in ordered and _is_time(column)]
         wanted = timed if shape.compared in ("between", "from", "to") else set(ordered).difference(timed)
         preferred = [name for name in ordered if name in wanted] or ordered
         bounds = _choose_share(preferred, offered, turn, f"{salt} bound")
