@@ -157,9 +157,9 @@ class Phrasing:
             what = f"the {extreme} {self._wanted} of the {many.words}"
             yield Wording(f"what is {what}", noun=what)
         elif is_pair(query):
-            which = f"which of the {self._pair} has {self._more}"
+            which = f"which of the {self._pair} {self._excels}"
             yield Wording(which, which)
-            yield Wording(f"of the {self._pair}, which has {self._more}")
+            yield Wording(f"of the {self._pair}, which {self._excels}")
         elif self._is_named:
             event, last = describe_event(query.ranked_by, self.columns), query.measure == "most"
             has = f"was {event} {'last' if last else 'first'}" if event else f"has the {extreme} {amount}"
@@ -204,7 +204,7 @@ class Phrasing:
         extreme, amount = name_extreme(query, self.columns), name_amount(query.ranked_by, self.columns)
         event = describe_event(query.ranked_by, self.columns)
         if is_pair(query):
-            yield f"{self._pair}: which {'one ' if given_first else ''}has {self._more}"
+            yield f"{self._pair}: which {'one ' if given_first else ''}{self._excels}"
         elif query.ranked_by == query.projection[0]:
             what = f"{extreme} {self._wanted}"
             yield f"{many.words}: {what}" if given_first else f"{what} of {many.words}"
@@ -231,11 +231,13 @@ class Phrasing:
         ]
 
     @property
-    def _more(self) -> str:
-        """What one of two has: the higher score, more seats."""
+    def _excels(self) -> str:
+        """What one of two does: has the higher score, has more seats, was released later."""
         extreme = name_extreme(self.query, self.columns)
+        if event := describe_event(self.query.ranked_by, self.columns):
+            return f"was {event} {extreme}"
         article = "" if extreme in ("more", "fewer") else "the "
-        return f"{article}{extreme} {name_amount(self.query.ranked_by, self.columns)}"
+        return f"has {article}{extreme} {name_amount(self.query.ranked_by, self.columns)}"
 
     @property
     def _wanted(self) -> str:

@@ -57,6 +57,8 @@ MEASURES: tuple[frozenset[str], ...] = (
     frozenset(["less than", "fewer than", "shorter than", "lower than", "below"]),
 )
 """Words and phrases by what they measure; where a query requires one of a set, a text may say any of it."""
+TIMED = frozenset(["when", "first", "last", "earlier", "earliest", "later", "latest"])
+"""Words that say of a date or year what it is about: when it was, or which came first."""
 GENERIC = NAMES | LOOSE | {"type", "code", "model"}
 
 
@@ -201,7 +203,7 @@ def _find_missing(
     others = [c for c in columns if c.table == table_of(wanted) and c.id != wanted]
     if specific and not any(specific <= _content_words(column.id, columns) for column in others):
         content = specific
-    when = {"when", "first", "last", "earliest", "latest"} & set(words) and content & {"date", "year", "time"}
+    when = TIMED.intersection(words) and content & {"date", "year", "time"}
     return " ".join(
         sorted(word for word in content if not (when and word in LOOSE) and not mentions(words, word))
     )
