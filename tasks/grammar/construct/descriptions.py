@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -19,6 +20,9 @@ from tasks.grammar.construct.queries import Query, comparison_of, table_of
 from tasks.grammar.construct.scope import find_scope
 from tasks.grammar.construct.ties import BELONGINGS, EVENTS, MANY, OF_MANY, TIES, VERBS, is_participle
 from tasks.grammar.construct.verbalisation import Relation, list_used_relations
+
+BARE = re.compile(r"(?:between|from|of|on|(?:not )?(?:after|before)) \[")
+"""What begins a time at which nothing is said to have happened: one does not say that a film is between."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ class Described:
         others = [tie for tie in (*self.ties, *self.belongs) if not is_participle(tie)]
         others += [f"with {trait}" for trait in self.traits]
         lead = f"{self.noun} {' and '.join(events)}".strip()
-        if self.whose or len(others) > 1 or not (events or others):
+        if self.whose or len(others) > 1 or not (events or others) or any(map(BARE.match, others)):
             return ""
         if not others:
             past = any(tie.split()[0] in EVENTS.values() for tie in events)

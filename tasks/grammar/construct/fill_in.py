@@ -159,7 +159,6 @@ class GroupWriter:
         self._template = template
         self._placeholders = query.placeholders
         self._sql = FilledSql(query)
-        self._format = format_mean if query.measure == "average" else format_value
         self._origin = (Origin("row", f"sql_templates#{template.id}"),)
 
     def write(self, combination: Combination) -> Group:
@@ -171,7 +170,7 @@ class GroupWriter:
             sql_template=self._template.id,
             sql=sql,
             fillings=tuple(Filling(name, format_value(value)) for name, value in fillings),
-            answer="; ".join(", ".join(map(self._format, row)) for row in combination.rows),
+            answer="; ".join(", ".join(map(format_value, row)) for row in combination.rows),
             answer_rows=ROWS_JSON.encode(combination.rows),
             origin=self._origin,
         )
@@ -180,11 +179,6 @@ class GroupWriter:
 def format_value(value: Value) -> str:
     """Format a value for reading: 2.0 as 2, other floats with at most ten significant digits."""
     return f"{value:.10g}" if isinstance(value, float) else str(value)
-
-
-def format_mean(value: Value) -> str:
-    """Format a mean as its question asks for it, to one decimal."""
-    return f"{value:.1f}" if isinstance(value, float) else str(value)
 
 
 def _filter_combinations(

@@ -84,9 +84,13 @@ def test_of_some_films_a_question_says_which():
     assert "Which genres are listed for the film [films.title] in the catalogue?" in word(genres, schema, "")
     unnamed = Query(("films.title",), BY, ("people.full_name",))
     assert "Which film in the catalogue is directed by [people.full_name]?" in word(unnamed, schema, "")
-    # What a named thing is, it is everywhere.
-    named = Query(("films.year",), (), ("films.title",))
-    assert not [text for text in word(named, schema) if "catalogue" in text]
+    # A name may be another film's elsewhere; with its year it is not.
+    named = Query(("films.runtime_minutes",), (), ("films.title",))
+    assert all(
+        "film [films.title] in the catalogue" in text.replace("called ", "") for text in word(named, schema)
+    )
+    both = Query(("films.runtime_minutes",), (), ("films.title", "films.year"))
+    assert not [text for text in word(both, schema) if "catalogue" in text]
     for query in (count, genres, unnamed):
         verbalisation = verbalise_query(query, schema)
         criterion = TextTemplates(criteria={"long": {"prompt": "texts/long", "samples": 1}}).criteria["long"]
@@ -104,7 +108,7 @@ def test_measures_have_questions_of_their_own():
         "are there?"
     ) in word(count, opening="")
     longest = Query(("films.title",), OF, ("genres.genre_name",), "most", "films.runtime_minutes")
-    assert "Which of the films whose genre is [genres.genre_name] has the longest runtime?" in word(
+    assert "Which of the films of the genre [genres.genre_name] has the longest runtime?" in word(
         longest, opening=""
     )
     assert "film of the genre [genres.genre_name] with the longest runtime" in Phrasing(
@@ -128,7 +132,7 @@ def test_every_wording_names_every_value_once(schema):
                     assert found == sorted(query.placeholders), (text, query)
                     assert not re.search(r"  |\bthe the\b| $|^ |,,|\.\.", text), text
                     seen += 1
-    assert seen > 250
+    assert seen > 200
 
 
 def test_most_wordings_of_a_plain_schema_keep_the_rules(tmp_path):
