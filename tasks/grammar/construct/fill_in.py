@@ -17,7 +17,7 @@ from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.databases.values import Value
 from tasks.errors import SqlError, SqlTimeout, StageFailed
-from tasks.grammar.construct.combinations import OVER, Combination, read_combinations
+from tasks.grammar.construct.combinations import IDLE, OVER, Combination, read_combinations
 from tasks.grammar.construct.queries import FilledSql, Measure, Query
 from tasks.grammar.construct.scope import find_scope
 from tasks.grammar.construct.sql_rules import read_template
@@ -149,7 +149,13 @@ def fill_template(
     if not kept and not left_out:
         return [_drop(template, "no_rows", "the joined tables have no row with these columns set")]
     seen = kept + left_out.total()
-    return [_drop(template, reason, f"{n} of {seen} combinations") for reason, n in sorted(left_out.items())]
+    # Whether a value is idle is found out of those that are drawn, or of all where no measure is computed.
+    sought = kept + left_out[IDLE] + (0 if query.measure else left_out[OVER])
+    return [
+        _drop(template, reason, f"{n} of {sought if reason == IDLE else seen} combinations")
+        for reason, n in sorted(left_out.items())
+        if n
+    ]
 
 
 class GroupWriter:
