@@ -54,6 +54,6 @@ def describe_idle(fill_in: Path, sql_templates: Path, *, sought: bool) -> str:
         return "In every combination of several values, each value is needed: none was left out for that."
     return (
         f"Of the combinations of several values of {len(templates)} queries that were looked at, "
-        f"{left_out:,} of {seen:,} ({left_out / seen:.0%}) were left out, since one value could go without changing the answer; of "
-        "those that are kept every value is needed."
+        f"{left_out:,} of {seen:,} ({left_out / seen:.0%}) were left out, since one value could go "
+        "without changing the answer; of those that are kept every value is needed."
     )
