@@ -1,4 +1,4 @@
-"""What needs no judge: a response that is the true answer, as text, number or date, or that is empty.
+"""What needs no judge: a response that is the true answer, as text, number or date, or that answers nothing.
 
 A rule of equality only ever says that they are equal; where no rule speaks, a judge decides. Only a response
 that is nothing but the answer is decided, so that no response can hide something behind it.
@@ -14,7 +14,12 @@ from decimal import Decimal, InvalidOperation
 from tasks.judging.quoting import UNSEEN
 
 EXACT, NUMBER, DATE, LIST = "exact", "number", "date", "list"
-EMPTY = "empty"
+EMPTY, ABSTAINS = "empty", "abstains"
+NO_ANSWER = (EMPTY, ABSTAINS)
+ABSTENTION = re.compile(
+    r"(?:sorry,? (?:but )?)?(?:i|we) (?:do not|don't|did not|didn't) know(?: (?:that|this|the answer))?"
+)
+"""All of a response that answers nothing, in lower case."""
 ARTICLES = re.compile(r"^(?:the|an|a) ")
 AROUND = " \t\r\n\"'“”„«»\u2018\u2019`*_.!;:,"
 """Characters that may stand around an answer and are none of it."""
@@ -52,13 +57,16 @@ DATES = (
 
 
 def find_rule(answer: str, response: str, question: str = "") -> str:
-    """Name the rule that decides without a judge: `empty`, or one of equality; empty where none does."""
-    return EMPTY if is_empty(response) else find_equality(answer, response, question)
+    """Name the rule that decides without a judge: `empty`, `abstains`, one of equality; or an empty text."""
+    if is_empty(response):
+        return EMPTY
+    equal = find_equality(answer, response, question)
+    return equal or (ABSTAINS if ABSTENTION.fullmatch(normalise(response).replace("\u2019", "'")) else "")
 
 
 def label_by_rule(rule: str) -> str | None:
     """Return the verdict of a rule that decides, as `find_rule` names it; None where none does."""
-    return ("Incorrect" if rule == EMPTY else "Correct") if rule else None
+    return ("Incorrect" if rule in NO_ANSWER else "Correct") if rule else None
 
 
 def is_empty(text: str) -> bool:

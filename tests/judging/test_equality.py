@@ -54,6 +54,24 @@ def test_a_response_that_shows_nothing_is_incorrect_even_where_the_answer_is_emp
     assert label_by_rule("empty") == "Incorrect"
 
 
+@pytest.mark.parametrize(
+    ("response", "rule"),
+    [
+        ("I do not know.", "abstains"),
+        ("I don\u2019t know the answer", "abstains"),
+        ("Sorry, but we did not know that!", "abstains"),
+        ("I do not know, but it is Rome", ""),
+        ("I do not know. Rome.", ""),
+        ("I do not know of any other city than Rome", ""),
+    ],
+)
+def test_a_response_that_says_only_that_it_does_not_know_needs_no_judge(response, rule):
+    assert find_rule("Rome", response) == rule
+    assert label_by_rule("abstains") == "Incorrect"
+    # Where that is the true answer, it is right.
+    assert find_rule("I do not know", "I do not know.") == "exact"
+
+
 @pytest.mark.parametrize(("response", "rule", "label"), [("Rome", "exact", "Correct"), (".", "", None)])
 def test_any_other_response_is_decided_by_equality_or_by_no_rule(response, rule, label):
     assert find_rule("Rome", response) == rule
