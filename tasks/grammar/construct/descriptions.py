@@ -18,21 +18,11 @@ from tasks.grammar.construct.names import (
 )
 from tasks.grammar.construct.queries import Query, comparison_of, table_of
 from tasks.grammar.construct.scope import find_scope
-from tasks.grammar.construct.ties import BELONGINGS, EVENTS, MANY, OF_MANY, TIES, VERBS, is_participle
+from tasks.grammar.construct.ties import BELONGINGS, EVENTS, FEATURED, OF_MANY, TIES, VERBS, is_participle
 from tasks.grammar.construct.verbalisation import Relation, list_used_relations
 
 BARE = re.compile(r"(?:between|from|of|on|(?:not )?(?:after|before)) \[")
 """What begins a time at which nothing is said to have happened: one does not say that a film is between."""
-
-
-@dataclass(frozen=True)
-class Style:
-    """One of the ways to attach what is given."""
-
-    called: bool = False
-    """`the film called X`, else `the film X`."""
-    whose: bool = False
-    """`whose director is X`, else `directed by X`; `with the origin airport X` where English has no tie."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +76,9 @@ class Described:
             be = (("is", "are"), ("was", "were"))[past][plural]
             said = f"{self.noun} {be} {' and '.join(events)}"
         elif others[0].startswith("with "):
-            said = f"{lead} {'have' if plural else 'has'} {others[0].removeprefix('with ')}"
+            held = others[0].removeprefix("with ")
+            verbs = ("features", "feature") if held.startswith(FEATURED) else ("has", "have")
+            said = f"{lead} {verbs[plural]} {held}"
         elif others[0] in self.belongs:
             return ""
         else:
@@ -100,6 +92,8 @@ class Describer:
 
     query: Query
     columns: Sequence[Column]
+    called: bool = False
+    """Whether to say `the film called X`, else `the film X`."""
     relations: Sequence[Relation] = field(init=False)
     scope: tuple[str, str] = field(init=False)
 
@@ -112,7 +106,7 @@ class Describer:
         roles = [relation.noun for relation in self.relations if relation.ends[1] == table and relation.words]
         return roles[0] if roles else name_table(table, self.columns)
 
-    def describe(self, table: str, style: Style, origin: str = "", *, plural: bool = False) -> Described:
+    def describe(self, table: str, origin: str = "", *, plural: bool = False) -> Described:
         """Describe a table's row by all that is given of it, and of what it is joined to except `origin`."""
         own = [name for name in self.query.equal if table_of(name) == table]
         naming = [name for name in own if name_column(name, self.columns).split()[-1] in (*NAMES, "number")]
@@ -133,11 +127,11 @@ class Describer:
             if owned == table and owner not in (origin, table):
                 # One airport has many flights, whatever is measured of them.
                 many = plural or bool(self.query.measure)
-                further = self._describe_if_given(owner, style, table, plural=many)
+                further = self._describe_if_given(owner, table, plural=many)
                 belongs += [self._tie_to_owner(relation, further, plural=many)] if further else []
             elif owner == table and owned not in (origin, table):
-                self._add_owned(owned, style, table, ties, whose)
-        head = noun + "".join(f" {self._call(name, noun, style)}" for name in naming)
+                self._add_owned(owned, table, ties, whose)
+        head = noun + "".join(f" {self._call(name)}" for name in naming)
         scoped, within = self.scope if not origin else ("", "")
         if scoped == table:
             head, within = f"{head} {within}", ""
@@ -164,11 +158,11 @@ class Describer:
         listed = plural or (relation.linked and role not in VERBS)
         return f"{'listed for' if listed else BELONGINGS.get(role, 'of')} the {further}"
 
-    def _call(self, name: str, noun: str, style: Style) -> str:
+    def _call(self, name: str) -> str:
         words = name_column(name, self.columns).split()
         if words[-1] == "number":
             return f"with the {' '.join(words)} [{name}]"
-        return f"called [{name}]" if style.called else f"[{name}]"
+        return f"called [{name}]" if self.called else f"[{name}]"
 
     def _add_trait(self, name: str, ties: list[str], traits: list[str]) -> None:
         words = name_column_with_unit(name, self.columns)
@@ -184,9 +178,9 @@ class Describer:
         else:
             traits.append(f"{words} [{name}]")
 
-    def _add_owned(self, table: str, style: Style, origin: str, ties: list[str], whose: list[str]) -> None:
+    def _add_owned(self, table: str, origin: str, ties: list[str], whose: list[str]) -> None:
         """Describe what a row refers to: as a tie, or by `whose`."""
-        whole = self._describe_if_given(table, style, origin)
+        whole = self._describe_if_given(table, origin)
         if not whole:
             return
         noun = self.name(table)
@@ -196,11 +190,7 @@ class Describer:
         if not simple:
             whose += [f"whose {noun} is the {whole}"] if whole != noun else []
         elif name.split()[-1] in NAMES:
-            tie = TIES.get(noun, f"with the {noun}")
-            if style.whose and noun not in MANY:
-                whose.append(f"whose {noun} is [{given[0]}]")
-            else:
-                ties.append(f"{tie} [{given[0]}]")
+            ties.append(f"{TIES.get(noun, f'with the {noun}')} [{given[0]}]")
         else:
             ties.append(f"with the {noun} {name} [{given[0]}]")
 
@@ -208,7 +198,7 @@ class Describer:
         neighbours = {end for relation in self.relations if table in relation.ends for end in relation.ends}
         return any(self.is_given(end, table) for end in neighbours - {table, origin})
 
-    def _describe_if_given(self, table: str, style: Style, origin: str, *, plural: bool = False) -> str:
+    def _describe_if_given(self, table: str, origin: str, *, plural: bool = False) -> str:
         if not self.is_given(table, origin):
             return ""
-        return self.describe(table, style, origin, plural=plural).words
+        return self.describe(table, origin, plural=plural).words

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from tasks.databases.columns import Column
-from tasks.grammar.construct.descriptions import Described, Describer, Style
+from tasks.grammar.construct.descriptions import Described, Describer
 from tasks.grammar.construct.measured_words import (
     describe_event,
     find_kind,
@@ -33,7 +33,6 @@ from tasks.grammar.construct.ties import VERBS
 PEOPLE = frozenset(["person", "employee", "member", "customer", "doctor", "player", "author", "student"])
 TAKES_NOUN = ("me", "know", "up", "out")
 """Last words of openings after which a noun may stand: could you tell me the runtime."""
-STYLES = (Style(), Style(called=True), Style(whose=True))
 ROUNDED = "to one decimal"
 
 
@@ -55,18 +54,20 @@ class Phrasing:
     query: Query
     columns: Sequence[Column]
     describer: Describer = field(init=False)
+    describers: tuple[Describer, ...] = field(init=False)
     asked: str = field(init=False)
     """The table that is asked about."""
 
     def __post_init__(self) -> None:
-        self.describer = Describer(self.query, self.columns)
+        self.describers = tuple(Describer(self.query, self.columns, called) for called in (False, True))
+        self.describer = self.describers[0]
         self.asked = table_of(self.query.projection[0])
 
     def list_questions(self, opening: str) -> list[str]:
         """List the questions that begin with these words; with a question word if they are empty."""
         found = []
-        for style in self._list_styles():
-            for sentence in self._list_sentences(style):
+        for describer in self.describers:
+            for sentence in self._list_sentences(describer):
                 if not opening:
                     found.append(f"{sentence.direct[0].upper()}{sentence.direct[1:]}?")
                     continue
@@ -80,21 +81,16 @@ class Phrasing:
     def list_fragments(self, form: str) -> list[str]:
         """List search phrases. form: what they begin with: wanted, given or asking."""
         found = []
-        for style in self._list_styles():
+        for describer in self.describers:
             if form == "asking":
-                found += [sentence.direct for sentence in self._list_sentences(style)]
+                found += [sentence.direct for sentence in self._list_sentences(describer)]
             else:
-                found += self._list_fragments(style, given_first=form == "given")
+                found += self._list_fragments(describer, given_first=form == "given")
         return list(dict.fromkeys(found))
 
-    def _list_styles(self) -> Sequence[Style]:
-        """List the styles that suit: `whose` would hang one clause on another if anything else is said."""
-        alone = len(self.query.placeholders) == 1 and not self.query.ranked_by
-        return STYLES if alone else STYLES[:-1]
-
-    def _list_sentences(self, style: Style) -> Iterator[Wording]:
-        one = self.describer.describe(self.asked, style)
-        many = self.describer.describe(self.asked, style, plural=True)
+    def _list_sentences(self, describer: Describer) -> Iterator[Wording]:
+        one = describer.describe(self.asked)
+        many = describer.describe(self.asked, plural=True)
         if self.query.measure == "count":
             yield from self._list_counts(many)
         elif self.query.measure == "average":
@@ -114,7 +110,6 @@ class Phrasing:
             yield Wording(counted, counted, noun)
         else:
             yield Wording(f"how many {many.words} are there", noun=noun)
-        yield Wording(f"what is {noun}", noun=noun)
 
     def _list_lists(self, many: Described) -> Iterator[Wording]:
         noun = f"the {make_plural(self._wanted)} of all {many.words}"
@@ -159,7 +154,6 @@ class Phrasing:
         elif is_pair(query):
             which = f"which of the {self._pair} {self._excels}"
             yield Wording(which, which)
-            yield Wording(f"of the {self._pair}, which {self._excels}")
         elif self._is_named:
             event, last = describe_event(query.ranked_by, self.columns), query.measure == "most"
             has = f"was {event} {'last' if last else 'first'}" if event else f"has the {extreme} {amount}"
@@ -170,17 +164,17 @@ class Phrasing:
             what = f"the {self._wanted} of the {one.words} that has the {extreme} {amount}"
             yield Wording(f"what is {what}", noun=what)
 
-    def _list_fragments(self, style: Style, *, given_first: bool) -> Iterator[str]:
+    def _list_fragments(self, describer: Describer, *, given_first: bool) -> Iterator[str]:
         query = self.query
-        one = self.describer.describe(self.asked, style)
-        many = self.describer.describe(self.asked, style, plural=True)
+        one = describer.describe(self.asked)
+        many = describer.describe(self.asked, plural=True)
         if query.measure in ("most", "least"):
             yield from self._list_extreme_fragments(one, many, given_first=given_first)
         elif query.measure == "count":
             yield f"{'total ' if given_first else ''}number of {many.words}"
         elif query.measure == "average":
-            what = f"average {self._wanted}"
-            yield f"{many.words}: {what}, {ROUNDED}" if given_first else f"{what} of {many.words}, {ROUNDED}"
+            all_of = "all " if given_first else ""
+            yield f"average {self._wanted} of {all_of}{many.words}, {ROUNDED}"
         elif query.measure == "list" and self._is_named and not given_first:
             yield from (f"all {many.words}", f"list of {many.words}")
         elif query.measure == "list":

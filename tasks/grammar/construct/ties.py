@@ -22,6 +22,9 @@ TIES: Mapping[str, str] = {
 }  # fmt: skip
 """Role -> the words before the name of who or what has it."""
 
+FEATURED = ("the actor ", "the performer ", "the singer ")
+"""What a work features rather than has."""
+
 MANY = frozenset(["actor", "player", "student"])
 """Roles that several have: one of them is not the one."""
 
