@@ -26,8 +26,9 @@ DOUBLED = re.compile(r"\b([^\W\d_]+),? (?:(?:the|a|an|of) )?\1\b")
 ARTICLE = re.compile(r"\b(an?) ([^\W\d_]+)", re.IGNORECASE)
 VERBS = frozenset([
     "am", "are", "be", "been", "can", "could", "did", "do", "does", "feature", "features", "find",
-    "give", "gave", "had", "has", "have", "is", "knew", "know", "knows", "look", "made", "may", "might", "must", "need", "needs", "say",
-    "says", "shall", "should", "tell", "wants", "want", "was", "were", "will", "would", "wonder",
+    "gave", "give", "had", "has", "have", "is", "knew", "know", "knows", "look", "made", "may", "might",
+    "must", "need", "needs", "say", "says", "shall", "should", "tell", "want", "wants", "was", "were",
+    "will", "wonder", "would",
 ])  # fmt: skip
 
 
