@@ -54,7 +54,7 @@ def word(query, schema=FILMS, opening="Could you tell me"):
 
 def test_a_question_says_who_by_what_they_are_to_each_other():
     years = Query(("films.year",), BY, ("people.full_name",))
-    assert "Could you tell me the year of the film whose director is [people.full_name]?" in word(years)
+    assert "Could you tell me the year of the film directed by [people.full_name]?" in word(years)
     genre = Query(("genres.genre_name",), BOTH, ("people.full_name",))
     assert "Who is the director of the film [films.title]?" in word(
         Query(("people.full_name",), BY, ("films.title",)), opening=""
