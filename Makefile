@@ -16,9 +16,11 @@ INSTALL := $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,$(BIN)/py
 
 # A replay of the sample must stand on what ships with the project alone.
 REPLAY := BENCHLOOM_LEDGER=.benchloom/replay.sqlite benchloom run --replay --plain
-# What the shipped ledger holds; the rest of the sample (the flights, the company, the assessments) asks the model:
-# LIVE=1.
-SHIPPED := grammar-dataset@films grammar-report@films
+# What the shipped ledger holds; the rest of the sample (questions about the flights, the company and the variant
+# under fictitious names) asks the model: LIVE=1.
+SHIPPED := grammar-dataset@films grammar-report@films grammar-assessment-report@films-good \
+	grammar-assessment-report@films-weak grammar-assessment-report@films-alone \
+	grammar-assessment-report@films-gaps grammar-company-contracts@halden grammar-closed@flights
 RUN := $(if $(LIVE),benchloom run,$(REPLAY) $(SHIPPED))
 
 .PHONY: setup reproduce test check look bench drills clean help
