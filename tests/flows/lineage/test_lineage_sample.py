@@ -15,7 +15,7 @@ from flows.lineage.lock import read_graph
 from tasks.lineage.figures import list_figures
 from tasks.lineage.nodes import walk_nodes
 from tasks.lineage.records import FileRecord
-from tests.flows.sample import ROOT, make_sample, skip_unless_shipped
+from tests.flows.sample import ROOT, list_shipped, make_sample, skip_unless_shipped
 
 DATABASES = ("films", "flights")
 SETS = ("balanced", "unbalanced")
@@ -46,7 +46,7 @@ def root(tmp_path_factory):
     if is_replayed(ROOT):
         return ROOT
     sample = make_sample(tmp_path_factory.mktemp("sample"))
-    sample.run()
+    sample.run(*list_shipped())
     for words in (
         ["add", "-A"],
         ["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-qm", "the sample"],

@@ -139,4 +139,6 @@ def test_the_card_says_how_large_the_choice_was_and_what_asked_nothing(tmp_path)
         {"reason": "tied", "detail": "9 of 40 combinations: SELECT", "origin": origin},
     ]
     pq.write_table(pa.Table.from_pylist(dropped), tmp_path / "fill_in.dropped.parquet")
-    assert "of 1 queries, 30 of 40 (75%) were left out" in describe_idle(groups, templates, sought=True)
+    assert "of 1 queries that were looked at, 30 of 40 (75%) were left out" in describe_idle(
+        groups, templates, sought=True
+    )
