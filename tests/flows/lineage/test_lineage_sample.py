@@ -17,10 +17,15 @@ from tasks.lineage.nodes import walk_nodes
 from tasks.lineage.records import FileRecord
 from tests.flows.sample import ROOT, list_shipped, make_sample, skip_unless_shipped
 
-DATABASES = ("films", "flights")
+DATABASES = [
+    name for name in ("films", "flights") if not list_shipped() or f"grammar-dataset@{name}" in list_shipped()
+]
 SETS = ("balanced", "unbalanced")
 BEFORE = ("fill_in", "second_reading", "back_check", "text_templates", "sql_templates")
 SEED, ROWS = 20, 200
+NOTHING = ([], [[0]], [[None]])
+"""What a query gives of no rows: none, a count of none, or no mean."""
+ASSESSED = yaml.safe_load((ROOT / "params.yaml").read_text())["assessments"]["films-weak"]
 
 
 def is_replayed(root):
@@ -104,7 +109,7 @@ def test_two_hundred_rows_have_no_gap(drawn, lineage):
             assert kinds["raw"]
         if stem in (*SETS, "second_reading", "back_check", "text_templates"):
             prompts = {call.summary["prompt"] for call in kinds["call"]}
-            assert prompts & {"short", "long"}
+            assert prompts & {"short", "long", "choice"}
             assert "sql_template" in prompts
             assert all(
                 {"temperature", "max_tokens"} <= set(call.summary["decoding"]) for call in kinds["call"]
@@ -162,12 +167,12 @@ def test_the_rows_named_are_those_that_decide_the_answer(drawn, root, tmp_path):
             single += len(tables) == len(keys) == 1
             named = " OR ".join("(" + " AND ".join(f'"{column}" = ?' for column in key) + ")" for key in keys)
             values = [value for key in keys for value in key.values()]
-            for condition, left in ((f"NOT ({named})", answer), (named, [])):
+            for condition, left in ((f"NOT ({named})", [answer]), (named, NOTHING)):
                 connection.execute("BEGIN")
                 connection.execute(f'DELETE FROM "{table}" WHERE {condition}', values)
-                assert ask() == left
+                assert ask() in left
                 connection.execute("ROLLBACK")
-    assert single > 30
+    assert single >= 10
 
 
 def test_raw_rows_hold_what_the_source_rows_hold(drawn):
@@ -214,7 +219,8 @@ def test_every_figure_of_the_reports_resolves_to_its_rows(root, lineage):
 
 def test_what_a_system_said_and_what_was_found_of_it_walk_back_too(root, lineage):
     draw = random.Random(SEED)
-    for stem in ("answers", "judgements", "baselines", "canaries"):
+    asked = [name for name in ("baselines",) if ASSESSED.get("baselines", True)]
+    for stem in ("answers", "judgements", "canaries", *asked):
         path = f"data/grammar/films/films-weak/{stem}.parquet"
         for row in draw.sample(sorted(lineage.lookup.index(root / path)), 5):
             calls = [found for found in walk_nodes(lineage.trace_row(path, row)) if found.kind == "call"]
