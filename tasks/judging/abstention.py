@@ -14,9 +14,18 @@ ABSTAINS = re.compile(
     r"|(?:there is )?no (?:information|answer) (?:about|on|is|was|in|to))",
     re.IGNORECASE,
 )
+ALONE = re.compile(
+    r"(?:sorry,? (?:but )?)?(?:i|we) (?:do not|don't|did not|didn't) know(?: (?:that|this|the answer))?"
+)
+"""All of a response that answers nothing, in lower case."""
 
 
 def is_abstention(response: str) -> bool:
     """Tell whether a response is no answer but says that there is none; an empty one is no answer either."""
     words = response.replace("\u2019", "'").split()
     return not words or (len(words) <= LONGEST and ABSTAINS.search(" ".join(words)) is not None)
+
+
+def says_nothing_else(response: str) -> bool:
+    """Tell whether a normalised response is an abstention and not a word beside it."""
+    return ALONE.fullmatch(response.replace("\u2019", "'")) is not None

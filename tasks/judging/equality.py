@@ -11,15 +11,12 @@ import unicodedata
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 
+from tasks.judging.abstention import says_nothing_else
 from tasks.judging.quoting import UNSEEN
 
 EXACT, NUMBER, DATE, LIST = "exact", "number", "date", "list"
 EMPTY, ABSTAINS = "empty", "abstains"
 NO_ANSWER = (EMPTY, ABSTAINS)
-ABSTENTION = re.compile(
-    r"(?:sorry,? (?:but )?)?(?:i|we) (?:do not|don't|did not|didn't) know(?: (?:that|this|the answer))?"
-)
-"""All of a response that answers nothing, in lower case."""
 ARTICLES = re.compile(r"^(?:the|an|a) ")
 AROUND = " \t\r\n\"'“”„«»\u2018\u2019`*_.!;:,"
 """Characters that may stand around an answer and are none of it."""
@@ -61,7 +58,7 @@ def find_rule(answer: str, response: str, question: str = "") -> str:
     if is_empty(response):
         return EMPTY
     equal = find_equality(answer, response, question)
-    return equal or (ABSTAINS if ABSTENTION.fullmatch(normalise(response).replace("\u2019", "'")) else "")
+    return equal or (ABSTAINS if says_nothing_else(normalise(response)) else "")
 
 
 def label_by_rule(rule: str) -> str | None:

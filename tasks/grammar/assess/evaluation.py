@@ -165,7 +165,7 @@ def list_criteria(rows: Sequence[JudgedRow], preferred: Sequence[str]) -> tuple[
 def count_rows(evaluated: GrammarEvaluation, rows: Sequence[JudgedRow]) -> dict[str, int]:
     """Count rows and groups by state.
 
-    failed: the system gave no answer. unscored: the judge gave no verdict. by_equality, empty: a rule
+    failed: the system gave no answer. unscored: the judge gave no verdict. by_equality, unanswered: a rule
     decided, for Correct, or for Incorrect where nothing was answered; no judge was asked. grounded: true and
     retrieved documents are both known; for other rows closed mode equals open mode.
     """
@@ -178,7 +178,7 @@ def count_rows(evaluated: GrammarEvaluation, rows: Sequence[JudgedRow]) -> dict[
         "groups": len({row.group for row in rows}),
         "scored": scored,
         "by_equality": by_rule - unanswered,
-        "empty": unanswered,
+        "unanswered": unanswered,
         "failed": failed,
         "unscored": len(rows) - scored - failed,
         "grounded": sum(None not in (row.true, row.retrieved) for row in rows),

@@ -76,14 +76,19 @@ def list_rivals(query: Query, columns: Sequence[Column]) -> Iterator[Query]:
         for column in columns
         if column.table in query.tables and column.descriptive and column.id not in used
     ]
-    shapes = [query, *_list_relations(query, columns)]
-    for shape in shapes:
+    for shape in (query, *_list_relations(query, columns)):
         if shape != query:
             yield shape
         if len(query.projection) == 1 and query.measure in ("", "list"):
-            for column in asked:
-                if table_of(column) in shape.tables:
-                    yield replace(shape, projection=(column,))
+            others = (replace(shape, projection=(name,)) for name in asked if table_of(name) in shape.tables)
+            yield from (rival for rival in others if not _has_idle_table(rival))
+
+
+def _has_idle_table(query: Query) -> bool:
+    """Tell whether a query joins a table at its end of which it asks nothing and is given nothing."""
+    used = {table_of(name) for name in query.columns}
+    joined = Counter(table for pair in query.joins for table in {*map(table_of, pair)})
+    return any(count == 1 and table not in used for table, count in joined.items())
 
 
 def _list_relations(query: Query, columns: Sequence[Column]) -> Iterator[Query]:

@@ -10,7 +10,7 @@ from tasks.databases.columns import Column
 from tasks.grammar.construct.measured_words import describe_event, find_kind, list_bounds
 from tasks.grammar.construct.measures import is_pair
 from tasks.grammar.construct.names import (
-    NAMES,
+    is_name,
     make_plural,
     name_column,
     name_column_with_unit,
@@ -109,8 +109,8 @@ class Describer:
     def describe(self, table: str, origin: str = "", *, plural: bool = False) -> Described:
         """Describe a table's row by all that is given of it, and of what it is joined to except `origin`."""
         own = [name for name in self.query.equal if table_of(name) == table]
-        naming = [name for name in own if name_column(name, self.columns).split()[-1] in (*NAMES, "number")]
-        naming = naming[:1]
+        called = [(name, name_column(name, self.columns)) for name in own]
+        naming = [name for name, words in called if is_name(words) or words.split()[-1] == "number"][:1]
         plural = plural and not (origin and naming)
         noun = make_plural(self.name(table)) if plural else self.name(table)
         ties: list[str] = []
@@ -189,7 +189,7 @@ class Describer:
         name = name_column_with_unit(given[0], self.columns) if given else ""
         if not simple:
             whose += [f"whose {noun} is the {whole}"] if whole != noun else []
-        elif name.split()[-1] in NAMES:
+        elif is_name(name):
             ties.append(f"{TIES.get(noun, f'with the {noun}')} [{given[0]}]")
         else:
             ties.append(f"with the {noun} {name} [{given[0]}]")

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from tasks.databases.columns import Column
 from tasks.english import choose_article
 from tasks.grammar.construct.names import (
-    NAMES,
     UNITS,
+    is_name,
     make_plural,
     name_column,
     name_column_with_unit,
@@ -65,7 +65,7 @@ def verbalise_measure(query: Query, noun: str, columns: Sequence[Column]) -> Mea
         return _verbalise_extreme(query, noun, bounds, columns)
     if query.measure == "list":
         name = name_column(column, columns)
-        wanted = f"all {plural}" if name.split()[-1] in NAMES else f"{make_plural(name)} of all {plural}"
+        wanted = f"all {plural}" if is_name(name) else f"{make_plural(name)} of all {plural}"
         return MeasuredWords((wanted,), (frozenset([plural]), *bounds), (column,))
     return MeasuredWords((), bounds, query.projection)
 
@@ -85,7 +85,7 @@ def _verbalise_extreme(
         wanted = f"the {noun} with the {comparative} {ranked}, of two {make_plural(noun)}"
     else:
         called = name_column(column, columns)
-        lead = f"the {noun}" if called.split()[-1] in NAMES else f"{called} of the {noun}"
+        lead = f"the {noun}" if is_name(called) else f"{called} of the {noun}"
         wanted = f"{lead} with the {superlative} {ranked}"
     return MeasuredWords((wanted,), (words, *bounds), (column, query.ranked_by))
 
@@ -105,7 +105,7 @@ def list_bounds(noun: str, placeholders: Sequence[str], columns: Sequence[Column
     suffix = comparison_of(placeholders[-1])
     name = name_column_with_unit(placeholders[0], columns)
     if suffix == "other":
-        called = "" if name.split()[-1] in NAMES else f"with {name} "
+        called = "" if is_name(name) else f"with {name} "
         return (
             f"{make_plural(noun)} {called}{first} and {last}",
             f"two {make_plural(noun)} {called}{first} and {last}",
@@ -155,11 +155,9 @@ def find_kind(column: str, columns: Sequence[Column]) -> str:
         return "time"
     if LENGTHS.intersection(content) and (set(words) & {"minutes", "hours", "seconds"}):
         return "length"
-    if len(words) > len(content) or not any(
-        word.endswith("s") and not word.endswith("ss") for word in content
-    ):
-        return "amount"
-    return "number"
+    numeric = not any(known.id == column and known.type == "text" for known in columns)
+    plural = any(word.endswith("s") and not word.endswith("ss") for word in content)
+    return "number" if plural and numeric and len(words) == len(content) else "amount"
 
 
 def name_amount(column: str, columns: Sequence[Column]) -> str:

@@ -16,6 +16,7 @@ UNITS = frozenset(
      "percent", "degrees", "fahrenheit", "celsius", "mph", "inches", "millibars"]
 )  # fmt: skip
 NAMES = frozenset(["name", "title", "label"])
+PEOPLE = frozenset(["person", "employee", "member", "customer", "doctor", "player", "author", "student"])
 LOOSE = frozenset(["number", "date", "year", "time", "count"])
 WEAK = LOOSE | {"type", "code", "day", "month", "model"}
 """Words that mean little without the thing they belong to."""
@@ -107,6 +108,16 @@ def is_identifying(column: Column) -> bool:
     return split_words(column.words or column.name)[-1] in IDENTIFYING
 
 
+def is_name(words: str) -> bool:
+    """Return whether a column's words are those of a thing's name; people share a job title."""
+    return words.split()[-1] in NAMES and not words.endswith("job title")
+
+
+def names_person(table: str, columns: Iterable[Column] = ()) -> bool:
+    """Return whether a table's rows are people, by its name."""
+    return name_table(table, columns).split()[-1] in PEOPLE
+
+
 def name_relation(keys: Sequence[Column]) -> list[str]:
     """Return the words that distinguish a relation from others between the same tables.
 
@@ -122,6 +133,14 @@ def name_relation(keys: Sequence[Column]) -> list[str]:
     }
     ends |= {word for key in keys for word in split_words(split_column_id(key.references or "")[1])}
     return [word for word in words if make_singular(word) not in ends | KEY_WORDS]
+
+
+def name_role(keys: Sequence[Column], table: str, columns: Iterable[Column] = ()) -> str:
+    """Name what a table's row is in a relation: origin airport; a director is one by the word alone."""
+    columns = list(columns)
+    words = name_relation(keys)
+    alone = bool(words) and (len(keys) > 1 or names_person(table, columns))
+    return " ".join(words if alone else [*words, name_table(table, columns)])
 
 
 def mentions(words: Iterable[str], word: str) -> bool:

@@ -20,17 +20,17 @@ from tasks.grammar.construct.measured_words import (
 )
 from tasks.grammar.construct.measures import is_pair
 from tasks.grammar.construct.names import (
-    NAMES,
     WEAK,
+    is_name,
     make_plural,
     name_column,
     name_column_with_unit,
     name_table,
+    names_person,
 )
 from tasks.grammar.construct.queries import Query, table_of
 from tasks.grammar.construct.ties import VERBS
 
-PEOPLE = frozenset(["person", "employee", "member", "customer", "doctor", "player", "author", "student"])
 TAKES_NOUN = ("me", "know", "up", "out")
 """Last words of openings after which a noun may stand: could you tell me the runtime."""
 ROUNDED = "to one decimal"
@@ -244,11 +244,11 @@ class Phrasing:
 
     @property
     def _is_named(self) -> bool:
-        return name_column(self.query.projection[0], self.columns).split()[-1] in NAMES
+        return is_name(name_column(self.query.projection[0], self.columns))
 
     @property
     def _is_person(self) -> bool:
-        return name_table(self.asked, self.columns).split()[-1] in PEOPLE
+        return names_person(self.asked, self.columns)
 
     @property
     def _pair(self) -> str:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from tasks.databases.columns import Column
-from tasks.grammar.construct.names import NAMES, name_column, split_words
+from tasks.grammar.construct.names import is_name, name_column, split_words
 from tasks.grammar.construct.queries import Query, column_of, table_of
 
 
@@ -22,10 +22,8 @@ def find_scope(query: Query, columns: Sequence[Column]) -> tuple[str, str]:
     asked = table_of(query.projection[0])
     scopes = {column.table: column.scope for column in columns if column.scope}
     table = asked if asked in scopes else min(scopes.keys() & set(query.tables), default="")
-    named = any(
-        table_of(name) == table and name_column(name, columns).split()[-1] in (*NAMES, "number")
-        for name in query.equal
-    )
+    own = [name_column(name, columns) for name in query.equal if table_of(name) == table]
+    named = any(is_name(words) or words.split()[-1] == "number" for words in own)
     told = {column.id for column in columns if column.type == "date"}
     if named and not query.measure:
         told |= {column.id for column in columns if split_words(column.name)[-1] == "year"}

@@ -25,8 +25,8 @@ SUFFIXES: Mapping[Compared, tuple[str, ...]] = {
     "between": (":from", ":to"), "pair": ("", ":other"),
 }  # fmt: skip
 
-MONEY = frozenset(["usd", "eur", "gbp", "dollars", "euros", "pounds", "price", "cost", "budget", "salary"])
-"""Words of columns that hold sums of money."""
+MONEY = frozenset(["usd", "eur", "gbp", "dollars", "euros", "pounds"])
+"""Units of columns that hold sums of money."""
 NARROWING = IDENTIFYING | frozenset(["year", "month", "day", "date", "code"])
 """Last words of integer columns that people use to specify which thing they mean."""
 

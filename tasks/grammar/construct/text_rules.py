@@ -33,6 +33,7 @@ from tasks.grammar.construct.names import (
     mentions,
     name_column,
     name_table,
+    names_person,
     split_words,
 )
 from tasks.grammar.construct.queries import PLACEHOLDER, Query, table_of
@@ -167,7 +168,7 @@ def _check_meaning(
         ):
             raise Unparsed(f"given_missing: {given}")
     for relation in verbalisation.relations:
-        if relation.rivals and not all(says_role(words, word) for word in relation.words):
+        if relation.contested and not all(says_role(words, word) for word in relation.words):
             raise Unparsed(f"relation_missing: {' '.join(relation.words)}")
     used = set(query.columns)
     allowed = {word for column in used for word in list_column_words(column, columns)}
@@ -196,7 +197,7 @@ def _find_missing(
     content = _content_words(wanted, columns)
     if content <= NAMES | {"full"}:
         subject = split_words(name_table(table_of(wanted), columns))
-        by_who = {"who", "whom", "whose"} & set(words) and "person" in subject
+        by_who = {"who", "whom", "whose"} & set(words) and names_person(table_of(wanted), columns)
         named = any(says_role(words, word) for word in (*subject, *verbalisation.relation_words))
         return "" if by_who or named else subject[-1]
     specific = content - LOOSE

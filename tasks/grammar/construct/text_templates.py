@@ -79,19 +79,15 @@ async def text_templates(
             ],
         )
     ]
-    offers: Mapping[str, Sequence[str]] | None = None
-    if settings.get(CONSTRAIN) != "none":
+    if settings.get(CONSTRAIN) == "none":
+        asking = [_ask_text(request, schema, params.criteria[request.criterion], ask) for request in requests]
+    else:
         offers = compose_offers(requests, schema, params.criteria)
-        dropped += [_drop_unworded(request) for request in requests if not offers[request.id]]
-        requests = [request for request in requests if offers[request.id]]
-    answers = await asyncio.gather(
-        *(
-            _ask_text(request, schema, params.criteria[request.criterion], ask)
-            if offers is None
-            else _ask_choice(request, offers[request.id], schema, ask)
-            for request in requests
-        )
-    )
+        dropped += [_drop_unworded(request) for request, wordings in offers if not wordings]
+        offers = [offer for offer in offers if offer.wordings]
+        requests = [offer.request for offer in offers]
+        asking = [_ask_choice(*offer, schema, ask) for offer in offers]
+    answers = await asyncio.gather(*asking)
     told: defaultdict[str, set[str]] = defaultdict(set)
     for text in kept.values():
         told[text.criterion].update(list_long_sentences(text.text))

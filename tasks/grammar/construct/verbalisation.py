@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from tasks.databases.columns import Column
 from tasks.grammar.construct.measured_words import list_bounds, verbalise_measure
 from tasks.grammar.construct.names import (
-    NAMES,
     WEAK,
+    is_name,
     name_column,
     name_column_with_unit,
     name_relation,
+    name_role,
     name_table,
 )
 from tasks.grammar.construct.queries import Query, comparison_of, table_of
@@ -31,6 +32,8 @@ class Relation:
     """The role of the second table's row for the first's: director, origin airport."""
     rivals: tuple[str, ...]
     """The words of other relations between the same two tables."""
+    contested: bool = False
+    """Whether there is another one; it may be one without a word."""
     linked: bool = False
     """Whether a table of its own links the two, so that either may have several of the other."""
 
@@ -93,7 +96,7 @@ def _list_phrases(noun: str, placeholders: Sequence[str], columns: Sequence[Colu
     if comparison_of(placeholders[-1]):
         return list_bounds(noun, placeholders, columns)
     name = name_column_with_unit(placeholder, columns)
-    if name.split()[-1] in NAMES:
+    if is_name(name):
         return (f"{noun} [{placeholder}]",)
     leads = [f"{noun} {name}", f"{noun} with {name}"] + [name] * (name not in WEAK)
     return tuple(f"{lead} [{placeholder}]" for lead in leads)
@@ -105,7 +108,7 @@ def _describe_given(noun: str, placeholders: Sequence[str], columns: Sequence[Co
     if any(comparison_of(column) == "other" for column in compared):
         return f"the {list_bounds(noun, placeholders, columns)[0]}"
     plain = [column for column in placeholders if column not in compared]
-    names = [column for column in plain if name_column(column, columns).split()[-1] in NAMES]
+    names = [column for column in plain if is_name(name_column(column, columns))]
     others = [
         f"{name_column_with_unit(column, columns)} [{column}]" for column in plain if column not in names[:1]
     ]
@@ -124,14 +127,14 @@ def list_used_relations(query: Query, columns: Sequence[Column]) -> Iterator[Rel
         if not (tables <= present and all(_join_pair(key) in joined for key in keys)):
             continue
         words = tuple(name_relation(keys))
-        noun = " ".join(words if len(keys) > 1 else (*words, name_table(ends[1], columns)))
-        rivals = {
-            word
+        others = [
+            name_relation(other_keys)
             for other_ends, other_keys in every
             if set(other_ends) == set(ends) and other_keys != keys
-            for word in name_relation(other_keys)
-        }
-        yield Relation(ends, words, noun, tuple(sorted(rivals - set(words))), len(keys) > 1)
+        ]
+        rivals = tuple(sorted({word for other in others for word in other}.difference(words)))
+        role = name_role(keys, ends[1], columns)
+        yield Relation(ends, words, role, rivals, bool(others), linked=len(keys) > 1)
 
 
 def find_relations(columns: Sequence[Column]) -> list[tuple[tuple[str, str], list[Column]]]:

@@ -14,11 +14,10 @@ from tasks.databases.values import Value
 from tasks.errors import BadInput
 from tasks.grammar.construct.fill_in import format_value
 from tasks.grammar.construct.names import (
-    NAMES,
+    is_name,
     name_column,
     name_column_with_unit,
-    name_relation,
-    name_table,
+    name_role,
 )
 from tasks.grammar.construct.queries import Query, table_of, write_combinations
 from tasks.grammar.construct.verbalisation import find_relations
@@ -72,15 +71,14 @@ def list_attributes(table: str, schema: Sequence[Column]) -> Iterator[Attribute]
         if table not in ends or (len(keys) == 1 and ends[0] != table):
             continue
         other = ends[1] if ends[0] == table else ends[0]
-        relation = name_relation(keys)
-        words = " ".join(relation if relation and len(keys) > 1 else [*relation, name_table(other, schema)])
+        words = name_role(keys, other, schema)
         joins = tuple(tuple(sorted((key.id, key.references or ""))) for key in keys)
         for column in schema:
             if column.table == other and column.descriptive:
-                is_name = name_column(column.id, schema).split()[-1] in NAMES
+                named = is_name(name_column(column.id, schema))
                 yield Attribute(
                     column.id,
-                    words if is_name else f"{name_column_with_unit(column.id, schema)} of the {words}",
+                    words if named else f"{name_column_with_unit(column.id, schema)} of the {words}",
                     tuple(sorted((one, two) for one, two in joins)),
                 )
 
@@ -88,7 +86,7 @@ def list_attributes(table: str, schema: Sequence[Column]) -> Iterator[Attribute]
 def find_naming_column(table: str, attributes: Sequence[Attribute]) -> str | None:
     """Find the column with the name of a table's rows; None if they have only their keys."""
     own = [attribute.column for attribute in attributes if table_of(attribute.column) == table]
-    return next((column for column in own if name_column(column).split()[-1] in NAMES), None)
+    return next((column for column in own if is_name(name_column(column))), None)
 
 
 def make_fact_id(profile: str, attribute: Attribute) -> str:

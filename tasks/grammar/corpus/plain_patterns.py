@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import date
 
+from tasks.english import DATE, choose_article, write_value
 from tasks.grammar.construct.names import make_singular
 from tasks.grammar.corpus.entities import Fact
 from tasks.grammar.corpus.vocabulary import UNIT_NAMES, split_unit
 
-DATE = re.compile(r"\d{4}-\d\d-\d\d")
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
 DATE_VERBS = {
     "release": "was released", "publication": "was published", "start": "starts", "end": "ends",
@@ -197,32 +196,16 @@ def make_singular_last(words: str) -> str:
     return " ".join([*before, make_singular(last)])
 
 
-def choose_article(noun: str) -> str:
-    """Choose a or an."""
-    return "an" if re.match(r"(?!uni|use|euro|one)[aeiou]|hour|honou?r", noun.casefold()) else "a"
-
-
 def capitalise(text: str) -> str:
     """Write a text's first letter large."""
     return text[0].upper() + text[1:]
 
 
-def write_date(value: str) -> str:
-    """Write an ISO date in words: 23 March 1978."""
-    day = date.fromisoformat(value)
-    return f"{day.day} {day.strftime('%B')} {day.year}"
-
-
 def _write_value(value: str, country: bool, year: bool) -> str:
-    if DATE.fullmatch(value):
-        try:
-            return write_date(value)
-        except ValueError:
-            return value
     if re.fullmatch(r"[1-9]\d{4,}(\.\d+)?", value) and not year:
         whole, _, part = value.partition(".")
         return f"{int(whole):,}" + (f".{part}" if part else "")
-    return f"the {value}" if country and WITH_ARTICLE.match(value) else value
+    return f"the {value}" if country and WITH_ARTICLE.match(value) else write_value(value)
 
 
 def _name_count(noun: str, fact: Fact) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from tasks.artifacts.rows import make_id
+from tasks.english import choose_article
 from tasks.grammar.corpus.entities import COLLECTION, Fact
 from tasks.grammar.corpus.plain_clauses import (
     Clause,
@@ -18,7 +19,6 @@ from tasks.grammar.corpus.plain_clauses import (
 )
 from tasks.grammar.corpus.plain_patterns import (
     capitalise,
-    choose_article,
     is_time,
     list_sentences,
     name_counted,

@@ -11,7 +11,7 @@ from tasks.artifacts.statistics import name_beside
 
 
 @dataclass(frozen=True)
-class Wording:
+class Authorship:
     """The sentences that depend on it.
 
     made: steps. limits: known limitations. sets: set -> what it holds. explanations: artifact -> what it is.
@@ -67,7 +67,7 @@ OWN_EXPLANATIONS = {
     "own_templates": "A person's queries with [table.column] where values go, and the texts for each.",
 }
 
-BY_MODEL = Wording(
+BY_MODEL = Authorship(
     made=(REFLECTED, *WRITTEN, *FILLED),
     limits=(
         "The texts are a model's. The back-check catches misreadings, not every clumsy or incomplete "
@@ -78,7 +78,7 @@ BY_MODEL = Wording(
     explanations=EXPLANATIONS,
     confirmed="confirmed by the back-check",
 )
-BY_BOTH = Wording(
+BY_BOTH = Authorship(
     made=(REFLECTED, BROUGHT, *WRITTEN, *FILLED),
     limits=(
         "The texts are a person's and a model's. The back-check catches misreadings, not every clumsy or "
@@ -93,7 +93,7 @@ BY_BOTH = Wording(
     },
     confirmed="confirmed by the back-check",
 )
-BY_PERSON = Wording(
+BY_PERSON = Authorship(
     made=(REFLECTED, BROUGHT, *FILLED),
     limits=("The texts are a person's: no model wrote them, and none has read them back.", *TRUE_OF),
     sets={**OWN_SETS, "text_templates": "the texts with placeholders"},
@@ -105,7 +105,7 @@ BY_PERSON = Wording(
     },
     confirmed="a person's, not read back by a model",
 )
-WORDING: Mapping[str | None, Wording] = {None: BY_MODEL, "beside": BY_BOTH, "instead": BY_PERSON}
+AUTHORSHIP: Mapping[str | None, Authorship] = {None: BY_MODEL, "beside": BY_BOTH, "instead": BY_PERSON}
 """By `databases.<name>.templates`."""
 
 

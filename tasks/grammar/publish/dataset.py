@@ -15,7 +15,7 @@ from tasks.artifacts.rows import Counts
 from tasks.artifacts.statistics import read_statistics
 from tasks.databases.entry import DatabaseEntry
 from tasks.grammar.construct.sql_templates import CONSTRAIN
-from tasks.grammar.publish.authorship import WORDING, list_own
+from tasks.grammar.publish.authorship import AUTHORSHIP, list_own
 from tasks.grammar.publish.choices import describe_choices, describe_idle
 from tasks.grammar.publish.readings import describe_reading
 from tasks.grammar.publish.yields import CriterionYield, count_templates, count_yields
@@ -78,7 +78,7 @@ def dataset(
     }
     own = list_own(own_templates)
     sets |= {path.stem: path for path in own}
-    wording, reading = WORDING[database.templates], describe_reading(settings)
+    wording, reading = AUTHORSHIP[database.templates], describe_reading(settings)
     asked = database.templates != "instead"
     made = (
         *list_own(glossary), schema, *own, sql_templates, text_templates, back_check,

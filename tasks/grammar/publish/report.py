@@ -9,7 +9,7 @@ from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Counts
 from tasks.artifacts.statistics import ArtifactStatistics, name_beside, read_statistics, sum_calls
 from tasks.databases.entry import DatabaseEntry
-from tasks.grammar.publish.authorship import WORDING, list_own
+from tasks.grammar.publish.authorship import AUTHORSHIP, list_own
 from tasks.grammar.publish.browser import make_browser
 from tasks.grammar.publish.dataset_content import Bar, Chart, DatasetContent, Example
 from tasks.grammar.publish.dataset_record import list_dataset_figures
@@ -71,7 +71,7 @@ def report(
         subtitle=SUBTITLE,
         headlines=_make_headlines(artifacts, balanced, read=reading.done),
     )
-    wording = WORDING[database.templates]
+    wording = AUTHORSHIP[database.templates]
     content = DatasetContent(
         about=_describe_database(database),
         artifacts=artifacts,

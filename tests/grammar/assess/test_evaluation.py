@@ -178,7 +178,7 @@ def test_figures_in_both_modes_by_hand():
         "groups": 4,
         "scored": 6,
         "by_equality": 0,
-        "empty": 0,
+        "unanswered": 0,
         "failed": 1,
         "unscored": 1,
         "grounded": 7,
