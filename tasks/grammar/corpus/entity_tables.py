@@ -18,6 +18,7 @@ from tasks.grammar.construct.names import (
     name_column,
     name_column_with_unit,
     name_role,
+    name_table,
 )
 from tasks.grammar.construct.queries import Query, table_of, write_combinations
 from tasks.grammar.construct.verbalisation import find_relations
@@ -63,24 +64,33 @@ def open_entity_table(database: str, table: str, schema: Sequence[Column]) -> En
 
 
 def list_attributes(table: str, schema: Sequence[Column]) -> Iterator[Attribute]:
-    """List the attributes of a table's rows: own columns first, then those of rows that it refers to."""
+    """List the attributes of a table's rows: own columns first, then those of rows that it is tied to.
+
+    Of rows that a link table ties to it, only the name is told, where they have one: of several, the rest
+    could not be put down to any. What refers to its own table is left out: a query knows each table once.
+    """
     for column in schema:
         if column.table == table and column.descriptive:
             yield Attribute(column.id, name_column_with_unit(column.id, schema), ())
     for ends, keys in find_relations(schema):
-        if table not in ends or (len(keys) == 1 and ends[0] != table):
+        linked = len(keys) > 1
+        if table not in ends or ends[0] == ends[1] or (not linked and ends[0] != table):
             continue
         other = ends[1] if ends[0] == table else ends[0]
-        words = name_role(keys, other, schema)
+        words = name_role(keys, other, schema) if other == ends[1] else _name_owner(ends, keys, schema)
         joins = tuple(tuple(sorted((key.id, key.references or ""))) for key in keys)
-        for column in schema:
-            if column.table == other and column.descriptive:
-                named = is_name(name_column(column.id, schema))
-                yield Attribute(
-                    column.id,
-                    words if named else f"{name_column_with_unit(column.id, schema)} of the {words}",
-                    tuple(sorted((one, two) for one, two in joins)),
-                )
+        told = [column for column in schema if column.table == other and column.descriptive]
+        named = [column for column in told if is_name(name_column(column.id, schema))]
+        for column in named or told if linked else told:
+            of = "" if column in named else f"{name_column_with_unit(column.id, schema)} of the "
+            yield Attribute(column.id, f"{of}{words}", tuple(sorted((one, two) for one, two in joins)))
+
+
+def _name_owner(ends: tuple[str, str], keys: Sequence[Column], schema: Sequence[Column]) -> str:
+    """Name the owner for what it owns: project; film as director, where other links tie the two."""
+    owner = name_table(ends[0], schema)
+    several = sum(other == ends and len(found) > 1 for other, found in find_relations(schema)) > 1
+    return f"{owner} as {name_role(keys, ends[1], schema)}" if several else owner
 
 
 def find_naming_column(table: str, attributes: Sequence[Attribute]) -> str | None:
