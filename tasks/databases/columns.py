@@ -31,7 +31,9 @@ class Column:
     table_words: str = ""
     """What people call one row of its table, where the table's name does not say it."""
     scope: str = ""
-    """What confines a question to its table's rows in this database: `in the catalogue`."""
+    """What confines a question to its table's rows in this database: `in the records of January 2013`."""
+    dated_scope: str = ""
+    """The same where the question fixes a date: `in the records`."""
 
 
 def make_column_id(table: str, name: str) -> str:

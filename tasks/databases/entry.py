@@ -56,9 +56,10 @@ class DatabaseEntry(BaseModel):
     """Column (`table.column`, or its name alone) or table -> what people call it."""
     kinds: tuple[str, ...] | None = None
     """Names of `grammar.sql_templates.kinds` that are asked for here; null = all."""
-    scope: Mapping[str, str] = {}
+    scope: Mapping[str, str | tuple[str, str]] = {}
     """Table -> what confines a question to its rows in this database: `in the catalogue`. Questions that are
-    answered from whichever rows there are say it, and are not held against the world."""
+    answered from whichever rows there are say it, and are not held against the world. The second of two is
+    said of a date: what is computed from a day's rows is computed from those of this database."""
 
     @field_validator("url")
     @classmethod

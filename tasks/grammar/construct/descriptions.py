@@ -18,7 +18,16 @@ from tasks.grammar.construct.names import (
 )
 from tasks.grammar.construct.queries import Query, comparison_of, table_of
 from tasks.grammar.construct.scope import find_scope
-from tasks.grammar.construct.ties import BELONGINGS, EVENTS, FEATURED, OF_MANY, TIES, VERBS, is_participle
+from tasks.grammar.construct.ties import (
+    BELONGINGS,
+    EVENTS,
+    FEATURED,
+    OF_MANY,
+    PLACES,
+    TIES,
+    VERBS,
+    is_participle,
+)
 from tasks.grammar.construct.verbalisation import Relation, list_used_relations
 
 BARE = re.compile(r"(?:between|from|of|on|(?:not )?(?:after|before)) \[")
@@ -175,6 +184,8 @@ class Describer:
             ties.append(f"{'on' if words == 'date' else 'of'} [{name}]")
         elif words.split()[-1] == "rating":
             ties.append(f"rated [{name}]")
+        elif words in PLACES:
+            ties.append(f"in the {words} [{name}]")
         else:
             traits.append(f"{words} [{name}]")
 

@@ -18,6 +18,8 @@ UNITS = frozenset(
 NAMES = frozenset(["name", "title", "label"])
 PEOPLE = frozenset(["person", "employee", "member", "customer", "doctor", "player", "author", "student"])
 LOOSE = frozenset(["number", "date", "year", "time", "count"])
+DOERS = ("or", "er", "ar", "ist", "ive", "ant", "ent", "head")
+"""Endings of words for what a person does."""
 WEAK = LOOSE | {"type", "code", "day", "month", "model"}
 """Words that mean little without the thing they belong to."""
 
@@ -136,10 +138,11 @@ def name_relation(keys: Sequence[Column]) -> list[str]:
 
 
 def name_role(keys: Sequence[Column], table: str, columns: Iterable[Column] = ()) -> str:
-    """Name what a table's row is in a relation: origin airport; a director is one by the word alone."""
+    """Name what a table's row is in a relation: origin airport, leading doctor; director is enough."""
     columns = list(columns)
     words = name_relation(keys)
-    alone = bool(words) and (len(keys) > 1 or names_person(table, columns))
+    doer = bool(words) and words[-1].endswith(DOERS) and names_person(table, columns)
+    alone = doer or (bool(words) and len(keys) > 1)
     return " ".join(words if alone else [*words, name_table(table, columns)])
 
 

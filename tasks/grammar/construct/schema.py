@@ -45,14 +45,19 @@ def apply_scope(columns: Sequence[Column], database: DatabaseEntry) -> list[Colu
     """Give columns the scope of their table. Raises BadInput for one of no table, or of other than words."""
     place = f"params.yaml: {database.label}.scope"
     tables = {column.table for column in columns}
-    scopes = {table: " ".join(words.split()) for table, words in database.scope.items()}
-    for table, words in scopes.items():
+    scopes: dict[str, list[str]] = {}
+    for table, given in database.scope.items():
         if table not in tables:
             raise BadInput(f"{place}: {table}", "there is no such table", hint=", ".join(sorted(tables)))
-        if not SCOPE.fullmatch(words):
+        scopes[table] = [" ".join(words.split()) for words in ([given] if isinstance(given, str) else given)]
+        if wrong := [words for words in scopes[table] if not SCOPE.fullmatch(words)]:
             raise BadInput(
                 f"{place}: {table}",
-                f"{words!r} is not two to eight words that begin with a preposition",
+                f"{wrong[0]!r} is not two to eight words that begin with a preposition",
                 hint="as `in the catalogue`, `on our books`",
             )
-    return [replace(column, scope=scopes.get(column.table, "")) for column in columns]
+    return [
+        replace(column, scope=words[0], dated_scope=words[1])
+        for column in columns
+        for words in [[*scopes.get(column.table, ()), "", ""]]
+    ]

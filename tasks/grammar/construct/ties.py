@@ -22,6 +22,9 @@ TIES: Mapping[str, str] = {
 }  # fmt: skip
 """Role -> the words before the name of who or what has it."""
 
+PLACES = frozenset(["city", "country", "district", "region", "state", "time zone", "town"])
+"""What a thing is in."""
+
 FEATURED = ("the actor ", "the performer ", "the singer ")
 """What a work features rather than has."""
 
@@ -31,7 +34,9 @@ MANY = frozenset(["actor", "player", "student"])
 BELONGINGS: Mapping[str, str] = {"actor": "in", "player": "in", "student": "at"}
 """Role -> the preposition before what it is a role in, where that is not `of`."""
 
-OF_MANY: Mapping[str, str] = {**BELONGINGS, "airline": "with", "plane": "used for"}
+OF_MANY: Mapping[str, str] = {
+    **BELONGINGS, "airline": "with", "destination airport": "served by", "plane": "used for",
+}  # fmt: skip
 """The same before several things."""
 
 VERBS: Mapping[str, str] = {
@@ -70,6 +75,7 @@ def is_participle(words: str) -> bool:
         "bound",
         "built",
         "leaving",
+        "served",
         "sold",
         "taught",
         "written",

@@ -1,6 +1,7 @@
 """What a question says of whose rows it is answered from, and what follows from that it says so."""
 
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,11 @@ def test_what_is_computed_from_some_rows_says_which(month: DatabaseEntry) -> Non
     # What happened on a day, happened on it everywhere.
     assert find_scope(ON, columns) == ("", "")
     assert find_scope(COUNT, list(schema([], month).rows)) == ("", "")
+    entry = month.model_copy(update={"scope": {"visits": ("in January 2013", "in these books")}})
+    columns = list(schema([], entry).rows)
+    assert find_scope(COUNT, columns) == ("visits", "in January 2013")
+    assert find_scope(ON, columns) == ("visits", "in these books")
+    assert find_scope(replace(ON, measure=""), columns) == ("", "")
 
 
 def test_a_question_that_says_so_is_not_held_against_the_world(month: DatabaseEntry) -> None:
@@ -74,8 +80,9 @@ def test_a_question_that_says_so_is_not_held_against_the_world(month: DatabaseEn
         ({"visits": "January 2013"}, r"scope: visits: 'January 2013' is not two to eight words that begin"),
         ({"visits": "in [january]"}, r"scope: visits: 'in \[january\]' is not"),
         ({"visits": ""}, r"scope: visits: '' is not"),
+        ({"visits": ("in January", "books")}, r"scope: visits: 'books' is not"),
     ],
 )
-def test_a_bad_scope_is_one_clear_line(month: DatabaseEntry, scope: dict[str, str], problem: str) -> None:
+def test_a_bad_scope_is_one_clear_line(month: DatabaseEntry, scope: dict[str, object], problem: str) -> None:
     with pytest.raises(BadInput, match=problem):
         schema([], month.model_copy(update={"scope": scope}))
