@@ -23,7 +23,7 @@ from tasks.databases.columns import split_column_id
 DIALECT = "sqlite"
 PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 PLACEHOLDER = re.compile(r"\[[^\[\]]*\]")
-LITERAL = r"('(?:[^']|'')*'|-?\d[\d.eE+-]*)"
+LITERAL = r"('(?:[^']|'')*'|-?[0-9][0-9.eE+-]*)"
 RESERVED = frozenset([
     "all", "alter", "and", "as", "asc", "between", "by", "case", "check", "collate", "column",
     "constraint", "create", "cross", "default", "delete", "desc", "distinct", "drop", "else", "end",

@@ -104,6 +104,13 @@ def make_fact_id(profile: str, attribute: Attribute) -> str:
     return make_id("fact", profile, attribute.column, attribute.joins)
 
 
+def read_distinct_values(attribute: Attribute, schema: Sequence[Column], safe: SafeDatabase) -> set[str]:
+    """Read the distinct values that an attribute has, of whatever row. Raises SqlError."""
+    sql = write_combinations(Query((attribute.column,), attribute.joins, ()))
+    stream = safe.stream(translate(sql, safe.dialect, schema))
+    return {format_value(row[0]) for batch in stream for row in batch if row[0] not in (None, "")}
+
+
 def read_values(
     attribute: Attribute, primary: Sequence[str], schema: Sequence[Column], safe: SafeDatabase
 ) -> Iterator[tuple[Key, list[str]]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from tasks.databases.columns import Column
 from tasks.databases.execution import SafeDatabase
 from tasks.grammar.corpus.entities import EntityProfile
-from tasks.grammar.corpus.entity_tables import open_entity_table, read_values
+from tasks.grammar.corpus.entity_tables import open_entity_table, read_distinct_values
 from tasks.grammar.corpus.sentence_rules import Ground, KnownValues
 
 
@@ -32,11 +32,7 @@ def read_known_values(
         table = open_entity_table(database, name, schema)
         found[name] = KnownValues(
             {
-                attribute.words: {
-                    value
-                    for _, values in read_values(attribute, table.primary, schema, safe)
-                    for value in values
-                }
+                attribute.words: read_distinct_values(attribute, schema, safe)
                 for attribute in table.attributes
                 if attribute.column != table.naming
             }

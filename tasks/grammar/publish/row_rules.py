@@ -13,13 +13,12 @@ from pathlib import Path
 from tasks.artifacts.contracts import Record, RowRule, read_records
 from tasks.databases.columns import Column
 from tasks.grammar.construct.pairs import write_filling
-from tasks.grammar.construct.queries import PLACEHOLDER
+from tasks.grammar.construct.queries import LITERAL, PLACEHOLDER
 from tasks.grammar.construct.sql_reading import BrokenRule, parse_select
 from tasks.grammar.construct.sql_rules import read_template
 
 Index = Mapping[str, Record]
 """Rows by id, each as column -> value."""
-LITERAL = r"('(?:[^']|'')*'|-?[0-9][0-9.eE+-]*)"
 
 
 def read_index(path: Path, columns: Sequence[str]) -> Index:
@@ -70,10 +69,12 @@ def expect_query() -> RowRule:
     verdicts: dict[str, str] = {}
 
     def check(record: Record) -> str:
+        # Whether a query parses does not depend on its values: those of one template parse once.
         sql = record["sql"]
-        if sql not in verdicts:
-            verdicts[sql] = _check_query(sql)
-        return verdicts[sql]
+        shape = re.sub(LITERAL, _blank_literal, sql)
+        if shape not in verdicts:
+            verdicts[shape] = _check_query(shape)
+        return verdicts[shape] and _check_query(sql)
 
     return RowRule(
         "sql_parses",
@@ -81,6 +82,10 @@ def expect_query() -> RowRule:
         ("sql",),
         check,
     )
+
+
+def _blank_literal(literal: re.Match[str]) -> str:
+    return "''" if literal[0].startswith("'") else "0"
 
 
 def _check_query(sql: str) -> str:
