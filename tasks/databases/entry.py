@@ -110,7 +110,11 @@ class DatabaseEntry(BaseModel):
         if self.file is None or self.url is not None:
             raise BadInput(self.label, "is no SQLite file")
         if not self.file.is_file():
-            raise BadInput(self.file, "no such database file", hint=f"named by {self.label}")
+            raise BadInput(
+                self.file,
+                "no such database file",
+                hint=f"named by {self.label}; if a stage makes it, run that first: benchloom run sources",
+            )
         return self.file
 
     def connect(self) -> Engine:
