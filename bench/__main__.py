@@ -7,7 +7,7 @@ import sys
 
 from bench.measure import describe_machine
 
-BENCHMARKS = ("help", "overhead", "noop", "models", "fill_in", "scoring", "execution")
+BENCHMARKS = ("help", "overhead", "noop", "models", "fill_in", "scoring", "assessment", "execution")
 
 
 def main() -> None:

@@ -1,0 +1,95 @@
+"""Assessment: what its stage costs at three sizes, against one interval that is drawn by index.
+
+The reference is one of its some eighty intervals in a loop that draws SQL templates one by one: 10,000 draws
+of a mean over as many templates. Seconds are seconds of CPU, so that a busy neighbour does not count.
+`python -m bench assessment` takes the full sizes; `python -m bench.assessment 0.01` a hundredth of the draws,
+and of the largest size.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from bench.scoring import draw_by_index, time_call
+from tasks.artifacts.parquet import write_rows
+from tasks.artifacts.rows import Origin
+from tasks.grammar.assess.assessment import AssessmentParams, assessment
+from tasks.grammar.assess.assessment_entry import AssessmentEntry
+from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, ClosedDomain, Judgement
+from tasks.grammar.rows import Group, Question, SqlTemplate, TextTemplate
+from tasks.systems.contract import Document
+
+SIZES = ((60, 30), (1_000, 100), (10_000, 200))
+"""Numbers of rows and of SQL templates."""
+BOUND = 2.0
+"""Seconds of CPU for the first size."""
+HERE = (Origin("file", "bench/assessment.py"),)
+CRITERIA = ("short", "long")
+
+
+def main(share: float = 1.0) -> None:
+    """Print all figures; `share` of the draws, and of the largest size, is measured."""
+    draws = int(10_000 * share)
+    for rows, templates in SIZES:
+        size = max(60, int(rows * share)) if rows == SIZES[-1][0] else rows
+        with tempfile.TemporaryDirectory() as folder:
+            ours = time_call(lambda: assess(Path(folder), size, templates, draws))  # noqa: B023 - called here
+        values = np.random.default_rng(0).random(templates)
+        loop = time_call(lambda: draw_by_index(values, draws))  # noqa: B023
+        bound = f" (bound {BOUND:.0f})" if rows == SIZES[0][0] else ""
+        print(
+            f"assessment: {size} rows of {templates} templates, {draws} draws: ours {ours:.2f} s{bound}; "
+            f"one interval by index {loop:.2f} s, ratio {ours / loop:.1f}"
+        )
+
+
+def assess(folder: Path, size: int, templates: int, draws: int) -> None:
+    """Run the stage over rows of a system that is right 7 times of 10, and finds half of its documents."""
+    dice = random.Random(0)
+    questions, answers, judgements = [], [], []
+    for number in range(size):
+        group, criterion = f"g{number // 2}", CRITERIA[number % 2]
+        template = f"t{number // 2 % templates}"
+        name, document = f"q{number}", f"d{number // 2}"
+        found = document if dice.random() < 0.5 else "other"
+        verdict = "Correct" if dice.random() < 0.7 else "Incorrect"
+        questions.append(
+            AskedQuestion(
+                name, group, criterion, f"What of {group}?", "42", template, f"{template}-{criterion}",
+                True, True, (document,), HERE,
+            )
+        )  # fmt: skip
+        answers.append(AssessedAnswer(name, name, group, criterion, "42", (found,), (), "", HERE))
+        judgements.append(Judgement(name, name, group, criterion, verdict, "", (verdict,), "", HERE))
+    groups = dict.fromkeys(question.group for question in questions)
+    paths = {
+        stem: folder / f"{stem}.parquet"
+        for stem in ("sql_templates", "second_reading", "fill_in", "balanced", "unbalanced")
+    }
+    for path, row in zip(paths.values(), (SqlTemplate, TextTemplate, Group, Question, Question), strict=True):
+        write_rows(path, row, [])
+    assessment(
+        judgements=judgements,
+        answers=answers,
+        questions=questions,
+        baselines=[],
+        canaries=[],
+        closed_domain=[ClosedDomain(group, 2, 0, True, "", HERE) for group in groups],
+        documents=[Document(f"d{number}", "", "", HERE) for number in range(len(groups))],
+        human_labels=[],
+        key="bench-good",
+        entry=AssessmentEntry(database="bench", system="good", llm_only="bench-alone", baselines=False),
+        settings={},
+        params=AssessmentParams(criteria=CRITERIA, draws=draws),
+        out=folder / "figures.json",
+        **paths,
+    )
+
+
+if __name__ == "__main__":
+    main(*map(float, sys.argv[1:]))
