@@ -10,7 +10,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 
 from tasks.english import is_word
@@ -187,6 +187,7 @@ def names_attribute(masked: Masked, attribute: str) -> bool:
     return bool(due) and due <= masked.stems
 
 
+@cache
 def list_telling(attribute: str) -> frozenset[str]:
     """List the stems of the words that tell an attribute from others."""
     words = split_unit(attribute)[0].casefold().split()
@@ -292,17 +293,20 @@ def check_attributes(masked: Masked) -> str:
     about = _list_facts_told(masked)
     written = set(masked.values)
     told = [fact for fact in about if names_attribute(masked, fact.attribute) and _holds(fact, written)]
-    for telling in {list_telling(fact.attribute) for fact in about}:
+    groups: defaultdict[frozenset[str], list[Fact]] = defaultdict(list)
+    for fact in about:
+        groups[list_telling(fact.attribute)].append(fact)
+    for telling, group in groups.items():
         if any(telling < _list_stems(fact.attribute) for fact in told):
             continue  # the airport is named, but as the one whose altitude is told
-        group = [fact for fact in about if list_telling(fact.attribute) == telling]
         if telling <= masked.stems and not any(_holds(fact, written) for fact in group):
             return f"contradicts: names {group[0].attribute}, not {', '.join(group[0].values)}"
     return _check_order(masked, about)
 
 
-def _list_stems(attribute: str) -> set[str]:
-    return {stem(word) for word in attribute.split()}
+@cache
+def _list_stems(attribute: str) -> frozenset[str]:
+    return frozenset(map(stem, attribute.split()))
 
 
 def _list_facts_told(masked: Masked) -> Sequence[Fact]:

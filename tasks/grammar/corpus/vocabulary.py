@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from tasks.grammar.construct.names import UNITS
 
@@ -38,6 +39,7 @@ def split_unit(attribute: str) -> tuple[str, str]:
     return (attribute[: found.start()] + attribute[found.end() :], found[1]) if found else (attribute, "")
 
 
+@lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
     """Cut a word to what its forms share, roughly: directs, directed and director are all `direct`."""
     word = word.casefold()
