@@ -166,11 +166,16 @@ def test_the_rows_named_are_those_that_decide_the_answer(drawn, root, tmp_path):
         for table, keys in tables.items():
             single += len(tables) == len(keys) == 1
             decided += 1
-            named = " OR ".join("(" + " AND ".join(f'"{column}" = ?' for column in key) + ")" for key in keys)
-            values = [value for key in keys for value in key.values()]
-            for condition, left in ((f"NOT ({named})", [answer]), (named, NOTHING)):
+            columns = ", ".join(f'"{column}"' for column in keys[0])
+            for among, left in (("NOT IN", [answer]), ("IN", NOTHING)):
                 connection.execute("BEGIN")
-                connection.execute(f'DELETE FROM "{table}" WHERE {condition}', values)
+                # A count has thousands of rows: more than a condition can name.
+                connection.execute(f"CREATE TEMP TABLE named ({columns})")
+                marks = ", ".join("?" * len(keys[0]))
+                connection.executemany(
+                    f"INSERT INTO named VALUES ({marks})", [tuple(key.values()) for key in keys]
+                )
+                connection.execute(f'DELETE FROM "{table}" WHERE ({columns}) {among} (SELECT * FROM named)')
                 assert ask() in left
                 connection.execute("ROLLBACK")
     assert single >= 10
@@ -198,10 +203,12 @@ def test_raw_rows_hold_what_the_source_rows_hold(drawn):
             elif table == "flights":
                 (line,) = raw.values()
                 assert int(line["flight"]) == row["flight_number"]
-                assert line["tailnum"] == row["tail_number"]
+                assert line["tailnum"] == (row["tail_number"] or "NA")
             elif table == "planes":
                 (line,) = raw.values()
-                assert (line["tailnum"], line["model"]) == (row["tail_number"], row["model"])
+                assert line["tailnum"] == row["tail_number"]
+                # None of a plane that stands in a flight's line alone, or whose description is another's.
+                assert row["model"] in (None, line.get("model"))
     assert len(seen) > 100
 
 
