@@ -34,18 +34,21 @@ CRITERIA = ("short", "long")
 
 def main(share: float = 1.0) -> None:
     """Print all figures; `share` of the draws, and of the largest size, is measured."""
-    draws = int(10_000 * share)
     for rows, templates in SIZES:
-        size = max(60, int(rows * share)) if rows == SIZES[-1][0] else rows
-        with tempfile.TemporaryDirectory() as folder:
-            ours = time_call(lambda: assess(Path(folder), size, templates, draws))  # noqa: B023 - called here
-        values = np.random.default_rng(0).random(templates)
-        loop = time_call(lambda: draw_by_index(values, draws))  # noqa: B023
-        bound = f" (bound {BOUND:.0f})" if rows == SIZES[0][0] else ""
-        print(
-            f"assessment: {size} rows of {templates} templates, {draws} draws: ours {ours:.2f} s{bound}; "
-            f"one interval by index {loop:.2f} s, ratio {ours / loop:.1f}"
-        )
+        size = max(SIZES[0][0], int(rows * share)) if rows == SIZES[-1][0] else rows
+        measure(size, templates, int(10_000 * share), f" (bound {BOUND:.0f})" if rows == SIZES[0][0] else "")
+
+
+def measure(size: int, templates: int, draws: int, bound: str) -> None:
+    """Time the stage over so many rows, and one interval by index. bound: what is said of the stage's."""
+    with tempfile.TemporaryDirectory() as folder:
+        ours = time_call(lambda: assess(Path(folder), size, templates, draws))
+    values = np.random.default_rng(0).random(templates)
+    loop = time_call(lambda: draw_by_index(values, draws))
+    print(
+        f"assessment: {size} rows of {templates} templates, {draws} draws: ours {ours:.2f} s{bound}; "
+        f"one interval by index {loop:.2f} s, ratio {ours / loop:.1f}"
+    )
 
 
 def assess(folder: Path, size: int, templates: int, draws: int) -> None:
