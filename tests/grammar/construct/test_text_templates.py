@@ -7,7 +7,7 @@ import pytest
 
 from tasks.grammar.construct.queries import Query, write_template
 from tasks.grammar.construct.text_criteria import Criterion, TextExample, TextTemplates
-from tasks.grammar.construct.text_requests import list_requests
+from tasks.grammar.construct.text_requests import compose_offers, list_frames, list_requests
 from tasks.grammar.construct.text_templates import text_templates
 from tasks.grammar.rows import SqlTemplate
 from tests.grammar.scripted import SCHEMA, ScriptedAsk
@@ -124,6 +124,46 @@ def test_no_two_requests_share_circumstance_and_opening():
     assert all(one[0] != other[0] for one, other in pairwise(pairs))
     again = list_requests("long", criterion.model_copy(update={"seed": 1}), templates)
     assert [request.circumstance for request in again] != [request.circumstance for request in requests]
+
+
+def test_a_request_without_a_wording_goes_on_to_a_frame_that_no_other_has():
+    # Of a clinic's town there are few fragments of a form; the fifth request finds none of its own left.
+    short = make_params(short=7).criteria["short"].model_copy(update={"forms": ("wanted", "given", "asking")})
+    params = {"short": short.model_copy(update={"wordings": 2})}
+    requests = list_requests("short", params["short"], [TEMPLATE])
+    offers = compose_offers(requests, SCHEMA, params)
+    moved = [offer for offer, request in zip(offers, requests, strict=True) if offer.request != request]
+    assert moved
+    assert [offer.request.id for offer in offers] == [request.id for request in requests]
+    wordings = [text for offer in offers for text in offer.wordings]
+    assert len(set(wordings)) == len(wordings)
+    # What has wordings of its own is as it is without the others.
+    alone = compose_offers(requests[:2], SCHEMA, params)
+    assert offers[:2] == alone
+
+
+def test_a_message_that_is_too_short_in_its_circumstance_gets_a_longer_one():
+    criterion = (
+        make_params(long=1)
+        .criteria["long"]
+        .model_copy(
+            update={
+                "circumstances": (
+                    "I am compiling a list",
+                    "I am writing a long letter to a friend who has moved away from here",
+                ),
+                "reasons": ("and one question remains",),
+                "openings": ("Could you tell me",),
+            }
+        )
+    )
+    frames = [frame for frame, _ in zip(list_frames("long", criterion), range(2), strict=False)]
+    assert {frame.circumstance for frame in frames} == set(criterion.circumstances)
+    for start in range(2):
+        requests = [replace(list_requests("long", criterion, [TEMPLATE])[0], **frames[start]._asdict())]
+        (offer,) = compose_offers(requests, SCHEMA, {"long": criterion})
+        assert offer.wordings
+        assert all(len(text.split()) >= 25 and "letter" in text for text in offer.wordings)
 
 
 def test_a_request_names_its_circumstance_opening_and_form():
