@@ -51,7 +51,7 @@ class Judgement:
     """The verdict on an answer. Its id is the answer's.
 
     judgement: Correct, Incorrect, or None if unscored; then `problem` says why. rule: the rule that
-    decided (see `tasks/judging/equality.py`); empty if the judge did. verdicts: the judge's parsed ones,
+    decided (see `tasks/judging/rules.py`); empty if the judge did. verdicts: the judge's parsed ones,
     one for each time that it was asked.
     """
 

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from tasks.artifacts.rows import Origin
 from tasks.errors import BadInput
-from tasks.judging.equality import label_by_rule
+from tasks.judging.rules import label_by_rule
 from tasks.models.ask import Answer
 
 FILE = Path(__file__).with_name("canaries.yaml")

@@ -1,7 +1,6 @@
-"""What needs no judge: a response that is the true answer, as text, number or date, or that answers nothing.
+"""What needs no judge: a response that is the true answer and nothing beside, as text, number, date or list.
 
-A rule of equality only ever says that they are equal; where no rule speaks, a judge decides. Only a response
-that is nothing but the answer is decided, so that no response can hide something behind it.
+Such a rule only ever says that they are equal: a response that is nothing but the answer hides nothing.
 """
 
 from __future__ import annotations
@@ -11,12 +10,9 @@ import unicodedata
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 
-from tasks.judging.abstention import says_nothing_else
 from tasks.judging.quoting import UNSEEN
 
 EXACT, NUMBER, DATE, LIST = "exact", "number", "date", "list"
-EMPTY, ABSTAINS = "empty", "abstains"
-NO_ANSWER = (EMPTY, ABSTAINS)
 ARTICLES = re.compile(r"^(?:the|an|a) ")
 AROUND = " \t\r\n\"'“”„«»\u2018\u2019`*_.!;:,"
 """Characters that may stand around an answer and are none of it."""
@@ -51,19 +47,6 @@ DATES = (
     "%b %d %Y",
     "%Y %B %d",
 )
-
-
-def find_rule(answer: str, response: str, question: str = "") -> str:
-    """Name the rule that decides without a judge: `empty`, `abstains`, one of equality; or an empty text."""
-    if is_empty(response):
-        return EMPTY
-    equal = find_equality(answer, response, question)
-    return equal or (ABSTAINS if says_nothing_else(normalise(response)) else "")
-
-
-def label_by_rule(rule: str) -> str | None:
-    """Return the verdict of a rule that decides, as `find_rule` names it; None where none does."""
-    return ("Incorrect" if rule in NO_ANSWER else "Correct") if rule else None
 
 
 def is_empty(text: str) -> bool:
@@ -116,23 +99,39 @@ def holds_answer(answer: str, response: str) -> bool:
 
     It may still deny it, or name others beside it: this says where to look, not what is right.
     """
-    wanted, given = normalise(answer), normalise(response)
-    if not wanted:
-        return False
-    if re.search(rf"(?<!\w)(?<!\w[-.,]){re.escape(wanted)}(?!\w|[-.,]\w)", given):
-        return True
-    number = QUANTITY.fullmatch(wanted)
+    wanted = normalise(answer)
+    return bool(wanted) and take_out(wanted, normalise(response)) is not None
+
+
+def take_out(wanted: str, given: str) -> str | None:
+    """Take a normalised answer out of a normalised text, wherever it stands there; None where it does not."""
+    number, day = QUANTITY.fullmatch(wanted), read_date(wanted)
     if number is not None:
-        value = read_number(number)
-        said = (read_number(found) for found in QUANTITY.finditer(SPELLED.sub(_write_number, given)))
-        return value is not None and value in said
-    day = read_date(wanted)
-    return day is not None and any(read_date(found) == day for found in find_dates(given))
+        value, text = read_number(number), write_numbers(given)
+        rest = QUANTITY.sub(
+            lambda found: _leave_unit(found) if read_number(found) == value else found[0], text
+        )
+        return None if value is None or rest == text else rest
+    text = given
+    if day is not None:
+        for found in find_dates(given):
+            text = text.replace(found, " ") if read_date(found) == day else text
+    rest = re.sub(rf"(?<!\w)(?<!\w[-.,]){re.escape(wanted)}(?!\w|[-.,]\w)", " ", text)
+    return None if rest == given else rest
+
+
+def _leave_unit(found: re.Match[str]) -> str:
+    return f" {found[4] or found[5] or ''}"
 
 
 def find_dates(text: str) -> list[str]:
     """Find the parts of a normalised text that look like a day with its year."""
     return [found[0] for pattern in DAYS for found in pattern.finditer(text)]
+
+
+def write_numbers(text: str) -> str:
+    """Write the numbers up to 99 that a text spells out in figures."""
+    return SPELLED.sub(_write_number, text)
 
 
 def _write_number(found: re.Match[str]) -> str:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.judging.equality import find_equality, find_rule, holds_answer, label_by_rule
+from tasks.judging.equality import find_equality, holds_answer
 from tests.judging.texts import HOSTILE
 
 
@@ -47,37 +47,6 @@ def test_only_what_is_nothing_but_the_answer_is_decided(answer, response, questi
     assert find_equality(answer, response, question) == rule
 
 
-@pytest.mark.parametrize("response", ["", " \n\t", "\u200b", " \u00ad\ufeff\n", "\u2800"])
-def test_a_response_that_shows_nothing_is_incorrect_even_where_the_answer_is_empty(response):
-    for answer in ("Rome", ""):
-        assert find_rule(answer, response) == "empty"
-    assert label_by_rule("empty") == "Incorrect"
-
-
-@pytest.mark.parametrize(
-    ("response", "rule"),
-    [
-        ("I do not know.", "abstains"),
-        ("I don\u2019t know the answer", "abstains"),
-        ("Sorry, but we did not know that!", "abstains"),
-        ("I do not know, but it is Rome", ""),
-        ("I do not know. Rome.", ""),
-        ("I do not know of any other city than Rome", ""),
-    ],
-)
-def test_a_response_that_says_only_that_it_does_not_know_needs_no_judge(response, rule):
-    assert find_rule("Rome", response) == rule
-    assert label_by_rule("abstains") == "Incorrect"
-    # Where that is the true answer, it is right.
-    assert find_rule("I do not know", "I do not know.") == "exact"
-
-
-@pytest.mark.parametrize(("response", "rule", "label"), [("Rome", "exact", "Correct"), (".", "", None)])
-def test_any_other_response_is_decided_by_equality_or_by_no_rule(response, rule, label):
-    assert find_rule("Rome", response) == rule
-    assert label_by_rule(rule) == label
-
-
 @given(st.one_of(HOSTILE, st.text(max_size=40)), st.one_of(HOSTILE, st.text(max_size=40)))
 def test_it_is_the_same_both_ways_and_never_fails(one, other):
     assert find_equality(one, other) in ("", "exact", "number", "date", "list")
@@ -99,6 +68,7 @@ def test_numbers_are_equal_by_their_value_alone(one, other, tail):
         ("1984-10-01", "It came out on the 1st of October, 1984.", True),
         ("1234", "About 1,234 in all", True),
         ("PG", "It is PG-13.", False),
+        ("2", "It is -2 degrees", False),
         ("12", "It has 120.", False),
         ("1", "It won 1.5 million", False),
         ("1", "It won 21 of them", False),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from tasks.artifacts.rows import Drafts
 from tasks.grammar.assess.judge import judge_once
 from tasks.judging.canaries import FURTHER, Canary, CanaryRow, judge_canaries, read_canaries
-from tasks.judging.equality import find_rule
+from tasks.judging.rules import find_rule
 from tasks.models.ask import Answer, Ask
 
 

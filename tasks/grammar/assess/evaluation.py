@@ -18,7 +18,7 @@ from tasks.grammar.assess.own_questions import OwnQuestions, keep_grounded, read
 from tasks.grammar.assess.set_figures import attribute_wrong, contrast_sets, count_gaps, rate_set
 from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, Judgement
 from tasks.judging.canaries import CanaryRow, measure_further, measure_health
-from tasks.judging.equality import NO_ANSWER
+from tasks.judging.rules import NO_ANSWER
 from tasks.judging.trust import TrustThresholds, find_warnings
 from tasks.scoring.running import Bootstrap
 from tasks.systems.capabilities import check_documents, needs_documents
@@ -165,20 +165,18 @@ def list_criteria(rows: Sequence[JudgedRow], preferred: Sequence[str]) -> tuple[
 def count_rows(evaluated: GrammarEvaluation, rows: Sequence[JudgedRow]) -> dict[str, int]:
     """Count rows and groups by state.
 
-    failed: the system gave no answer. unscored: the judge gave no verdict. by_equality, unanswered: a rule
-    decided, for Correct, or for Incorrect where nothing was answered; no judge was asked. grounded: true and
-    retrieved documents are both known; for other rows closed mode equals open mode.
+    failed: the system gave no answer. unscored: the judge gave no verdict. by_rule: a rule decided,
+    no judge was asked. unanswered: those of them where nothing was answered. grounded: true and retrieved
+    documents are both known; for other rows closed mode equals open mode.
     """
     failed = sum(answer.response is None for answer in evaluated.answers)
     scored = sum(row.judgement is not None for row in rows)
-    unanswered = sum(judgement.rule in NO_ANSWER for judgement in evaluated.judgements)
-    by_rule = sum(bool(judgement.rule) for judgement in evaluated.judgements)
     return {
         "rows": len(rows),
         "groups": len({row.group for row in rows}),
         "scored": scored,
-        "by_equality": by_rule - unanswered,
-        "unanswered": unanswered,
+        "by_rule": sum(bool(judgement.rule) for judgement in evaluated.judgements),
+        "unanswered": sum(judgement.rule in NO_ANSWER for judgement in evaluated.judgements),
         "failed": failed,
         "unscored": len(rows) - scored - failed,
         "grounded": sum(None not in (row.true, row.retrieved) for row in rows),

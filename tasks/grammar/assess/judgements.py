@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from tasks.artifacts.rows import Drafts, Origin
 from tasks.grammar.assess.judge import judge_once
 from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, Judgement
-from tasks.judging.equality import find_rule, label_by_rule
 from tasks.judging.majority import Majority, judge_often
+from tasks.judging.rules import find_rule, label_by_rule
 from tasks.judging.scored import Scored
 from tasks.models.ask import Answer, Ask
 

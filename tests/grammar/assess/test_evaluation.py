@@ -177,7 +177,7 @@ def test_figures_in_both_modes_by_hand():
         "rows": 8,
         "groups": 4,
         "scored": 6,
-        "by_equality": 0,
+        "by_rule": 0,
         "unanswered": 0,
         "failed": 1,
         "unscored": 1,

@@ -35,7 +35,7 @@ def test_an_empty_response_is_incorrect_by_its_rule_and_an_equal_one_correct():
     ]
     assert model.count("judge") == 1
     counts = count_rows(evaluated, [])
-    assert (counts["unanswered"], counts["by_equality"]) == (2, 1)
+    assert (counts["by_rule"], counts["unanswered"]) == (3, 2)
 
 
 def test_without_rules_the_judge_is_shown_the_empty_response_too():
