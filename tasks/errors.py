@@ -21,12 +21,23 @@ BenchloomError
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 
 class BenchloomError(Exception):
     """Base of the tree; `exit_code` is what the command line ends with."""
 
     exit_code = 1
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Send an error between processes as it is: not every class is made from its text alone."""
+        return _restore, (type(self), self.args, self.__dict__)
+
+
+def _restore(kind: type[BenchloomError], args: tuple[Any, ...], state: dict[str, Any]) -> BenchloomError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
 
 
 class BadInput(BenchloomError):

@@ -10,9 +10,11 @@ from typing import Any
 from flows.graph_file import require_graph
 from flows.parameters import validate
 from flows.run.bill import describe_bill
+from flows.run.failures import Interrupted
 from flows.run.outcomes import Outcome
+from flows.run.processes import StageProcesses
 from flows.run.recorder import Recorder
-from flows.run.runner import Interrupted, Run, run_plain
+from flows.run.runner import Run, run_plain
 from flows.run.selection import explain_nothing, select_failed, select_nodes
 from flows.run.snapshots import find_servers, refresh_records
 from flows.settings import Workers, find_project, get_section, load_params, set_params
@@ -56,6 +58,7 @@ def run_command(
 
         return run_preview(run, names, limit)
     workers = validate(Workers, get_section(params, "run").get("workers", 4), ["run", "workers"], params)
+    run.processes = StageProcesses(root, min(workers, os.cpu_count() or 1), run.stopping)
     run.listen()
     try:
         with recorder.keep_flushing():

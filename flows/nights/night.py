@@ -18,8 +18,9 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from flows.discovery import list_evaluating, list_stages
 from flows.run.binding import Places, bind, find_function, row_type_of
+from flows.run.failures import Interrupted
 from flows.run.node import Node
-from flows.run.runner import Interrupted, Run
+from flows.run.runner import Run
 from flows.run.selection import order_nodes
 from flows.settings import get_section, parse_section
 from flows.stage import Scope

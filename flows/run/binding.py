@@ -32,7 +32,7 @@ from pydantic import BaseModel
 import tasks
 from flows.code import find_module, to_path
 from flows.discovery import list_stages
-from flows.run.node import Node
+from flows.run.node import CALLS, Node
 from flows.settings import get_section, parse_database, parse_section, parse_value
 from flows.stage import name_argument
 from tasks.artifacts.parquet import StoredRows, read_rows, write_rows
@@ -123,7 +123,7 @@ class Bound:
             place = self.places.place(path)
             if path.endswith(".dropped.parquet"):
                 write_rows(place, Dropped, drafts.dropped)
-            elif path.endswith(".calls.parquet"):
+            elif path.endswith(CALLS):
                 calls = self.ask.call_rows()
                 write_rows(place, self.ask.row_type, calls)
             else:

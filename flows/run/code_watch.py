@@ -34,6 +34,10 @@ class CodeWatch:
             if self._look_at(path) != known or is_loaded_otherwise(self.root / path, known[0]):
                 raise ChangedWhileRunning(node.name, path)
 
+    def list_known(self, node: Node) -> dict[str, str]:
+        """List the SHA-256 of each module that a stage stands on, by path."""
+        return {path: self.known[path][0] for path in node.deps if path in self.known}
+
     def _look_at(self, path: str) -> tuple[str, Mark | None]:
         file = self.root / path
         return hash_file(file), mark_path(file)

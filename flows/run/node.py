@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from tasks.errors import BadInput
 
 PARAMS = "params.yaml"
+CALLS = ".calls.parquet"
 WORD = re.compile(r"\w[\w.-]*")
 
 
@@ -31,6 +32,11 @@ class Node:
     """Where the command runs; nothing = in the project's own."""
     settings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Parameters that the stage depends on, by dotted name: file -> names."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether the stage asks a model: it then keeps its calls."""
+        return any(out.endswith(CALLS) for out in self.outs)
 
     @property
     def params(self) -> tuple[str, ...]:

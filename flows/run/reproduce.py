@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,15 +12,13 @@ from prefect import flow, get_run_logger, task
 from prefect.artifacts import create_table_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
-from prefect.futures import wait as wait_for_futures
 from prefect.states import Completed, Failed
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows.run.outcomes import Outcome, describe_outcome
-from flows.run.runner import STOPPING, Run, run_plain
+from flows.run.runner import STOPPING, Run, run_plain, schedule
 from tasks.errors import ModelFailed
 
-CALLS = ".calls.parquet"
 RETRY_DELAY_S = 30.0
 STATE_NAMES = {"fresh": "Cached", "restored": "Restored", "ran": "Completed"}
 
@@ -39,10 +37,14 @@ def run_flow(run: Run, names: Sequence[str], workers: int, title: str) -> None:
     def reproduce(stages: list[str]) -> State[Any]:
         run.listen()  # Prefect has put a SIGTERM handler of its own before ours, which no stage hears of
         futures: dict[str, Any] = {}
-        for name in stages:
+
+        def submit(name: str, ended: Callable[[str], None]) -> None:
             waits = [futures[up] for up in run.recorder.nodes[name].upstream if up in futures]
             futures[name] = make_task(run, name, pages).submit(wait_for=waits)
-        wait_for_futures(list(futures.values()))
+            futures[name].add_done_callback(lambda _: ended(name))
+
+        # A task that waits for another would hold one of Prefect's threads meanwhile.
+        schedule(run, stages, workers, submit)
         failed = sorted(run.errors)
         if failed:
             return Failed(message=f"{len(failed)} of {len(stages)} stages failed: {', '.join(failed)}")
@@ -93,7 +95,7 @@ class Pages:
 
 def make_task(run: Run, name: str, pages: Pages) -> Any:
     """Make the Prefect task of one stage."""
-    asks = any(out.endswith(CALLS) for out in run.recorder.nodes[name].outs)
+    asks = run.recorder.nodes[name].asks
 
     @task(
         name=name,

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-import errno
+import heapq
 import os
 import signal
-import sqlite3
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
 from pathlib import Path
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from flows.run.failures import Interrupted, describe_error
 from flows.run.node import Node
 from flows.run.outcomes import Outcome, State, describe_outcome, save_outcome
 from flows.run.progress import say_line
 from flows.run.recorder import Recorder
 from flows.settings import get_section, load_params
-from tasks.errors import BenchloomError, ChangedWhileRunning, StageFailed
+from tasks.errors import ChangedWhileRunning, StageFailed
 
 if TYPE_CHECKING:
+    from flows.run.binding import Work
+    from flows.run.processes import StageProcesses
     from flows.run.session import Session
     from tasks.models.recorded_model import RecordedModel
 
@@ -34,18 +37,13 @@ COMMAND_PATIENCE_S = 10.0
 STOPPING = "stopping: what has finished is kept, calls in flight are recorded; Ctrl-C again ends at once"
 
 
-class Interrupted(BenchloomError):
-    """The run was stopped by the user; what had finished is recorded."""
-
-    exit_code = 130
-
-
 @dataclass
 class Run:
     """What the stages of one run share.
 
     open_session: opens the models' session when the first stage needs it, so that a run with
-    nothing to do imports none of it.
+    nothing to do imports none of it. processes: for the stages that ask no model; without them these run
+    in this process, too.
     """
 
     root: Path
@@ -59,6 +57,7 @@ class Run:
     errors: dict[str, BaseException] = field(default_factory=dict)
     mutex: threading.Lock = field(default_factory=threading.Lock)
     session: Session | None = None
+    processes: StageProcesses | None = None
 
     def listen(self) -> None:
         """Take Ctrl-C and SIGTERM as the wish to stop. Must be called in the main thread."""
@@ -109,20 +108,15 @@ class Run:
     def _execute(self, node: Node) -> tuple[dict[str, Any], RecordedModel | None]:
         if not node.stage:
             return self._execute_command(node), None
+        if self.processes is not None and not node.asks:
+            code = self.recorder.code.list_known(node)
+            return describe_work(node, self.processes.call(node, self.params, code)), None
         from flows.run.binding import Places, bind
 
         bound = bind(node, self.params, Places(self.root, self.root), self.make_noted_ask)
         work = bound.call(self.run_coroutine)
         counts = count_calls(bound.ask) if bound.ask is not None else {}
-        outcome = {
-            "stage": node.name,
-            "state": "ran",
-            "rows_in": work.rows_in,
-            "rows_out": work.rows_out,
-            "dropped": work.dropped,
-            **counts,
-        }
-        return outcome, bound.ask
+        return {**describe_work(node, work), **counts}, bound.ask
 
     def _execute_command(self, node: Node) -> dict[str, Any]:
         """Run a stage that is not ours the way DVC does: its command in a shell."""
@@ -168,6 +162,8 @@ class Run:
         finally:
             if self.session is not None:
                 self.session.close()
+            if self.processes is not None:
+                self.processes.close()
 
     def keep(self, outcome: Outcome) -> None:
         """Keep what a stage came to, and say it."""
@@ -212,22 +208,10 @@ def end_group(process: subprocess.Popen[bytes]) -> None:
             return
 
 
-def describe_error(error: BaseException) -> str:
-    """Say what went wrong in one line; an error that is not ours with its kind, for it is a bug."""
-    text = " ".join(str(error).split())
-    if is_disk_full(error):
-        return f"the disk is full; make room and run the same command again ({text})"
-    return text if isinstance(error, BenchloomError) else f"{type(error).__name__}: {text}"
-
-
-def is_disk_full(error: BaseException | None) -> bool:
-    """Tell whether an error, or what brought it about, is a disk or quota without room."""
-    if error is None:
-        return False
-    full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
-    # An error that sqlite3 itself raises, not the engine, carries no code.
-    full = full or getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
-    return full or is_disk_full(error.__cause__ or error.__context__)
+def describe_work(node: Node, work: Work) -> dict[str, Any]:
+    """Put what a stage did into the fields of its outcome."""
+    counts = {"rows_in": work.rows_in, "rows_out": work.rows_out, "dropped": work.dropped}
+    return {"stage": node.name, "state": "ran", **counts}
 
 
 def count_calls(ask: RecordedModel) -> dict[str, Any]:
@@ -245,30 +229,48 @@ def count_calls(ask: RecordedModel) -> dict[str, Any]:
 
 
 def run_plain(run: Run, names: Sequence[str], workers: int) -> None:
-    """Bring stages up to date in this process, without Prefect: as many at once as the graph allows.
+    """Bring stages up to date without Prefect; see `schedule`.
 
     A failed stage stops what depends on it and nothing else. Outcomes and errors are left in `run`.
     """
-    wanted = set(names)
-    sorter: TopologicalSorter[str] = TopologicalSorter(
-        {name: [up for up in run.recorder.nodes[name].upstream if up in wanted] for name in names}
-    )
-    sorter.prepare()
-    running: dict[Future[Outcome], str] = {}
     with ThreadPoolExecutor(max_workers=workers) as pool:
+
+        def submit(name: str, ended: Callable[[str], None]) -> None:
+            if blocker := find_blocker(run, name):
+                run.keep(Outcome(name, "skipped", error=f"waits for {blocker}"))
+                ended(name)
+            else:
+                pool.submit(run.bring_up, name).add_done_callback(lambda _: ended(name))
+
         try:
-            while sorter.is_active():
-                for name in sorted(sorter.get_ready()):
-                    if blocker := find_blocker(run, name):
-                        run.keep(Outcome(name, "skipped", error=f"waits for {blocker}"))
-                        sorter.done(name)
-                    else:
-                        running[pool.submit(run.bring_up, name)] = name
-                finished, _ = wait(running, timeout=0.5, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    sorter.done(running.pop(future))
+            schedule(run, names, workers, submit)
         except KeyboardInterrupt:
             run.say(STOPPING)
+
+
+def schedule(
+    run: Run, names: Sequence[str], workers: int, submit: Callable[[str, Callable[[str], None]], None]
+) -> None:
+    """Have stages brought up in the order of names, each after what it stands on, so many at once.
+
+    submit: takes a stage, and what is to be called with its name once it has ended, in whatever thread.
+    """
+    place = {name: number for number, name in enumerate(names)}
+    sorter: TopologicalSorter[str] = TopologicalSorter(
+        {name: [up for up in run.recorder.nodes[name].upstream if up in place] for name in names}
+    )
+    sorter.prepare()
+    ready: list[int] = []
+    running = 0
+    ended: SimpleQueue[str] = SimpleQueue()
+    while sorter.is_active():
+        for name in sorter.get_ready():
+            heapq.heappush(ready, place[name])
+        while ready and running < workers:
+            submit(names[heapq.heappop(ready)], ended.put)
+            running += 1
+        sorter.done(ended.get())
+        running -= 1
 
 
 def find_blocker(run: Run, name: str) -> str | None:

@@ -14,9 +14,16 @@ from tasks.errors import BadInput
 
 
 def order_nodes(nodes: Mapping[str, Node]) -> list[str]:
-    """Sort stages so that each stands after what it depends on, ties by name."""
-    sorter = TopologicalSorter({name: sorted(nodes[name].upstream) for name in sorted(nodes)})
-    return list(sorter.static_order())
+    """Sort stages so that each stands after what it depends on, first those that the longest chain waits for.
+
+    Ties are by name.
+    """
+    sorter = TopologicalSorter({name: nodes[name].upstream for name in nodes})
+    below = dict.fromkeys(nodes, 0)
+    for name in reversed(list(sorter.static_order())):
+        for upstream in nodes[name].upstream:
+            below[upstream] = max(below[upstream], below[name] + 1)
+    return sorted(nodes, key=lambda name: (-below[name], name))
 
 
 def select_nodes(nodes: Mapping[str, Node], targets: Sequence[str]) -> list[str]:

@@ -12,8 +12,9 @@ import pytest
 import yaml
 
 from flows.run import runner
+from flows.run.failures import Interrupted, describe_error, is_disk_full
 from flows.run.recorder import Recorder
-from flows.run.runner import Interrupted, Run, describe_error, is_disk_full, run_plain
+from flows.run.runner import Run, run_plain
 from flows.run.selection import order_nodes, select_failed
 from flows.settings import load_params
 from tasks.errors import BadInput, StageFailed
