@@ -6,11 +6,12 @@ import heapq
 import os
 import pickle
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from operator import attrgetter
 from pathlib import Path
-from typing import Generic, TypeVar, overload
+from typing import IO, Any, Generic, TypeVar, overload
 
 from tasks.files import remove_leftovers
 
@@ -86,17 +87,28 @@ class Spool(Sequence[Row], Generic[Row]):
         path = Path(self._folder.name) / f"{len(self._files):06d}.{self._count}"
         self._memory.sort(key=by_id)
         with path.open("wb") as file:
-            for start in range(0, len(self._memory), PAGE):
-                pickle.dump(self._memory[start : start + PAGE], file, protocol=pickle.HIGHEST_PROTOCOL)
+            write_pages(file, self._memory)
         self._files.append(path)
         self._memory = []
 
 
 def _read(path: Path) -> Iterator[Row]:
     with path.open("rb") as file:
-        while True:
-            try:
-                page: list[Row] = pickle.load(file)  # noqa: S301 (a file of this process's own)
-            except EOFError:
-                return
-            yield from page
+        yield from read_pages(file)
+
+
+def write_pages(file: IO[bytes], rows: Iterable[object]) -> None:
+    """Write rows to a file of this process's own, to be read again in their order."""
+    left = iter(rows)
+    while page := list(islice(left, PAGE)):
+        pickle.dump(page, file, protocol=pickle.HIGHEST_PROTOCOL)
+
+
+def read_pages(file: IO[bytes]) -> Iterator[Any]:
+    """Read the rows that `write_pages` wrote."""
+    while True:
+        try:
+            page = pickle.load(file)  # noqa: S301 (a file of this process's own)
+        except EOFError:
+            return
+        yield from page

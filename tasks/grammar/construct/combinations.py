@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, product
+from itertools import accumulate, chain, product, repeat
+from tempfile import TemporaryFile
 from typing import Protocol
 
+from tasks.artifacts.spool import read_pages, write_pages
 from tasks.databases.columns import Column
 from tasks.databases.dialects import translate
 from tasks.databases.execution import SafeDatabase
@@ -81,14 +83,17 @@ def read_combinations(
     if query.measure:
         yield from _measure_combinations(query, schema, database, limits, draw, idle=idle)
         return
-    known = None
-    if idle and len(query.placeholders) > 1:
-        known = _IdleValues(len(query.placeholders))
-        for values, cells in _read_groups(query, query.projection, schema, database):
-            known.add(values, cells)
-    for values, cells in _read_groups(query, query.projection, schema, database):
-        problem = IDLE if known is not None and known.has(values) else ""
-        yield Combination(values, cells, 1, problem)
+    groups = _read_groups(query, query.projection, schema, database)
+    if not (idle and len(query.placeholders) > 1):
+        for values, cells in groups:
+            yield Combination(values, cells)
+        return
+    known = _IdleValues(len(query.placeholders))
+    with TemporaryFile() as file:
+        write_pages(file, _note_each(groups, known))
+        file.seek(0)
+        for values, cells in read_pages(file):
+            yield Combination(values, cells, 1, IDLE if known.has(values) else "")
 
 
 def read_sources(
@@ -106,8 +111,12 @@ def read_sources(
         for values, cells in _read_groups(query, columns, schema, database, among=among):
             yield Sources(values, cells)
         return
-    for values, rows in _read_measured(query, columns, schema, database, among):
-        for given, fitting in list_settings(query, rows, values):
+    measured = _lay_out(query, columns, schema)
+    distinct = query.measure != "average" or bool(columns)
+    for values, cells in _read_groups(
+        query, measured.columns, schema, database, distinct=distinct, among=among
+    ):
+        for given, fitting in list_settings(query, measured.read(cells), values):
             yield Sources(_order(query, values, given), tuple(dict.fromkeys(row.further for row in fitting)))
 
 
@@ -123,42 +132,52 @@ def _read_groups(
     """Stream the cells of columns by the values of `query.equal`."""
     count = len(query.equal)
     sql = translate(write_rows(query, columns, distinct=distinct, among=among), database.dialect, schema)
-    stream = (row for batch in database.stream(sql) for row in batch)
-    # Group by type as well: 1, 1.0 and '1' are written as different literals.
-    for _, rows in groupby(stream, key=lambda row: [(type(value), value) for value in row[:count]]):
-        found = list(rows)
-        yield found[0][:count], tuple(row[count:] for row in found)
+    values: tuple[Value, ...] | None = None
+    cells: list[tuple[Value, ...]] = []
+    for batch in database.stream(sql):
+        for row in batch:
+            given = row[:count]
+            # Group by type as well: 1, 1.0 and '1' are written as different literals.
+            if given == values and list(map(type, given)) == list(map(type, values)):
+                cells.append(row[count:])
+                continue
+            if values is not None:
+                yield values, tuple(cells)
+            values, cells = given, [row[count:]]
+    if values is not None:
+        yield values, tuple(cells)
 
 
-def _read_measured(
-    query: Query,
-    further: Sequence[str],
-    schema: Sequence[Column],
-    database: SafeDatabase,
-    among: Among = NOT_LIMITED,
-) -> Iterator[tuple[tuple[Value, ...], list[MeasuredRow]]]:
+@dataclass(frozen=True)
+class _Measured:
+    """How the rows of a measure are read. ends: in a row, of key, varied, ranked and projected."""
+
+    columns: tuple[str, ...]
+    ends: tuple[int, int, int, int]
+
+    def read(self, cells: Rows) -> list[MeasuredRow]:
+        """Name the cells of rows by what they are for."""
+        key, varied, ranked, projected = self.ends
+        return [
+            MeasuredRow(
+                row[:key],
+                row[key] if varied > key else None,
+                row[varied] if ranked > varied else None,
+                row[ranked:projected],
+                row[projected:],
+            )
+            for row in cells
+        ]
+
+
+def _lay_out(query: Query, further: Sequence[str], schema: Sequence[Column]) -> _Measured:
     table = table_of(query.projection[0])
     key = [column.id for column in schema if column.table == table and column.primary_key]
     varied = [column_of(name) for name in query.varied[:1]]
     ranked = [query.ranked_by] if query.ranked_by else []
-    columns = (*key, *varied, *ranked, *query.projection, *further)
-    ends = [len(key), len(key) + len(varied), len(key) + len(varied) + len(ranked)]
-    ends.append(ends[-1] + len(query.projection))
-    distinct = query.measure != "average" or bool(further)
-    for values, cells in _read_groups(query, columns, schema, database, distinct=distinct, among=among):
-        yield (
-            values,
-            [
-                MeasuredRow(
-                    row[: ends[0]],
-                    row[ends[0]] if varied else None,
-                    row[ends[1]] if ranked else None,
-                    row[ends[2] : ends[3]],
-                    row[ends[3] :],
-                )
-                for row in cells
-            ],
-        )
+    parts = [key, varied, ranked, query.projection]
+    first, second, third, fourth = accumulate(map(len, parts))
+    return _Measured((*chain(*parts), *further), (first, second, third, fourth))
 
 
 def _measure_combinations(
@@ -171,18 +190,20 @@ def _measure_combinations(
     idle: bool,
 ) -> Iterator[Combination]:
     least, most = limits
-    groups = dict(_read_measured(query, (), schema, database))
+    measured = _lay_out(query, (), schema)
+    distinct = query.measure != "average"
+    groups = dict(_read_groups(query, measured.columns, schema, database, distinct=distinct))
     wider = _group_without_one(groups) if len(query.placeholders) > 1 else {}
-    large = [values for values, rows in groups.items() if len(rows) >= least]
-    yield from (Combination((), (), 0, FEW) for _ in range(len(groups) - len(large)))
+    large = [values for values, cells in groups.items() if len(cells) >= least]
+    yield from repeat(Combination((), (), 0, FEW), len(groups) - len(large))
     order = large if draw is None else sorted(large, key=draw.rank)
     # Where not all are wanted, one range for each thing comes before a second one for any.
     turns = range(SETTINGS if draw is not None and query.varied and query.equal else 1)
     for turn, (number, values) in product(turns, enumerate(order)):
         if draw is not None and draw.is_full():
-            yield from (Combination((), (), 0, OVER) for _ in range(len(order) - number))
+            yield from repeat(Combination((), (), 0, OVER), len(order) - number)
             return
-        rows = groups[values]
+        rows = measured.read(groups[values])
         # SQL would count a row twice that two rows of a joined table belong to.
         multiplied = query.measure == "average" and len({row.key for row in rows}) < len(rows)
         whole = measure_rows(query, rows).rows if query.varied else None
@@ -194,7 +215,13 @@ def _measure_combinations(
             wanted = count >= least and (most is None or count <= most)
             if (idle and wanted and not problem) and (
                 (answer.rows == whole and not is_pair(query))
-                or _is_idle(values, given, find_alterations(query, fitting, answer.rows), groups, wider)
+                or _is_idle(
+                    values,
+                    given,
+                    find_alterations(query, fitting, answer.rows),
+                    lambda other: measured.read(groups[other]),
+                    wider,
+                )
             ):
                 problem = IDLE
             yield Combination(_order(query, values, given), answer.rows, count, problem)
@@ -215,14 +242,14 @@ def _is_idle(
     values: tuple[Value, ...],
     given: Mapping[str, Value],
     alters: Callable[[MeasuredRow], bool],
-    groups: Mapping[tuple[Value, ...], list[MeasuredRow]],
+    read: Callable[[tuple[Value, ...]], list[MeasuredRow]],
     wider: Mapping[tuple[object, ...], list[tuple[Value, ...]]],
 ) -> bool:
     """Tell whether leaving one of the values out would let no row in that alters the answer."""
     fits = make_test(given)
     for place in range(len(values)):
         others = wider.get((place, *values[:place], *values[place + 1 :]), [])
-        rows = (row for other in others for row in groups[other])
+        rows = (row for other in others for row in read(other))
         if others and not any(alters(row) for row in rows if fits(row)):
             return True
     return False
@@ -231,6 +258,14 @@ def _is_idle(
 def _order(query: Query, values: Sequence[Value], given: Mapping[str, Value]) -> tuple[Value, ...]:
     named = {**dict(zip(query.equal, values, strict=True)), **given}
     return tuple(named[name] for name in query.placeholders)
+
+
+def _note_each(
+    groups: Iterable[tuple[tuple[Value, ...], Rows]], known: _IdleValues
+) -> Iterator[tuple[tuple[Value, ...], Rows]]:
+    for values, cells in groups:
+        known.add(values, cells)
+        yield values, cells
 
 
 class _IdleValues:

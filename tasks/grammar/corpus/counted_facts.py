@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from sqlglot import exp
 
 from tasks.artifacts.rows import make_id
-from tasks.grammar.construct.queries import DIALECT, Query, build_select, write_filled
+from tasks.grammar.construct.queries import DIALECT, FilledSql, Query, build_select
 from tasks.grammar.corpus.entities import COLLECTION, Fact
 from tasks.grammar.corpus.entity_tables import Attribute, EntityTable, Key
 from tasks.grammar.corpus.plain_patterns import make_plural
@@ -70,7 +71,13 @@ def make_count(
 def write_fact_query(table: EntityTable, attribute: Attribute, key: Key) -> str:
     """Write the query whose result is the values of an attribute of one row."""
     values = {column: value for column, value in zip(table.primary, key, strict=True) if value is not None}
-    return write_filled(Query((attribute.column,), attribute.joins, tuple(sorted(table.primary))), values)
+    query = Query((attribute.column,), attribute.joins, tuple(sorted(table.primary)))
+    return _prepare(query).write([values[column] for column in query.placeholders])
+
+
+@lru_cache(maxsize=1024)
+def _prepare(query: Query) -> FilledSql:
+    return FilledSql(query)
 
 
 def _is_year(attribute: Attribute, type_name: str) -> bool:

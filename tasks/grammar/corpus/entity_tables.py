@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from tasks.artifacts.rows import make_id
 from tasks.databases.columns import Column
@@ -117,10 +118,11 @@ def read_values(
     """Yield (key, distinct values of an attribute, sorted) for every row that has any. Raises SqlError."""
     query = Query((attribute.column,), attribute.joins, tuple(sorted(primary)))
     order = [sorted(primary).index(column) for column in primary]
+    pick = itemgetter(*order) if len(order) > 1 else itemgetter(slice(order[0], order[0] + 1))
     found: defaultdict[Key, set[str]] = defaultdict(set)
     for batch in safe.stream(translate(write_combinations(query), safe.dialect, schema)):
         for row in batch:
-            if row[-1] not in (None, ""):
-                found[tuple(row[place] for place in order)].add(format_value(row[-1]))
+            if row[-1] is not None and row[-1] != "":
+                found[pick(row)].add(format_value(row[-1]))
     for key, values in found.items():
         yield key, sorted(values)
