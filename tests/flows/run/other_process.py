@@ -1,0 +1,28 @@
+"""Functions that stand in a stage's place in a process of its own, where nothing of a test can be patched."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+from flows.run.binding import Work
+from tasks.errors import BadInput
+
+
+def tell_process(node, params, root, code):
+    return Work(
+        1, os.getpid(), {"ignores_interrupts": int(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)}
+    )
+
+
+def refuse(node, params, root, code):
+    raise BadInput("params.yaml", "is odd", line=3, hint="make it even")
+
+
+def be_killed(node, params, root, code):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def sleep_long(node, params, root, code):
+    (Path(root) / "pid").write_text(str(os.getpid()))
+    time.sleep(60)

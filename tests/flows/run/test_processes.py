@@ -1,0 +1,138 @@
+"""Stages that ask no model run in processes of their own."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import psutil
+import pytest
+
+from flows.run import processes
+from flows.run.failures import Interrupted
+from flows.run.node import Node
+from flows.run.processes import StageProcesses, run_stage
+from tasks.errors import BadInput, CallMissing, ChangedWhileRunning, StageFailed
+from tests.flows.run import other_process
+
+NODE = Node("trial-words", "trial.words", "", ("source.txt",), ("words.parquet",), ())
+
+
+@pytest.fixture
+def pool(tmp_path):
+    stages = StageProcesses(tmp_path, 1, threading.Event())
+    yield stages
+    stages.close()
+
+
+def test_a_stage_runs_elsewhere_and_the_process_is_used_again(pool, monkeypatch):
+    monkeypatch.setattr(processes, "run_stage", other_process.tell_process)
+    first, second = (pool.call(NODE, {}, {}) for _ in range(2))
+    assert first.rows_out == second.rows_out != os.getpid()
+    assert first.dropped == {"ignores_interrupts": 1}
+
+
+def test_what_a_stage_raises_there_is_raised_here(pool, monkeypatch):
+    monkeypatch.setattr(processes, "run_stage", other_process.refuse)
+    with pytest.raises(BadInput, match=r"^params.yaml, line 3: is odd \(make it even\)$"):
+        pool.call(NODE, {}, {})
+
+
+def test_a_process_that_is_killed_costs_its_own_stage_alone(pool, monkeypatch):
+    monkeypatch.setattr(processes, "run_stage", other_process.be_killed)
+    with pytest.raises(StageFailed, match="trial-words: its process was ended from outside"):
+        pool.call(NODE, {}, {})
+    monkeypatch.setattr(processes, "run_stage", other_process.tell_process)
+    assert pool.call(NODE, {}, {}).rows_out != os.getpid()
+
+
+def test_no_stage_is_begun_in_a_run_that_was_stopped(tmp_path):
+    stopping = threading.Event()
+    stopping.set()
+    with pytest.raises(Interrupted):
+        StageProcesses(tmp_path, 1, stopping).call(NODE, {}, {})
+
+
+def test_a_process_ends_with_a_run_that_is_killed(tmp_path):
+    script = f"""
+import threading
+from pathlib import Path
+from flows.run import processes
+from tests.flows.run import other_process
+from tests.flows.run.test_processes import NODE
+processes.run_stage = other_process.sleep_long
+processes.StageProcesses(Path({str(tmp_path)!r}), 1, threading.Event()).call(NODE, {{}}, {{}})
+"""
+    parent = subprocess.Popen([sys.executable, "-c", script])
+    told = tmp_path / "pid"
+    wait_until(lambda: told.exists() and told.read_text())
+    child = psutil.Process(int(told.read_text()))
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+    wait_until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)
+
+
+def wait_until(is_so):
+    end = time.monotonic() + 30
+    while not is_so():
+        assert time.monotonic() < end, "it did not come about"
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    "error", [ChangedWhileRunning("a-stage", "a.py"), CallMissing("s", "r", "p", "k" * 64)]
+)
+def test_our_errors_come_through_as_they_are(error):
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), str(again), again.exit_code) == (type(error), str(error), error.exit_code)
+
+
+class Words:
+    """The module of a stage, as `find_function` gives it."""
+
+    def __init__(self, error=None):
+        self.error = error
+
+    def call(self):
+        if self.error:
+            raise self.error
+
+
+@pytest.fixture
+def bound(monkeypatch):
+    def bind_to(words):
+        monkeypatch.setattr("flows.run.binding.bind", lambda *_: words)
+
+    return bind_to
+
+
+def test_an_error_that_is_not_ours_keeps_its_kind_in_the_line(bound, tmp_path):
+    bound(Words(ValueError("odd")))
+    with pytest.raises(StageFailed, match=r"^ValueError: odd$"):
+        run_stage(NODE, {}, tmp_path, {})
+
+
+def test_a_full_disk_is_said_although_its_error_stays_behind(bound, tmp_path):
+    error = StageFailed("the artifact could not be written")
+    error.__cause__ = OSError(28, "No space left on device")
+    bound(Words(error))
+    with pytest.raises(StageFailed, match=r"^the disk is full; make room .*\(the artifact could not"):
+        run_stage(NODE, {}, tmp_path, {})
+
+
+def test_code_that_is_not_what_the_run_knows_proves_nothing(bound, tmp_path, monkeypatch):
+    bound(Words())
+    monkeypatch.setattr(processes, "is_loaded_otherwise", lambda path, digest: digest == "old")
+    run_stage(NODE, {}, tmp_path, {"tasks/trial/words.py": "new"})
+    with pytest.raises(ChangedWhileRunning, match=r"tasks/trial/words\.py changed while running"):
+        run_stage(NODE, {}, tmp_path, {"tasks/trial/words.py": "old"})
+
+
+def test_a_stage_without_a_place_for_its_calls_may_not_ask(tmp_path):
+    with pytest.raises(
+        StageFailed, match=r"trial-words: asks a model, and no output of it is `\.calls\.parquet`"
+    ):
+        processes.refuse_ask("trial-words", tmp_path, "")
