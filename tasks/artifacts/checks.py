@@ -108,4 +108,5 @@ def check_rows(contract: Contract) -> Check:
 def find_problems(path: Path, rule: RowRule) -> Iterable[str | None]:
     """Yield a rule's finding for every row: the problem, "" if it holds, None if the row is not checked."""
     for record in read_records(path, rule.columns):
-        yield None if any(value is None for value in record.values()) else rule.check(record)
+        skipped = not rule.nulls and any(value is None for value in record.values())
+        yield None if skipped else rule.check(record)

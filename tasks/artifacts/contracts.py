@@ -54,13 +54,15 @@ class Expectation:
 class RowRule:
     """A rule on single rows. A row with a NULL in `columns` is left to the contract on NULLs.
 
-    check: maps a row's `columns` to the problem; "" if there is none, None if the row is not checked.
+    check: maps a row's `columns` to the problem; "" if there is none, None if the row is not checked. nulls:
+    whether rows with a NULL are shown to it, too.
     """
 
     name: str
     says: str
     columns: tuple[str, ...]
     check: Callable[[Record], str | None]
+    nulls: bool = False
 
 
 @dataclass(frozen=True)
@@ -102,15 +104,15 @@ def expect_unique(column: str) -> Expectation:
     )
 
 
-def expect_no_nulls(columns: Iterable[str]) -> Iterator[Expectation]:
-    """Expect that these columns hold no NULL."""
-    for column in columns:
-        yield Expectation(
-            "no_nulls",
-            "No cell is NULL that must not be.",
-            "ExpectColumnValuesToNotBeNull",
-            {"column": column},
-        )
+def expect_no_nulls(columns: Iterable[str]) -> RowRule:
+    """Expect that these columns hold no NULL: one check, since each takes Great Expectations its time."""
+    return RowRule(
+        "no_nulls",
+        "No cell is NULL that must not be.",
+        tuple(columns),
+        lambda record: next((f"{name} is NULL" for name, cell in record.items() if cell is None), ""),
+        nulls=True,
+    )
 
 
 def expect_match(name: str, says: str, column: str, pattern: str) -> Expectation:
@@ -123,10 +125,10 @@ def expect_no_match(name: str, says: str, column: str, pattern: str) -> Expectat
     return Expectation(name, says, "ExpectColumnValuesToNotMatchRegex", {"column": column, "regex": pattern})
 
 
-def expect_keyed(row: type) -> tuple[Expectation, ...]:
+def expect_keyed(row: type) -> tuple[Expectation | RowRule, ...]:
     """Expect unique ids, and no NULL in the columns that a row type declares as not optional."""
     scalars = [field for field in schema_of(row) if not pa.types.is_nested(field.type)]
-    return (expect_unique("id"), *expect_no_nulls(field.name for field in scalars if not field.nullable))
+    return (expect_unique("id"), expect_no_nulls(field.name for field in scalars if not field.nullable))
 
 
 class OriginIndex:

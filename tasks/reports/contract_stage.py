@@ -57,7 +57,7 @@ def check_artifacts(
         return [
             *(Contract(path, (*expect_keyed(row), *rules[path])) for path, row in artifacts.items()),
             *(Contract(path, (*expect_keyed(Dropped), origins)) for path in dropped),
-            *(Contract(path, (expect_unique("id"), *expect_no_nulls(["id"]))) for path in calls),
+            *(Contract(path, (expect_unique("id"), expect_no_nulls(["id"]))) for path in calls),
         ]
 
     everything = {**artifacts, **dict.fromkeys(dropped, Dropped), **dict.fromkeys(calls, Call)}
