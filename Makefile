@@ -18,15 +18,7 @@ INSTALL := $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,$(BIN)/py
 
 # A replay of the sample must stand on what ships with the project alone.
 REPLAY := BENCHLOOM_LEDGER=.benchloom/replay.sqlite benchloom run --replay --plain
-# What the shipped ledger holds: all but the assessments of the flights under fictitious names, for which LIVE=1 asks
-# the model.
-SHIPPED := grammar-dataset@films grammar-report@films grammar-dataset@flights grammar-report@flights \
-	grammar-dataset@halden grammar-report@halden grammar-dataset@flights_closed grammar-report@flights_closed \
-	grammar-assessment-report@films-good grammar-assessment-report@films-weak \
-	grammar-assessment-report@films-alone grammar-assessment-report@films-gaps \
-	grammar-assessment-report@halden-good grammar-assessment-report@halden-alone \
-	grammar-company-contracts@halden grammar-closed-contracts@flights
-RUN := $(if $(LIVE),benchloom run,$(REPLAY) $(SHIPPED))
+RUN := $(if $(LIVE),benchloom run,$(REPLAY))
 
 .PHONY: setup reproduce test check look bench drills clean help
 

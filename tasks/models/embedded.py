@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import platformdirs
@@ -21,6 +22,8 @@ from tasks.models.settings import EmbeddedModel
 
 SERVERS = {"embedded": "tasks.models.embedded_server", "embedded-onnx": "tasks.models.onnx_server"}
 """Model kind -> module that serves it."""
+LIBRARIES = {"embedded": ("xllamacpp", "embedded"), "embedded-onnx": ("onnxruntime", "retrieval")}
+"""Model kind -> the library that it is served by, and the extra that brings it."""
 START_S = 180.0
 STOP_S = 10.0
 
@@ -61,8 +64,13 @@ def state_folder() -> Path:
 def ensure_server(name: str, model: EmbeddedModel, idle_s: float) -> str:
     """Return the base URL of a model's server; start it if none runs, and mark it as used.
 
-    Raises BadInput if the model's file is missing, ModelFailed if the server does not start.
+    Raises BadInput if the model's file or library is missing, ModelFailed if the server does not start.
     """
+    library, extra = LIBRARIES[model.kind]
+    if find_spec(library) is None:
+        raise BadInput(
+            name, f"needs {library}, which is not installed", hint=f"pip install 'benchloom[{extra}]'"
+        )
     running = find_server(name)
     if running is not None and running.serves(model):
         return running.url
@@ -102,8 +110,13 @@ def read_state(path: Path) -> RunningServer | None:
 def start_server(name: str, model: EmbeddedModel, idle_s: float) -> RunningServer:
     """Start a model's server in a process of its own, which outlives this one.
 
-    Raises BadInput if the model's file is missing, ModelFailed if the server does not start.
+    Raises BadInput if the model's file or library is missing, ModelFailed if the server does not start.
     """
+    library, extra = LIBRARIES[model.kind]
+    if find_spec(library) is None:
+        raise BadInput(
+            name, f"needs {library}, which is not installed", hint=f"pip install 'benchloom[{extra}]'"
+        )
     paths = [find_file(file) for file in model.files]
     for path, file in zip(paths, model.files, strict=True):
         if not is_sound(path, file):

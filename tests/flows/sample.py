@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -12,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pytest
 import yaml
 
 from benchloom.yaml_files import load_yaml, write_yaml
@@ -172,17 +170,3 @@ def interrupt(process: subprocess.Popen[str], number: signal.Signals = signal.SI
     """Send a signal to a process alone, wait for its end, return what it said."""
     process.send_signal(number)
     return process.communicate(timeout=1800)[1]
-
-
-def list_shipped() -> list[str]:
-    """List the stages that the shipped ledger is enough for, by the Makefile; none of all of them."""
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
-    shipped = re.search(r"^SHIPPED := (.*)$", makefile, re.MULTILINE)
-    return shipped[1].split() if shipped else []
-
-
-def skip_unless_shipped(stage: str) -> None:
-    """Skip what stands on a stage of the sample whose calls the shipped ledger does not hold."""
-    shipped = list_shipped()
-    if shipped and stage not in shipped:
-        pytest.skip(f"the shipped ledger does not hold {stage}")

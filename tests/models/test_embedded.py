@@ -91,3 +91,11 @@ def test_an_unused_server_ends_and_a_used_one_does_not(tmp_path):
 
 def test_a_server_whose_state_file_is_gone_ends(tmp_path):
     wait_until_idle(tmp_path / "gone.json", 0, threading.Event(), poll_s=0.01)
+
+
+def test_a_missing_library_is_named_with_the_extra_that_brings_it(monkeypatch):
+    monkeypatch.setattr(embedded, "find_spec", lambda _: None)
+    with pytest.raises(
+        BadInput, match=r"^m: needs xllamacpp, which is not installed \(pip install 'benchloom\[e"
+    ):
+        embedded.ensure_server("m", MODEL, 600)

@@ -15,11 +15,9 @@ from flows.lineage.lock import read_graph
 from tasks.lineage.figures import list_figures
 from tasks.lineage.nodes import walk_nodes
 from tasks.lineage.records import FileRecord
-from tests.flows.sample import ROOT, list_shipped, make_sample, skip_unless_shipped
+from tests.flows.sample import ROOT, make_sample
 
-DATABASES = [
-    name for name in ("films", "flights") if not list_shipped() or f"grammar-dataset@{name}" in list_shipped()
-]
+DATABASES = ("films", "flights")
 SETS = ("balanced", "unbalanced")
 BEFORE = ("fill_in", "second_reading", "back_check", "text_templates", "sql_templates")
 SEED, ROWS = 20, 200
@@ -47,11 +45,10 @@ def is_replayed(root):
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
     """The project where its sample has been replayed, else a copy that is replayed and committed here."""
-    skip_unless_shipped("grammar-assessment-report@films-weak")
     if is_replayed(ROOT):
         return ROOT
     sample = make_sample(tmp_path_factory.mktemp("sample"))
-    sample.run(*list_shipped())
+    sample.run()
     for words in (
         ["add", "-A"],
         ["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-qm", "the sample"],

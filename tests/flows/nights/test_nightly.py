@@ -18,7 +18,7 @@ from flows.run.prefect_server import read_auth, server_folder
 from flows.run.servers import find_server, stop_servers
 from tests.flows.night_model import NightModel
 from tests.flows.prefect_api import ask_prefect
-from tests.flows.sample import NOWHERE, Sample, make_sample, skip_unless_shipped, wait_for
+from tests.flows.sample import NOWHERE, Sample, make_sample, wait_for
 from tests.models.scenes import answering
 
 GROUND = "grammar-assessment@films-weak"
@@ -27,7 +27,6 @@ GROUND = "grammar-assessment@films-weak"
 @pytest.fixture(scope="module")
 def built(tmp_path_factory) -> Sample:
     """The project with all that a night stands on, from the shipped ledger."""
-    skip_unless_shipped(GROUND)
     sample = make_sample(tmp_path_factory.mktemp("night"))
     sample.run(GROUND)
     return sample
