@@ -118,6 +118,37 @@ def mtrag(
         print(line)
 
 
+@app.command()
+def spider(
+    path: Annotated[
+        Path, typer.Argument(help="Spider's folder, or an archive of it, as published.", metavar="PATH")
+    ],
+    database: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="A database of it; may be said several times.")
+    ] = None,
+    take: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="So many others with rows, drawn by seed."),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Of the draw.")] = 0,
+    every: Annotated[bool, typer.Option("--all", help="All of its databases that have rows.")] = False,
+) -> None:
+    """Bring in databases of Spider with the questions about them (docs/databases.md).
+
+    Example: benchloom import spider spider_data.zip --database concert_singer --take 5
+    """
+    from flows.settings import find_project
+    from flows.spider_import import import_spider
+
+    done, left = import_spider(find_project(), path, database or [], take, seed, every=every)
+    for line in left[:NAMED]:
+        print(f"benchloom: left out: {line}", file=sys.stderr)
+    if len(left) > NAMED:
+        print(f"benchloom: left out: {len(left) - NAMED} more", file=sys.stderr)
+    for line in done:
+        print(line)
+
+
 def name_source(file: str) -> str:
     """Name where lines come from."""
     return "stdin" if file == "-" else file
