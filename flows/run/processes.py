@@ -9,14 +9,16 @@ import gc
 import multiprocessing
 import os
 import signal
+import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import wait
 from pathlib import Path
 from queue import Empty, LifoQueue
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from flows.loaded_code import is_loaded_otherwise
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 COLLECT = (200_000, 20, 100)
 """When Python looks for circles of objects that nothing else refers to; 700, 10 and 10 by default."""
+
+STARTING = threading.Lock()
 
 
 class StageProcesses:
@@ -72,7 +76,21 @@ def start_process() -> ProcessPoolExecutor:
     """Start one process. It is forked from a server of its own, never from a process with threads."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["flows.run.binding", __name__])
-    return ProcessPoolExecutor(1, context, initializer=attach_to_parent)
+    process = ProcessPoolExecutor(1, context, initializer=attach_to_parent)
+    with STARTING, hidden_main():
+        process.submit(os.getpid).result()
+    return process
+
+
+@contextmanager
+def hidden_main() -> Iterator[None]:
+    """Have no process that starts meanwhile import the script of this one: unguarded, it would run again."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 def attach_to_parent() -> None:

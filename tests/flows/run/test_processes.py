@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import psutil
 import pytest
@@ -18,6 +19,7 @@ from flows.run.processes import StageProcesses, run_stage
 from tasks.errors import BadInput, CallMissing, ChangedWhileRunning, StageFailed
 from tests.flows.run import other_process
 
+ROOT = Path(__file__).parents[3]
 NODE = Node("trial-words", "trial.words", "", ("source.txt",), ("words.parquet",), ())
 
 
@@ -73,6 +75,23 @@ processes.StageProcesses(Path({str(tmp_path)!r}), 1, threading.Event()).call(NOD
     parent.send_signal(signal.SIGKILL)
     parent.wait()
     wait_until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)
+
+
+def test_a_script_that_is_not_guarded_is_not_run_again(tmp_path):
+    script = tmp_path / "unguarded.py"
+    script.write_text(f"""
+import sys, threading
+sys.path.insert(0, {str(ROOT)!r})
+from pathlib import Path
+from flows.run import processes
+from tests.flows.run import other_process
+from tests.flows.run.test_processes import NODE
+print("begun", flush=True)
+processes.run_stage = other_process.tell_process
+print(processes.StageProcesses(Path({str(tmp_path)!r}), 1, threading.Event()).call(NODE, {{}}, {{}}).rows_in)
+""")
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["begun", "1"], done.stderr
 
 
 def wait_until(is_so):
