@@ -40,11 +40,18 @@ BOUNDS = {
 
 
 class Parameters(dict[str, Any]):
-    """The content of params.yaml, with the file that it was read from."""
+    """The content of params.yaml, with the file that it was read from, and that file's bytes."""
 
-    def __init__(self, content: Mapping[str, object], path: Path | None) -> None:
+    def __init__(self, content: Mapping[str, object], path: Path | None, text: bytes = b"") -> None:
         super().__init__(content)
-        self.path = path
+        self.path, self.text = path, text
+
+    def is_current(self) -> bool:
+        """Tell whether the file still has the very bytes that were read."""
+        try:
+            return self.path is not None and self.path.read_bytes() == self.text
+        except OSError:
+            return False
 
 
 yaml.SafeDumper.add_representer(Parameters, yaml.SafeDumper.represent_dict)

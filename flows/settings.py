@@ -55,7 +55,7 @@ def load_params(root: Path) -> Parameters:
         content = path.read_bytes()
     except OSError as error:
         raise BadInput(path, f"cannot be read: {error.strerror}") from error
-    return Parameters(parse_params(content, path, list_fanned(), list_sections()), path)
+    return Parameters(parse_params(content, path, list_fanned(), list_sections()), path, content)
 
 
 def get_section(params: Mapping[str, object], key: str) -> Any:

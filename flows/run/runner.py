@@ -18,6 +18,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from flows.parameters import Parameters
 from flows.run.failures import Interrupted, describe_error
 from flows.run.node import Node
 from flows.run.outcomes import Outcome, State, describe_outcome, save_outcome
@@ -181,6 +182,8 @@ class Run:
 def require_same_params(root: Path, params: Mapping[str, Any], node: Node) -> None:
     """Hold that params.yaml still says what a stage is about to run with. Raises ChangedWhileRunning."""
     if not node.stage or not node.params:
+        return
+    if isinstance(params, Parameters) and params.path == root / "params.yaml" and params.is_current():
         return
     there = load_params(root)
     for name in node.params:
