@@ -36,6 +36,7 @@ def import_spider(
     """
     with open_release(path, MARKER) as folder:
         release = read_release(folder)
+        names = list(dict.fromkeys(names))
         wanted = choose(release, names, take, seed, every=every)
         entries = get_section(load_params(root), "databases") or {}
         done: dict[str, str] = {}
@@ -65,6 +66,7 @@ def import_spider(
                 shutil.copyfile(str(source), draft)
     keep_questions(root, release, list(done))
     with edit_params(root) as data:
+        data["databases"] = data.get("databases") or {}
         for name in done:
             file = (FOLDER / f"{name}.sqlite").as_posix()
             data["databases"][name] = {
