@@ -7,7 +7,17 @@ import sys
 
 from bench.measure import describe_machine
 
-BENCHMARKS = ("help", "overhead", "noop", "models", "fill_in", "scoring", "assessment", "execution")
+BENCHMARKS = (
+    "help",
+    "overhead",
+    "noop",
+    "models",
+    "fill_in",
+    "scoring",
+    "assessment",
+    "contracts",
+    "execution",
+)
 
 
 def main() -> None:

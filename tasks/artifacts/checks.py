@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tasks.artifacts.contracts import Contract, Expectation, RowRule, name_artifact, read_records
+from tasks.artifacts.contracts import Contract, Expectation, RowRule, name_artifact, read_batches
 from tasks.artifacts.rows import schema_of
 from tasks.errors import BadInput
 
@@ -107,6 +108,10 @@ def check_rows(contract: Contract) -> Check:
 
 def find_problems(path: Path, rule: RowRule) -> Iterable[str | None]:
     """Yield a rule's finding for every row: the problem, "" if it holds, None if the row is not checked."""
-    for record in read_records(path, rule.columns):
-        skipped = not rule.nulls and any(value is None for value in record.values())
-        yield None if skipped else rule.check(record)
+    for batch in read_batches(path, rule.columns):
+        if rule.nulls == "only" and not any(column.null_count for column in batch.columns):
+            yield from repeat("", batch.num_rows)
+            continue
+        for record in batch.to_pylist():
+            left = rule.nulls == "left" and any(value is None for value in record.values())
+            yield None if left else rule.check(record)

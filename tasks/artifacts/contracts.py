@@ -52,17 +52,17 @@ class Expectation:
 
 @dataclass(frozen=True)
 class RowRule:
-    """A rule on single rows. A row with a NULL in `columns` is left to the contract on NULLs.
+    """A rule on single rows.
 
     check: maps a row's `columns` to the problem; "" if there is none, None if the row is not checked. nulls:
-    whether rows with a NULL are shown to it, too.
+    rows with a NULL in `columns` are `left` to the contract on NULLs, or are the `only` ones with a problem.
     """
 
     name: str
     says: str
     columns: tuple[str, ...]
     check: Callable[[Record], str | None]
-    nulls: bool = False
+    nulls: Literal["left", "only"] = "left"
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def expect_no_nulls(columns: Iterable[str]) -> RowRule:
         "No cell is NULL that must not be.",
         tuple(columns),
         lambda record: next((f"{name} is NULL" for name, cell in record.items() if cell is None), ""),
-        nulls=True,
+        nulls="only",
     )
 
 
@@ -176,8 +176,13 @@ def read_ids(path: Path) -> set[str]:
 
 def read_records(path: Path, columns: Sequence[str]) -> Iterator[Record]:
     """Yield some columns of an artifact row by row; memory is bounded by a batch."""
-    for batch in pq.ParquetFile(path).iter_batches(columns=list(columns)):
+    for batch in read_batches(path, columns):
         yield from batch.to_pylist()
+
+
+def read_batches(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Yield some columns of an artifact in batches of rows."""
+    yield from pq.ParquetFile(path).iter_batches(columns=list(columns))
 
 
 def read_findings(folder: Path) -> list[ContractFinding]:

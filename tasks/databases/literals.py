@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
+from tasks.databases.columns import Column
+from tasks.databases.dialects import CANONICAL, translate
 from tasks.databases.values import LARGEST, Value
 
 PIECES = re.compile(
@@ -15,6 +18,14 @@ PIECES = re.compile(
     """,
     re.VERBOSE,
 )
+
+
+def bind(sql: str, dialect: str, columns: Iterable[Column]) -> tuple[str, tuple[Value, ...]]:
+    """Convert canonical SQL to what an engine of a dialect is sent: a statement and its bound values.
+
+    columns: of the database, as `translate` needs them; other dialects than the canonical bind nothing.
+    """
+    return split_literals(sql) if dialect == CANONICAL else (translate(sql, dialect, columns), ())
 
 
 def split_literals(sql: str) -> tuple[str, tuple[Value, ...]]:

@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 
 from tasks.artifacts.rows import make_id
 from tasks.databases.columns import Column
-from tasks.databases.dialects import CANONICAL, translate
 from tasks.databases.execution import SafeDatabase
-from tasks.databases.literals import split_literals
+from tasks.databases.literals import bind
 from tasks.errors import SqlError, SqlTimeout, StageFailed
 from tasks.grammar.construct.comparable_answers import make_comparable, read_some
 from tasks.grammar.construct.fill_in import format_value
@@ -67,9 +66,7 @@ def find_other_answer(
         if sql == group.sql:
             continue  # the group's answer is what this gives
         due = [tuple(row) for row in json.loads(group.answer_rows)]
-        statement, given = (
-            split_literals(sql) if safe.dialect == CANONICAL else (translate(sql, safe.dialect, schema), ())
-        )
+        statement, given = bind(sql, safe.dialect, schema)
         try:
             found = read_some(safe, statement, given, len(due) + 1)
         except SqlTimeout as error:

@@ -26,7 +26,11 @@ def ground_profiles(
 def read_known_values(
     database: str, tables: Iterable[str], schema: Sequence[Column], safe: SafeDatabase
 ) -> Mapping[str, KnownValues]:
-    """Read all values of all attributes of some entity tables, but the rows' own names, by table."""
+    """Read all values of all attributes of some entity tables, but the rows' own names, by table.
+
+    Numbers are left out: `KnownValues` finds only what has a letter.
+    """
+    numbers = {column.id for column in schema if column.type in {"integer", "real"}}
     found = {}
     for name in sorted(set(tables)):
         table = open_entity_table(database, name, schema)
@@ -34,7 +38,7 @@ def read_known_values(
             {
                 attribute.words: read_distinct_values(attribute, schema, safe)
                 for attribute in table.attributes
-                if attribute.column != table.naming
+                if attribute.column != table.naming and attribute.column not in numbers
             }
         )
     return found

@@ -43,6 +43,8 @@ CLAIMS = frozenset([
 """Words of praise and of explanation: what no column of a database can bear out."""
 CLAIM_PHRASES = ("due to", "in order to", "known for", "as a result", "so that", "one of the")
 Rule = Callable[["Masked"], str]
+LETTER = re.compile(r"[^\W\d]")
+TOKEN = re.compile(rf"{MASK}|\w+")
 
 
 class KnownValues:
@@ -52,15 +54,17 @@ class KnownValues:
     """
 
     def __init__(self, columns: Mapping[str, Iterable[str]]) -> None:
-        self._exact: defaultdict[str, set[str]] = defaultdict(set)
-        self._folded: defaultdict[str, set[str]] = defaultdict(set)
-        for attribute, values in columns.items():
-            texts = {text for value in values if re.search(r"[^\W\d]", value) and (text := _words(value))}
-            for text in texts:
-                self._exact[text].add(attribute)
-                if len(texts) <= FEW and len(text) > 2:
-                    self._folded[text.casefold()].add(attribute)
-        self._longest = max((len(text.split()) for text in self._exact), default=0)
+        self._exact = {
+            attribute: {text for value in values if LETTER.search(value) and (text := _words(value))}
+            for attribute, values in columns.items()
+        }
+        self._folded = {
+            attribute: {text.casefold() for text in texts if len(text) > 2}
+            for attribute, texts in self._exact.items()
+            if len(texts) <= FEW
+        }
+        self._all: set[str] = set().union(*self._exact.values(), *self._folded.values())
+        self._longest = max((text.count(" ") + 1 for text in self._all), default=0)
 
     def find(self, text: str) -> Iterator[tuple[str, set[str]]]:
         """Yield (value, attributes that have it) for every known value in a text."""
@@ -69,9 +73,15 @@ class KnownValues:
             for count in range(1, min(self._longest, len(tokens) - at) + 1):
                 phrase = " ".join(tokens[at : at + count])
                 capital = phrase[0].isupper() and (at > 0 or count > 1)
-                found = self._exact.get(phrase, set()) if capital else set()
-                if found := found | self._folded.get(phrase.casefold(), set()):
+                found = _list_having(phrase, self._exact) if capital and phrase in self._all else set()
+                if (folded := phrase.casefold()) in self._all:
+                    found |= _list_having(folded, self._folded)
+                if found:
                     yield phrase, found
+
+
+def _list_having(text: str, columns: Mapping[str, set[str]]) -> set[str]:
+    return {attribute for attribute, texts in columns.items() if text in texts}
 
 
 NOTHING_KNOWN = KnownValues({})
@@ -340,7 +350,7 @@ def _check_order(masked: Masked, about: Sequence[Fact]) -> str:
 
 
 def _words(text: str) -> str:
-    return " ".join(re.findall(rf"{MASK}|\w+", text))
+    return " ".join(TOKEN.findall(text))
 
 
 RULES: tuple[Rule, ...] = (

@@ -22,8 +22,8 @@ from tasks.artifacts.contracts import (
 from tasks.artifacts.parquet import read_valid_rows
 from tasks.artifacts.rows import Dropped
 from tasks.databases.columns import Column
-from tasks.databases.dialects import translate
 from tasks.databases.execution import SafeDatabase
+from tasks.databases.literals import bind
 from tasks.errors import BadInput, SqlError
 from tasks.grammar.assessment_rows import AskedQuestion
 from tasks.grammar.construct.fill_in import format_value
@@ -164,7 +164,8 @@ def expect_reproducible(
 
     def run(sql: str) -> set[str] | str:
         try:
-            stream = database.stream(translate(sql, database.dialect, schema))
+            statement, values = bind(sql, database.dialect, schema)
+            stream = database.stream(statement, parameters=values)
             cells = [row[0] for batch in stream for row in batch]
         except (SqlError, SqlglotError) as error:
             return f"its query does not run: {type(error).__name__}: {' '.join(str(error).split())}"

@@ -16,7 +16,7 @@ from tasks.databases.columns import Column
 from tasks.databases.dialects import CANONICAL, translate
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import SafeDatabase
-from tasks.databases.literals import split_literals
+from tasks.databases.literals import bind
 from tasks.databases.values import Value
 from tasks.errors import SqlError
 from tasks.grammar.construct.fill_in import ROWS_JSON, format_value
@@ -80,10 +80,7 @@ class Rerun:
 
     def _run(self, sql: str) -> AnswerDigest | str:
         try:
-            dialect = self._database.dialect
-            statement, values = (
-                split_literals(sql) if dialect == CANONICAL else (translate(sql, dialect, self._schema), ())
-            )
+            statement, values = bind(sql, self._database.dialect, self._schema)
             stream = self._database.stream(statement, parameters=values)
             return digest_answer(row for batch in stream for row in batch)
         except (SqlError, SqlglotError) as error:
