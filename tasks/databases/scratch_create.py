@@ -1,0 +1,128 @@
+"""Write the CREATE statements of a scratch database from a schema: STRICT tables with all their keys."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tasks.databases.columns import Column, split_column_id
+
+PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+WORDS = """
+abort action add after all alter always analyze and as asc attach autoincrement before begin between by
+cascade case cast check collate column commit conflict constraint create cross current current_date
+current_time current_timestamp database default deferrable deferred delete desc detach distinct do drop
+each else end escape except exclude exclusive exists explain fail filter first following for foreign from
+full generated glob group groups having if ignore immediate in index indexed initially inner insert instead
+intersect into is isnull join key last left like limit match materialized natural no not nothing notnull
+null nulls of offset on or order others outer over partition plan pragma preceding primary query raise
+range recursive references regexp reindex release rename replace restrict returning right rollback row rows
+savepoint select set table temp temporary then ties to transaction trigger unbounded union unique update
+using vacuum values view virtual when where window with within without true false
+"""
+KEYWORDS = frozenset(WORDS.split())
+TYPES = {"integer": "INTEGER", "boolean": "INTEGER", "real": "REAL"}
+"""Generic types as SQLite stores them; every other is TEXT."""
+
+
+@dataclass(frozen=True)
+class _Key:
+    """A foreign key: `names` of the table refer to `theirs` of the table `target`."""
+
+    target: str
+    names: tuple[str, ...]
+    theirs: tuple[str, ...]
+
+
+def quote_name(name: str) -> str:
+    """Quote a name, unless SQLite reads it as one without quotes."""
+    if PLAIN.fullmatch(name) and name.lower() not in KEYWORDS:
+        return name
+    return '"' + name.replace('"', '""') + '"'
+
+
+def write_create(columns: Sequence[Column], tables: Collection[str]) -> list[str]:
+    """Write a CREATE TABLE statement for each of `tables`; a table comes behind those that it refers to.
+
+    columns: of whole tables; a reference to a table or a column that is not among them is left out.
+    The tables are STRICT: a text in a column of integers is an error (SQLite 3.37). Several columns that
+    refer to all of another table's key are one foreign key; one that refers to a part of it is left out, as
+    SQLite cannot hold it. A column outside of the key that is referred to becomes UNIQUE.
+    """
+    shapes = {table: [column for column in columns if column.table == table] for table in sorted(tables)}
+    shapes = {table: shape for table, shape in shapes.items() if shape}
+    keys = {table: list(_collect_keys(shape, shapes)) for table, shape in shapes.items()}
+    unique = {
+        (key.target, key.theirs[0])
+        for found in keys.values()
+        for key in found
+        if key.theirs != _read_primary(shapes[key.target])
+    }
+    return [
+        _write_table(shapes[table], keys[table], {name for owner, name in unique if owner == table})
+        for table in _order(keys)
+    ]
+
+
+def _collect_keys(shape: Sequence[Column], shapes: Mapping[str, Sequence[Column]]) -> Iterator[_Key]:
+    parts: dict[str, dict[str, str]] = defaultdict(dict)
+    for column in shape:
+        if column.references is None:
+            continue
+        target, theirs = split_column_id(column.references)
+        if not any(other.name == theirs for other in shapes.get(target, ())):
+            continue
+        if theirs in _read_primary(shapes[target]) and len(_read_primary(shapes[target])) > 1:
+            parts[target][column.name] = theirs
+        else:
+            yield _Key(target, (column.name,), (theirs,))
+    for target, pairs in parts.items():
+        names = {theirs: name for name, theirs in pairs.items()}
+        primary = _read_primary(shapes[target])
+        if len(names) == len(pairs) == len(primary):
+            yield _Key(target, tuple(names[theirs] for theirs in primary), primary)
+
+
+def _read_primary(shape: Sequence[Column]) -> tuple[str, ...]:
+    return tuple(column.name for column in shape if column.primary_key)
+
+
+def _order(keys: Mapping[str, Sequence[_Key]]) -> list[str]:
+    """Order tables behind those that they refer to, else by name; of a circle the first comes first."""
+    left = sorted(keys)
+    placed: list[str] = []
+    while left:
+        free = (table for table in left if {key.target for key in keys[table]} <= {*placed, table})
+        placed.append(next(free, left[0]))
+        left.remove(placed[-1])
+    return placed
+
+
+def _write_table(shape: Sequence[Column], keys: Sequence[_Key], unique: Collection[str]) -> str:
+    primary = _read_primary(shape)
+    lines = [_write_column(column, alone=primary == (column.name,), unique=unique) for column in shape]
+    if len(primary) > 1:
+        lines.append(f"PRIMARY KEY ({_list(primary)})")
+    lines += [
+        f"FOREIGN KEY ({_list(key.names)}) REFERENCES {quote_name(key.target)} ({_list(key.theirs)})"
+        for key in keys
+    ]
+    return f"CREATE TABLE {quote_name(shape[0].table)} (\n  " + ",\n  ".join(lines) + "\n) STRICT"
+
+
+def _write_column(column: Column, *, alone: bool, unique: Collection[str]) -> str:
+    kind = TYPES.get(column.type, "TEXT")
+    words = [quote_name(column.name), kind]
+    if alone:
+        words.append("PRIMARY KEY")
+    elif not column.nullable:
+        words.append("NOT NULL")
+    if column.name in unique:
+        words.append("UNIQUE")
+    return " ".join(words)
+
+
+def _list(names: Sequence[str]) -> str:
+    return ", ".join(map(quote_name, names))
