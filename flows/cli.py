@@ -16,6 +16,7 @@ from flows.commands.import_ import app as import_app
 from flows.commands.ledger import app as ledger_app
 from flows.commands.model import app as model_app
 from flows.commands.nightly import app as nightly_app
+from flows.commands.review import app as review_app
 from flows.extras import explain_missing
 from tasks.errors import BadInput, BenchloomError
 
@@ -123,6 +124,7 @@ app.add_typer(import_app, name="import")
 app.add_typer(ledger_app, name="ledger")
 app.add_typer(model_app, name="model")
 app.add_typer(nightly_app, name="nightly")
+app.add_typer(review_app, name="review")
 
 
 def main() -> None:

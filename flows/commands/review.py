@@ -1,0 +1,194 @@
+"""`benchloom review`: people accept, edit, reject and rate the rows of any artifact."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from flows.commands.cli_options import Json
+
+if TYPE_CHECKING:
+    from flows.review.items import ReviewedArtifact
+    from tasks.judging.decisions import Decisions
+
+app = typer.Typer(
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="People's decisions and ratings on rows of artifacts.\n\n"
+    "Example: benchloom review serve data/grammar/films/questions.parquet",
+)
+
+Artifact = Annotated[
+    Path, typer.Argument(metavar="ARTIFACT.parquet", help="Any artifact with ids and texts.")
+]
+Take = Annotated[int | None, typer.Option(min=1, metavar="N", help="Only N items, drawn by seed.")]
+Seed = Annotated[int, typer.Option(help="Draws the items.")]
+Beside = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="ARTIFACT.parquet", help="Show the row of it that an item names, too; repeatable."),
+]
+NAMED_LINES = 50
+
+
+@app.command()
+def export(
+    artifact: Artifact,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.csv|.jsonl", help="Default: FLOW-...-STAGE.csv, named after the artifact."
+        ),
+    ] = None,
+    take: Take = None,
+    seed: Seed = 0,
+    beside: Beside = None,
+    as_json: Json = False,
+) -> None:
+    """Write items as a form that people fill in: decision, edited, rating, reviewer, note.
+
+    Example: benchloom review export data/grammar/films/questions.parquet --out form.csv --take 50
+    """
+    from flows.review.forms import draw_items, write_review_form
+    from flows.settings import find_project
+    from tasks.judging.decisions import name_decisions
+
+    root = find_project()
+    found = open_artifact(root, artifact, beside)
+    items = draw_items(found, take, seed)
+    place = out or Path(name_decisions(found.path)).with_suffix(".csv")
+    write_review_form(found, items, place)
+    facts = {"path": str(place), "artifact": found.path, "items": len(items), "of": len(found.items)}
+    if as_json:
+        typer.echo(json.dumps({**facts, "edited": list(found.editable)}))
+        return
+    typer.echo(f"{place}: {len(items)} of {len(found.items)} items of {found.path}")
+
+
+@app.command(name="import")
+def import_(
+    file: Annotated[Path, typer.Argument(help="A filled-in form, .csv or .jsonl.")],
+    reviewer: Annotated[
+        str, typer.Option(metavar="NAME", help="Who decided in lines that name nobody.")
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """Merge a filled-in form's decisions into data/labels/review; exit 1 if a line was refused.
+
+    Example: benchloom review import form.csv --reviewer Anna
+    """
+    from dataclasses import asdict
+    from datetime import UTC, datetime
+
+    from flows.review.fields import read_name
+    from flows.review.importing import read_form
+    from flows.review.store import find_file, record_decisions
+    from flows.settings import find_project
+    from tasks.errors import BadInput
+    from tasks.scoring.items import BadItem
+
+    root, now = find_project(), datetime.now(UTC)
+    try:
+        reviewer = read_name({"reviewer": reviewer}) if reviewer else ""
+    except BadItem as error:
+        raise BadInput("--reviewer", str(error)) from error
+    form = read_form(root, file, reviewer, now)
+    merged = record_decisions(root, form.artifact.path, form.decisions, now)
+    facts: dict[str, Any] = {
+        "path": find_file(root, form.artifact.path).relative_to(root).as_posix(),
+        "artifact": form.artifact.path,
+        "read": len(form.decisions) + len(form.refused) + form.left_open,
+        "new": merged.new,
+        "changed": merged.changed,
+        "unchanged": merged.unchanged,
+        "older": merged.older,
+        "left_open": form.left_open,
+        "refused": [asdict(line) for line in form.refused],
+        "split": list_split(form.artifact, merged.decisions),
+        "agreement": [asdict(pair) for pair in merged.decisions.measure_agreement()],
+    }
+    tell_refused(file, facts["refused"])
+    if as_json:
+        typer.echo(json.dumps(facts, ensure_ascii=False))
+    else:
+        print_import(facts)
+    raise typer.Exit(1 if form.refused else 0)
+
+
+@app.command()
+def serve(
+    artifact: Artifact,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="0: any free one.")] = 0,
+    take: Take = None,
+    seed: Seed = 0,
+    beside: Beside = None,
+) -> None:
+    """Serve a page on loopback to decide item by item, by keys; every decision is saved at once.
+
+    Several people may decide at once, each under a name; Ctrl-C ends it.
+
+    Example: benchloom review serve data/grammar/films/questions.parquet --take 50
+    """
+    import secrets
+
+    from flows.review.forms import draw_items
+    from flows.review.server import ReviewServer, serve_review
+    from flows.review.store import find_file
+    from flows.settings import find_project
+
+    root = find_project()
+    found = open_artifact(root, artifact, beside)
+    items = draw_items(found, take, seed)
+    token = secrets.token_urlsafe(24)
+    place = find_file(root, found.path).relative_to(root).as_posix()
+
+    def announce(url: str) -> None:
+        typer.echo(f"{url}/{token}/")
+        typer.echo(f"{len(items)} of {len(found.items)} items; decisions go into {place}", err=True)
+
+    try:
+        serve_review(ReviewServer(root, found, items, token), port, announce)
+    except KeyboardInterrupt:
+        typer.echo("stopped; every decision is saved", err=True)
+        raise typer.Exit(130) from None
+
+
+def open_artifact(root: Path, path: Path, beside: list[Path] | None) -> ReviewedArtifact:
+    """Read an artifact, given below the current folder or below the project's."""
+    from flows.review.items import read_artifact
+
+    return read_artifact(root, find_path(root, path), [find_path(root, other) for other in beside or []])
+
+
+def find_path(root: Path, path: Path) -> Path:
+    """Return a path as it is typed below the project's folder, or below the current one if it is there."""
+    return path.absolute() if path.exists() else root / path
+
+
+def list_split(artifact: ReviewedArtifact, decisions: Decisions) -> list[str]:
+    """List the items of which as many would keep as reject, or on whose text people do not agree."""
+    rulings = {item.id: decisions.decide_seen(item.id, item.seen) for item in artifact.items.values()}
+    return [item for item, ruling in rulings.items() if ruling.state == "split"]
+
+
+def tell_refused(file: Path, refused: list[dict[str, Any]]) -> None:
+    """Name refused lines on stderr: the first ones with their reason, the others by their count."""
+    for line in refused[:NAMED_LINES]:
+        typer.echo(f"benchloom: {file}, line {line['line']}: {line['why']}", err=True)
+    if len(refused) > NAMED_LINES:
+        typer.echo(f"benchloom: {file}: and {len(refused) - NAMED_LINES} more refused", err=True)
+
+
+def print_import(facts: dict[str, Any]) -> None:
+    """Print what an import did, for people."""
+    counts = ("new", "changed", "unchanged", "older", "left_open")
+    told = ", ".join(f"{facts[name]} {name.replace('_', ' ')}" for name in counts)
+    typer.echo(f"{facts['path']}: {facts['read']} read: {told}, {len(facts['refused'])} refused")
+    for pair in facts["agreement"]:
+        kappa = "-" if pair["kappa"] is None else f"{pair['kappa']:.4f}"
+        agree = f"{100 * pair['agree']:.2f}%"
+        typer.echo(f"{pair['first']}, {pair['second']}: agree on {agree} of {pair['n']} items, kappa {kappa}")
+    if facts["split"]:
+        typer.echo(f"split, and so not accepted: {', '.join(facts['split'])}")

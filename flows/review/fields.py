@@ -1,0 +1,115 @@
+"""Check what people typed: names, decisions, ratings, new texts, notes and times, each in one clause."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from flows.review.items import ReviewedArtifact, ReviewItem
+from flows.review.store import format_time, parse_time
+from tasks.judging.decisions import CHOICES, EDIT, Decision
+from tasks.judging.human_files import ESCAPE, FORMULA
+from tasks.scoring.items import BadItem, describe_type
+
+MAX_NAME, MAX_NOTE, MAX_TEXT = 60, 2_000, 200_000
+"""In characters."""
+AHEAD = timedelta(days=1)
+"""How far in the future a time may lie, for clocks and zones that are set wrong."""
+
+
+def make_decision(
+    artifact: ReviewedArtifact,
+    item: ReviewItem,
+    fields: Mapping[str, object],
+    edited: Mapping[str, str],
+    now: datetime,
+) -> Decision:
+    """Make a decision of fields: reviewer, decision, rating, note, at. edited: new texts by column.
+
+    `at` stays empty where it is; a rating alone is a decision of its own. Raises BadItem.
+    """
+    choice = read_text(fields, "decision").strip().lower()
+    if choice and choice not in CHOICES:
+        raise BadItem(f"decision is {choice[:40]!r}, none of {', '.join(CHOICES)}")
+    if edited and choice != EDIT:
+        raise BadItem(f"has an edited text, and the decision is {choice or 'empty'}, not edit")
+    changed = {name: text for name, text in edited.items() if text != item.texts[name]}
+    if choice == EDIT and not changed:
+        what = "says what it said" if edited else "is empty"
+        raise BadItem(f"decision is edit, and the edited text {what}")
+    return Decision(
+        item.id,
+        artifact.path,
+        read_name(fields),
+        read_time(fields, now),
+        choice,  # type: ignore[arg-type] # one of CHOICES, or empty
+        item.seen,
+        changed,
+        read_rating(fields),
+        read_text(fields, "note", MAX_NOTE).strip(),
+    )
+
+
+def read_text(fields: Mapping[str, object], name: str, most: int = MAX_TEXT) -> str:
+    """Return a field's text with plain line ends; "" if it is missing or null. Raises BadItem."""
+    value = fields.get(name)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise BadItem(f"{name} is {describe_type(value)}; text is wanted")
+    if len(value) > most:
+        raise BadItem(f"{name} is longer than {most:,} characters")
+    text = value.replace("\r\n", "\n").replace("\r", "\n")
+    if any(unicodedata.category(char) in ("Cc", "Cs") and char not in "\n\t" for char in text):
+        raise BadItem(f"{name} holds a control character")
+    return text
+
+
+def read_name(fields: Mapping[str, object]) -> str:
+    """Return the name of who decided, its white space and accents in one form. Raises BadItem."""
+    name = " ".join(unicodedata.normalize("NFC", read_text(fields, "reviewer")).split())
+    if not name:
+        raise BadItem("names no reviewer (in the column `reviewer`, or by --reviewer)")
+    if len(name) > MAX_NAME or not name.isprintable() or name.startswith(FORMULA):
+        raise BadItem(f"reviewer is {name[:MAX_NAME]!r}; at most {MAX_NAME} characters of a name are wanted")
+    return name
+
+
+def read_rating(fields: Mapping[str, object]) -> int | None:
+    """Return a rating of 1 to 5, from a number or its digit; None if it is empty. Raises BadItem."""
+    value = fields.get("rating")
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    digit = value.strip() if isinstance(value, str) else str(value)
+    if isinstance(value, bool | float) or digit not in {"1", "2", "3", "4", "5"}:
+        raise BadItem(f"rating is {digit[:40]!r}; a whole number from 1 to 5 is wanted")
+    return int(digit)
+
+
+def read_time(fields: Mapping[str, object], now: datetime) -> str:
+    """Return a time as decisions have it; "" if it is empty. Raises BadItem."""
+    text = read_text(fields, "at").strip()
+    if not text:
+        return ""
+    try:
+        moment = parse_time(text)
+        if moment > now + AHEAD:
+            raise BadItem(f"at is {text[:40]!r}, which is in the future")
+        return format_time(moment)
+    except (ValueError, OverflowError) as error:
+        raise BadItem(f"at is {text[:40]!r}; a time such as 2031-11-23T14:05 is wanted") from error
+
+
+def read_cell(fields: Mapping[str, object], name: str) -> str:
+    """Return the text of a CSV's cell. Raises BadItem if it begins as a formula, without an apostrophe."""
+    text = read_text(fields, name).strip()
+    if text.startswith(ESCAPE) and text.removeprefix(ESCAPE).startswith(FORMULA):
+        return text.removeprefix(ESCAPE)
+    if text.startswith(FORMULA) and not _is_number(text):
+        raise BadItem(f"{name} begins with {text[0]!r}, as a formula does; put an apostrophe before it")
+    return text
+
+
+def _is_number(text: str) -> bool:
+    return text[0] in "+-" and text[1:].replace(".", "", 1).replace(",", "").isdecimal()

@@ -1,0 +1,166 @@
+"""Serve an artifact's items on loopback for people to decide on; every decision is written at once.
+
+Whoever has the address has the token in it, and may decide under any name: the server is for people who trust
+each other on this machine. Everyone else gets 403.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+from flows.review.fields import make_decision, read_name, read_text
+from flows.review.items import ReviewedArtifact, ReviewItem
+from flows.review.page import render_review
+from flows.review.store import find_file, record_decisions
+from tasks.errors import BadInput
+from tasks.judging.decisions import Decision, load_decisions
+from tasks.models.local_only import refuse_foreign
+from tasks.scoring.items import BadItem, parse_record
+
+MAX_BODY_BYTES = 2 << 20
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]*)"')
+
+
+class ReviewServer:
+    """Serves some items of an artifact. token: what every path begins with."""
+
+    def __init__(
+        self,
+        root: Path,
+        artifact: ReviewedArtifact,
+        items: Sequence[ReviewItem],
+        token: str,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._root, self._artifact, self._items, self._clock = root, artifact, items, clock
+        self._token = token.encode()
+        self._page = render_review(artifact, len(items))
+        found = POLICY.search(self._page)
+        self._policy = (found[1] if found else "default-src 'none'") + "; frame-ancestors 'none'"
+
+    def application(self) -> web.Application:
+        """Build the aiohttp application: the page, its items, and what is decided on them."""
+        app = web.Application(
+            client_max_size=MAX_BODY_BYTES, middlewares=[self._add_headers, refuse_foreign, self._refuse]
+        )
+        app.add_routes(
+            [
+                web.get("/{token}/", self._get_page),
+                web.get("/{token}/items", self._get_items),
+                web.get("/{token}/items/{number:[0-9]{1,9}}", self._get_item),
+                web.post("/{token}/decisions", self._post_decision),
+            ]
+        )
+        return app
+
+    @web.middleware
+    async def _add_headers(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        try:
+            response = await handler(request)
+        except web.HTTPException as error:
+            response = fail(error.status, error.reason)
+        except (BadItem, BadInput) as error:
+            response = fail(400 if isinstance(error, BadItem) else 409, str(error))
+        response.headers.update({**HEADERS, "Content-Security-Policy": self._policy})
+        return response
+
+    @web.middleware
+    async def _refuse(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        given = request.path.lstrip("/").partition("/")[0].encode(errors="replace")
+        if not hmac.compare_digest(given, self._token):
+            return fail(403, "the address needs the token that `benchloom review serve` printed")
+        return await handler(request)
+
+    async def _get_page(self, _: web.Request) -> web.Response:
+        return web.Response(text=self._page, content_type="text/html")
+
+    async def _get_items(self, request: web.Request) -> web.Response:
+        """List the items' ids, and what the reviewer decided on them; nobody is shown others' decisions."""
+        name = read_name({"reviewer": request.query.get("reviewer", "")})
+        stored = await asyncio.to_thread(load_decisions, find_file(self._root, self._artifact.path))
+        own = {item: acts[name] for item, acts in stored.standing.items() if name in acts}
+        rows = [_show_act(item, own.get(item.id)) for item in self._items]
+        return web.json_response({"reviewer": name, "items": rows})
+
+    async def _get_item(self, request: web.Request) -> web.Response:
+        number = int(request.match_info["number"])
+        if number >= len(self._items):
+            return fail(404, "there is no such item")
+        item = self._items[number]
+        editable = set(self._artifact.editable)
+        rows = [[name, text, name in editable] for name, text in item.shown.items()]
+        return web.json_response({"id": item.id, "shown": rows})
+
+    async def _post_decision(self, request: web.Request) -> web.Response:
+        if request.content_type != "application/json":
+            return fail(415, "JSON is wanted")
+        fields = parse_record(await request.read())
+        item = self._artifact.items.get(read_text(fields, "item"))
+        edited = fields.get("edited") or {}
+        if item is None or not isinstance(edited, Mapping) or edited.keys() - item.texts.keys():
+            return fail(400, "there is no such item, or no such text of it")
+        texts = {name: read_text(edited, name).strip() for name in edited}
+        if "" in texts.values():
+            return fail(400, "an edited text is empty")
+        now = self._clock()
+        decision = make_decision(self._artifact, item, {**fields, "at": ""}, texts, now)
+        path = self._artifact.path
+        merged = await asyncio.to_thread(record_decisions, self._root, path, [decision], now)
+        return web.json_response(_show_act(item, merged.decisions.standing[item.id][decision.reviewer]))
+
+
+def _show_act(item: ReviewItem, act: Decision | None) -> dict[str, Any]:
+    """Give an item with its reviewer's decision; one on another wording counts as none."""
+    if act is None or act.seen != item.seen:
+        return {"item": item.id, "decision": "", "rating": None, "note": "", "edited": {}}
+    return {
+        "item": item.id,
+        "decision": act.decision,
+        "rating": act.rating,
+        "note": act.note,
+        "edited": act.edited,
+    }
+
+
+def fail(status: int, message: str) -> web.Response:
+    """Build an error response."""
+    return web.json_response({"error": message}, status=status)
+
+
+def serve_review(server: ReviewServer, port: int, announce: Callable[[str], None]) -> None:
+    """Serve on loopback until interrupted; `announce` is called with the base URL once it listens.
+
+    Raises BadInput if the port cannot be used.
+    """
+    asyncio.run(_serve(server, port, announce))
+
+
+async def _serve(server: ReviewServer, port: int, announce: Callable[[str], None]) -> None:
+    runner = web.AppRunner(server.application(), access_log=None, shutdown_timeout=2)
+    await runner.setup()
+    try:
+        try:
+            await web.TCPSite(runner, "127.0.0.1", port).start()
+        except OSError as error:
+            what = f"cannot be used: {error.strerror}"
+            raise BadInput(f"--port {port}", what, hint="--port 0 takes a free one") from error
+        announce(f"http://127.0.0.1:{runner.addresses[0][1]}")
+        await asyncio.Event().wait()
+    finally:
+        await runner.cleanup()

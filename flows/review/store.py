@@ -1,0 +1,97 @@
+"""Merge decisions into an artifact's file under data/labels/review, one process at a time."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from tasks.judging.decisions import Decision, Decisions, load_decisions, name_decisions, write_decisions
+
+FOLDER = Path("data/labels/review")
+LOCK = Path(".benchloom/review.lock")
+STEP = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What became of the decisions that came in."""
+
+    decisions: Decisions
+    new: int = 0
+    """On items on which their people had not decided."""
+    changed: int = 0
+    """Which took the place of earlier ones."""
+    unchanged: int = 0
+    older: int = 0
+    """Made before what stands, and kept as history alone."""
+
+
+def find_file(root: Path, artifact: str) -> Path:
+    """Return the place of an artifact's file of decisions, which need not be there yet."""
+    return root / FOLDER / name_decisions(artifact)
+
+
+def record_decisions(root: Path, artifact: str, incoming: Iterable[Decision], now: datetime) -> Merged:
+    """Merge decisions into the file of their artifact. Raises BadInput if the file cannot be read.
+
+    A decision without a time (`at` empty) was made now, and later than all that this person decided.
+    """
+    path = find_file(root, artifact)
+    with _lock(root / LOCK):
+        merged = merge_decisions(load_decisions(path), incoming, now)
+        if merged.new or merged.changed or merged.older:
+            write_decisions(path, merged.decisions.history)
+    return merged
+
+
+def merge_decisions(stored: Decisions, incoming: Iterable[Decision], now: datetime) -> Merged:
+    """Add decisions to those that are stored: the last of a person's on an item stands."""
+    known = set(map(repr, stored.history))
+    added: list[Decision] = []
+    counts = {"new": 0, "changed": 0, "unchanged": 0, "older": 0}
+    for decision in incoming:
+        standing = stored.standing.get(decision.item, {}).get(decision.reviewer)
+        is_timed = bool(decision.at)
+        dated = decision if is_timed else replace(decision, at=format_time(now))
+        if standing is None:
+            counts["new"] += 1
+        elif repr(dated) in known or replace(dated, at=standing.at) == standing:
+            counts["unchanged"] += 1
+            continue
+        elif is_timed and dated.at < standing.at:
+            counts["older"] += 1
+        else:
+            counts["changed"] += 1
+            if dated.at <= standing.at:
+                # A form may give the day alone, and a clock may go back: what comes in later stands.
+                dated = replace(dated, at=format_time(parse_time(standing.at) + STEP))
+        added.append(dated)
+    return Merged(Decisions(tuple(sorted([*stored.history, *added], key=_by_person))), **counts)
+
+
+def format_time(moment: datetime) -> str:
+    """Write a moment as decisions have it: UTC, to the microsecond."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def parse_time(text: str) -> datetime:
+    """Read a moment in ISO 8601; one without a zone is UTC. Raises ValueError."""
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _by_person(act: Decision) -> tuple[str, str, str]:
+    return act.item, act.reviewer, act.at
+
+
+@contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    """Wait for other processes and threads that merge; the kernel frees the lock of a killed one."""
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    with path.open("a") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
