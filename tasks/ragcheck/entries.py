@@ -3,19 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-
-def check_distinct(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names. Raises ValueError if one occurs twice."""
-    if len(set(names)) < len(names):
-        raise ValueError("a name stands twice")
-    return names
-
-
-Names = Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(check_distinct)]
+from tasks.distinct import Names
 
 
 class RatingScale(BaseModel):

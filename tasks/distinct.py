@@ -1,0 +1,17 @@
+"""Lists of names in params.yaml: at least one, and none twice."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+
+def check_distinct(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names. Raises ValueError if one occurs twice."""
+    if len(set(names)) < len(names):
+        raise ValueError("a name stands twice")
+    return names
+
+
+Names = Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(check_distinct)]
