@@ -6,6 +6,7 @@ are functions that return what is wrong with a row; their results are checked to
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -132,10 +133,12 @@ def expect_keyed(row: type) -> tuple[Expectation | RowRule, ...]:
 
 
 class OriginIndex:
-    """The ids of the rows and calls that origins may refer to."""
+    """The ids of the rows and calls that origins may refer to. Artifacts of one stem are one."""
 
     def __init__(self, artifacts: Iterable[Path], calls: Iterable[Path]) -> None:
-        self._rows = {path.stem: read_ids(path) for path in artifacts}
+        self._rows: defaultdict[str, set[str]] = defaultdict(set)
+        for path in artifacts:
+            self._rows[path.stem] |= read_ids(path)
         self._calls = set().union(*(read_ids(path) for path in calls))
 
     def make_rule(self) -> RowRule:

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from flows.discovery import list_flows
+
 PAGE = '''
 """Trial."""
 from flows.stage import Flow, Scope
@@ -43,6 +45,7 @@ def show(answers: Path, words: Path, out: Path) -> None: ...
     "prompts/ask.md": "Q",
 }
 HERE = Path(__file__).parents[2]
+PAPERS = [flow.name for flow in list_flows()]
 
 
 @pytest.fixture
@@ -53,10 +56,10 @@ def house(tmp_path):
     for room in ("run", "commands", "lineage", "nights"):
         (tmp_path / "flows" / room).symlink_to(HERE / "flows" / room)
     for page in (HERE / "flows").glob("*.py"):
-        if page.stem not in ("grammar", "ragcheck"):
+        if page.stem not in PAPERS:
             (tmp_path / "flows" / page.name).write_bytes(page.read_bytes())
     for room in (HERE / "tasks").iterdir():
-        if room.name not in ("grammar", "ragcheck", "__pycache__"):
+        if room.name not in (*PAPERS, "__pycache__"):
             (tmp_path / "tasks" / room.name).symlink_to(room)
     (tmp_path / "flows/trial.py").write_text(PAGE)
     for name, text in STAGES.items():

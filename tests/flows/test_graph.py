@@ -26,6 +26,11 @@ SWITCHED_ON = {
         "correctness": {"trial": {"systems": ["good"], "ratings": "tasks/ragcheck/unrated.csv"}},
         "continuity": {"trial": {"systems": ["good", "single"]}},
     },
+    "longform": {
+        "databases": {"trial": {"file": "data/raw/films/films.sqlite"}},
+        "sets": {"trial": {"databases": ["trial"]}},
+        "evaluations": {"trial": {"set": "trial"}},
+    },
     "assessments": {"trial": {"database": "films", "system": "weak", "llm_only": "trial"}},
     "companies": {"trial": {"seed": 0}},
     "closed": {

@@ -22,11 +22,13 @@ def sign(reply: str, prompt: str) -> str:
 
     Where a reply numbers its verdicts, every line of them gets it.
     """
-    codes = re.findall(r"(?:Verdict|Score) ([0-9a-f]{6}): ", prompt)
+    codes = re.findall(r"(?:Verdict|Score|Kind) ([0-9a-f]{6}): ", prompt)
     if codes and re.match(r"Verdict: 1 ", reply):
         return reply.replace("Verdict:", f"Verdict {codes[-1]}:")
     before, new_line, last = reply.rpartition("\n")
-    return before + new_line + (re.sub(r"^(Verdict|Score):", rf"\1 {codes[-1]}:", last) if codes else last)
+    return (
+        before + new_line + (re.sub(r"^(Verdict|Score|Kind):", rf"\1 {codes[-1]}:", last) if codes else last)
+    )
 
 
 @dataclass

@@ -1,0 +1,76 @@
+"""longform: questions that need several queries, the databases that answer them, and agents (paper 000)."""
+
+from __future__ import annotations
+
+from flows.stage import Flow, Scope
+
+SOURCES = "data/longform/sources"
+SOURCE = Scope(over="longform.databases", folder=f"{SOURCES}/${{key}}")
+SET = Scope(over="longform.sets", folder="data/longform/${key}")
+EVALUATION = Scope(
+    over="longform.evaluations",
+    folder="data/longform/${item.set}/${key}",
+    looks_in=(SET.at("${item.set}"),),
+    evaluates="longform.reference_verdicts",
+)
+
+LONGFORM = Flow(
+    "longform",
+    "Long-form questions over databases",
+    (
+        SOURCE.stage("longform.source_columns", reads=("${item.file}",), drops=False),
+        SOURCE.stage("longform.foci", reads=("${item.file}",), drops=False),
+        # Control, condense, confirm (section 2.1)
+        SET.stage("longform.control", reads=(SOURCES,), prompts=("control",), roles=("generator",)),
+        SET.stage("longform.condense", prompts=("condense",), roles=("generator",)),
+        SET.stage(
+            "longform.confirm", reads=(SOURCES, "data/labels"), prompts=("confirm",), roles=("reader",)
+        ),
+        # Conjecture, construct, conclude (section 2.2)
+        SET.stage("longform.conjecture", reads=(SOURCES,), prompts=("conjecture",), roles=("generator",)),
+        SET.stage("longform.construct", reads=(SOURCES,), prompts=("construct",), roles=("generator",)),
+        SET.stage("longform.conclude", prompts=("conclude",), roles=("generator",), drops=False),
+        SET.stage("longform.classify", prompts=("classify",), roles=("reader",)),
+        SET.stage("longform.items", drops=False),
+        SET.stage("longform.contracts", reads=(SOURCES,), beside=True, out="contracts"),
+        SET.stage("longform.statistics", out="statistics.json"),
+        # Agents (sections 3 and 4.1), and their judges (section 4.2)
+        EVALUATION.stage(
+            "longform.interactions",
+            prompts=(
+                "agent_alone",
+                "agent_answer",
+                "agent_guess",
+                "agent_next_query",
+                "agent_plan",
+                "agent_queries",
+            ),
+            roles=("*",),
+            drops=False,
+        ),
+        EVALUATION.stage(
+            "longform.reference_verdicts",
+            prompts=("judge_conclusive", "judge_interpretive"),
+            roles=("*",),
+            drops=False,
+        ),
+        EVALUATION.stage("longform.reviews", prompts=("review_step",), roles=("*",), drops=False),
+        EVALUATION.stage("longform.meta_reviews", prompts=("review_meta",), roles=("*",), drops=False),
+        EVALUATION.stage("longform.revisions", prompts=("revise_step",), roles=("*",), drops=False),
+        EVALUATION.stage("longform.error_types", prompts=("error_type",), roles=("*",), drops=False),
+        EVALUATION.stage(
+            "longform.peer_canaries",
+            prompts=("judge_conclusive", "judge_interpretive", "review_step"),
+            roles=("*",),
+            reads=("tasks/longform/judge/peer_canaries.yaml",),
+            settings=("longform.reference_verdicts", "longform.reviews"),
+            drops=False,
+        ),
+        EVALUATION.stage(
+            "longform.evaluation_figures",
+            settings=("judging.thresholds", "roles"),
+            out="evaluation_figures.json",
+        ),
+        EVALUATION.stage("longform.evaluation_page", out="data/reports/longform/${key}"),
+    ),
+)

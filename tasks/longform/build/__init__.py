@@ -1,0 +1,1 @@
+"""Build questions, the databases that answer them, and their reference answers (section 2)."""

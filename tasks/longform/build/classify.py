@@ -1,0 +1,50 @@
+"""Stage: whether a question is conclusive or interpretive, by question and answer (section 2.2)."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+from tasks.artifacts.rows import Drafts, Dropped, Origin
+from tasks.judging.quoting import quote
+from tasks.judging.verdicts import make_form
+from tasks.longform.rows import CONCLUSIVE, INTERPRETIVE, Conclusion, ConfirmedQuestion, QuestionKind
+from tasks.models.ask import Ask
+
+DEFINITE = re.compile(r"(yes|no|unknown)\b", re.IGNORECASE)
+
+
+async def classify(
+    conclude: list[Conclusion], confirm: list[ConfirmedQuestion], ask: Ask
+) -> Drafts[QuestionKind]:
+    """Classify every question; an answer that begins with yes, no or unknown is conclusive by rule.
+
+    Drop reason: `no_verdict`.
+    """
+    texts = {question.id: question.text for question in confirm}
+    outcomes = await asyncio.gather(*(_sort(answer, texts[answer.id], ask) for answer in conclude))
+    return Drafts(
+        [outcome for outcome in outcomes if isinstance(outcome, QuestionKind)],
+        [outcome for outcome in outcomes if isinstance(outcome, Dropped)],
+    )
+
+
+async def _sort(answer: Conclusion, text: str, ask: Ask) -> QuestionKind | Dropped:
+    rows = (Origin("row", f"conclude#{answer.id}"),)
+    if DEFINITE.match(answer.text):
+        return QuestionKind(answer.id, CONCLUSIVE, "rule", rows)
+    question, said = quote(text), quote(answer.text)
+    form = make_form((CONCLUSIVE.title(), INTERPRETIVE.title()), [question, said], field="Kind")
+    verdict = await ask(
+        "classify",
+        {"question": question, "answer": said, "verdict": form},
+        role="reader",
+        row=answer.id,
+        parse=lambda reply: form.parse(reply)[0],
+        grammar=form.make_grammar(),
+        max_tokens=24,
+    )
+    origin = (*rows, Origin("call", verdict.call))
+    if verdict.value is None:
+        return Dropped(answer.id, "no_verdict", verdict.problem, origin)
+    return QuestionKind(answer.id, verdict.value.lower(), "model", origin)

@@ -1,0 +1,149 @@
+"""Stage: the reference answer, from the rows really in the database (section 2.2, conclude)."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tasks.artifacts.rows import Drafts, Origin
+from tasks.databases.execution import SafeDatabase
+from tasks.databases.scratch import write_database
+from tasks.longform.build.evidence import Figure, make_claim, read_figures, state_conclusion
+from tasks.longform.build.words import find_numbers, names_all
+from tasks.longform.rows import Claim, Conclusion, ConfirmedQuestion, ControlledQuestion, SyntheticDatabase
+from tasks.models.ask import Ask, Unparsed
+
+HIGHER = re.compile(r"\b(higher|longer|larger|greater|more|better|exceeds?|ahead|above)\b", re.IGNORECASE)
+LOWER = re.compile(r"\b(lower|shorter|smaller|less|fewer|worse|below|behind)\b", re.IGNORECASE)
+NO_PROSE = re.compile(r"\b(findings?|conclusion|answer):|\(|\bvs\b|\d\s*/\s*\d", re.IGNORECASE)
+"""Notes and labels, which are no answer to a reader."""
+UNKNOWN = re.compile(r"\b(because|due to|likely|suggest\w*|indicat\w*|average of \w+ and)\b", re.IGNORECASE)
+
+
+class Conclude(BaseModel):
+    """`longform.conclude` in params.yaml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    rounds: int = Field(default=2, ge=0)
+    """How often the model is asked for the answer in its words; 0 states the rows plainly."""
+
+
+async def conclude(
+    construct: list[SyntheticDatabase],
+    confirm: list[ConfirmedQuestion],
+    control: list[ControlledQuestion],
+    params: Conclude,
+    ask: Ask,
+) -> Drafts[Conclusion]:
+    """Run the queries of every question, and have the answer written from what they found.
+
+    The model's answer is taken if every number in it is one of the rows', every comparison goes the way that
+    the rows do, and it ends as they conclude; else the answer is the plain statement of the rows.
+    """
+    asked = {question.id: question for question in control}
+    confirmed = {question.id: question for question in confirm}
+    return Drafts(
+        await asyncio.gather(
+            *(_conclude(made, confirmed[made.id], asked[made.id], params.rounds, ask) for made in construct)
+        )
+    )
+
+
+async def _conclude(
+    made: SyntheticDatabase,
+    question: ConfirmedQuestion,
+    controlled: ControlledQuestion,
+    rounds: int,
+    ask: Ask,
+) -> Conclusion:
+    figures = read_script(made.script, controlled)
+    claims = tuple(make_claim(figure, controlled) for figure in figures)
+    conclusion = state_conclusion(figures, controlled)
+    opening = conclusion.partition(":")[0].partition(",")[0] if not controlled.keyword else ""
+    origin = [Origin("row", f"construct#{made.id}")]
+    problem = ""
+    for number in range(rounds):
+        answer = await ask(
+            "conclude",
+            {
+                "question": question.text,
+                "findings": [claim.text for claim in claims],
+                "conclusion": conclusion,
+                "count": len(claims) + 1,
+                "opening": opening,
+                "problem": problem,
+            },
+            role="generator",
+            row=made.id,
+            parse=lambda text: check_prose(text, figures, claims, controlled, conclusion, opening),
+            grammar=r'root ::= [A-Z] [^\n\r]{40,700} "."',
+            sample=number,
+            max_tokens=220,
+        )
+        origin.append(Origin("call", answer.call))
+        if answer.value is not None:
+            return Conclusion(made.id, answer.value, claims, "model", tuple(origin))
+        problem = answer.problem
+    told = [claim.text for claim in claims]
+    plain = " ".join([conclusion, *told] if opening else [*told, conclusion])
+    return Conclusion(made.id, plain, claims, "plain", tuple(origin))
+
+
+def read_script(script: str, question: ControlledQuestion) -> list[Figure]:
+    """Read a question's figures from its database. Raises SqlError if a query does not run."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "synthetic.sqlite"
+        write_database(script, path)
+        with SafeDatabase(path) as database:
+            return read_figures(question, database)
+
+
+def check_prose(
+    text: str,
+    figures: Sequence[Figure],
+    claims: Sequence[Claim],
+    question: ControlledQuestion,
+    conclusion: str,
+    opening: str,
+) -> str:
+    """Return a model's answer if the rows bear out all of it that can be told. Raises Unparsed."""
+    prose = " ".join(text.split())
+    if opening and not prose.startswith(opening):
+        raise Unparsed(f"it does not begin with {opening}")
+    if found := NO_PROSE.search(prose):
+        raise Unparsed(f"it is no plain prose: {found[0].strip()}")
+    if missing := [group for group in question.groups if not names_all(prose, [group])]:
+        raise Unparsed(f"it leaves out the name {missing[0]}")
+    known = {round(number, 2) for claim in claims for number in find_numbers(f"{claim.text} {conclusion}")}
+    known |= {round(number, 2) for group in question.groups for number in find_numbers(group)}
+    if strange := [number for number in find_numbers(prose) if round(number, 2) not in known]:
+        raise Unparsed(f"no finding has the number {strange[0]:g}")
+    for claim in claims:
+        if lost := [number for number in find_numbers(claim.text) if number not in find_numbers(prose)]:
+            raise Unparsed(f"it leaves out the number {lost[0]:g}")
+    if found := UNKNOWN.search(prose):
+        raise Unparsed(f"it says more than the findings: {found[0]}")
+    for sentence in re.split(r"(?<=[.;])\s+(?=[A-Z])", prose):
+        _check_direction(sentence, figures, question)
+    return prose
+
+
+def _check_direction(sentence: str, figures: Sequence[Figure], question: ControlledQuestion) -> None:
+    """Hold a sentence's comparison against the one figure that it gives. Raises Unparsed."""
+    numbers = set(find_numbers(sentence))
+    told = [figure for figure in figures if {round(mean, 2) for mean in figure.means.values()} & numbers]
+    if len(told) != 1 or not told[0].ahead:
+        return
+    up, down = HIGHER.search(sentence), LOWER.search(sentence)
+    places = {group: sentence.find(group) for group in question.groups}
+    if (up is None) == (down is None) or min(places.values()) < 0:
+        return
+    first = min(places, key=lambda group: places[group])
+    if (first == told[0].ahead) != (up is not None):
+        raise Unparsed(f"the comparison goes the other way: {sentence[:120]}")

@@ -1,0 +1,99 @@
+"""Stage: questions that a review has passed (section 2.1, confirm): by a model, and by people."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tasks.artifacts.rows import Drafts, Dropped, Origin
+from tasks.databases.columns import Column
+from tasks.judging.decisions import Decisions, load_decisions, name_decisions
+from tasks.judging.quoting import quote
+from tasks.judging.verdicts import make_list
+from tasks.longform.build.schemas import Sources
+from tasks.longform.rows import CondensedQuestion, ConfirmedQuestion, ControlledQuestion
+from tasks.models.ask import Ask
+
+YES, NO = "Yes", "No"
+BY_MODEL = "model"
+CRITERIA = ("ambiguous", "not answerable", "one query is enough")
+"""What a No to each line of the prompt says."""
+
+
+class Confirm(BaseModel):
+    """`longform.confirm` in params.yaml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    least: int = Field(default=3, ge=0, le=3)
+    """How many of the three criteria the model must find met; 0 leaves all to people."""
+
+
+async def confirm(
+    condense: list[CondensedQuestion],
+    control: list[ControlledQuestion],
+    sources: Path,
+    labels: Path,
+    key: str,
+    params: Confirm,
+    ask: Ask,
+) -> Drafts[ConfirmedQuestion]:
+    """Have a model review every question; where people decided (`benchloom review`), their word counts.
+
+    labels: the folder with people's decisions. Drop reasons: `refused_by_model`, `no_verdict`, `rejected` (by
+    people), `split` (people are divided).
+    """
+    known = Sources(sources)
+    decisions = load_decisions(labels / "review" / name_decisions(f"data/longform/{key}/condense.parquet"))
+    asked = {question.id: question for question in control}
+    outcomes = await asyncio.gather(
+        *(
+            _review(question, known.list_columns(asked[question.id]), decisions, params, ask)
+            for question in condense
+        )
+    )
+    return Drafts(
+        [outcome for outcome in outcomes if isinstance(outcome, ConfirmedQuestion)],
+        [outcome for outcome in outcomes if isinstance(outcome, Dropped)],
+    )
+
+
+async def _review(
+    question: CondensedQuestion, columns: Sequence[Column], decisions: Decisions, params: Confirm, ask: Ask
+) -> ConfirmedQuestion | Dropped:
+    text = quote(question.text)
+    form = make_list((YES, NO), len(CRITERIA), [text])
+    answer = await ask(
+        "confirm",
+        {"tables": describe_tables(columns), "question": text, "verdict": form},
+        role="reader",
+        row=question.id,
+        parse=form.parse,
+        grammar=form.make_grammar(),
+        max_tokens=60,
+    )
+    origin = (Origin("row", f"condense#{question.id}"), Origin("call", answer.call))
+    ruling = decisions.decide(question.id, question)
+    people = ", ".join(ruling.people)
+    if ruling.keeps:
+        return ConfirmedQuestion(question.id, ruling.text or question.text, people, origin)
+    if ruling.state in ("rejected", "split"):
+        return Dropped(question.id, ruling.state, f"by {people}: {question.text}", origin)
+    if answer.value is None:
+        return Dropped(question.id, "no_verdict", answer.problem, origin)
+    missed = [criterion for criterion, said in zip(CRITERIA, answer.value, strict=True) if said == NO]
+    if len(CRITERIA) - len(missed) < params.least:
+        return Dropped(question.id, "refused_by_model", f"{'; '.join(missed)}: {question.text}", origin)
+    return ConfirmedQuestion(question.id, question.text, BY_MODEL, origin)
+
+
+def describe_tables(columns: Sequence[Column]) -> str:
+    """Describe tables in words, one a line, with their columns."""
+    tables = dict.fromkeys(column.table for column in columns)
+    return "\n".join(
+        f"{table}: {', '.join(column.name for column in columns if column.table == table)}"
+        for table in tables
+    )

@@ -1,0 +1,54 @@
+"""Stage: the finished items, each with its question, database, reference answer and evidence."""
+
+from __future__ import annotations
+
+from tasks.artifacts.rows import Drafts, Origin
+from tasks.errors import StageFailed
+from tasks.longform.rows import (
+    Conclusion,
+    ConfirmedQuestion,
+    ControlledQuestion,
+    Item,
+    QuestionKind,
+    SyntheticDatabase,
+)
+
+
+def items(
+    control: list[ControlledQuestion],
+    confirm: list[ConfirmedQuestion],
+    construct: list[SyntheticDatabase],
+    conclude: list[Conclusion],
+    classify: list[QuestionKind],
+) -> Drafts[Item]:
+    """Put together what the stages made of every question that came through all of them.
+
+    Raises StageFailed if none did.
+    """
+    databases = {question.id: question.database for question in control}
+    confirmed = {question.id: question for question in confirm}
+    scripts = {made.id: made.script for made in construct}
+    answers = {answer.id: answer for answer in conclude}
+    rows = [
+        Item(
+            id=kind.id,
+            database=databases[kind.id],
+            question=confirmed[kind.id].text,
+            kind=kind.kind,
+            reference=answers[kind.id].text,
+            claims=answers[kind.id].claims,
+            script=scripts[kind.id],
+            confirmed_by=confirmed[kind.id].confirmed_by,
+            origin=tuple(
+                Origin("row", f"{stage}#{kind.id}")
+                for stage in ("confirm", "construct", "conclude", "classify")
+            ),
+        )
+        for kind in classify
+    ]
+    if not rows:
+        raise StageFailed(
+            f"no question came through: {len(control)} were written, {len(confirm)} confirmed, "
+            f"{len(construct)} have a database; the .dropped files say why"
+        )
+    return Drafts(rows)

@@ -1,0 +1,70 @@
+"""Stage: the columns of a database that questions are made from, with some of their values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from tasks.artifacts.rows import Drafts, Origin
+from tasks.databases.columns import Column
+from tasks.databases.execution import SafeDatabase
+from tasks.databases.reflection import reflect
+from tasks.databases.values import Value
+from tasks.errors import BadInput
+from tasks.longform.build.sql import quote, quote_column
+from tasks.longform.entries import SourceDatabase
+from tasks.longform.rows import SourceColumn
+
+KEPT = 12
+"""Values kept of a column."""
+VOCABULARY = 60
+"""Maximum number of distinct values of a vocabulary, such as genres; others are names, amounts, dates."""
+
+
+def source_columns(entry: SourceDatabase) -> Drafts[SourceColumn]:
+    """Read a database's schema and, of each column that has any, up to KEPT distinct values.
+
+    Raises BadInput if the file is no database, or has no table.
+    """
+    file = entry.file
+    columns = reflect(file)
+    if not columns:
+        raise BadInput(file, "has no tables", hint="name a SQLite file with tables in longform.databases")
+    with SafeDatabase(file) as database:
+        return Drafts([_read_column(column, file, database) for column in columns])
+
+
+def _read_column(column: Column, file: Path, database: SafeDatabase) -> SourceColumn:
+    name, table = quote_column(column.id), quote(column.table)
+    common = database.query(
+        f"SELECT {name} FROM {table} WHERE {name} IS NOT NULL GROUP BY {name} "  # noqa: S608 (quoted names)
+        f"ORDER BY COUNT(*) DESC, {name} LIMIT {VOCABULARY + 1}"
+    ).rows
+    vocabulary = len(common) <= VOCABULARY
+    if vocabulary:
+        values: Sequence[Value] = [value for (value,) in common[:KEPT]]
+    else:
+        values = _spread(column, database)
+    return SourceColumn(
+        id=column.id,
+        column=column,
+        vocabulary=vocabulary,
+        values=tuple(json.dumps(value, ensure_ascii=False) for value in values),
+        origin=(Origin("file", file.name),),
+    )
+
+
+def _spread(column: Column, database: SafeDatabase) -> list[Value]:
+    """Pick values at equal distances in the order of all rows, so that they are as the column's are."""
+    name, table = quote_column(column.id), quote(column.table)
+    ((count,),) = database.query(f"SELECT COUNT({name}) FROM {table}").rows  # noqa: S608 (quoted names)
+    places = dict.fromkeys(int(int(count or 0) * (part + 0.5) / KEPT) for part in range(KEPT))
+    picked = [
+        database.query(
+            f"SELECT {name} FROM {table} WHERE {name} IS NOT NULL "  # noqa: S608 (quoted names)
+            f"ORDER BY {name} LIMIT 1 OFFSET {place}"
+        ).rows[0][0]
+        for place in places
+    ]
+    return list(dict.fromkeys(picked))

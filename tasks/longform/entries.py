@@ -1,0 +1,74 @@
+"""Entries of `longform.databases`, `longform.sets` and `longform.evaluations` in params.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from tasks.distinct import Names, check_distinct
+
+AgentName = Literal["none", "sequential", "iterative", "guess"]
+
+
+class SourceDatabase(BaseModel):
+    """One entry of `longform.databases`: a database whose schema questions are made from."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    file: Path
+    """A SQLite file. Its schema is used, and values of the columns that questions name."""
+    words: Mapping[str, str] = {}
+    """Table -> what its rows are called, where its name does not say it: `hours` for weather."""
+
+
+class QuestionSet(BaseModel):
+    """One entry of `longform.sets`: questions over some databases."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    databases: Names
+    """Names under `longform.databases`."""
+    questions: int = Field(default=6, gt=0)
+    """How many are asked for of each database; the review may leave fewer."""
+    seed: int = 0
+
+
+class MorePeers(BaseModel):
+    """More reviewers for some of the items."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    items: int = Field(gt=0)
+    """The first so many items by id."""
+    reviewers: int = Field(gt=0)
+    meta_reviewers: int = Field(gt=0)
+
+
+class Evaluation(BaseModel):
+    """One entry of `longform.evaluations`: agents and models on a question set, and who judges them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    set: str
+    """A name under `longform.sets`."""
+    agents: Annotated[tuple[AgentName, ...], Field(min_length=1), AfterValidator(check_distinct)] = (
+        "none", "sequential", "iterative", "guess",
+    )  # fmt: skip
+    models: Names = ("agent",)
+    """Names under `roles:`: the models that the agents are run with."""
+    judge: str = "judge"
+    """The role that holds answers against the reference."""
+    reviewer: str = "reviewer"
+    """The role of reviewers and meta-reviewers."""
+    reviewers: int = Field(default=3, gt=0)
+    meta_reviewers: int = Field(default=3, gt=0)
+    more: MorePeers | None = None
+
+    def count_peers(self, rank: int) -> tuple[int, int]:
+        """Return how many reviewers and meta-reviewers the item of a rank (0, 1, ... by id) has."""
+        if self.more is not None and rank < self.more.items:
+            return self.more.reviewers, self.more.meta_reviewers
+        return self.reviewers, self.meta_reviewers

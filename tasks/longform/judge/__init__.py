@@ -1,0 +1,1 @@
+"""Judge answers and interactions (section 4.2)."""

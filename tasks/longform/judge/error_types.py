@@ -1,0 +1,84 @@
+"""Stage: name the error of every imperfect step (section 4.5)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tasks.artifacts.rows import Drafts, Origin, make_id
+from tasks.longform.entries import Evaluation
+from tasks.longform.judge.exhibits import show_opinions, show_step
+from tasks.longform.judge.opinions import ask_opinion
+from tasks.longform.rows import IMPERFECT, ErrorLabel, Interaction, Item, Review
+from tasks.models.ask import Ask
+
+OTHER = "other"
+LABELS: Mapping[str, tuple[str, ...]] = {
+    "IP": ("misread_column", "wrong_assumption", "missed_column", "sampling_bias", OTHER),
+    "TE": ("statistics_not_computed", "wrong_query", OTHER),
+    "IS": ("inherited", "wrong_synthesis", OTHER),
+}
+"""The errors of each step; prompts/error_type.md says what they mean. `wrong_query`, `wrong_synthesis` and
+`other` are not the paper's: without them a judge would have to choose a wrong one."""
+
+
+class ErrorTyping(BaseModel):
+    """`longform.error_types` in params.yaml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    prompt_tokens: int = Field(default=3000, ge=1500)
+    """Budget for a prompt, as `estimate_tokens` estimates it; rows of results are left out to keep it."""
+    reply_tokens: int = Field(default=160, gt=0)
+    """A model that reasons before it replies needs more."""
+
+
+async def error_types(
+    items: list[Item],
+    interactions: list[Interaction],
+    revisions: list[Review],
+    entry: Evaluation,
+    params: ErrorTyping,
+    ask: Ask,
+) -> Drafts[ErrorLabel]:
+    """Have the reviewers' model choose one label for each step whose revised verdict is Imperfect."""
+    by_id = {item.id: item for item in items}
+    by_interaction = {interaction.id: interaction for interaction in interactions}
+    labels = (
+        label_error(
+            by_id[revision.item], by_interaction[revision.interaction], revision, entry.reviewer, params, ask
+        )
+        for revision in revisions
+        if revision.verdict == IMPERFECT
+    )
+    return Drafts(await asyncio.gather(*labels))
+
+
+async def label_error(
+    item: Item, interaction: Interaction, revision: Review, role: str, params: ErrorTyping, ask: Ask
+) -> ErrorLabel:
+    """Label one imperfect step. Raises ModelFailed, BudgetSpent, CallMissing."""
+    row, tokens = make_id("error_types", interaction.id, revision.step), params.prompt_tokens
+    found = show_opinions("What a review of this step found", [revision], tokens)
+    answer = await ask_opinion(
+        "error_type",
+        (*show_step(item, interaction, revision.step, tokens), found),
+        LABELS[revision.step],
+        words=0,
+        tokens=params.reply_tokens,
+        role=role,
+        row=row,
+        ask=ask,
+        step=revision.step,
+    )
+    return ErrorLabel(
+        id=row,
+        interaction=interaction.id,
+        item=item.id,
+        step=revision.step,
+        label=answer.value.verdict if answer.value else None,
+        problem="" if answer.value else answer.problem,
+        origin=(Origin("row", f"revisions#{revision.id}"), Origin("call", answer.call)),
+    )

@@ -1,0 +1,112 @@
+"""What a judge is shown: titled texts, each quoted, that together fit a prompt's budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tasks.databases.scratch import write_database
+from tasks.judging.quoting import quote
+from tasks.longform.judge.query_texts import show_queries
+from tasks.longform.rows import Interaction, Item, Review
+from tasks.longform.solve.describe_database import SAMPLES, Database, read_database
+from tasks.longform.solve.room import estimate_tokens, fit_description
+
+FRAME = 550
+"""Tokens of a judge's prompt without the texts it is shown, at most."""
+QUESTION, DATABASE, PLAN, STATISTICS, ANSWER, OPINIONS = 0.08, 0.28, 0.15, 0.05, 0.17, 0.15
+"""The most that each text may take of the room. Queries have what the others leave, 12% at least."""
+REFERENCE = 0.4
+LEFT_OUT = "(left out for lack of room)"
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """One text that a judge is shown, quoted already."""
+
+    title: str
+    text: str
+
+
+def show_answer(item: Item, interaction: Interaction, prompt_tokens: int) -> tuple[Exhibit, ...]:
+    """Show what the reference judge sees: question, reference answer and answer."""
+    room = prompt_tokens - FRAME
+    return (
+        _show("Question", item.question, room * QUESTION),
+        _show("Reference answer", item.reference, room * REFERENCE),
+        _show("Answer to judge", interaction.answer or "", room * REFERENCE),
+    )
+
+
+def show_step(item: Item, interaction: Interaction, step: str, prompt_tokens: int) -> tuple[Exhibit, ...]:
+    """Show what a reviewer of a step sees (section 4.2.2), and leave room for `show_opinions`.
+
+    IP: question, database description and plan. TE: queries with results too. IS: the answer too.
+    """
+    room = prompt_tokens - FRAME
+    before = [
+        _show("Question", item.question, room * QUESTION),
+        Exhibit(
+            f"Database (tables, and {SAMPLES} sample rows of each)", _describe(item.script, room * DATABASE)
+        ),
+        _show("Plan of the agent", interaction.plan, room * PLAN),
+    ]
+    if step == "IP":
+        return tuple(before)
+    after = []
+    if computed := "\n".join(taken.text for taken in interaction.steps if taken.kind == "statistics"):
+        after.append(_show("Statistics that the agent had computed", computed, room * STATISTICS))
+    if step == "IS":
+        after.append(_show("Answer of the agent", interaction.answer or "", room * ANSWER))
+    left = room * (1 - OPINIONS) - sum(estimate_tokens(exhibit.text) for exhibit in [*before, *after])
+    queries = Exhibit("Queries of the agent, with their results", show_queries(interaction.queries, left))
+    return (*before, queries, *after)
+
+
+def show_opinions(title: str, reviews: Sequence[Review], prompt_tokens: int) -> Exhibit:
+    """Show reviews with their verdicts, each rationale quoted by itself.
+
+    reviews: at least one, all with verdicts.
+    """
+    share = (prompt_tokens - FRAME) * OPINIONS / len(reviews) - 10
+    texts = [
+        f"{number}: {review.verdict}\n{quote_within(review.rationale, share)}"
+        for number, review in enumerate(reviews, 1)
+    ]
+    return Exhibit(title, "\n".join(texts))
+
+
+def quote_within(text: str, tokens: float) -> str:
+    """Quote a text within a number of tokens, its fence included; of a longer one the middle is left out."""
+    quoted = quote(text, limit=12 * len(text)).text
+    limit = len(quoted)
+    while (size := estimate_tokens(quoted)) > tokens:
+        limit = min(limit - 1, int(0.95 * min(limit, len(quoted)) * tokens / size))
+        if limit <= 0:
+            return LEFT_OUT
+        quoted = quote(text, limit=limit).text
+    return quoted
+
+
+def _show(title: str, text: str, tokens: float) -> Exhibit:
+    return Exhibit(title, quote_within(text, tokens))
+
+
+def _describe(script: str, tokens: float) -> str:
+    fitted = fit_description(_read(script), tokens - 25)
+    if not fitted.left_out:
+        return fitted.text
+    tables = sum(name.startswith("table ") for name in fitted.left_out)
+    samples = len(fitted.left_out) - tables
+    return f"{fitted.text}\n(left out for lack of room: {tables} tables, the sample rows of {samples})"
+
+
+@lru_cache(maxsize=256)
+def _read(script: str) -> Database:
+    with TemporaryDirectory(prefix="benchloom-judged-") as folder:
+        file = Path(folder) / "item.sqlite"
+        write_database(script, file)
+        return read_database(file)

@@ -1,0 +1,92 @@
+"""Stage: have meta-reviewers weigh the reviews of every step (section 4.2.2)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from tasks.artifacts.rows import Drafts
+from tasks.longform.entries import Evaluation
+from tasks.longform.judge.exhibits import show_opinions, show_step
+from tasks.longform.judge.opinions import (
+    PEER_VERDICTS,
+    PeerPrompts,
+    ask_opinion,
+    find_gap,
+    make_review,
+    make_review_id,
+    skip,
+)
+from tasks.longform.judge.peers import group_reviews, rank_items
+from tasks.longform.judge.reviews import REVIEWED
+from tasks.longform.rows import STEPS, Interaction, Item, Review
+from tasks.models.ask import Ask
+
+NOTHING = "no review has a verdict"
+
+
+class MetaReviewing(PeerPrompts):
+    """`longform.meta_reviews` in params.yaml."""
+
+
+async def meta_reviews(
+    items: list[Item],
+    interactions: list[Interaction],
+    reviews: list[Review],
+    entry: Evaluation,
+    params: MetaReviewing,
+    ask: Ask,
+) -> Drafts[Review]:
+    """Have each meta-reviewer of an item judge each step from what reviewers saw and all their reviews.
+
+    A review without a verdict is not shown. Where none has one, the rows have none either, and nobody is
+    asked.
+    """
+    by_id, ranks, groups = {item.id: item for item in items}, rank_items(items), group_reviews(reviews)
+
+    async def weigh(interaction: Interaction, step: str, reviewer: int) -> Review:
+        seen = groups.get((interaction.id, step), ())
+        item = by_id[interaction.item]
+        return await weigh_reviews(item, interaction, step, reviewer, seen, entry.reviewer, params, ask)
+
+    return Drafts(
+        await asyncio.gather(
+            *(
+                weigh(interaction, step, reviewer)
+                for interaction in interactions
+                if interaction.agent in REVIEWED
+                for step in STEPS
+                for reviewer in range(entry.count_peers(ranks[interaction.item])[1])
+            )
+        )
+    )
+
+
+async def weigh_reviews(
+    item: Item,
+    interaction: Interaction,
+    step: str,
+    reviewer: int,
+    reviews: Sequence[Review],
+    role: str,
+    params: MetaReviewing,
+    ask: Ask,
+) -> Review:
+    """Have one meta-reviewer judge one step. Raises ModelFailed, BudgetSpent, CallMissing."""
+    seen = [review for review in reviews if review.verdict is not None]
+    if problem := find_gap(interaction) or ("" if seen else NOTHING):
+        return make_review("meta_reviews", interaction, step, reviewer, skip(problem), reviews, "reviews")
+    tokens = params.prompt_tokens
+    answer = await ask_opinion(
+        "review_meta",
+        (*show_step(item, interaction, step, tokens), show_opinions("Reviews of this step", seen, tokens)),
+        PEER_VERDICTS,
+        words=params.rationale_words,
+        tokens=params.reply_tokens,
+        role=role,
+        row=make_review_id("meta_reviews", interaction, step, reviewer),
+        ask=ask,
+        step=step,
+        sample=reviewer,
+    )
+    return make_review("meta_reviews", interaction, step, reviewer, answer, seen, "reviews")

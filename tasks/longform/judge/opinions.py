@@ -1,0 +1,134 @@
+"""Ask a judge for an opinion: a rationale where one is wanted, and a verdict in its own form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tasks.artifacts.rows import Origin, make_id
+from tasks.judging.verdicts import VerdictForm, make_form
+from tasks.longform.judge.exhibits import Exhibit
+from tasks.longform.rows import IMPERFECT, PERFECT, Interaction, Review
+from tasks.models.ask import Answer, Ask, Unparsed
+
+PEER_VERDICTS = (PERFECT, IMPERFECT)
+
+
+class PeerPrompts(BaseModel):
+    """What the prompts of reviewers and meta-reviewers have in common."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    prompt_tokens: int = Field(default=3000, ge=1500)
+    """Budget for a prompt, as `estimate_tokens` estimates it; rows of results are left out to keep it."""
+    rationale_words: int = Field(default=25, gt=0)
+    reply_tokens: int = Field(default=160, gt=0)
+    """A model that reasons before it replies needs more."""
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """A parsed reply. `rationale` is empty where none was asked for."""
+
+    verdict: str
+    rationale: str
+
+
+async def ask_opinion(
+    prompt: str,
+    exhibits: Sequence[Exhibit],
+    values: Sequence[str],
+    *,
+    words: int,
+    tokens: int,
+    role: str,
+    row: str,
+    ask: Ask,
+    step: str = "",
+    field: str = "Verdict",
+    sample: int = 0,
+) -> Answer[Opinion]:
+    """Ask for one of `values` on what is shown; the answer's value is None if no attempt parsed.
+
+    words: length of the rationale before the verdict; 0 for none. tokens: the longest reply. row: the id
+    named in errors. step: for prompts that differ by it. Raises ModelFailed, BudgetSpent, CallMissing.
+    """
+    form = make_form(values, (exhibit.text for exhibit in exhibits), field=field, feedback=words > 0)
+    return await ask(
+        prompt,
+        {"exhibits": exhibits, "verdict": form, "words": words, "step": step},
+        role=role,
+        row=row,
+        parse=lambda text: parse_opinion(text, form),
+        grammar=form.make_grammar(),
+        sample=sample,
+        max_tokens=tokens,
+    )
+
+
+def parse_opinion(text: str, form: VerdictForm) -> Opinion:
+    """Parse a reply. Raises Unparsed without a verdict, or without a rationale where one was asked for."""
+    verdict, before = form.parse(text)
+    if not form.feedback:
+        return Opinion(verdict, "")
+    rationale = before.removeprefix("Rationale:").strip()
+    if not rationale:
+        raise Unparsed("no_rationale: there is a verdict alone")
+    return Opinion(verdict, rationale)
+
+
+def find_gap(interaction: Interaction) -> str:
+    """Say what an interaction lacks to be reviewed, a plan or an answer; empty if it lacks nothing."""
+    if not interaction.plan.strip():
+        return _explain("no plan", interaction)
+    return find_no_answer(interaction)
+
+
+def find_no_answer(interaction: Interaction) -> str:
+    """Say that an interaction has no answer, and why; empty if it has one. White space is no answer."""
+    return "" if (interaction.answer or "").strip() else _explain("no answer", interaction)
+
+
+def _explain(gap: str, interaction: Interaction) -> str:
+    return f"{gap}: {interaction.problem}" if interaction.problem else gap
+
+
+def skip(problem: str) -> Answer[Opinion]:
+    """Stand in for the answer of a judge that was not asked, and say why."""
+    return Answer(None, "", "", 0, problem)
+
+
+def make_review(
+    stage: str,
+    interaction: Interaction,
+    step: str,
+    reviewer: int,
+    answer: Answer[Opinion],
+    seen: Sequence[Review] = (),
+    seen_in: str = "",
+) -> Review:
+    """Make the row of a review; of a reply that did not parse, the rationale is the raw text.
+
+    answer: without a call where the judge was not asked. seen: what it rests on, rows of stage `seen_in`.
+    """
+    origin = [Origin("row", f"interactions#{interaction.id}")]
+    origin += [Origin("row", f"{seen_in}#{review.id}") for review in seen]
+    origin += [Origin("call", answer.call)] if answer.call else []
+    return Review(
+        id=make_review_id(stage, interaction, step, reviewer),
+        interaction=interaction.id,
+        item=interaction.item,
+        step=step,
+        reviewer=reviewer,
+        verdict=answer.value.verdict if answer.value else None,
+        rationale=answer.value.rationale if answer.value else answer.text,
+        problem="" if answer.value else answer.problem,
+        origin=tuple(origin),
+    )
+
+
+def make_review_id(stage: str, interaction: Interaction, step: str, reviewer: int) -> str:
+    """Make the id of a stage's review."""
+    return make_id(stage, interaction.id, step, reviewer)

@@ -1,0 +1,86 @@
+"""Stage: test the judge and the reviewers on cases with known verdicts, as the evaluation asks them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+from tasks.artifacts.rows import Drafts, Origin
+from tasks.judging.canaries import OR, CanaryHealth, CanaryRow, measure_health
+from tasks.longform.entries import Evaluation
+from tasks.longform.judge.canary_file import PeerCanary, read_peer_canaries
+from tasks.longform.judge.reference_verdicts import ReferenceJudging, judge_answer
+from tasks.longform.judge.reviews import Reviewing, review_step
+from tasks.longform.rows import KINDS, STEPS
+from tasks.models.ask import Ask
+
+Section = TypeVar("Section", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class PeerHealth:
+    """Results on the canaries of the two judges, who may be one model."""
+
+    judge: CanaryHealth
+    reviewer: CanaryHealth
+
+
+async def peer_canaries(entry: Evaluation, settings: Mapping[str, object], ask: Ask) -> Drafts[CanaryRow]:
+    """Have the judge judge the answers among the canaries, and the reviewer review the steps.
+
+    settings: `longform.reference_verdicts` and `longform.reviews`, by which the evaluation is judged. Half of
+    the conclusive canaries and half of the steps deserve the worse verdict, so that a judge that is always
+    content is right on half of them. Raises BadInput for an unreadable canary file.
+    """
+    judging = _read_section(settings, "longform.reference_verdicts", ReferenceJudging)
+    reviewing = _read_section(settings, "longform.reviews", Reviewing)
+    tried = (try_canary(canary, entry, judging, reviewing, ask) for canary in read_peer_canaries())
+    return Drafts(await asyncio.gather(*tried))
+
+
+def _read_section(settings: Mapping[str, object], name: str, model: type[Section]) -> Section:
+    prefix = f"{name}."
+    given = {key.removeprefix(prefix): value for key, value in settings.items() if key.startswith(prefix)}
+    return model.model_validate(given)
+
+
+async def try_canary(
+    canary: PeerCanary, entry: Evaluation, judging: ReferenceJudging, reviewing: Reviewing, ask: Ask
+) -> CanaryRow:
+    """Try one canary. Raises ModelFailed, BudgetSpent, CallMissing."""
+    item, interaction = canary.make_item(), canary.make_interaction()
+    if canary.kind in STEPS:
+        review = await review_step(item, interaction, canary.kind, 0, entry.reviewer, reviewing, ask)
+        return _make_row(canary, review.verdict, review.problem, review.origin)
+    verdict = await judge_answer(item, interaction, entry.judge, judging, ask)
+    given = verdict.label if verdict.score is None else str(verdict.score)
+    return _make_row(canary, given, verdict.problem, verdict.origin)
+
+
+def _make_row(canary: PeerCanary, given: str | None, problem: str, origin: Iterable[Origin]) -> CanaryRow:
+    calls = tuple(made for made in origin if made.kind == "call")
+    return CanaryRow(
+        id=canary.id,
+        kind=canary.kind,
+        expected=OR.join(canary.accepted),
+        given=given,
+        rule="",
+        agreed=None if given is None else given in canary.accepted,
+        call="".join(call.reference for call in calls),
+        problem=problem,
+        further=False,
+        origin=calls,
+    )
+
+
+def measure_peers(rows: Iterable[CanaryRow]) -> PeerHealth:
+    """Count right, wrong and unscored verdicts, of the judge and of the reviewer apart."""
+    listed = list(rows)
+    return PeerHealth(
+        judge=measure_health(row for row in listed if row.kind in KINDS),
+        reviewer=measure_health(row for row in listed if row.kind in STEPS),
+    )

@@ -1,0 +1,57 @@
+"""What peers' verdicts on one step come to: the majority, unanimity and the pooled share of Table 5."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from tasks.longform.rows import IMPERFECT, PERFECT, Item, Review
+
+Verdicts = Sequence[str | None]
+"""Of the (meta-)reviewers of one step; None for a reply without a verdict."""
+
+
+def decide(verdicts: Verdicts) -> str | None:
+    """Take the majority (section 4.2.2); a tie is Imperfect, None where fewer than half parsed."""
+    given = _list_given(verdicts)
+    if not given:
+        return None
+    return PERFECT if 2 * given.count(PERFECT) > len(given) else IMPERFECT
+
+
+def agree(verdicts: Verdicts) -> bool | None:
+    """Tell whether all verdicts are the same (`Agree.` of Table 5).
+
+    None where there is nothing to compare: fewer than two verdicts, or fewer than half of the replies parsed.
+    """
+    given = _list_given(verdicts)
+    return len(set(given)) == 1 if len(given) > 1 else None
+
+
+def pool(groups: Iterable[Verdicts]) -> float | None:
+    """Compute the share of Perfect among all verdicts of all steps given, 0 to 1; None if there is none."""
+    given = [verdict for verdicts in groups for verdict in verdicts if verdict is not None]
+    return given.count(PERFECT) / len(given) if given else None
+
+
+def group_reviews(reviews: Iterable[Review]) -> Mapping[tuple[str, str], tuple[Review, ...]]:
+    """Group reviews by (interaction, step), each group in the order of its reviewers."""
+    groups: defaultdict[tuple[str, str], list[Review]] = defaultdict(list)
+    for review in sorted(reviews, key=lambda review: (review.interaction, review.step, review.reviewer)):
+        groups[review.interaction, review.step].append(review)
+    return {key: tuple(group) for key, group in groups.items()}
+
+
+def list_verdicts(reviews: Iterable[Review]) -> tuple[str | None, ...]:
+    """List the verdicts of reviews, in their order."""
+    return tuple(review.verdict for review in reviews)
+
+
+def rank_items(items: Iterable[Item]) -> dict[str, int]:
+    """Give every item its number by id, from 0, as `Evaluation.count_peers` wants them."""
+    return {item: rank for rank, item in enumerate(sorted({item.id for item in items}))}
+
+
+def _list_given(verdicts: Verdicts) -> list[str]:
+    given = [verdict for verdict in verdicts if verdict is not None]
+    return given if 2 * len(given) >= len(verdicts) else []

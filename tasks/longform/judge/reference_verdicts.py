@@ -1,0 +1,102 @@
+"""Stage: hold every answer against the reference answer (section 4.2.1)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tasks.artifacts.rows import Drafts, Origin, make_id
+from tasks.judging.scored import Scored
+from tasks.longform.entries import Evaluation
+from tasks.longform.judge.exhibits import show_answer
+from tasks.longform.judge.opinions import Opinion, ask_opinion, find_no_answer, skip
+from tasks.longform.rows import CONCLUSIVE, MATCH, NOT_MATCH, Interaction, Item, ReferenceVerdict
+from tasks.models.ask import Answer, Ask
+
+LABELS = (MATCH, NOT_MATCH)
+SCORES = ("1", "2", "3", "4", "5")
+
+
+class ReferenceJudging(BaseModel):
+    """`longform.reference_verdicts` in params.yaml; canaries are judged in the same way."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    prompt_tokens: int = Field(default=3000, ge=1500)
+    """Budget for a prompt, as `estimate_tokens` estimates it."""
+    feedback: bool = False
+    """Let the judge write a reason before its verdict, as in the paper; a small model is no better for it."""
+    rationale_words: int = Field(default=25, gt=0)
+    reply_tokens: int = Field(default=160, gt=0)
+    """A model that reasons before it replies needs more."""
+
+
+async def reference_verdicts(
+    items: list[Item],
+    interactions: list[Interaction],
+    entry: Evaluation,
+    params: ReferenceJudging,
+    ask: Ask,
+) -> Drafts[ReferenceVerdict]:
+    """Judge the answers of all agents: a label for conclusive items, a score 1 to 5 for interpretive ones.
+
+    An interaction without an answer is a row without either, and the judge is not asked.
+    """
+    by_id = {item.id: item for item in items}
+    verdicts = (
+        judge_answer(by_id[interaction.item], interaction, entry.judge, params, ask)
+        for interaction in interactions
+    )
+    return Drafts(await asyncio.gather(*verdicts))
+
+
+async def judge_answer(
+    item: Item, interaction: Interaction, role: str, params: ReferenceJudging, ask: Ask
+) -> ReferenceVerdict:
+    """Judge one answer by its item's kind. Raises ModelFailed, BudgetSpent, CallMissing."""
+    row = make_id("reference_verdicts", interaction.id)
+    conclusive = item.kind == CONCLUSIVE
+    if problem := find_no_answer(interaction):
+        return _make_row(row, item, interaction, skip(problem))
+    answer = await ask_opinion(
+        "judge_conclusive" if conclusive else "judge_interpretive",
+        show_answer(item, interaction, params.prompt_tokens),
+        LABELS if conclusive else SCORES,
+        field="Verdict" if conclusive else "Score",
+        words=params.rationale_words if params.feedback else 0,
+        tokens=params.reply_tokens,
+        role=role,
+        row=row,
+        ask=ask,
+    )
+    return _make_row(row, item, interaction, answer)
+
+
+def _make_row(row: str, item: Item, interaction: Interaction, answer: Answer[Opinion]) -> ReferenceVerdict:
+    origin = [Origin("row", f"items#{item.id}"), Origin("row", f"interactions#{interaction.id}")]
+    origin += [Origin("call", answer.call)] if answer.call else []
+    verdict = answer.value.verdict if answer.value else None
+    return ReferenceVerdict(
+        id=row,
+        interaction=interaction.id,
+        item=item.id,
+        kind=item.kind,
+        label=verdict if item.kind == CONCLUSIVE else None,
+        score=int(verdict) if verdict is not None and item.kind != CONCLUSIVE else None,
+        reason=answer.value.rationale if answer.value else "",
+        problem="" if answer.value else answer.problem,
+        origin=tuple(origin),
+    )
+
+
+def list_scored(verdicts: Iterable[ReferenceVerdict]) -> list[Scored]:
+    """List each verdict for the comparison of nights: a match is 1, 1 to 5 are 0 to 1; None if unscored."""
+    return [Scored(verdict.id, verdict.item, _scale(verdict)) for verdict in verdicts]
+
+
+def _scale(verdict: ReferenceVerdict) -> float | None:
+    if verdict.kind == CONCLUSIVE:
+        return None if verdict.label is None else float(verdict.label == MATCH)
+    return None if verdict.score is None else (verdict.score - 1) / 4

@@ -1,0 +1,81 @@
+"""Stage: have reviewers judge every step of an interaction without a reference (section 4.2.2)."""
+
+from __future__ import annotations
+
+import asyncio
+
+from tasks.artifacts.rows import Drafts
+from tasks.longform.entries import Evaluation
+from tasks.longform.judge.exhibits import show_step
+from tasks.longform.judge.opinions import (
+    PEER_VERDICTS,
+    PeerPrompts,
+    ask_opinion,
+    find_gap,
+    make_review,
+    make_review_id,
+    skip,
+)
+from tasks.longform.judge.peers import rank_items
+from tasks.longform.rows import STEPS, Interaction, Item, Review
+from tasks.models.ask import Ask
+
+REVIEWED = ("sequential", "iterative")
+"""The agents that interact with a database."""
+
+
+class Reviewing(PeerPrompts):
+    """`longform.reviews` in params.yaml; canaries are reviewed in the same way."""
+
+
+async def reviews(
+    items: list[Item],
+    interactions: list[Interaction],
+    entry: Evaluation,
+    params: Reviewing,
+    ask: Ask,
+) -> Drafts[Review]:
+    """Have each reviewer of an item judge the steps IP, TE and IS of its interactions.
+
+    The agents `none` and `guess` do not interact: there is no row of theirs. An interaction without a plan
+    or an answer has rows without verdicts, and nobody is asked.
+    """
+    by_id, ranks = {item.id: item for item in items}, rank_items(items)
+    return Drafts(
+        await asyncio.gather(
+            *(
+                review_step(by_id[interaction.item], interaction, step, reviewer, entry.reviewer, params, ask)
+                for interaction in interactions
+                if interaction.agent in REVIEWED
+                for step in STEPS
+                for reviewer in range(entry.count_peers(ranks[interaction.item])[0])
+            )
+        )
+    )
+
+
+async def review_step(
+    item: Item,
+    interaction: Interaction,
+    step: str,
+    reviewer: int,
+    role: str,
+    params: Reviewing,
+    ask: Ask,
+) -> Review:
+    """Have one reviewer judge one step. Raises ModelFailed, BudgetSpent, CallMissing."""
+    if problem := find_gap(interaction):
+        return make_review("reviews", interaction, step, reviewer, skip(problem))
+    answer = await ask_opinion(
+        "review_step",
+        show_step(item, interaction, step, params.prompt_tokens),
+        PEER_VERDICTS,
+        words=params.rationale_words,
+        tokens=params.reply_tokens,
+        role=role,
+        row=make_review_id("reviews", interaction, step, reviewer),
+        ask=ask,
+        step=step,
+        sample=reviewer,
+    )
+    return make_review("reviews", interaction, step, reviewer, answer)

@@ -1,0 +1,98 @@
+"""Stage: judge every step once more from its meta-reviews, without two unfair criticisms (appendix A)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from tasks.artifacts.rows import Drafts
+from tasks.longform.entries import Evaluation
+from tasks.longform.judge.exhibits import show_opinions, show_step
+from tasks.longform.judge.opinions import (
+    PEER_VERDICTS,
+    Opinion,
+    PeerPrompts,
+    ask_opinion,
+    find_gap,
+    make_review,
+    make_review_id,
+    skip,
+)
+from tasks.longform.judge.peers import decide, group_reviews, list_verdicts
+from tasks.longform.judge.reviews import REVIEWED
+from tasks.longform.rows import PERFECT, STEPS, Interaction, Item, Review
+from tasks.models.ask import Answer, Ask
+
+NOTHING = "fewer than half of the meta-reviews have a verdict"
+
+
+class Revising(PeerPrompts):
+    """`longform.revisions` in params.yaml."""
+
+
+async def revisions(
+    items: list[Item],
+    interactions: list[Interaction],
+    meta_reviews: list[Review],
+    entry: Evaluation,
+    params: Revising,
+    ask: Ask,
+) -> Drafts[Review]:
+    """Judge each step of each interaction once; the rows are of reviewer 0.
+
+    Two criticisms are disregarded: that the sample rows of the description do not show the rows retrieved,
+    and that join keys of compatible types have different ones. Where every meta-review with a verdict says
+    Perfect there is nothing to disregard: the verdict is Perfect without a rationale or a call. Where fewer
+    than half of them have a verdict, the row has none, and nobody is asked.
+    """
+    by_id, groups = {item.id: item for item in items}, group_reviews(meta_reviews)
+
+    async def revise(interaction: Interaction, step: str) -> Review:
+        seen, item = groups.get((interaction.id, step), ()), by_id[interaction.item]
+        return await revise_step(item, interaction, step, seen, entry.reviewer, params, ask)
+
+    return Drafts(
+        await asyncio.gather(
+            *(
+                revise(interaction, step)
+                for interaction in interactions
+                if interaction.agent in REVIEWED
+                for step in STEPS
+            )
+        )
+    )
+
+
+async def revise_step(
+    item: Item,
+    interaction: Interaction,
+    step: str,
+    meta_reviews: Sequence[Review],
+    role: str,
+    params: Revising,
+    ask: Ask,
+) -> Review:
+    """Judge one step anew from its meta-reviews. Raises ModelFailed, BudgetSpent, CallMissing."""
+    seen = [review for review in meta_reviews if review.verdict is not None]
+    problem = find_gap(interaction) or ("" if decide(list_verdicts(meta_reviews)) else NOTHING)
+    if problem:
+        answer = skip(problem)
+    elif all(review.verdict == PERFECT for review in seen):
+        answer = Answer(Opinion(PERFECT, ""), "", "", 0)
+    else:
+        tokens = params.prompt_tokens
+        answer = await ask_opinion(
+            "revise_step",
+            (
+                *show_step(item, interaction, step, tokens),
+                show_opinions("Meta-reviews of this step", seen, tokens),
+            ),
+            PEER_VERDICTS,
+            words=params.rationale_words,
+            tokens=params.reply_tokens,
+            role=role,
+            row=make_review_id("revisions", interaction, step, 0),
+            ask=ask,
+            step=step,
+        )
+    return make_review("revisions", interaction, step, 0, answer, meta_reviews, "meta_reviews")

@@ -1,0 +1,1 @@
+"""Publish: figures, report page, dataset."""

@@ -1,0 +1,72 @@
+"""What a reader is told at the head of an evaluation's page before any figure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from tasks.judging.trust import TrustThresholds, find_warnings
+from tasks.longform.entries import Evaluation
+from tasks.longform.judge.opinions import find_gap
+from tasks.longform.judge.peer_canaries import PeerHealth
+from tasks.longform.judge.reviews import REVIEWED
+from tasks.longform.publish.outcomes import Outcome
+from tasks.longform.rows import Review
+
+THRESHOLDS = "judging.thresholds."
+WRITER = "generator"
+"""The role that writes reference answers."""
+
+
+def list_cautions(
+    outcomes: Sequence[Outcome],
+    reviews: Iterable[Review],
+    health: PeerHealth,
+    entry: Evaluation,
+    settings: Mapping[str, object],
+) -> list[str]:
+    """Write the warnings for the page's head; none if all is within the thresholds.
+
+    reviews: of reviewers, meta-reviewers and the revision. settings: `judging.thresholds.*`, and `roles.*` if
+    they are known.
+    """
+    thresholds = TrustThresholds.model_validate(
+        {
+            name.removeprefix(THRESHOLDS): value
+            for name, value in settings.items()
+            if name.startswith(THRESHOLDS)
+        }
+    )
+    answered = [outcome for outcome in outcomes if outcome.answered]
+    unscored = sum(outcome.quality is None for outcome in answered)
+    judge = find_warnings(thresholds, n=len(answered), n_unscored=unscored, canaries=health.judge)
+    lines = [f"Answers against the reference, by `{entry.judge}`: {warning}" for warning in judge]
+    if any(agent in REVIEWED for agent in entry.agents):
+        # Nobody was asked about a step of an interaction with a gap.
+        whole = {outcome.interaction.id for outcome in outcomes if not find_gap(outcome.interaction)}
+        asked = [review for review in reviews if review.interaction in whole]
+        missing = sum(review.verdict is None for review in asked)
+        peers = find_warnings(thresholds, n=len(asked), n_unscored=missing, canaries=health.reviewer)
+        lines += [f"Peer review, by `{entry.reviewer}`: {warning}" for warning in peers]
+    return [*lines, *_warn_failed(outcomes, thresholds.unscored_share), *_warn_one_model(entry, settings)]
+
+
+def _warn_failed(outcomes: Sequence[Outcome], most: float) -> Iterable[str]:
+    failed = sum(not outcome.answered for outcome in outcomes)
+    if outcomes and failed / len(outcomes) > most:
+        share = f"{100 * failed / len(outcomes):.1f}%"
+        yield f"{failed} of {len(outcomes)} interactions have no answer ({share}): they are in no mean below."
+
+
+def _warn_one_model(entry: Evaluation, settings: Mapping[str, object]) -> Iterable[str]:
+    """Warn of a model that wrote the references, answered and judged; by roles if models are not known."""
+    judges = tuple(dict.fromkeys((entry.judge, entry.reviewer)))
+    named = {role: settings.get(f"roles.{role}.model") for role in (WRITER, *entry.models, *judges)}
+    known = all(isinstance(model, str) for model in named.values())
+    models = {role: str(model) if known else role for role, model in named.items()}
+    writer = models[WRITER]
+    if writer in {models[role] for role in entry.models} and writer in {models[role] for role in judges}:
+        what = "model" if known else "role"
+        yield (
+            f"One {what}, `{writer}`, wrote the reference answers, answered and judged: "
+            "it may prefer its own words, and share its errors with the references."
+        )

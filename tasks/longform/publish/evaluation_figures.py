@@ -1,0 +1,101 @@
+"""Stage: the figures of an evaluation: Tables 1 to 3 and 5, errors, Figures 2 to 4 (section 4)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tasks.artifacts.rows import Counts
+from tasks.files import write_text
+from tasks.judging.canaries import CanaryRow
+from tasks.longform.entries import Evaluation
+from tasks.longform.judge.peer_canaries import measure_peers
+from tasks.longform.publish.cautions import list_cautions
+from tasks.longform.publish.figure_cells import FigureTable, round_figures
+from tasks.longform.publish.figure_series import draw_agents, draw_models, draw_queries
+from tasks.longform.publish.outcomes import Outcome, count_tokens, count_valid, join_outcomes, list_fitting
+from tasks.longform.publish.tables_answers import compare_agents, compare_queries, describe_set
+from tasks.longform.publish.tables_peers import Peers, count_errors, tabulate_peers
+from tasks.longform.rows import ErrorLabel, Interaction, Item, ReferenceVerdict, Review
+
+PEOPLE = FigureTable("4", "Agreement with people", (), (), (), ("No people's labels yet.",))
+
+
+def evaluation_figures(
+    items: list[Item],
+    interactions: list[Interaction],
+    reference_verdicts: list[ReferenceVerdict],
+    reviews: list[Review],
+    meta_reviews: list[Review],
+    revisions: list[Review],
+    error_types: list[ErrorLabel],
+    peer_canaries: list[CanaryRow],
+    statistics: Path,
+    interactions_calls: Path,
+    entry: Evaluation,
+    key: str,
+    settings: Mapping[str, object],
+    out: Path,
+) -> Counts:
+    """Write an evaluation's figures as one JSON object.
+
+    statistics: the set's `statistics.json`. interactions_calls: the calls of the agents, for tokens; may
+    be missing. settings: `judging.thresholds.*`, beyond which the page has a warning at its head, and
+    `roles.*`. Other arguments are artifacts of the same name.
+    """
+    outcomes = join_outcomes(items, interactions, reference_verdicts)
+    peers = Peers.gather(reviews, meta_reviews, revisions)
+    health = measure_peers(peer_canaries)
+    fitting = list_fitting(outcomes, {item.id for item in items}, entry.models)
+    tables = (
+        describe_set(json.loads(statistics.read_text(encoding="utf-8"))),
+        compare_agents(outcomes, entry, count_tokens(outcomes, interactions_calls)),
+        compare_queries(outcomes, entry, fitting, len(items)),
+        PEOPLE,
+        tabulate_peers(outcomes, peers, entry),
+        count_errors(outcomes, error_types, entry),
+    )
+    counts = count_outcomes(outcomes) | {
+        "items_left_out": len(items) - len(fitting) if "none" in entry.agents else 0
+    }
+    figures: dict[str, object] = {
+        "evaluation": key,
+        "set": entry.set,
+        "models": entry.models,
+        "agents": entry.agents,
+        "judge": entry.judge,
+        "reviewer": entry.reviewer,
+        "items": len(items),
+        "counts": counts,
+        "warnings": list_cautions(outcomes, [*reviews, *meta_reviews, *revisions], health, entry, settings),
+        "canaries": health,
+        "tables": {table.number: table for table in tables},
+        "figures": {
+            "2": draw_agents(outcomes, entry),
+            "3": draw_queries(outcomes),
+            "4": draw_models(outcomes, peers, entry),
+        },
+    }
+    write_text(out, json.dumps(round_figures(figures), ensure_ascii=False, indent=1, allow_nan=False) + "\n")
+    return Counts(
+        len(interactions), counts["scored"], {"failed": counts["failed"], "unscored": counts["unscored"]}
+    )
+
+
+def count_outcomes(outcomes: Sequence[Outcome]) -> dict[str, int]:
+    """Count interactions by what became of them: interactions = scored + unscored + failed.
+
+    failed: without an answer; unscored: with one, and without a verdict.
+    """
+    answered = [outcome for outcome in outcomes if outcome.answered]
+    scored = sum(outcome.quality is not None for outcome in answered)
+    return {
+        "interactions": len(outcomes),
+        "answered": len(answered),
+        "failed": len(outcomes) - len(answered),
+        "scored": scored,
+        "unscored": len(answered) - scored,
+        "queries": sum(len(outcome.interaction.queries) for outcome in outcomes),
+        "valid_queries": sum(count_valid(outcome.interaction) for outcome in outcomes),
+    }

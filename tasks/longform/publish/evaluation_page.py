@@ -1,0 +1,160 @@
+"""Stage: the report page of an evaluation: its tables, figures 2 to 4, and a viewer of every interaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tasks.artifacts.rows import Counts
+from tasks.longform.entries import Evaluation
+from tasks.longform.publish.figure_tables import (
+    PageScatter,
+    PageTable,
+    Panel,
+    draw_models,
+    draw_panels,
+    read_figures,
+)
+from tasks.longform.publish.item_browser import ItemBrowser, Judgements, show_interactions
+from tasks.longform.publish.shown_items import show_items
+from tasks.longform.rows import (
+    Conclusion,
+    ControlledQuestion,
+    ErrorLabel,
+    Interaction,
+    Item,
+    ReferenceVerdict,
+    Review,
+    SyntheticDatabase,
+)
+from tasks.reports.calls import read_calls
+from tasks.reports.folder import BrowsedRows, write_page
+from tasks.reports.frame import open_templates
+from tasks.reports.page import ASSESSMENTS, Headline, Page
+
+PAGES = Path(__file__).parents[1] / "pages"
+ASSETS = ("longform.css", "longform.js")
+SUBTITLE = (
+    "How agents answer questions that need several queries and a synthesis: held against a reference answer, "
+    "and each step (planning, queries, synthesis) reviewed by peers without one."
+)
+
+
+@dataclass(frozen=True)
+class EvaluationContent:
+    """What the page shows below its head.
+
+    panels, scatters, models: figures 2, 3 (by kind of item) and 4; tables: by key; about: name and text of
+    each fact.
+    """
+
+    panels: Sequence[Panel]
+    scatters: Mapping[str, PageScatter]
+    models: Sequence[Panel]
+    tables: Mapping[str, PageTable]
+    about: Sequence[tuple[str, str]]
+
+
+def evaluation_page(
+    items: list[Item],
+    interactions: list[Interaction],
+    reference_verdicts: list[ReferenceVerdict],
+    reviews: list[Review],
+    meta_reviews: list[Review],
+    revisions: list[Review],
+    error_types: list[ErrorLabel],
+    evaluation_figures: Path,
+    control: list[ControlledQuestion],
+    construct: list[SyntheticDatabase],
+    conclude: list[Conclusion],
+    interactions_calls: Path,
+    reference_verdicts_calls: Path,
+    reviews_calls: Path,
+    meta_reviews_calls: Path,
+    revisions_calls: Path,
+    error_types_calls: Path,
+    entry: Evaluation,
+    key: str,
+    out: Path,
+) -> Counts:
+    """Write the page into the folder `out`; the counts are of interactions.
+
+    Raises BadInput if `evaluation_figures` is not of the form above, or an item's script does not run.
+    """
+    figures = read_figures(evaluation_figures)
+    calls = read_calls(
+        [
+            interactions_calls,
+            reference_verdicts_calls,
+            reviews_calls,
+            meta_reviews_calls,
+            revisions_calls,
+            error_types_calls,
+        ]
+    )
+    judged = Judgements(reference_verdicts, reviews, meta_reviews, revisions, error_types)
+    shown = show_items(items, control, construct, conclude)
+    rank: dict[str, int] = {agent: place for place, agent in enumerate(entry.agents)}
+    ordered = sorted(
+        interactions,
+        key=lambda row: (shown[row.item].database, row.item, row.model, rank.get(row.agent, len(rank))),
+    )
+    write_page(
+        out,
+        Page(
+            ASSESSMENTS,
+            "longform",
+            key,
+            f"Long-form questions: {key}",
+            SUBTITLE,
+            _make_headlines(items, interactions, judged, len(calls)),
+            figures.warnings,
+        ),
+        open_templates("tasks.longform").get_template("longform.html"),
+        EvaluationContent(
+            draw_panels(figures.tables),
+            figures.figures.scatters,
+            draw_models(figures.figures.models),
+            figures.tables,
+            _list_facts(entry),
+        ),
+        assets=[PAGES / asset for asset in ASSETS],
+        rows=BrowsedRows("rows", ItemBrowser(shown, show_interactions(ordered, judged))),
+        calls=calls,
+    )
+    return Counts(len(interactions), len(interactions), {})
+
+
+def _make_headlines(
+    items: Sequence[Item], interactions: Sequence[Interaction], judged: Judgements, calls: int
+) -> list[Headline]:
+    answers = sum(interaction.answer is not None for interaction in interactions)
+    verdicts = sum(row.label is not None or row.score is not None for row in judged.verdicts)
+    peers = (*judged.reviews, *judged.meta_reviews, *judged.revisions)
+    reviewed = sum(review.verdict is not None for review in peers)
+    return [
+        Headline("items", len(items)),
+        Headline("answers", answers, f"of {len(interactions):,} asked for"),
+        Headline("verdicts", verdicts, f"of {len(judged.verdicts):,} against the reference"),
+        Headline("reviews", reviewed, f"of {len(peers):,}, with meta-reviews and revisions"),
+        Headline("model calls", calls),
+    ]
+
+
+def _list_facts(entry: Evaluation) -> list[tuple[str, str]]:
+    more = entry.more
+    return [
+        ("Question set", entry.set),
+        ("Agents", ", ".join(entry.agents)),
+        ("Models", ", ".join(entry.models)),
+        ("Judge against the reference", entry.judge),
+        ("Reviewer", entry.reviewer),
+        ("Reviewers of a step", f"{entry.reviewers}, and {entry.meta_reviewers} meta-reviewers"),
+        (
+            "More peers",
+            f"the first {more.items} items: {more.reviewers}, and {more.meta_reviewers} meta-reviewers"
+            if more
+            else "",
+        ),
+    ]

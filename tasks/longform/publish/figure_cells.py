@@ -1,0 +1,110 @@
+"""Cells and tables of figures.json: a value, what it counts, its interval, and why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, is_dataclass
+from statistics import fmean
+
+from tasks.scoring.metric import MeanAccumulator, Score
+from tasks.scoring.running import Bootstrap
+from tasks.scoring.statistics import Interval, bootstrap, find_wilson_interval
+
+DIGITS = 10
+DRAWS = Bootstrap()
+ROWS = "interactions"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One figure. A failure is in no value: it is counted beside it."""
+
+    value: float | None
+    """None if it is not defined; then `why` says the reason."""
+    n: int
+    """How many the value is over."""
+    failed: int
+    """How many more there are that have nothing to count: no answer, no verdict."""
+    interval: Interval | None
+    """95%: Wilson's of a share, a bootstrap's of a mean; None where none is given."""
+    of: str
+    """What n and failed count."""
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a table. label: as many texts as the table has heads."""
+
+    label: tuple[str, ...]
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class FigureTable:
+    """A table of the report. heads: names of the label columns."""
+
+    number: str
+    """The paper's, `errors` for the one of section 4.5."""
+    title: str
+    heads: tuple[str, ...]
+    columns: tuple[str, ...]
+    lines: tuple[Line, ...]
+    notes: tuple[str, ...] = ()
+
+
+def leave_empty(why: str, of: str = ROWS, failed: int = 0) -> Cell:
+    """Make a cell without a value."""
+    return Cell(None, 0, failed, None, of, why)
+
+
+def count_cell(value: float | None, n: int, of: str, failed: int = 0) -> Cell:
+    """Make a cell of a count, or of a figure that is computed elsewhere."""
+    return Cell(value, n, failed, None, of, "" if value is not None else f"no {of}")
+
+
+def rate_cell(outcomes: Sequence[bool | None], of: str = ROWS) -> Cell:
+    """Compute the share of True, 0 to 1, with Wilson's interval. None: failed, in neither part of it."""
+    given = [outcome for outcome in outcomes if outcome is not None]
+    failed = len(outcomes) - len(given)
+    if not given:
+        return leave_empty(_explain(failed, of), of, failed)
+    hits = sum(given)
+    return Cell(hits / len(given), len(given), failed, find_wilson_interval(hits, len(given)), of)
+
+
+def mean_cell(values: Sequence[float | None], of: str = ROWS, *, interval: bool = False) -> Cell:
+    """Compute a mean, on demand with a bootstrap interval, if there are two values. None: failed."""
+    given = [value for value in values if value is not None]
+    failed = len(values) - len(given)
+    if not given:
+        return leave_empty(_explain(failed, of), of, failed)
+    drawn = _draw_interval(given) if interval and len(given) > 1 else None
+    return Cell(fmean(given), len(given), failed, drawn, of)
+
+
+def _draw_interval(values: Sequence[float]) -> Interval | None:
+    accumulator = MeanAccumulator(("mean",))
+    for value in values:
+        accumulator.add(None, Score({"mean": value}))
+    return bootstrap(accumulator.sample(), DRAWS.draws, DRAWS.seed)["mean"]
+
+
+def _explain(failed: int, of: str) -> str:
+    return f"none of {failed} {of} could be counted" if failed else f"no {of}"
+
+
+def round_figures(value: object) -> object:
+    """Convert figures to JSON types, with floats rounded to 10 significant digits at every depth.
+
+    Dataclasses become objects of their fields, in the fields' order.
+    """
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    if is_dataclass(value) and not isinstance(value, type):
+        return round_figures(asdict(value))
+    if isinstance(value, Mapping):
+        return {str(name): round_figures(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [round_figures(part) for part in value]
+    return value

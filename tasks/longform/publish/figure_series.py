@@ -1,0 +1,155 @@
+"""Figures 2 to 4: agents and models against a guess, and queries against the quality of answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tasks.longform.entries import Evaluation
+from tasks.longform.judge.reviews import REVIEWED
+from tasks.longform.publish.figure_cells import Cell
+from tasks.longform.publish.outcomes import Outcome, average_scores, count_valid, rate_matches, select
+from tasks.longform.publish.tables_peers import Peers, rate_all_perfect, rate_perfect
+from tasks.longform.rows import CONCLUSIVE, INTERPRETIVE, STEPS
+from tasks.scoring.correlation import correlate, rank
+
+GUESS = "guess"
+LEAST_POINTS = 3
+
+
+@dataclass(frozen=True)
+class Bar:
+    """The quality of one agent by one model."""
+
+    model: str
+    agent: str
+    match_rate: Cell
+    mean_score: Cell
+
+
+@dataclass(frozen=True)
+class ModelPanel:
+    """One model of Figure 2."""
+
+    model: str
+    bars: tuple[Bar, ...]
+    guess: Bar | None
+    """The reference line; None if the agent `guess` was not run."""
+    never_queried: tuple[Bar, ...]
+    """The second reference (section 4.3): by agent, the items on which it issued no query; none if it did."""
+
+
+@dataclass(frozen=True)
+class ModelBars:
+    """One model of Figure 4: the sequential agent. steps: share of Perfect after revision, `all` of all."""
+
+    model: str
+    bar: Bar
+    guess: Bar | None
+    steps: dict[str, Cell]
+
+
+@dataclass(frozen=True)
+class Point:
+    """One interaction of Figure 3. quality: 1 or 0 for a match or none, or the score 1 to 5."""
+
+    interaction: str
+    model: str
+    agent: str
+    valid_queries: int
+    quality: float
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """Figure 3 of one kind of item. pearson, spearman: None where not defined; `why` says the reason."""
+
+    points: tuple[Point, ...]
+    n: int
+    failed: int
+    """Interactions without an answer or a verdict: no points."""
+    pearson: float | None
+    spearman: float | None
+    why: str
+
+
+def draw_agents(outcomes: Sequence[Outcome], entry: Evaluation) -> list[ModelPanel]:
+    """Make Figure 2."""
+    return [
+        ModelPanel(
+            model,
+            tuple(_make_bar(outcomes, model, agent) for agent in entry.agents if agent != GUESS),
+            _make_guess(outcomes, model, entry),
+            _list_never_queried(outcomes, model),
+        )
+        for model in entry.models
+    ]
+
+
+def draw_models(outcomes: Sequence[Outcome], peers: Peers, entry: Evaluation) -> list[ModelBars]:
+    """Make Figure 4; empty if the sequential agent was not run."""
+    panels = []
+    for model in entry.models if "sequential" in entry.agents else ():
+        ids = [o.interaction.id for o in select(outcomes, model=model, agent="sequential")]
+        steps = {step: rate_perfect(ids, step, peers.revisions) for step in STEPS}
+        steps["all"] = rate_all_perfect(ids, peers.revisions)
+        bar = _make_bar(outcomes, model, "sequential")
+        panels.append(ModelBars(model, bar, _make_guess(outcomes, model, entry), steps))
+    return panels
+
+
+def _make_guess(outcomes: Sequence[Outcome], model: str, entry: Evaluation) -> Bar | None:
+    return _make_bar(outcomes, model, GUESS) if GUESS in entry.agents else None
+
+
+def _make_bar(outcomes: Sequence[Outcome], model: str, agent: str) -> Bar:
+    own = select(outcomes, model=model, agent=agent)
+    return Bar(model, agent, rate_matches(own), average_scores(own))
+
+
+def _list_never_queried(outcomes: Sequence[Outcome], model: str) -> tuple[Bar, ...]:
+    idle = [outcome for outcome in select(outcomes, model=model) if not outcome.interaction.queries]
+    agents = [agent for agent in REVIEWED if select(idle, agent=agent)]
+    return tuple(_make_bar(idle, model, agent) for agent in agents)
+
+
+def draw_queries(outcomes: Sequence[Outcome]) -> dict[str, Scatter]:
+    """Make Figure 3, for conclusive and interpretive items apart; of agents that query."""
+    own = [outcome for outcome in outcomes if outcome.interaction.agent in REVIEWED]
+    return {kind: scatter(select(own, kind=kind)) for kind in (CONCLUSIVE, INTERPRETIVE)}
+
+
+def scatter(outcomes: Sequence[Outcome]) -> Scatter:
+    """Correlate the number of valid queries with quality, over interactions that are scored."""
+    points = tuple(
+        Point(
+            outcome.interaction.id,
+            outcome.interaction.model,
+            outcome.interaction.agent,
+            count_valid(outcome.interaction),
+            outcome.quality,
+        )
+        for outcome in outcomes
+        if outcome.quality is not None
+    )
+    queries = np.array([point.valid_queries for point in points], dtype=np.float64)
+    quality = np.array([point.quality for point in points], dtype=np.float64)
+    why = _find_obstacle(queries.tolist(), quality.tolist())
+    failed = len(outcomes) - len(points)
+    if why:
+        return Scatter(points, len(points), failed, None, None, why)
+    weights = np.ones((1, len(points)))
+    pearson = correlate(queries, quality, weights)
+    spearman = correlate(rank(queries, weights), rank(quality, weights), weights)
+    return Scatter(points, len(points), failed, float(pearson[0]), float(spearman[0]), "")
+
+
+def _find_obstacle(queries: Sequence[float], quality: Sequence[float]) -> str:
+    """Say why there is no correlation; empty if there is one."""
+    if len(queries) < LEAST_POINTS:
+        return f"{len(queries)} points, and {LEAST_POINTS} are wanted"
+    if len(set(queries)) == 1:
+        return "all have the same number of valid queries"
+    return "all have the same quality" if len(set(quality)) == 1 else ""

@@ -1,0 +1,151 @@
+"""Interactions joined with their items and verdicts, as every table and figure counts them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from tasks.longform.judge.opinions import find_no_answer
+from tasks.longform.publish.figure_cells import Cell, mean_cell, rate_cell
+from tasks.longform.rows import CONCLUSIVE, INTERPRETIVE, MATCH, Interaction, Item, ReferenceVerdict
+
+UNFIT = "records do not fit"
+"""How a problem of the agent `none` begins whose records are too many for its prompt."""
+PLANNING = ("agent_plan", "agent_next_query")
+QUERYING = ("agent_queries", "agent_next_query")
+"""The prompts whose unreadable replies leave an interaction without a plan, and without queries."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one interaction."""
+
+    interaction: Interaction
+    kind: str
+    verdict: ReferenceVerdict | None
+
+    @property
+    def answered(self) -> bool:
+        """Whether it has an answer."""
+        return not find_no_answer(self.interaction)
+
+    @property
+    def quality(self) -> float | None:
+        """Of a conclusive item 1 for a match, else 0; of an interpretive one its score; None if unscored."""
+        verdict = self.verdict
+        if verdict is None or not self.answered:
+            return None
+        if self.kind == CONCLUSIVE:
+            return None if verdict.label is None else float(verdict.label == MATCH)
+        return None if verdict.score is None else float(verdict.score)
+
+    @property
+    def plan_words(self) -> int | None:
+        """The plan's length; None where there is none since the model's replies could not be read."""
+        lost = not self.interaction.plan.strip() and _has_failed(self.interaction, PLANNING)
+        return None if lost else len(self.interaction.plan.split())
+
+    @property
+    def n_queries(self) -> int | None:
+        """Queries that the agent wrote; None where its replies could not be read, and there is none."""
+        lost = not self.interaction.queries and _has_failed(self.interaction, QUERYING)
+        return None if lost else len(self.interaction.queries)
+
+    @property
+    def n_valid(self) -> int | None:
+        """Valid queries (section 4.1): those with a result that has rows; None as for `n_queries`."""
+        return None if self.n_queries is None else count_valid(self.interaction)
+
+    @property
+    def answer_words(self) -> int | None:
+        """The answer's length; None without an answer."""
+        return len((self.interaction.answer or "").split()) if self.answered else None
+
+
+def count_valid(interaction: Interaction) -> int:
+    """Count the queries of an interaction that have a result with rows."""
+    return sum(not query.error and query.n_rows > 0 for query in interaction.queries)
+
+
+def _has_failed(interaction: Interaction, prompts: Iterable[str]) -> bool:
+    return any(f"{prompt}: " in interaction.problem for prompt in prompts)
+
+
+def join_outcomes(
+    items: Iterable[Item], interactions: Iterable[Interaction], verdicts: Iterable[ReferenceVerdict]
+) -> list[Outcome]:
+    """Join interactions with their items' kinds and their verdicts, sorted by model, agent and item."""
+    kinds = {item.id: item.kind for item in items}
+    judged = {verdict.interaction: verdict for verdict in verdicts}
+    return [
+        Outcome(interaction, kinds[interaction.item], judged.get(interaction.id))
+        for interaction in sorted(interactions, key=lambda row: (row.model, row.agent, row.item))
+    ]
+
+
+def select(
+    outcomes: Iterable[Outcome],
+    *,
+    model: str = "",
+    agent: str = "",
+    kind: str = "",
+    items: Collection[str] | None = None,
+) -> list[Outcome]:
+    """Select the outcomes of a model, an agent, a kind of item, some items; an empty text selects all."""
+    return [
+        outcome
+        for outcome in outcomes
+        if model in ("", outcome.interaction.model)
+        and agent in ("", outcome.interaction.agent)
+        and kind in ("", outcome.kind)
+        and (items is None or outcome.interaction.item in items)
+    ]
+
+
+def rate_matches(outcomes: Iterable[Outcome]) -> Cell:
+    """Compute the match rate over conclusive items, 0 to 1."""
+    qualities = [outcome.quality for outcome in select(outcomes, kind=CONCLUSIVE)]
+    return rate_cell([None if quality is None else quality == 1 for quality in qualities])
+
+
+def average_scores(outcomes: Iterable[Outcome]) -> Cell:
+    """Average the scores over interpretive items, 1 to 5."""
+    return mean_cell([outcome.quality for outcome in select(outcomes, kind=INTERPRETIVE)], interval=True)
+
+
+def list_fitting(outcomes: Iterable[Outcome], items: Iterable[str], models: Sequence[str]) -> set[str]:
+    """List the items whose records fit every model's prompt: `none` answered, or failed for another reason.
+
+    An item that `none` was not run on for each model is not among them.
+    """
+    fits = {
+        (outcome.interaction.model, outcome.interaction.item)
+        for outcome in select(outcomes, agent="none")
+        if outcome.answered or UNFIT not in outcome.interaction.problem
+    }
+    return {item for item in items if all((model, item) in fits for model in models)}
+
+
+def count_tokens(outcomes: Iterable[Outcome], calls: Path) -> Mapping[str, int] | None:
+    """Sum prompt and completion tokens by interaction, over all attempts; None if there is no such file.
+
+    An interaction that nothing was asked for is not in it. A call that several share counts for each.
+    """
+    if not calls.is_file():
+        return None
+    columns = ["id", "row", "prompt_tokens", "completion_tokens"]
+    by_row: dict[str, set[str]] = {}
+    sizes: dict[str, int] = {}
+    for call in pq.read_table(calls, columns=columns).to_pylist():
+        by_row.setdefault(call["row"], set()).add(call["id"])
+        sizes[call["id"]] = call["prompt_tokens"] + call["completion_tokens"]
+    tokens = {}
+    for outcome in outcomes:
+        made = {origin.reference for origin in outcome.interaction.origin if origin.kind == "call"}
+        made = (made & sizes.keys()) | by_row.get(outcome.interaction.id, set())
+        if made:
+            tokens[outcome.interaction.id] = sum(sizes[call] for call in made)
+    return tokens

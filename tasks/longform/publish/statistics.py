@@ -1,0 +1,89 @@
+"""Stage: Table 1, the statistics of a question set (section 2), and how its questions came about."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean, median
+
+from tasks.artifacts.parquet import read_rows
+from tasks.artifacts.rows import Counts, Dropped
+from tasks.files import write_text
+from tasks.longform.build.confirm import BY_MODEL
+from tasks.longform.rows import (
+    CONCLUSIVE,
+    INTERPRETIVE,
+    Conclusion,
+    ControlledQuestion,
+    Item,
+    SyntheticDatabase,
+)
+
+TABLE = re.compile(r"^CREATE TABLE ", re.MULTILINE)
+
+
+def statistics(
+    items: list[Item],
+    control: list[ControlledQuestion],
+    construct: list[SyntheticDatabase],
+    conclude: list[Conclusion],
+    control_dropped: Path,
+    condense_dropped: Path,
+    confirm_dropped: Path,
+    conjecture_dropped: Path,
+    construct_dropped: Path,
+    classify_dropped: Path,
+    out: Path,
+) -> Counts:
+    """Write Table 1 and the yields as JSON; lengths are in words, medians over databases."""
+    kept = {item.id for item in items}
+    made = [database for database in construct if database.id in kept]
+    dropped = {
+        path.name.partition(".")[0]: sorted({row.reason for row in read_rows(path, Dropped)})
+        for path in (
+            control_dropped,
+            condense_dropped,
+            confirm_dropped,
+            conjecture_dropped,
+            construct_dropped,
+            classify_dropped,
+        )
+    }
+    figures = {
+        "items": len(items),
+        "by_kind": {
+            kind: _describe([i for i in items if i.kind == kind]) for kind in (CONCLUSIVE, INTERPRETIVE)
+        },
+        "answer_words": _describe(items)["answer_words"],
+        "databases": {
+            "tables": _median([database.tables for database in made]),
+            "columns_per_table": _median([database.columns / database.tables for database in made]),
+            "rows_per_table": _median([database.rows / database.tables for database in made]),
+        },
+        "claims": sum(len(item.claims) for item in items),
+        "borne_out": sum(all(database.borne_out) for database in made),
+        "measures_borne_out": [
+            sum(sum(database.borne_out) for database in made),
+            sum(len(database.borne_out) for database in made),
+        ],
+        "rounds": sum(database.rounds for database in made),
+        "written_by": {
+            by: sum(answer.by == by for answer in conclude if answer.id in kept) for by in ("model", "plain")
+        },
+        "questions_written": len(control),
+        "reviewed_by_people": sum(item.confirmed_by != BY_MODEL for item in items),
+        "dropped": dropped,
+    }
+    write_text(out, json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
+    return Counts(len(items), len(items), {})
+
+
+def _describe(items: Sequence[Item]) -> dict[str, float | int | None]:
+    words = [len(item.reference.split()) for item in items]
+    return {"items": len(items), "answer_words": round(fmean(words), 1) if words else None}
+
+
+def _median(values: Sequence[float]) -> float | None:
+    return round(float(median(values)), 2) if values else None

@@ -1,0 +1,122 @@
+"""Tables 1 to 3: the question set, the agents' answers and how they came about, with and without queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from tasks.longform.entries import Evaluation
+from tasks.longform.judge.reviews import REVIEWED
+from tasks.longform.publish.figure_cells import Cell, FigureTable, Line, count_cell, leave_empty, mean_cell
+from tasks.longform.publish.outcomes import Outcome, average_scores, rate_matches, select
+from tasks.longform.rows import CONCLUSIVE, INTERPRETIVE, KINDS
+
+MEASURES: Mapping[str, Callable[[Outcome], int | None]] = {
+    "plan, words": lambda outcome: outcome.plan_words,
+    "queries": lambda outcome: outcome.n_queries,
+    "valid queries": lambda outcome: outcome.n_valid,
+    "answer, words": lambda outcome: outcome.answer_words,
+}
+INTERACTIVE = ("plan, words", "queries", "valid queries")
+"""The measures of agents that query."""
+COMPARED = ("none", "sequential")
+INITIALS = {CONCLUSIVE: "C", INTERPRETIVE: "I"}
+
+
+def describe_set(statistics: Mapping[str, Any]) -> FigureTable:
+    """Make Table 1 of what `statistics.json` holds (section 2)."""
+    kinds, databases = statistics["by_kind"], statistics["databases"]
+    n = statistics["items"]
+    rows = [
+        ("questions", count_cell(n, n, "questions")),
+        *((f"questions, {kind}", count_cell(kinds[kind]["items"], n, "questions")) for kind in KINDS),
+        ("reference answer, mean words", count_cell(statistics["answer_words"], n, "questions")),
+        *(
+            (
+                f"reference answer, mean words, {kind}",
+                count_cell(kinds[kind]["answer_words"], kinds[kind]["items"], "questions"),
+            )
+            for kind in KINDS
+        ),
+        ("tables per database, median", count_cell(databases["tables"], n, "databases")),
+        ("columns per table, median", count_cell(databases["columns_per_table"], n, "databases")),
+        ("rows per table, median", count_cell(databases["rows_per_table"], n, "databases")),
+    ]
+    lines = tuple(Line((label,), (cell,)) for label, cell in rows)
+    return FigureTable("1", "The question set", ("measure",), ("value",), lines)
+
+
+def compare_agents(
+    outcomes: Sequence[Outcome], entry: Evaluation, tokens: Mapping[str, int] | None
+) -> FigureTable:
+    """Make Table 2: quality, and measures of the interactions, for C and I apart.
+
+    tokens: by interaction; None leaves the column out.
+    """
+    names = [*MEASURES, *(["tokens"] if tokens is not None else [])]
+    lines = []
+    for model in entry.models:
+        for agent in entry.agents:
+            own = select(outcomes, model=model, agent=agent)
+            cells = [
+                _measure(name, agent, select(own, kind=kind), tokens) for name in names for kind in KINDS
+            ]
+            lines.append(Line((model, agent), (rate_matches(own), average_scores(own), *cells)))
+    return FigureTable(
+        "2",
+        "Answers against the reference, and measures of the interactions",
+        ("model", "agent"),
+        (
+            "match rate (C)",
+            "mean score, 1 to 5 (I)",
+            *(f"{name} ({INITIALS[kind]})" for name in names for kind in KINDS),
+        ),
+        tuple(lines),
+        (
+            "C: conclusive, I: interpretive items. All but the match rate are means per item.",
+            "A query is valid if it ran and its result has rows.",
+            "Interactions without an answer or a verdict, and unreadable replies, are in no mean.",
+        ),
+    )
+
+
+def _measure(name: str, agent: str, outcomes: Sequence[Outcome], tokens: Mapping[str, int] | None) -> Cell:
+    if name in INTERACTIVE and agent not in REVIEWED:
+        return leave_empty(f"the agent `{agent}` neither plans nor queries")
+    if name == "tokens":
+        return mean_cell([(tokens or {}).get(outcome.interaction.id) for outcome in outcomes])
+    return mean_cell([MEASURES[name](outcome) for outcome in outcomes])
+
+
+def compare_queries(
+    outcomes: Sequence[Outcome], entry: Evaluation, fitting: Collection[str], n_items: int
+) -> FigureTable:
+    """Make Table 3: `none` against `sequential` on the items whose records fit for every model.
+
+    fitting: ids of these items.
+    """
+    lines = []
+    for model in entry.models:
+        for agent in COMPARED:
+            own = select(outcomes, model=model, agent=agent, items=fitting)
+            why = _find_obstacle(agent, entry, fitting)
+            cells = (leave_empty(why),) * 2 if why else (rate_matches(own), average_scores(own))
+            lines.append(Line((model, agent), cells))
+    size = f"{len(fitting)} of {n_items} items: those whose records fit the prompt of every model."
+    return FigureTable(
+        "3",
+        "With and without queries",
+        ("model", "agent"),
+        ("match rate (C)", "mean score, 1 to 5 (I)"),
+        tuple(lines),
+        (size if "none" in entry.agents else "`none` was not run: which records fit is not known.",),
+    )
+
+
+def _find_obstacle(agent: str, entry: Evaluation, fitting: Collection[str]) -> str:
+    """Say why there is nothing to compare; empty if there is."""
+    if agent not in entry.agents:
+        return f"the agent `{agent}` was not run"
+    if "none" not in entry.agents:
+        return "the agent `none` was not run, and which records fit is not known"
+    return "" if fitting else "there is no item whose records fit for every model"

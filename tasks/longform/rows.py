@@ -1,0 +1,263 @@
+"""Rows of the long-form flow's artifacts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tasks.artifacts.rows import Origin
+from tasks.databases.columns import Column
+
+CONCLUSIVE, INTERPRETIVE = "conclusive", "interpretive"
+KINDS = (CONCLUSIVE, INTERPRETIVE)
+STEPS = ("IP", "TE", "IS")
+"""The steps of an interaction (section 3): interaction planning, tool employment, information synthesis."""
+PERFECT, IMPERFECT = "Perfect", "Imperfect"
+MATCH, NOT_MATCH = "Match", "Not Match"
+
+
+@dataclass(frozen=True)
+class SourceColumn:
+    """Stage source_columns: a column of a database that questions are made from, with some of its values."""
+
+    id: str
+    column: Column
+    vocabulary: bool
+    """Whether it has so few distinct values that `values` may stand for all."""
+    values: tuple[str, ...]
+    """Distinct values as JSON, the commonest first for a vocabulary, else spread over their order."""
+    origin: tuple[Origin, ...]
+
+
+@dataclass(frozen=True)
+class Focus:
+    """Stage foci: columns that a question can be about: some measures of a table, compared by a group."""
+
+    id: str
+    table: str
+    table_words: str
+    """What its rows are called: `films`."""
+    measures: tuple[str, ...]
+    """Ids of numeric columns of `table`."""
+    group: str
+    """The id of a text column, of the same table or of one that a foreign key leads to."""
+    group_words: str
+    """What it is of a row of `table`: `origin airport`."""
+    groups: tuple[str, ...]
+    """Its commonest values, the commonest first."""
+    source: str
+    """The FROM clause that joins table and group, without the word."""
+    tables: tuple[str, ...]
+    """The tables of that clause."""
+    name: str
+    """The id of the column with the rows' names; empty if they have none."""
+    origin: tuple[Origin, ...]
+
+
+@dataclass(frozen=True)
+class ControlledQuestion:
+    """Stage control: a question that was steered to given columns and entities."""
+
+    id: str
+    database: str
+    seed: str
+    """The database's own question that it was made from; empty where columns were chosen instead."""
+    focus: Focus
+    """The columns that the question is about."""
+    groups: tuple[str, ...]
+    """The two values of the focus's group that the question names."""
+    keyword: str
+    """The abstract word that the question turns on; empty for a question with a definite answer."""
+    text: str
+    origin: tuple[Origin, ...]
+
+
+@dataclass(frozen=True)
+class CondensedQuestion:
+    """Stage condense: a controlled question without superfluous detail. It has the same id."""
+
+    id: str
+    text: str
+    origin: tuple[Origin, ...]
+
+
+@dataclass(frozen=True)
+class ConfirmedQuestion:
+    """Stage confirm: a condensed question that a model, or a person, has passed. It has the same id."""
+
+    id: str
+    text: str
+    confirmed_by: str
+    """`model`, or the people who decided, joined by commas."""
+    origin: tuple[Origin, ...]
+
+
+@dataclass(frozen=True)
+class Conjecture:
+    """Stage conjecture: what the answer may be. It has its question's id."""
+
+    id: str
+    text: str
+    expected: tuple[str, ...]
+    """For each measure of the question, the value of `groups` that is expected to be higher."""
+    origin: tuple[Origin, ...]
+
+
+@dataclass(frozen=True)
+class SyntheticDatabase:
+    """Stage construct: a database made for one question. It has its question's id."""
+
+    id: str
+    script: str
+    """CREATE and INSERT statements, in the order in which they run; it is no input of a model's any more."""
+    tables: int
+    columns: int
+    rows: int
+    rounds: int
+    """How often the model was asked for rows."""
+    borne_out: tuple[bool, ...]
+    """For each measure, whether the rows bear the conjecture out."""
+    origin: tuple[Origin, ...]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim of a reference answer, with the query that bears it out."""
+
+    text: str
+    sql: str
+    columns: tuple[str, ...]
+    rows: str
+    """The query's rows as JSON: a list of lists."""
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """Stage conclude: the reference answer from the rows really there. It has its question's id."""
+
+    id: str
+    text: str
+    claims: tuple[Claim, ...]
+    by: str
+    """`model`, or `plain` where the model's sentences did not pass and the answer states the rows plainly."""
+    origin: tuple[Origin, ...]
+
+
+@dataclass(frozen=True)
+class QuestionKind:
+    """Stage classify: whether a question is conclusive or interpretive. It has its question's id."""
+
+    id: str
+    kind: str
+    by: str
+    """`rule` where the answer begins with yes, no or unknown; else `model`."""
+    origin: tuple[Origin, ...]
+
+
+@dataclass(frozen=True)
+class Item:
+    """Stage items: a finished question with its database and its reference answer."""
+
+    id: str
+    database: str
+    question: str
+    kind: str
+    """`conclusive` or `interpretive`"""
+    reference: str
+    claims: tuple[Claim, ...]
+    script: str
+    """The synthetic database as CREATE and INSERT statements of SQLite."""
+    confirmed_by: str
+    origin: tuple[Origin, ...]
+
+
+@dataclass(frozen=True)
+class AgentQuery:
+    """One query that an agent wrote, and what came of it."""
+
+    sql: str
+    columns: tuple[str, ...]
+    rows: str
+    """The rows as the agent was shown them, as JSON: a list of lists."""
+    n_rows: int
+    """Rows of the result in all."""
+    error: str
+    """Why there is no result; empty where there is one."""
+
+
+@dataclass(frozen=True)
+class AgentStep:
+    """One step of an agent, in the order in which it was taken."""
+
+    kind: str
+    """`plan`, `need`, `query`, `reasoning` or `answer`"""
+    text: str
+
+
+@dataclass(frozen=True)
+class Interaction:
+    """Stage interactions: what one agent did with one item."""
+
+    id: str
+    item: str
+    agent: str
+    """`none`, `sequential`, `iterative` or `guess`"""
+    model: str
+    """The role that the agent was asked as."""
+    plan: str
+    """Its plan; of the iterative agent the needs one after the other; empty for `none` and `guess`."""
+    queries: tuple[AgentQuery, ...]
+    answer: str | None
+    """None if it gave none; `problem` says why."""
+    steps: tuple[AgentStep, ...]
+    left_out: tuple[str, ...]
+    """What its prompts did not have for lack of room: tables, rows of a result."""
+    problem: str
+    origin: tuple[Origin, ...]
+
+
+@dataclass(frozen=True)
+class ReferenceVerdict:
+    """Stage reference_verdicts: an answer held against the reference answer."""
+
+    id: str
+    interaction: str
+    item: str
+    kind: str
+    label: str | None
+    """Of a conclusive item: `Match` or `Not Match`; None without an answer, or without a verdict."""
+    score: int | None
+    """Of an interpretive item: 1 to 5."""
+    reason: str
+    problem: str
+    origin: tuple[Origin, ...]
+
+
+@dataclass(frozen=True)
+class Review:
+    """Stages reviews, meta_reviews and revisions: one reviewer's word on one step of an interaction."""
+
+    id: str
+    interaction: str
+    item: str
+    step: str
+    """`IP`, `TE` or `IS`"""
+    reviewer: int
+    """0, 1, ..."""
+    verdict: str | None
+    """`Perfect` or `Imperfect`; None if the reply had no verdict."""
+    rationale: str
+    problem: str
+    origin: tuple[Origin, ...]
+
+
+@dataclass(frozen=True)
+class ErrorLabel:
+    """Stage error_types: which error of section 4.5 an imperfect step has."""
+
+    id: str
+    interaction: str
+    item: str
+    step: str
+    label: str | None
+    problem: str
+    origin: tuple[Origin, ...]

@@ -1,0 +1,102 @@
+"""Describe an item's database in a prompt: its schema, and rows of every table (section 4.1)."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from urllib.parse import quote
+
+from tasks.databases.values import Value, to_plain_row
+
+SAMPLES = 3
+"""Rows per table in a description: as many as in the paper (appendix A)."""
+CELL = 60
+"""Maximum length of a cell's text in characters, apart from records that are shown in full."""
+ELLIPSIS = "..."
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: its CREATE statement on one line, and all its rows in the order of their insertion."""
+
+    name: str
+    create: str
+    rows: tuple[tuple[Value, ...], ...]
+
+
+@dataclass(frozen=True)
+class Database:
+    """An item's database. file: the SQLite file; tables: in the order in which they were created."""
+
+    file: Path
+    tables: tuple[Table, ...]
+
+
+def read_database(file: Path) -> Database:
+    """Read the tables of a small SQLite file with all their rows; views are left out."""
+    address = f"file:{quote(str(file.resolve()))}?mode=ro&immutable=1"
+    with closing(sqlite3.connect(address, uri=True)) as connection:
+        connection.text_factory = partial(str, encoding="utf-8", errors="replace")
+        named = connection.execute(
+            "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' "
+            "ESCAPE '\\' ORDER BY rowid"
+        ).fetchall()
+        return Database(file, tuple(_read_table(connection, name, sql) for name, sql in named))
+
+
+def _read_table(connection: sqlite3.Connection, name: str, sql: str) -> Table:
+    escaped = name.replace('"', '""')
+    # NOT INDEXED: where an index covers all columns, SQLite may read the rows in the index's order.
+    rows = connection.execute(f'SELECT * FROM "{escaped}" NOT INDEXED')  # noqa: S608 (a quoted name)
+    return Table(name, " ".join(sql.split()), tuple(tuple(to_plain_row(row)) for row in rows))
+
+
+def describe_database(tables: Sequence[Table], samples: Mapping[str, int] | int = SAMPLES) -> str:
+    """Describe tables: each one's CREATE statement, and its first rows as JSON lists, one a line.
+
+    samples: how many rows, of every table or by its name. The text is to be quoted in a prompt: cells are
+    data of anyone's.
+    """
+    return "\n".join(
+        line
+        for table in tables
+        for line in _describe_table(
+            table, samples if isinstance(samples, int) else samples.get(table.name, SAMPLES)
+        )
+    )
+
+
+def _describe_table(table: Table, samples: int) -> list[str]:
+    lines = [f"{table.create};"]
+    if samples and table.rows:
+        shown = table.rows[:samples]
+        lines += [f"-- {len(shown)} sample rows of {table.name}:", *map(show_row, shown)]
+    return lines
+
+
+def describe_records(tables: Sequence[Table]) -> str:
+    """Describe tables with all their rows and whole cells."""
+    return "\n".join(
+        line
+        for table in tables
+        for line in (
+            f"{table.create};",
+            f"-- all {len(table.rows)} rows of {table.name}:",
+            *(json.dumps(row, ensure_ascii=False) for row in table.rows),
+        )
+    )
+
+
+def show_row(row: Sequence[Value]) -> str:
+    """Write a row as a JSON list, long cells truncated."""
+    return json.dumps(truncate_cells(row), ensure_ascii=False)
+
+
+def truncate_cells(row: Sequence[Value]) -> list[Value]:
+    """Truncate the long texts of a row."""
+    return [cell[:CELL] + ELLIPSIS if isinstance(cell, str) and len(cell) > CELL else cell for cell in row]

@@ -1,0 +1,79 @@
+"""Stage: what every agent does with every item, by every model (sections 3 and 4.1)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tasks.artifacts.rows import Drafts, Origin, make_id
+from tasks.longform.entries import Evaluation
+from tasks.longform.rows import Interaction, Item
+from tasks.longform.solve.alone import work_alone
+from tasks.longform.solve.describe_database import Database, read_database
+from tasks.longform.solve.guess import guess_answer
+from tasks.longform.solve.iterative import work_iteratively
+from tasks.longform.solve.options import Agents
+from tasks.longform.solve.sequential import work_sequentially
+from tasks.longform.solve.session import Agent, Session
+from tasks.models.ask import Ask
+
+AGENTS: Mapping[str, Agent] = {
+    "none": work_alone,
+    "sequential": work_sequentially,
+    "iterative": work_iteratively,
+    "guess": guess_answer,
+}
+
+
+async def interactions(items: list[Item], entry: Evaluation, params: Agents, ask: Ask) -> Drafts[Interaction]:
+    """Have every agent of an evaluation answer every item by every model.
+
+    One row each, also where an agent gave no answer: then `answer` is None and `problem` says why.
+    """
+    with TemporaryDirectory(prefix="benchloom-items-") as folder:
+        databases = [open_item(item, Path(folder) / f"{place}.sqlite") for place, item in enumerate(items)]
+        # Requests about one item follow each other: they begin with the same description of its database.
+        rows = await asyncio.gather(
+            *(
+                interact(item, database, agent, model, params, ask)
+                for item, database in zip(items, databases, strict=True)
+                for model in entry.models
+                for agent in entry.agents
+            )
+        )
+    return Drafts(rows)
+
+
+def open_item(item: Item, file: Path) -> Database:
+    """Write an item's database to a file and read it."""
+    from tasks.databases.scratch import write_database
+
+    write_database(item.script, file)
+    return read_database(file)
+
+
+async def interact(
+    item: Item, database: Database, agent: str, model: str, params: Agents, ask: Ask
+) -> Interaction:
+    """Have one agent answer one item. agent: a name in AGENTS; model: a role."""
+    row = make_id(item.id, agent, model)
+    session = Session(row, model, item.question, database, params, ask)
+    answer = await AGENTS[agent](session)
+    return Interaction(
+        id=row,
+        item=item.id,
+        agent=agent,
+        model=model,
+        plan=session.plan,
+        queries=session.queries,
+        answer=answer,
+        steps=tuple(session.steps),
+        left_out=tuple(session.left_out),
+        problem="; ".join(session.problems),
+        origin=(
+            Origin("row", f"items#{item.id}"),
+            *(Origin("call", call) for call in dict.fromkeys(session.calls)),
+        ),
+    )

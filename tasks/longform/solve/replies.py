@@ -1,0 +1,159 @@
+"""What agents reply: the grammars that hold an embedded model to a form, and the parsers for every model.
+
+A form is made of labelled parts, `SQL: ...`. The parsers are lenient about Markdown around a label and about
+words before the first one, and strict about the rest.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tasks.longform.solve.options import Agents
+from tasks.models.ask import Unparsed
+
+PLAN_PARTS = ("Information needed", "Tables and columns", "Retrieval steps")
+ENOUGH = "ENOUGH"
+NEED, SQL, REASONING, ANSWER = "Need", "SQL", "Reasoning", "Answer"
+NEED_TOKENS = 50
+NEED_CHARACTERS = 160
+CHARACTERS_PER_WORD, CHARACTERS_PER_TOKEN = 8, 3
+"""Grammars count characters; SQL has fewer of them a token than prose."""
+SIGNS = r"[*_`#>\- \t]*"
+"""What Markdown may put around a label."""
+LISTED = rf"^{SIGNS}(?:\d+[.)][ \t]*)?{SIGNS}"
+AFTER = rf"{SIGNS}:(?:\*\*|__)?[ \t]*"
+"""The colon of a label. No other sign is taken away behind it: a value may begin with a minus."""
+FENCE = re.compile(r"^[ \t]*```\w*[ \t]*$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Round:
+    """What the iterative agent says in a round; both are empty where it has enough."""
+
+    need: str
+    sql: str
+
+
+def make_plan_grammar(params: Agents) -> str:
+    """Build the GBNF grammar of a plan: one line for each of its parts."""
+    # Three parts share the tokens of a plan.
+    line = _line(params.plan_tokens * CHARACTERS_PER_TOKEN // len(PLAN_PARTS))
+    return "root ::= " + ' "\\n" '.join(f"{json.dumps(f'{part}: ')} {line}" for part in PLAN_PARTS)
+
+
+def make_queries_grammar(params: Agents) -> str:
+    """Build the GBNF grammar of a list of queries."""
+    return f'root ::= sql ("\\n" sql){{0,{params.queries - 1}}}\n{_sql_rule(params)}'
+
+
+def make_round_grammar(params: Agents) -> str:
+    """Build the GBNF grammar of a round: a need and a query, or the word that ends the rounds."""
+    head = json.dumps(f"{NEED}: ")
+    return f'root ::= "{ENOUGH}" | {head} {_line(NEED_CHARACTERS)} "\\n" sql\n{_sql_rule(params)}'
+
+
+def make_answer_grammar(params: Agents, *, reasoning: bool = False) -> str:
+    """Build the GBNF grammar of an answer: one paragraph, with a line of reasoning before it or without."""
+    answer = _line(params.answer_words * CHARACTERS_PER_WORD)
+    if not reasoning:
+        return f"root ::= {answer}"
+    line = _line(params.plan_tokens * CHARACTERS_PER_TOKEN)
+    return f'root ::= "{REASONING}: " {line} "\\n{ANSWER}: " {answer}'
+
+
+def _sql_rule(params: Agents) -> str:
+    # A semicolon ends a query, so that a small model does not run on into the next.
+    characters = params.query_tokens * CHARACTERS_PER_TOKEN
+    return f'sql ::= "{SQL}: " ("SELECT " | "WITH ") [^;\\n\\r]{{1,{characters}}} ";"'
+
+
+def _line(characters: int) -> str:
+    return f"[^ \\t\\n\\r] [^\\n\\r]{{0,{characters}}}"
+
+
+def parse_plan(reply: str) -> str:
+    """Read a plan of three parts; return them labelled, one a line. Raises Unparsed if one is missing."""
+    parts = _split(reply, PLAN_PARTS)
+    if [label for label, _ in parts] != list(PLAN_PARTS):
+        raise Unparsed(f"no_plan: it must have the parts {', '.join(PLAN_PARTS)}, in this order")
+    return "\n".join(f"{label}: {_join_lines(text, 'no_plan')}" for label, text in parts)
+
+
+def parse_queries(reply: str) -> tuple[str, ...]:
+    """Read one query or more. Raises Unparsed if there is none."""
+    parts = _split(reply, (SQL,))
+    if not parts:
+        raise Unparsed(f"no_query: no line begins with `{SQL}: `")
+    return tuple(_read_sql(text) for _, text in parts)
+
+
+def parse_round(reply: str) -> Round:
+    """Read a need and its query, or that there is enough. Raises Unparsed if it is neither."""
+    if re.fullmatch(rf"{SIGNS}{ENOUGH}[.!]?{SIGNS}", reply.strip(), re.IGNORECASE):
+        return Round("", "")
+    parts = _split(reply, (NEED, SQL))
+    # Models that do not stop write further rounds, with results of their own invention: the first one counts.
+    if [label for label, _ in parts[:2]] != [NEED, SQL]:
+        raise Unparsed(f"no_round: it must be `{ENOUGH}`, or `{NEED}: ` and `{SQL}: `")
+    return Round(_join_lines(parts[0][1], "no_need"), _read_sql(parts[1][1]))
+
+
+def parse_answer(reply: str) -> str:
+    """Read an answer. Raises Unparsed if it is empty."""
+    text = _drop_label(reply, ANSWER)
+    if not text:
+        raise Unparsed("no_answer: the reply is empty")
+    return text
+
+
+def parse_reasoned(reply: str) -> tuple[str, str]:
+    """Read (reasoning, answer); the last part that is labelled as the answer counts. Raises Unparsed."""
+    before, *parts = re.split(_make_pattern((ANSWER,)), reply.replace("\r\n", "\n"))
+    if not parts:
+        raise Unparsed(f"no_answer: no line begins with `{ANSWER}: `")
+    return _drop_label(before, REASONING), parse_answer(parts[-1])
+
+
+def _drop_label(text: str, label: str) -> str:
+    return re.sub(rf"\A{SIGNS}{label}{AFTER}", "", text.strip(), flags=re.IGNORECASE).strip()
+
+
+def _split(reply: str, labels: Sequence[str]) -> list[tuple[str, str]]:
+    """Split a reply at lines that begin with a label; what stands before the first is left out."""
+    names = {label.lower(): label for label in labels}
+    _, *pieces = re.split(_make_pattern(labels), reply.replace("\r\n", "\n"))
+    return [(names[label.lower()], text) for label, text in zip(pieces[::2], pieces[1::2], strict=True)]
+
+
+def _make_pattern(labels: Sequence[str]) -> str:
+    heads = "|".join(map(re.escape, labels))
+    return rf"(?im){LISTED}({heads})(?:[ \t]*\d+)?{AFTER}"
+
+
+def _read_sql(text: str) -> str:
+    """Read a query: the lines up to one that ends with a semicolon, or to a blank one."""
+    lines: list[str] = []
+    for line in FENCE.sub("", text).strip().split("\n"):
+        if not line.strip():
+            break
+        lines.append(line.rstrip())
+        if lines[-1].endswith(";"):
+            break
+    sql = "\n".join(lines).strip()
+    if sql.startswith("`"):
+        # Inline code; elsewhere a backtick may quote a name.
+        sql = sql.rstrip("; ").strip("`")
+    sql = sql.rstrip("; \t\n")
+    if not sql:
+        raise Unparsed(f"no_query: nothing stands after `{SQL}:`")
+    return sql
+
+
+def _join_lines(text: str, word: str) -> str:
+    joined = " ".join(text.split()).strip("*` ")
+    if not joined:
+        raise Unparsed(f"{word}: a part of it is empty")
+    return joined

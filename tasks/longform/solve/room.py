@@ -1,0 +1,83 @@
+"""Keep a prompt within its size by leaving out whole things, and name what is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tasks.judging.quoting import quote
+from tasks.longform.rows import AgentQuery
+from tasks.longform.solve.describe_database import SAMPLES, Database, describe_database
+from tasks.longform.solve.querying import show_result
+
+INSTRUCTIONS = 240
+"""Tokens of a prompt file of the agents without its fields, at most."""
+UNLIMITED = 10**7
+"""Quoting truncates long texts in their middle; here whole things are left out before."""
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What of something has room, quoted for a prompt. left_out: the names of what has not."""
+
+    text: str
+    left_out: tuple[str, ...]
+
+
+def estimate_tokens(text: str) -> float:
+    """Estimate a text's tokens: a quarter for a letter or blank, a half for a sign, one for a digit.
+
+    Characters beyond ASCII count as one. Tables are mostly digits and signs: as a quarter of its characters
+    their size would come out at half of what small models' tokenizers make of it.
+    """
+    return sum(map(_weigh, text))
+
+
+def _weigh(character: str) -> float:
+    if not character.isascii() or character.isdigit():
+        return 1
+    return 0.25 if character.isalpha() or character.isspace() else 0.5
+
+
+def quote_data(text: str) -> str:
+    """Quote data in a prompt, whatever its length: cells are anyone's text."""
+    return quote(text, limit=UNLIMITED).text
+
+
+def fit_description(database: Database, tokens: float, samples: int = SAMPLES) -> Fitted:
+    """Describe a database within a number of tokens.
+
+    First the sample rows of whole tables are left out, then whole tables, the last ones first.
+    """
+    tables, shown = list(database.tables), {table.name: samples for table in database.tables}
+    left_out: list[str] = []
+    sampled = [table for table in database.tables if samples and table.rows]
+    while estimate_tokens(text := quote_data(describe_database(tables, shown))) > tokens and tables:
+        if sampled:
+            name = sampled.pop().name
+            shown[name] = 0
+            left_out.append(f"sample rows of {name}")
+        else:
+            left_out.append(f"table {tables.pop().name}")
+    return Fitted(text, tuple(left_out))
+
+
+def fit_results(queries: Sequence[AgentQuery | None], tokens: float) -> list[Fitted]:
+    """Show results within a number of tokens: the rows of the largest are left out first, all of them.
+
+    None stands for a round without a query.
+    """
+    shown = [Fitted(quote_data(show_result(query)), ()) for query in queries]
+    while sum(estimate_tokens(fitted.text) for fitted in shown) > tokens:
+        sizes = {
+            place: estimate_tokens(fitted.text)
+            for place, (fitted, query) in enumerate(zip(shown, queries, strict=True))
+            if query is not None and query.n_rows and not fitted.left_out
+        }
+        if not sizes:
+            break
+        place = max(sizes, key=lambda place: sizes[place])
+        number = sum(query is not None for query in queries[: place + 1])
+        text = show_result(queries[place], rows=False)
+        shown[place] = Fitted(quote_data(text), (f"all rows of query {number}",))
+    return shown

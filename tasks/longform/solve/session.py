@@ -1,0 +1,131 @@
+"""The work of one agent on one item: what it may do, and the record of what it did."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from tasks.judging.quoting import clean
+from tasks.longform.rows import AgentQuery, AgentStep
+from tasks.longform.solve.describe_database import SAMPLES, Database
+from tasks.longform.solve.options import Agents
+from tasks.longform.solve.querying import run_queries
+from tasks.longform.solve.room import INSTRUCTIONS, estimate_tokens, fit_description, fit_results
+from tasks.models.ask import Ask
+
+Value = TypeVar("Value")
+
+
+class Agent(Protocol):
+    """An agent: it works on an item by means of a session, and returns its answer, or None.
+
+    What it does on the way (calls, queries, steps, failures) stands in the session afterwards.
+    """
+
+    async def __call__(self, session: Session) -> str | None:
+        """Answer the session's question."""
+        ...
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A query with its result, and the need that it is for. query: None if there was none in the reply."""
+
+    need: str
+    query: AgentQuery | None
+
+
+class Session:
+    """One agent's work on one item, in progress.
+
+    plan, findings, steps, left_out, problems and calls: what goes into the interaction's row.
+    """
+
+    def __init__(
+        self, row: str, role: str, question: str, database: Database, params: Agents, ask: Ask
+    ) -> None:
+        """row: the interaction's id. role: the model that is asked."""
+        self.question, self.database, self.params = clean(question), database, params
+        self.plan = ""
+        self.findings: list[Finding] = []
+        self.steps: list[AgentStep] = []
+        self.left_out: dict[str, None] = {}
+        self.problems: list[str] = []
+        self.calls: list[str] = []
+        self._row, self._role, self._ask = row, role, ask
+
+    @property
+    def queries(self) -> tuple[AgentQuery, ...]:
+        """The queries so far."""
+        return tuple(finding.query for finding in self.findings if finding.query is not None)
+
+    async def ask(
+        self,
+        prompt: str,
+        fields: Mapping[str, object],
+        *,
+        parse: Callable[[str], Value],
+        grammar: str,
+        max_tokens: int,
+    ) -> Value | None:
+        """Ask the model by a prompt about the question; None if no attempt parsed, which is a problem."""
+        answer = await self._ask(
+            prompt,
+            {"question": self.question, **fields},
+            role=self._role,
+            row=self._row,
+            parse=parse,
+            grammar=grammar,
+            max_tokens=max_tokens,
+        )
+        self.calls.append(answer.call)
+        if answer.value is None:
+            self.problems.append(f"{prompt}: {answer.problem}")
+        return answer.value
+
+    def note(self, kind: str, text: str) -> None:
+        """Record a step; the kinds are those of `AgentStep`."""
+        self.steps.append(AgentStep(kind, text))
+
+    def leave_out(self, names: Iterable[str]) -> None:
+        """Record what a prompt has no room for."""
+        self.left_out.update(dict.fromkeys(names))
+
+    async def run(self, queries: Sequence[str], need: str = "") -> None:
+        """Run queries and add them to the findings, failed ones too."""
+        params = self.params
+        for query in await asyncio.to_thread(
+            run_queries, self.database.file, queries, params.limits, params.shown_rows
+        ):
+            self.findings.append(Finding(need, query))
+            self.note("query", query.sql)
+            if query.n_rows > params.shown_rows:
+                more, number = query.n_rows - params.shown_rows, len(self.queries)
+                self.leave_out([f"{more} of {query.n_rows} rows of query {number}"])
+
+    def measure_room(self, *texts: str) -> float:
+        """Return how many tokens a prompt has left for data, beside the question and other texts."""
+        said = sum(map(estimate_tokens, (self.question, *texts)))
+        return max(0.0, self.params.prompt_tokens - INSTRUCTIONS - said)
+
+    def describe(self, tokens: float, samples: int = SAMPLES) -> str:
+        """Describe the database within a number of tokens, quoted for a prompt."""
+        fitted = fit_description(self.database, tokens, samples)
+        self.leave_out(fitted.left_out)
+        return fitted.text
+
+    def show_findings(self, tokens: float) -> list[dict[str, str]]:
+        """Show the findings within a number of tokens: need, sql and result of each, quoted for a prompt."""
+        needs = [
+            (clean(found.need), clean(found.query.sql) if found.query else "") for found in self.findings
+        ]
+        said = sum(estimate_tokens(need) + estimate_tokens(sql) for need, sql in needs)
+        results = fit_results([found.query for found in self.findings], tokens - said)
+        for fitted in results:
+            self.leave_out(fitted.left_out)
+        return [
+            {"need": need, "sql": sql, "result": fitted.text}
+            for (need, sql), fitted in zip(needs, results, strict=True)
+        ]

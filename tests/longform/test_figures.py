@@ -1,0 +1,506 @@
+"""The figures of an evaluation, each cell against a plain computation over hand-made rows."""
+
+import json
+import random
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from scipy.stats import binomtest, pearsonr, spearmanr
+
+from tasks.artifacts.rows import Counts, Origin
+from tasks.judging.canaries import CanaryRow
+from tasks.longform.entries import Evaluation
+from tasks.longform.judge.error_types import LABELS
+from tasks.longform.publish.evaluation_figures import evaluation_figures
+from tasks.longform.publish.figure_cells import mean_cell, rate_cell, round_figures
+from tasks.longform.rows import KINDS, STEPS, ErrorLabel, Interaction, Item, ReferenceVerdict, Review
+from tests.longform.scripted_judges import make_interaction, make_item, make_query, make_review
+
+KIND = {
+    "i1": "conclusive",
+    "i2": "conclusive",
+    "i3": "interpretive",
+    "i4": "interpretive",
+    "i5": "conclusive",
+}
+MODELS, AGENTS = ("agent", "other"), ("none", "sequential", "iterative", "guess")
+ENTRY = Evaluation(set="tiny", models=MODELS, agents=AGENTS, judge="judge", reviewer="reviewer")
+BAD = make_query([], error="SqlError: no such table")
+EMPTY = make_query([])
+STATISTICS = {
+    "items": 5,
+    "by_kind": {
+        "conclusive": {"items": 3, "answer_words": 8.5},
+        "interpretive": {"items": 2, "answer_words": 21.0},
+    },
+    "answer_words": 13.5,
+    "databases": {"tables": 2.0, "columns_per_table": 3.5, "rows_per_table": 9.0},
+}
+SETTINGS = {
+    "judging.thresholds.canary_agreement": 0.9,
+    "judging.thresholds.unscored_share": 1.0,
+    **{
+        f"roles.{role}.model": f"model of {role}"
+        for role in ("generator", "agent", "other", "judge", "reviewer")
+    },
+}
+
+
+@dataclass
+class Rows:
+    """The artifacts that the stage reads."""
+
+    items: list[Item]
+    interactions: list[Interaction]
+    verdicts: list[ReferenceVerdict]
+    reviews: list[Review]
+    metas: list[Review]
+    revisions: list[Review]
+    errors: list[ErrorLabel]
+    canaries: list[CanaryRow]
+
+    def run(self, folder: Path, entry: Evaluation = ENTRY, **settings: object) -> tuple[Any, Counts]:
+        statistics, out = folder / "statistics.json", folder / "evaluation_figures.json"
+        statistics.write_text(json.dumps(STATISTICS))
+        counts = evaluation_figures(
+            items=self.items, interactions=self.interactions, reference_verdicts=self.verdicts,
+            reviews=self.reviews, meta_reviews=self.metas, revisions=self.revisions, error_types=self.errors,
+            peer_canaries=self.canaries, statistics=statistics, entry=entry, key="tiny",
+            interactions_calls=folder / "interactions.calls.parquet", out=out,
+            settings={**SETTINGS, **settings},
+        )  # fmt: skip
+        return json.loads(out.read_text()), counts
+
+
+def make_rows() -> Rows:
+    """Make rows of two models and four agents on five items, some of them with failures."""
+    chance = random.Random(7)
+    items = [make_item(int(name[1]), kind=kind) for name, kind in KIND.items()]
+    rows = Rows(items, [], [], [], [], [], [], make_canaries())
+    for model in MODELS:
+        for agent in AGENTS:
+            for name in KIND:
+                add_interaction(rows, chance, model, agent, name)
+    return rows
+
+
+def add_interaction(rows: Rows, chance: random.Random, model: str, agent: str, name: str) -> None:
+    works = agent in ("sequential", "iterative")
+    made = make_interaction(
+        int(name[1]),
+        agent,
+        id=f"{model}-{agent}-{name}",
+        model=model,
+        plan=" ".join(["word"] * chance.randint(1, 9)) if works else "",
+        queries=tuple(chance.choices([make_query(), BAD, EMPTY], k=chance.randint(0, 4))) if works else (),
+        answer=" ".join(["said"] * chance.randint(1, 30)),
+    )
+    if agent == "none" and (model, name) in (("other", "i5"), ("agent", "i4")):
+        made = replace(made, answer=None, problem="records do not fit: 9000 of 3000 tokens")
+    if (model, agent, name) == ("agent", "none", "i2"):
+        made = replace(made, answer=None, problem="agent_alone: no answer")
+    if (model, agent, name) == ("agent", "sequential", "i1"):
+        made = replace(made, plan="", queries=(), answer=None, problem="agent_plan: x; agent_queries: y")
+    rows.interactions.append(made)
+    label = chance.choice(["Match", "Not Match"]) if KIND[name] == "conclusive" else None
+    score = chance.randint(1, 5) if KIND[name] == "interpretive" else None
+    if made.answer is None or (model, agent, name) == ("other", "iterative", "i3"):
+        label = score = None
+    rows.verdicts.append(
+        ReferenceVerdict(f"v-{made.id}", made.id, name, KIND[name], label, score, "", "", ())
+    )
+    if not works:
+        return
+    choices = [None] if made.answer is None else ["Perfect", "Perfect", "Imperfect", None]
+    peers = 3 if name in ("i1", "i2", "i3") else 1
+    for step in STEPS:
+        where: dict[str, Any] = {"interaction": made.id, "item": name}
+        rows.reviews += [make_review(chance.choice(choices), n, step, **where) for n in range(peers)]
+        rows.metas += [make_review(chance.choice(choices), n, step, **where) for n in range(peers)]
+        revised = chance.choice(choices)
+        rows.revisions.append(make_review(revised, 0, step, **where))
+        if revised == "Imperfect":
+            label = chance.choice([*LABELS[step], None])
+            rows.errors.append(ErrorLabel(f"e-{made.id}-{step}", made.id, name, step, label, "", ()))
+
+
+def make_canaries(wrong: int = 0, kind: str = "conclusive") -> list[CanaryRow]:
+    good = ("conclusive", "interpretive", "IP", "TE", "IS")
+    rows = [
+        CanaryRow(f"c-{k}-{n}", k, "Match", "Match", "", True, "", "", False, ())
+        for k in good
+        for n in (0, 1)
+    ]
+    return [
+        replace(row, agreed=False, given="Not Match") if row.kind == kind and int(row.id[-1]) < wrong else row
+        for row in rows
+    ]
+
+
+@pytest.fixture(scope="module")
+def rows() -> Rows:
+    return make_rows()
+
+
+@pytest.fixture(scope="module")
+def written(rows: Rows, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return rows.run(tmp_path_factory.mktemp("figures"))
+
+
+@pytest.fixture(scope="module")
+def figures(written: Any) -> Any:
+    return written[0]
+
+
+def find(table: Any, *label: str) -> dict[str, Any]:
+    (line,) = [line for line in table["lines"] if line["label"] == list(label)]
+    assert len(line["label"]) == len(table["heads"])
+    return dict(zip(table["columns"], line["cells"], strict=True))
+
+
+def qualities(rows: Rows, model: str, agent: str, kind: str, only: Any = tuple(KIND)) -> list[Any]:
+    """List a match as 1, none as 0, a score, None for a failure."""
+    by_id = {verdict.interaction: verdict for verdict in rows.verdicts}
+    listed = []
+    for name in (name for name in KIND if KIND[name] == kind and name in only):
+        verdict = by_id[f"{model}-{agent}-{name}"]
+        listed.append(verdict.score if verdict.label is None else {"Match": 1, "Not Match": 0}[verdict.label])
+    return listed
+
+
+def check_mean(cell: Any, values: list[Any]) -> None:
+    given = [value for value in values if value is not None]
+    assert (cell["n"], cell["failed"]) == (len(given), len(values) - len(given))
+    if given:
+        assert cell["value"] == pytest.approx(fmean(given), rel=1e-9)
+        assert not cell["why"]
+    else:
+        assert cell["value"] is None
+        assert cell["why"]
+        assert cell["interval"] is None
+
+
+def check_rate(cell: Any, values: list[Any]) -> None:
+    check_mean(cell, values)
+    given = [value for value in values if value is not None]
+    if given:
+        wilson = binomtest(int(sum(given)), len(given)).proportion_ci(method="wilson")
+        assert cell["interval"] == pytest.approx([wilson.low, wilson.high], abs=1e-9)
+
+
+def check_quality(
+    rows: Rows, match: Any, score: Any, model: str, agent: str, only: Any = tuple(KIND)
+) -> None:
+    check_rate(match, qualities(rows, model, agent, "conclusive", only))
+    scores = qualities(rows, model, agent, "interpretive", only)
+    check_mean(score, scores)
+    given = sorted(value for value in scores if value is not None)
+    # The mean of two draws from two values is an end of them in a quarter of the draws each.
+    assert score["interval"] == (given if len(given) == 2 else None)
+
+
+def test_table_1_is_of_the_statistics(figures: Any) -> None:
+    values = [line["cells"][0]["value"] for line in figures["tables"]["1"]["lines"]]
+    assert values == [5, 3, 2, 13.5, 8.5, 21.0, 2.0, 3.5, 9.0]
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("agent", AGENTS)
+def test_table_2(rows: Rows, figures: Any, model: str, agent: str) -> None:
+    cells = find(figures["tables"]["2"], model, agent)
+    check_quality(rows, cells["match rate (C)"], cells["mean score, 1 to 5 (I)"], model, agent)
+    for kind in KINDS:
+        own = [
+            row
+            for row in rows.interactions
+            if (row.model, row.agent) == (model, agent) and KIND[row.item] == kind
+        ]
+        initial = f"({kind[0].upper()})"
+        words = [None if row.answer is None else row.answer.count("said") for row in own]
+        check_mean(cells[f"answer, words {initial}"], words)
+        names = [f"{name} {initial}" for name in ("plan, words", "queries", "valid queries")]
+        if agent in ("none", "guess"):
+            for name in names:
+                assert cells[name]["value"] is None
+                assert agent in cells[name]["why"]
+            continue
+        lost = [row.problem.startswith("agent_plan") for row in own]
+        plans, counts, valid = (
+            [None if gone else value for gone, value in zip(lost, values, strict=True)]
+            for values in (
+                [row.plan.count("word") for row in own],
+                [len(row.queries) for row in own],
+                [sum(query not in (BAD, EMPTY) for query in row.queries) for row in own],
+            )
+        )
+        for name, values in zip(names, (plans, counts, valid), strict=True):
+            check_mean(cells[name], values)
+    assert not any("tokens" in name for name in cells)
+
+
+def test_lost_plan_is_no_plan_of_no_words(rows: Rows, figures: Any) -> None:
+    cell = find(figures["tables"]["2"], "agent", "sequential")["plan, words (C)"]
+    assert (cell["n"], cell["failed"]) == (2, 1)
+
+
+def test_tokens_are_of_all_attempts_and_shared_calls(rows: Rows, tmp_path: Path) -> None:
+    guess = [row for row in rows.interactions if row.agent == "guess" and row.model == "agent"]
+    first, second = guess[0], guess[1]
+    calls = [
+        {"id": "a", "row": first.id, "prompt_tokens": 100, "completion_tokens": 10},
+        {"id": "b", "row": first.id, "prompt_tokens": 100, "completion_tokens": 7},
+    ]
+    pq.write_table(pa.Table.from_pylist(calls), tmp_path / "interactions.calls.parquet")
+    shared = replace(second, origin=(Origin("call", "b"), Origin("row", "items#i2")))
+    told = replace(rows, interactions=[shared if row is second else row for row in rows.interactions])
+    cells = find(told.run(tmp_path)[0]["tables"]["2"], "agent", "guess")
+    assert (first.item, second.item) == ("i1", "i2")
+    check_mean(cells["tokens (C)"], [217, 107, None])
+    check_mean(cells["tokens (I)"], [None, None])
+
+
+def test_table_3_is_of_items_that_fit_for_every_model(rows: Rows, figures: Any) -> None:
+    table = figures["tables"]["3"]
+    for model in MODELS:
+        for agent in ("none", "sequential"):
+            cells = find(table, model, agent)
+            check_quality(
+                rows,
+                cells["match rate (C)"],
+                cells["mean score, 1 to 5 (I)"],
+                model,
+                agent,
+                ("i1", "i2", "i3"),
+            )
+    assert "3 of 5 items" in table["notes"][0]
+    assert figures["counts"]["items_left_out"] == 2
+
+
+@pytest.mark.parametrize("missing", ["none", "sequential"])
+def test_table_3_says_which_agent_was_not_run(rows: Rows, tmp_path: Path, missing: str) -> None:
+    agents = tuple(agent for agent in AGENTS if agent != missing)
+    less = replace(rows, interactions=[row for row in rows.interactions if row.agent != missing])
+    less.verdicts = [v for v in rows.verdicts if f"-{missing}-" not in v.interaction]
+    less.errors = [label for label in rows.errors if f"-{missing}-" not in label.interaction]
+    found = less.run(tmp_path, ENTRY.model_copy(update={"agents": agents}))[0]
+    for cell in find(found["tables"]["3"], "agent", missing).values():
+        assert cell["value"] is None
+        assert cell["why"] == f"the agent `{missing}` was not run"
+    other = find(found["tables"]["3"], "agent", "sequential" if missing == "none" else "none")
+    assert (other["match rate (C)"]["value"] is None) == (missing == "none")
+    assert (found["figures"]["4"] == []) == (missing == "sequential")
+
+
+def majority(verdicts: list[Any]) -> Any:
+    given = [verdict for verdict in verdicts if verdict]
+    if not given or 2 * len(given) < len(verdicts):
+        return None
+    return given.count("Perfect") > len(given) / 2
+
+
+def unanimous(verdicts: list[Any]) -> Any:
+    given = [verdict for verdict in verdicts if verdict]
+    return None if len(given) < 2 or 2 * len(given) < len(verdicts) else len(set(given)) == 1
+
+
+def verdicts_of(reviews: list[Review], model: str, agent: str, step: str) -> list[list[Any]]:
+    return [
+        [r.verdict for r in reviews if r.interaction == f"{model}-{agent}-{name}" and r.step == step]
+        for name in KIND
+    ]
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("agent", ["sequential", "iterative"])
+def test_table_5(rows: Rows, figures: Any, model: str, agent: str) -> None:
+    stages = {"reviewers": rows.reviews, "meta-reviewers": rows.metas, "revised": rows.revisions}
+    by_step: dict[str, list[list[Any]]] = {stage: [] for stage in stages}
+    for step in STEPS:
+        cells = find(figures["tables"]["5"], model, agent, step)
+        for stage, reviews in stages.items():
+            groups = verdicts_of(reviews, model, agent, step)
+            decided = [majority(group) for group in groups]
+            by_step[stage].append(decided)
+            check_rate(cells[f"{stage}, Perfect"], decided)
+            if stage != "revised":
+                check_rate(cells[f"{stage}, agreement"], [unanimous(g) for g in groups if len(g) > 1])
+        pooled = [
+            v and v == "Perfect" for group in verdicts_of(rows.reviews, model, agent, step) for v in group
+        ]
+        check_mean(cells["reviewers, share of verdicts"], pooled)
+        assert cells["reviewers, share of verdicts"]["interval"] is None
+    cells = find(figures["tables"]["5"], model, agent, "all steps")
+    for stage, steps in by_step.items():
+        every = [None if None in three else all(three) for three in zip(*steps, strict=True)]
+        check_rate(cells[f"{stage}, Perfect"], every)
+    assert cells["reviewers, agreement"]["value"] is None
+    assert cells["reviewers, agreement"]["why"]
+
+
+def test_one_reviewer_has_nobody_to_agree_with(rows: Rows, tmp_path: Path) -> None:
+    alone = replace(rows, reviews=[r for r in rows.reviews if r.reviewer == 0])
+    cells = find(alone.run(tmp_path)[0]["tables"]["5"], "agent", "iterative", "TE")
+    assert cells["reviewers, agreement"]["value"] is None
+    assert cells["reviewers, agreement"]["why"] == "one reviewer"
+    assert cells["meta-reviewers, agreement"]["n"] + cells["meta-reviewers, agreement"]["failed"] == 3
+
+
+def test_table_of_errors(rows: Rows, figures: Any) -> None:
+    for step, errors in LABELS.items():
+        for error in errors:
+            cells = find(figures["tables"]["errors"], step, error)
+            for name, cell in cells.items():
+                own = [
+                    label.label
+                    for label in rows.errors
+                    if label.step == step and label.interaction.startswith(name.replace(", ", "-"))
+                ]
+                given = [label for label in own if label]
+                assert cell["value"] == (given.count(error) if given else None)
+                assert (cell["n"], cell["failed"]) == (len(given), len(own) - len(given))
+                assert bool(cell["why"]) == (not given)
+
+
+def test_figure_2_has_a_guess_and_items_without_queries_as_references(rows: Rows, figures: Any) -> None:
+    for panel in figures["figures"]["2"]:
+        assert [bar["agent"] for bar in panel["bars"]] == ["none", "sequential", "iterative"]
+        for bar in [*panel["bars"], panel["guess"]]:
+            check_quality(rows, bar["match_rate"], bar["mean_score"], panel["model"], bar["agent"])
+        idle: dict[str, list[str]] = {}
+        for row in rows.interactions:
+            if row.model == panel["model"] and row.agent in ("sequential", "iterative") and not row.queries:
+                idle.setdefault(row.agent, []).append(row.item)
+        assert {bar["agent"] for bar in panel["never_queried"]} == set(idle)
+        for bar in panel["never_queried"]:
+            own = idle[bar["agent"]]
+            check_quality(rows, bar["match_rate"], bar["mean_score"], panel["model"], bar["agent"], own)
+    assert any(panel["never_queried"] for panel in figures["figures"]["2"])
+
+
+def test_figure_3_correlates_valid_queries_with_quality(rows: Rows, figures: Any) -> None:
+    for kind in KINDS:
+        found, quality, valid, failed = figures["figures"]["3"][kind], [], [], 0
+        for row in rows.interactions:
+            if row.agent in ("sequential", "iterative") and KIND[row.item] == kind:
+                (verdict,) = [v for v in rows.verdicts if v.interaction == row.id]
+                if verdict.label is None and verdict.score is None:
+                    failed += 1
+                    continue
+                quality.append(
+                    float(verdict.label == "Match") if verdict.label else float(verdict.score or 0)
+                )
+                valid.append(sum(query not in (BAD, EMPTY) for query in row.queries))
+        assert (found["n"], found["failed"], found["why"]) == (len(quality), failed, "")
+        points = [(point["valid_queries"], point["quality"]) for point in found["points"]]
+        assert sorted(points) == sorted(zip(valid, quality, strict=True))
+        assert found["pearson"] == pytest.approx(pearsonr(valid, quality).statistic, abs=1e-9)
+        assert found["spearman"] == pytest.approx(spearmanr(valid, quality).statistic, abs=1e-9)
+
+
+def test_figure_3_says_why_there_is_no_correlation(rows: Rows, tmp_path: Path) -> None:
+    same = [replace(v, label=v.label and "Match") for v in rows.verdicts]
+    few = [v if v.kind == "conclusive" else replace(v, score=None) for v in same]
+    found = replace(rows, verdicts=few).run(tmp_path)[0]["figures"]["3"]
+    assert found["conclusive"]["pearson"] is None
+    assert found["conclusive"]["why"] == "all have the same quality"
+    assert found["interpretive"]["spearman"] is None
+    assert found["interpretive"]["why"].startswith("0 points")
+    still = [replace(row, queries=()) for row in rows.interactions]
+    found = replace(rows, interactions=still).run(tmp_path)[0]["figures"]["3"]
+    assert found["conclusive"]["why"] == "all have the same number of valid queries"
+
+
+def test_figure_4_is_of_the_sequential_agent(rows: Rows, figures: Any) -> None:
+    assert [panel["model"] for panel in figures["figures"]["4"]] == list(MODELS)
+    for panel in figures["figures"]["4"]:
+        bar = panel["bar"]
+        check_quality(rows, bar["match_rate"], bar["mean_score"], panel["model"], "sequential")
+        for step, cell in panel["steps"].items():
+            line = find(
+                figures["tables"]["5"], panel["model"], "sequential", "all steps" if step == "all" else step
+            )
+            assert cell == line["revised, Perfect"]
+
+
+def test_counts_add_up(rows: Rows, written: Any) -> None:
+    found, counted = written
+    counts = found["counts"]
+    queries = [query for row in rows.interactions for query in row.queries]
+    assert counts == {
+        "interactions": 40,
+        "answered": 36,
+        "failed": 4,
+        "scored": 35,
+        "unscored": 1,
+        "queries": len(queries),
+        "valid_queries": sum(query not in (BAD, EMPTY) for query in queries),
+        "items_left_out": 2,
+    }
+    assert counted == Counts(40, 35, {"failed": 4, "unscored": 1})
+    assert found["tables"]["4"]["lines"] == []
+    assert found["tables"]["4"]["notes"]
+
+
+def test_no_warning_without_a_reason(figures: Any) -> None:
+    assert figures["warnings"] == []
+    assert figures["canaries"]["judge"]["n"] == 4
+    assert figures["canaries"]["reviewer"]["n"] == 6
+
+
+@pytest.mark.parametrize(("kind", "who"), [("conclusive", "`judge`"), ("IP", "`reviewer`")])
+def test_canaries_are_told_apart(rows: Rows, tmp_path: Path, kind: str, who: str) -> None:
+    (warning,) = replace(rows, canaries=make_canaries(1, kind)).run(tmp_path)[0]["warnings"]
+    assert who in warning
+    assert f"c-{kind}-0" in warning
+
+
+def test_shares_of_failures_are_warned_of(rows: Rows, tmp_path: Path) -> None:
+    warnings = rows.run(tmp_path, **{"judging.thresholds.unscored_share": 0.0})[0]["warnings"]
+    assert len(warnings) == 3
+    assert "1 of 36 rows" in warnings[0]
+    assert "`reviewer`" in warnings[1]
+    assert warnings[2].startswith("4 of 40 interactions have no answer (10.0%)")
+
+
+def test_one_model_for_all_is_warned_of(rows: Rows, tmp_path: Path) -> None:
+    same = {f"roles.{role}.model": "small" for role in ("generator", "other", "judge")}
+    (warning,) = rows.run(tmp_path, **same)[0]["warnings"]
+    assert warning.startswith("One model, `small`, wrote the reference answers, answered and judged")
+    assert not rows.run(tmp_path, **{**same, "roles.judge.model": "large"})[0]["warnings"]
+    # With a role whose model is not known, roles are compared.
+    assert not rows.run(tmp_path, **{**same, "roles.judge.model": None})[0]["warnings"]
+    own = ENTRY.model_copy(update={"models": ("generator", "other"), "judge": "generator"})
+    renamed = [replace(r, model={"agent": "generator"}.get(r.model, r.model)) for r in rows.interactions]
+    (warning,) = replace(rows, interactions=renamed).run(tmp_path, own, **{"roles.other.model": None})[0][
+        "warnings"
+    ]
+    assert warning.startswith("One role, `generator`")
+
+
+def test_the_file_is_the_same_whatever_the_order_of_rows(rows: Rows, tmp_path: Path) -> None:
+    first = json.dumps(rows.run(tmp_path)[0])
+    turned = Rows(**{name: value[::-1] for name, value in vars(rows).items()})
+    assert json.dumps(turned.run(tmp_path)[0]) == first
+
+
+def test_a_set_without_items_has_reasons_and_no_zeros(tmp_path: Path) -> None:
+    found = Rows([], [], [], [], [], [], [], make_canaries()).run(tmp_path)[0]
+    for number in ("2", "3", "5", "errors"):
+        for line in found["tables"][number]["lines"]:
+            for cell in line["cells"]:
+                assert cell["value"] is None
+                assert cell["why"]
+
+
+def test_cells_leave_failures_out() -> None:
+    assert rate_cell([True, None, False, True]).value == 2 / 3
+    assert rate_cell([None, None]).why == "none of 2 interactions could be counted"
+    assert mean_cell([1, None, 4]).value == 2.5
+    assert mean_cell([3], interval=True).interval is None
+    assert mean_cell([1, 5], interval=True).interval == (1.0, 5.0)
+    assert round_figures({"a": (1 / 3, 2, True, None)}) == {"a": [0.3333333333, 2, True, None]}

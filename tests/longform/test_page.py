@@ -1,0 +1,310 @@
+import json
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tasks.artifacts.parquet import write_rows
+from tasks.artifacts.rows import Counts, Origin
+from tasks.errors import BadInput
+from tasks.longform.entries import Evaluation
+from tasks.longform.publish.evaluation_page import evaluation_page
+from tasks.longform.publish.figure_tables import draw_models, draw_panels, read_figures
+from tasks.longform.publish.item_browser import name_verdict
+from tasks.longform.publish.shown_items import read_tables
+from tasks.longform.rows import (
+    AgentStep,
+    Claim,
+    Conclusion,
+    ControlledQuestion,
+    ErrorLabel,
+    Focus,
+    Interaction,
+    ReferenceVerdict,
+    SyntheticDatabase,
+)
+from tasks.models.calls import Call
+from tests.longform.scripted_judges import SCRIPT, make_interaction, make_item, make_query, make_review
+
+EVIL = "<script>alert('gulls')</script>"
+CELL = {"value": 0.5, "n": 4, "failed": 1, "interval": [0.15, 0.85], "of": "interactions", "why": ""}
+CALLS = ("interactions", "reference_verdicts", "reviews", "meta_reviews", "revisions", "error_types")
+ENTRY = Evaluation(set="lights", agents=("sequential", "guess"))
+
+
+def make_call(key: str, text: str = EVIL) -> Call:
+    values: dict[str, Any] = {field.name: "" for field in fields(Call)}
+    return Call(**{
+        **values, "id": key, "stage": "interactions", "role": "agent", "model": "small",
+        "prompt": "agent_plan", "sample": 0, "attempt": 0,
+        "messages": json.dumps([{"role": "user", "content": text}]), "text": text,
+        "decoding": "{}", "constraint": "{}", "prompt_tokens": 900, "completion_tokens": 41,
+        "estimated": False, "parsed": True,
+    })  # fmt: skip
+
+
+def make_table(number: str, columns: list[str], *lines: tuple[list[str], list[Any]]) -> dict[str, Any]:
+    return {
+        "number": number, "title": f"Title of {number} {EVIL}", "heads": ["model", "agent"],
+        "columns": columns, "lines": [{"label": label, "cells": cells} for label, cells in lines],
+        "notes": ["A note."],
+    }  # fmt: skip
+
+
+def make_figures() -> dict[str, Any]:
+    empty = {
+        **CELL,
+        "value": None,
+        "n": 0,
+        "failed": 0,
+        "interval": None,
+        "why": "the agent neither plans nor queries",
+    }
+    score = {**CELL, "value": 3.25, "interval": [2.0, 4.5]}
+    words = {**CELL, "value": 24.5, "interval": None}
+    quality = ["match rate (C)", "mean score, 1 to 5 (I)", "plan, words (C)"]
+    lines = (
+        (["agent", "sequential"], [CELL, score, words]),
+        (["agent", "guess"], [{**CELL, "value": 0.0}, score, empty]),
+    )
+    scatters = {
+        "conclusive": {
+            "points": [{"interaction": "x1", "valid_queries": 2, "quality": 1.0}],
+            "n": 1,
+            "failed": 1,
+            "pearson": None,
+            "spearman": None,
+            "why": "1 points, and 3 are wanted",
+        },
+        "interpretive": {
+            "points": [{"valid_queries": n, "quality": n + 1.0} for n in (0, 1, 3)],
+            "n": 3,
+            "failed": 0,
+            "pearson": 1.0,
+            "spearman": 1.0,
+            "why": "",
+        },
+    }
+    bar = {"model": "agent", "agent": "sequential", "match_rate": CELL, "mean_score": score}
+    models = [{"model": "agent", "bar": bar, "guess": bar, "steps": {"IP": CELL, "all": empty}}]
+    return {
+        "evaluation": "small", "counts": {"interactions": 3},
+        "warnings": [f"one model wrote the references, answered and judged {EVIL}"],
+        "tables": {
+            "2": make_table("2", quality, *lines),
+            "4": make_table("4", []),
+            "errors": make_table("errors", ["agent, sequential"], (["IP", "other"], [{**CELL, "value": 2}])),
+        },
+        "figures": {"2": [], "3": scatters, "4": models},
+    }  # fmt: skip
+
+
+def make_interactions() -> list[Interaction]:
+    failed = make_query(
+        [], sql="SELECT bribe FROM shifts", columns=(), error=f"SqlFailed: no such column {EVIL}"
+    )
+    several = make_query([["Ruvay", None], [EVIL, 2**60], ["Overmere", 1.5]], n_rows=9)
+    steps = ("plan", "Sum the ships."), ("query", several.sql), ("query", failed.sql), ("reasoning", EVIL)
+    return [
+        make_interaction(1, plan=f"Sum the ships. {EVIL}", queries=(several, failed), answer=f"Yes. {EVIL}",
+            steps=tuple(AgentStep(*step) for step in steps), left_out=("6 of 9 rows of query 1",),
+            origin=(Origin("row", "items#i1"), Origin("call", "c1"))),
+        make_interaction(1, "guess", plan="", queries=(), steps=()),
+        make_interaction(2, answer=None, problem="agent_answer: no reply parsed"),
+    ]  # fmt: skip
+
+
+def make_rows() -> dict[str, Any]:
+    claim = Claim(f"Ruvay's keepers guide 28. {EVIL}", "SELECT 28", ("ships",), "[[28]]")
+    focus = Focus(
+        "f",
+        "shifts",
+        "shifts",
+        ("shifts.ships",),
+        "keepers.island",
+        "island",
+        ("Ruvay", "Skarholm"),
+        "",
+        (),
+        "",
+        (),
+    )
+    verdict = ReferenceVerdict(
+        "v1", "x1-sequential", "i1", "conclusive", "Match", None, f"All there. {EVIL}", "", ()
+    )
+    reviews = [
+        make_review(
+            verdict,
+            reviewer,
+            step,
+            rationale=f"Reason {reviewer} of {step}. {EVIL}",
+            origin=(Origin("call", "c2"),),
+        )
+        for step in ("IP", "TE", "IS")
+        for reviewer, verdict in enumerate(("Perfect", "Imperfect", None))
+    ]
+    return {
+        "items": [make_item(1, claims=(claim,), question=f"Do Ruvay's keepers guide more ships? {EVIL}"),
+                  make_item(2, kind="interpretive", database="harbours")],
+        "interactions": make_interactions(),
+        "reference_verdicts": [verdict],
+        "reviews": reviews,
+        "meta_reviews": [replace(review, id=f"m{review.id}") for review in reviews if review.reviewer == 0],
+        "revisions": [make_review("Perfect", 0, "IP", rationale=""), make_review("Imperfect", 0, "TE")],
+        "error_types": [ErrorLabel("e1", "x1-sequential", "i1", "TE", "statistics_not_computed", "", ())],
+        "control": [ControlledQuestion("i1", "lights", "", focus, ("Ruvay",), "", f"At length: {EVIL}", ())],
+        "construct": [SyntheticDatabase("i1", SCRIPT, 2, 4, 5, 2, (True,), ())],
+        "conclude": [Conclusion("i1", "Yes, 28 against 14.", (claim,), "plain", ())],
+    }  # fmt: skip
+
+
+def write_example(folder: Path, **more: Any) -> tuple[Path, Counts]:
+    figures = folder / "evaluation_figures.json"
+    figures.write_text(json.dumps(more.pop("figures", make_figures())), encoding="utf-8")
+    calls = {f"{name}_calls": folder / f"{name}.calls.parquet" for name in CALLS}
+    for place, path in enumerate(calls.values(), 1):
+        write_rows(path, Call, [make_call(f"c{place}")])
+    out = folder / "page"
+    arguments = {
+        **make_rows(),
+        **calls,
+        "evaluation_figures": figures,
+        "entry": ENTRY,
+        "key": "small",
+        "out": out,
+    }
+    return out, evaluation_page(**{**arguments, **more})
+
+
+def read_data(path: Path) -> Any:
+    text = path.read_text(encoding="utf-8")
+    return json.loads(text[text.index(",") + 1 : text.rindex(")")])
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out, counts = write_example(tmp_path_factory.mktemp("page"))
+    assert counts == Counts(3, 3, {})
+    return out
+
+
+def test_no_text_is_markup(page: Path) -> None:
+    for file in (*page.glob("*.html"), *page.glob("*.js")):
+        assert EVIL not in file.read_text(encoding="utf-8"), file.name
+    assert "\\u003cscript" in (page / "rows.js").read_text(encoding="utf-8")
+    assert "&lt;script&gt;" in (page / "index.html").read_text(encoding="utf-8")
+
+
+def test_the_page_loads_nothing_from_elsewhere(page: Path) -> None:
+    for file in page.iterdir():
+        assert "://" not in file.read_text(encoding="utf-8"), file.name
+
+
+def test_every_interaction_is_in_the_viewer(page: Path) -> None:
+    rows = {row["id"]: row for row in read_data(page / "rows.js")["rows"]}
+    assert {row: rows[row]["verdict"] for row in rows} == {
+        "x1-sequential": "Match", "x1-guess": "no verdict", "x2-sequential": "no answer",
+    }  # fmt: skip
+    assert rows["x2-sequential"]["problem"] == "agent_answer: no reply parsed"
+    assert rows["x1-sequential"]["calls"] == ["c1", "c2"]
+    assert rows["x1-guess"]["peers"] == []
+
+
+def test_results_are_as_the_agent_saw_them(page: Path) -> None:
+    row = next(row for row in read_data(page / "rows.js")["rows"] if row["id"] == "x1-sequential")
+    (_, _, (_, columns, cells, total), error), failed = row["queries"]
+    assert (columns, total, error) == (["island", "ships"], 9, "")
+    assert cells == [["Ruvay", None], [EVIL, str(2**60)], ["Overmere", 1.5]]
+    assert failed[3].startswith("SqlFailed")
+
+
+def test_what_peers_said_stands_side_by_side(page: Path) -> None:
+    row = next(row for row in read_data(page / "rows.js")["rows"] if row["id"] == "x1-sequential")
+    steps = {step[0]: step[1:] for step in row["peers"]}
+    assert list(steps) == ["IP", "TE", "IS"]
+    reviews, metas, revision, label, _ = steps["TE"]
+    assert [review[1] for review in reviews] == ["Perfect", "Imperfect", None]
+    assert (len(metas), revision[0][1], label) == (1, "Imperfect", "statistics_not_computed")
+    assert steps["IS"][2:] == [[], "", ""]
+
+
+def test_an_item_has_its_whole_database(page: Path) -> None:
+    item = read_data(page / "rows.js")["items"]["i1"]
+    keepers, shifts = item["tables"]
+    assert keepers == [
+        "keepers",
+        ["keeper_id", "island"],
+        [[1, "Skarholm"], [2, "Ruvay"], [3, "Ruvay"], [4, "Overmere"]],
+        4,
+    ]
+    assert shifts[2] == [["1", 14]]
+    assert (item["rounds"], item["measures"]) == (2, [["shifts.ships", True]])
+    assert (item["claims"][0][1], item["claims"][0][2][2]) == ("SELECT 28", [[28]])
+    assert item["controlled"].startswith("At length")
+
+
+def test_an_item_of_unknown_making_is_shown_without(page: Path) -> None:
+    item = read_data(page / "rows.js")["items"]["i2"]
+    assert (item["controlled"], item["rounds"], item["measures"]) == ("", None, [])
+
+
+def test_an_empty_cell_says_why(page: Path) -> None:
+    html = (page / "index.html").read_text(encoding="utf-8")
+    assert '<td class="n none"><span class="dim">the agent neither plans nor queries</span>' in html
+    assert "0.150 to 0.850" in html
+    assert "n = 4, 1 failed" in html
+    assert "Do not take these figures at their word" in html
+
+
+def test_quality_is_drawn_from_table_2(tmp_path: Path) -> None:
+    path = tmp_path / "figures.json"
+    path.write_text(json.dumps(make_figures()), encoding="utf-8")
+    panels = draw_panels(read_figures(path).tables)
+    assert [(panel.title, panel.bottom, panel.top) for panel in panels] == [
+        ("match rate (C)", 0, 1), ("mean score, 1 to 5 (I)", 1, 5),
+    ]  # fmt: skip
+    assert [label for label, _ in panels[0].lines] == ["agent · sequential", "agent · guess"]
+
+
+def test_models_are_drawn_beside_a_guess(tmp_path: Path) -> None:
+    path = tmp_path / "figures.json"
+    path.write_text(json.dumps(make_figures()), encoding="utf-8")
+    panels = draw_models(read_figures(path).figures.models)
+    assert {panel.title: [label for label, _ in panel.lines] for panel in panels} == {
+        "match rate (C)": ["agent", "agent · guess"], "mean score (I)": ["agent", "agent · guess"],
+        "IP Perfect": ["agent"], "all steps Perfect": ["agent"],
+    }  # fmt: skip
+
+
+def test_a_correlation_that_is_none_says_why(page: Path) -> None:
+    html = (page / "index.html").read_text(encoding="utf-8")
+    assert "No correlation: 1 points, and 3 are wanted." in html
+    assert "Pearson 1.000, Spearman 1.000." in html
+
+
+def test_a_page_without_tables_has_its_viewer(tmp_path: Path) -> None:
+    out, _ = write_example(tmp_path, figures={"warnings": [], "tables": {}})
+    html = (out / "index.html").read_text(encoding="utf-8")
+    assert 'id="tables"' not in html
+    assert 'id="browse"' in html
+
+
+@pytest.mark.parametrize("text", ["{", '{"tables": {"2": {"number": "2"}}}'])
+def test_figures_of_another_form_are_bad_input(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "figures.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(BadInput):
+        read_figures(path)
+
+
+def test_an_infinite_number_is_shown_as_text(tmp_path: Path) -> None:
+    (table,) = read_tables(
+        "CREATE TABLE t (a REAL); INSERT INTO t VALUES (9e999), (NULL);", tmp_path / "t.sqlite"
+    )
+    assert table.rows == [["inf"], [None]]
+
+
+def test_a_score_is_named_with_its_scale() -> None:
+    verdict = ReferenceVerdict("v", "x", "i", "interpretive", None, 4, "", "", ())
+    assert name_verdict(make_interaction(), verdict) == "4 of 5"
