@@ -115,7 +115,7 @@ def _read_beside(root: Path, path: Path) -> tuple[str, dict[str, dict[str, str]]
 
 def _find_named(record: Record, rows: Mapping[str, dict[str, str]]) -> dict[str, str]:
     ids = [record["id"], *(value for value in record.values() if isinstance(value, str))]
-    return next((rows[each] for each in ids if each in rows), {})
+    return next((rows[row_id] for row_id in ids if row_id in rows), {})
 
 
 def _list_shown(schema: pa.Schema) -> list[str]:

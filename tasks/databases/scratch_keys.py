@@ -49,7 +49,7 @@ def _describe(
 def _list_keys(connection: sqlite3.Connection, table: str, names: list[str]) -> str:
     columns = ", ".join(map(quote_name, names))
     rows = connection.execute(
-        f"SELECT DISTINCT {columns} FROM {quote_name(table)} ORDER BY 1 LIMIT {SHOWN_KEYS + 1}"  # noqa: S608
+        f"SELECT DISTINCT {columns} FROM {quote_name(table)} ORDER BY 1 LIMIT {SHOWN_KEYS + 1}"  # noqa: S608 (quoted names)
     ).fetchall()
     shown = [repr(row[0]) if len(row) == 1 else repr(row) for row in rows[:SHOWN_KEYS]]
     return ", ".join(one[:40] for one in [*shown, "..."][: len(rows)])

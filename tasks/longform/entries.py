@@ -47,7 +47,7 @@ class MorePeers(BaseModel):
     meta_reviewers: int = Field(gt=0)
 
 
-class Evaluation(BaseModel):
+class AgentEvaluation(BaseModel):
     """One entry of `longform.evaluations`: agents and models on a question set, and who judges them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -154,7 +154,7 @@ class QuestionKind:
 
 
 @dataclass(frozen=True)
-class Item:
+class LongformItem:
     """Stage items: a finished question with its database and its reference answer."""
 
     id: str

@@ -7,7 +7,7 @@ from typing import Any
 
 import tasks.longform
 from tasks.artifacts.rows import make_id
-from tasks.longform.rows import CONCLUSIVE, Item
+from tasks.longform.rows import CONCLUSIVE, LongformItem
 from tasks.models.ask import Answer, render_prompt, try_parse
 
 PROMPTS = Path(tasks.longform.__file__).parent / "prompts"
@@ -77,8 +77,8 @@ class ScriptedAgents:
         return [request.prompt for request in self.asked]
 
 
-def make_item(number: int = 1, script: str = SCRIPT) -> Item:
-    return Item(
+def make_item(number: int = 1, script: str = SCRIPT) -> LongformItem:
+    return LongformItem(
         id=f"i{number}",
         database="concerts",
         question="Which stadium had the most concerts, and is it the largest?",

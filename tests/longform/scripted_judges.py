@@ -8,7 +8,7 @@ from typing import Any
 
 import tasks.longform
 from tasks.artifacts.rows import make_id
-from tasks.longform.rows import AgentQuery, AgentStep, Interaction, Item, Review
+from tasks.longform.rows import AgentQuery, AgentStep, Interaction, LongformItem, Review
 from tasks.models.ask import Answer, Unparsed, render_prompt
 from tests.judging.scripted import sign
 
@@ -71,13 +71,13 @@ def say(verdict: str, rationale: str = "The evidence is there.") -> Callable[[As
     return lambda _: f"{rationale}\nVerdict: {verdict}"
 
 
-def make_item(number: int = 1, **more: Any) -> Item:
+def make_item(number: int = 1, **more: Any) -> LongformItem:
     values = {
         "id": f"i{number}", "database": "lights", "question": "Do the keepers of Ruvay guide more ships?",
         "kind": "conclusive", "reference": "Yes, 28 against 14.", "claims": (), "script": SCRIPT,
         "confirmed_by": "model", "origin": (),
     }  # fmt: skip
-    return Item(**{**values, **more})
+    return LongformItem(**{**values, **more})
 
 
 def make_query(rows: list[list[object]] | None = None, **more: Any) -> AgentQuery:

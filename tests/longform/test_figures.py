@@ -14,11 +14,11 @@ from scipy.stats import binomtest, pearsonr, spearmanr
 
 from tasks.artifacts.rows import Counts, Origin
 from tasks.judging.canaries import CanaryRow
-from tasks.longform.entries import Evaluation
+from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.error_types import LABELS
 from tasks.longform.publish.evaluation_figures import evaluation_figures
 from tasks.longform.publish.figure_cells import mean_cell, rate_cell, round_figures
-from tasks.longform.rows import KINDS, STEPS, ErrorLabel, Interaction, Item, ReferenceVerdict, Review
+from tasks.longform.rows import KINDS, STEPS, ErrorLabel, Interaction, LongformItem, ReferenceVerdict, Review
 from tests.longform.scripted_judges import make_interaction, make_item, make_query, make_review
 
 KIND = {
@@ -29,7 +29,7 @@ KIND = {
     "i5": "conclusive",
 }
 MODELS, AGENTS = ("agent", "other"), ("none", "sequential", "iterative", "guess")
-ENTRY = Evaluation(set="tiny", models=MODELS, agents=AGENTS, judge="judge", reviewer="reviewer")
+ENTRY = AgentEvaluation(set="tiny", models=MODELS, agents=AGENTS, judge="judge", reviewer="reviewer")
 BAD = make_query([], error="SqlError: no such table")
 EMPTY = make_query([])
 STATISTICS = {
@@ -55,7 +55,7 @@ SETTINGS = {
 class Rows:
     """The artifacts that the stage reads."""
 
-    items: list[Item]
+    items: list[LongformItem]
     interactions: list[Interaction]
     verdicts: list[ReferenceVerdict]
     reviews: list[Review]
@@ -64,7 +64,7 @@ class Rows:
     errors: list[ErrorLabel]
     canaries: list[CanaryRow]
 
-    def run(self, folder: Path, entry: Evaluation = ENTRY, **settings: object) -> tuple[Any, Counts]:
+    def run(self, folder: Path, entry: AgentEvaluation = ENTRY, **settings: object) -> tuple[Any, Counts]:
         statistics, out = folder / "statistics.json", folder / "evaluation_figures.json"
         statistics.write_text(json.dumps(STATISTICS))
         counts = evaluation_figures(

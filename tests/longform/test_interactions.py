@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from tasks.artifacts.rows import Origin, make_id, schema_of
-from tasks.longform.entries import Evaluation
-from tasks.longform.rows import AgentStep, Interaction, Item
+from tasks.longform.entries import AgentEvaluation
+from tasks.longform.rows import AgentStep, Interaction, LongformItem
 from tasks.longform.solve.describe_database import Database, Table, describe_database
 from tasks.longform.solve.interactions import AGENTS, interactions
-from tasks.longform.solve.options import Agents
+from tasks.longform.solve.options import AgentLimits
 from tasks.longform.solve.replies import (
     Round,
     make_answer_grammar,
@@ -36,13 +36,13 @@ def run(
     agent: str,
     replies: Mapping[str, Sequence[str]],
     *,
-    item: Item | None = None,
+    item: LongformItem | None = None,
     attempts: int = 1,
     **params: Any,
 ) -> tuple[Interaction, ScriptedAgents]:
     ask: Any = ScriptedAgents(replies, attempts)
-    entry = Evaluation(set="s", agents=(agent,))
-    made = asyncio.run(interactions([item or make_item()], entry, Agents(**params), ask))
+    entry = AgentEvaluation(set="s", agents=(agent,))
+    made = asyncio.run(interactions([item or make_item()], entry, AgentLimits(**params), ask))
     assert not made.dropped
     return made.rows[0], ask
 
@@ -242,7 +242,7 @@ def test_the_guessing_agent_sees_the_schema_alone() -> None:
 
 
 def test_every_item_model_and_agent_has_a_row_in_this_order() -> None:
-    entry = Evaluation(set="s", models=("small", "large"))
+    entry = AgentEvaluation(set="s", models=("small", "large"))
     replies = {
         "agent_plan": PLAN, "agent_queries": f"SQL: {COUNT};", "agent_next_query": "ENOUGH",
         "agent_answer": SAID, "agent_alone": f"Reasoning: r\nAnswer: {SAID}", "agent_guess": SAID,
@@ -252,7 +252,7 @@ def test_every_item_model_and_agent_has_a_row_in_this_order() -> None:
         return replies[asked.prompt]
 
     ask: Any = ScriptedAgents(reply)
-    rows = asyncio.run(interactions([make_item(1), make_item(2)], entry, Agents(), ask)).rows
+    rows = asyncio.run(interactions([make_item(1), make_item(2)], entry, AgentLimits(), ask)).rows
     assert [(row.item, row.model, row.agent) for row in rows] == [
         (item, model, agent) for item in ("i1", "i2") for model in ("small", "large") for agent in AGENTS
     ]
@@ -397,7 +397,7 @@ def test_answers_are_read() -> None:
 
 
 def test_grammars_are_of_the_lengths_that_the_parameters_say() -> None:
-    params = Agents(queries=2, query_tokens=10, plan_tokens=30, answer_words=5)
+    params = AgentLimits(queries=2, query_tokens=10, plan_tokens=30, answer_words=5)
     assert make_queries_grammar(params) == (
         'root ::= sql ("\\n" sql){0,1}\n'
         'sql ::= "SQL: " ("SELECT " | "WITH ") [^;\\n\\r]{1,30} ";"'

@@ -8,7 +8,7 @@ import pytest
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Counts, Origin
 from tasks.errors import BadInput
-from tasks.longform.entries import Evaluation
+from tasks.longform.entries import AgentEvaluation
 from tasks.longform.publish.evaluation_page import evaluation_page
 from tasks.longform.publish.figure_tables import draw_models, draw_panels, read_figures
 from tasks.longform.publish.item_browser import name_verdict
@@ -30,7 +30,7 @@ from tests.longform.scripted_judges import SCRIPT, make_interaction, make_item, 
 EVIL = "<script>alert('gulls')</script>"
 CELL = {"value": 0.5, "n": 4, "failed": 1, "interval": [0.15, 0.85], "of": "interactions", "why": ""}
 CALLS = ("interactions", "reference_verdicts", "reviews", "meta_reviews", "revisions", "error_types")
-ENTRY = Evaluation(set="lights", agents=("sequential", "guess"))
+ENTRY = AgentEvaluation(set="lights", agents=("sequential", "guess"))
 
 
 def make_call(key: str, text: str = EVIL) -> Call:

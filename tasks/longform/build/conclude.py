@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tasks.artifacts.rows import Drafts, Origin
 from tasks.databases.execution import SafeDatabase
 from tasks.databases.scratch import write_database
-from tasks.longform.build.evidence import Figure, make_claim, read_figures, state_conclusion
+from tasks.longform.build.evidence import GroupMeans, make_claim, read_figures, state_conclusion
 from tasks.longform.build.words import find_numbers, names_all
 from tasks.longform.rows import Claim, Conclusion, ConfirmedQuestion, ControlledQuestion, SyntheticDatabase
 from tasks.models.ask import Ask, Unparsed
@@ -95,7 +95,7 @@ async def _conclude(
     return Conclusion(made.id, plain, claims, "plain", tuple(origin))
 
 
-def read_script(script: str, question: ControlledQuestion) -> list[Figure]:
+def read_script(script: str, question: ControlledQuestion) -> list[GroupMeans]:
     """Read a question's figures from its database. Raises SqlError if a query does not run."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "synthetic.sqlite"
@@ -106,7 +106,7 @@ def read_script(script: str, question: ControlledQuestion) -> list[Figure]:
 
 def check_prose(
     text: str,
-    figures: Sequence[Figure],
+    figures: Sequence[GroupMeans],
     claims: Sequence[Claim],
     question: ControlledQuestion,
     conclusion: str,
@@ -134,7 +134,7 @@ def check_prose(
     return prose
 
 
-def _check_direction(sentence: str, figures: Sequence[Figure], question: ControlledQuestion) -> None:
+def _check_direction(sentence: str, figures: Sequence[GroupMeans], question: ControlledQuestion) -> None:
     """Hold a sentence's comparison against the one figure that it gives. Raises Unparsed."""
     numbers = set(find_numbers(sentence))
     told = [figure for figure in figures if {round(mean, 2) for mean in figure.means.values()} & numbers]

@@ -14,7 +14,7 @@ from tasks.databases.columns import split_column_id
 from tasks.databases.execution import SafeDatabase
 from tasks.databases.scratch import Built, ScratchLimits, build_scratch, write_create, write_database
 from tasks.errors import SqlError
-from tasks.longform.build.evidence import Figure, read_figures
+from tasks.longform.build.evidence import GroupMeans, read_figures
 from tasks.longform.build.row_plan import TablePlan, plan_rows, write_grammar
 from tasks.longform.build.schemas import Sources
 from tasks.longform.build.words import say_amount, say_mean
@@ -131,14 +131,14 @@ class _Construction:
             note = f"half of them for {names} each"
         return {"count": len(table.rows), "name": table.table, "columns": table.columns, "note": note}
 
-    def _read(self, built: Built) -> list[Figure]:
+    def _read(self, built: Built) -> list[GroupMeans]:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "synthetic.sqlite"
             write_database(built.script, path)
             with SafeDatabase(path) as database:
                 return read_figures(self.controlled, database)
 
-    def _say_missed(self, figures: Sequence[Figure]) -> str:
+    def _say_missed(self, figures: Sequence[GroupMeans]) -> str:
         missed = [
             f"the average {say_amount(figure.measure)[0]} must be higher for {expected}, and is "
             + " and ".join(

@@ -13,7 +13,7 @@ from tasks.longform.rows import Claim, ControlledQuestion, Focus
 
 
 @dataclass(frozen=True)
-class Figure:
+class GroupMeans:
     """A measure's means by the two groups, as a query found them."""
 
     measure: str
@@ -35,12 +35,12 @@ def write_query(focus: Focus, groups: Sequence[str], measure: str) -> str:
     group, amount = quote_column(focus.group), quote_column(measure)
     named = ", ".join(map(write_literal, groups))
     return (
-        f"SELECT {group}, COUNT({amount}), ROUND(AVG({amount}), 2), MIN({amount}), MAX({amount}) "  # noqa: S608
+        f"SELECT {group}, COUNT({amount}), ROUND(AVG({amount}), 2), MIN({amount}), MAX({amount}) "  # noqa: S608 (quoted names)
         f"FROM {focus.source} WHERE {group} IN ({named}) GROUP BY {group} ORDER BY {group}"
     )
 
 
-def read_figures(question: ControlledQuestion, database: SafeDatabase) -> list[Figure]:
+def read_figures(question: ControlledQuestion, database: SafeDatabase) -> list[GroupMeans]:
     """Run the query of every measure. Raises SqlError if one does not run."""
     found = []
     for measure in question.focus.measures:
@@ -48,11 +48,11 @@ def read_figures(question: ControlledQuestion, database: SafeDatabase) -> list[F
         result = database.query(sql)
         counts = {str(row[0]): int(str(row[1])) for row in result.rows}
         means = {str(row[0]): float(str(row[2])) for row in result.rows if row[2] is not None}
-        found.append(Figure(measure, sql, result.columns, tuple(result.rows), means, counts))
+        found.append(GroupMeans(measure, sql, result.columns, tuple(result.rows), means, counts))
     return found
 
 
-def state_figure(figure: Figure, question: ControlledQuestion) -> str:
+def state_figure(figure: GroupMeans, question: ControlledQuestion) -> str:
     """State a figure plainly: both means with the rows behind them, and which is higher."""
     focus, (first, second) = question.focus, question.groups
     words = say_amount(figure.measure)[0]
@@ -74,13 +74,13 @@ def state_figure(figure: Figure, question: ControlledQuestion) -> str:
     )
 
 
-def make_claim(figure: Figure, question: ControlledQuestion) -> Claim:
+def make_claim(figure: GroupMeans, question: ControlledQuestion) -> Claim:
     """Make the claim that states a figure, with its query and rows."""
     rows = json.dumps([list(row) for row in figure.rows], ensure_ascii=False)
     return Claim(state_figure(figure, question), figure.sql, figure.columns, rows)
 
 
-def state_conclusion(figures: Sequence[Figure], question: ControlledQuestion) -> str:
+def state_conclusion(figures: Sequence[GroupMeans], question: ControlledQuestion) -> str:
     """State what the figures come to: yes or no to a definite question, else by which figure who is ahead."""
     first, second = question.groups
     won = [figure for figure in figures if figure.ahead == first]
@@ -101,5 +101,5 @@ def state_conclusion(figures: Sequence[Figure], question: ControlledQuestion) ->
     return f"By these figures neither {question.keyword} than the other."
 
 
-def _list(figures: Sequence[Figure], word: str = "and") -> str:
+def _list(figures: Sequence[GroupMeans], word: str = "and") -> str:
     return f" {word} ".join(f"average {say_amount(figure.measure)[0]}" for figure in figures)

@@ -8,7 +8,7 @@ from tasks.longform.rows import (
     Conclusion,
     ConfirmedQuestion,
     ControlledQuestion,
-    Item,
+    LongformItem,
     QuestionKind,
     SyntheticDatabase,
 )
@@ -20,7 +20,7 @@ def items(
     construct: list[SyntheticDatabase],
     conclude: list[Conclusion],
     classify: list[QuestionKind],
-) -> Drafts[Item]:
+) -> Drafts[LongformItem]:
     """Put together what the stages made of every question that came through all of them.
 
     Raises StageFailed if none did.
@@ -30,7 +30,7 @@ def items(
     scripts = {made.id: made.script for made in construct}
     answers = {answer.id: answer for answer in conclude}
     rows = [
-        Item(
+        LongformItem(
             id=kind.id,
             database=databases[kind.id],
             question=confirmed[kind.id].text,

@@ -25,7 +25,7 @@ LOOKUPS = 2
 
 
 @dataclass(frozen=True)
-class Cell:
+class CellPlan:
     """What one cell may hold: one of `choices`, written as SQL, or an invented text where there are none."""
 
     choices: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class TablePlan:
 
     table: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[CellPlan, ...], ...]
 
     def write_rule(self) -> str:
         """Write the table's INSERT statement as a part of a GBNF rule."""
@@ -142,42 +142,42 @@ class _Planner:
             or column.id in {*focus.measures, focus.group, focus.name}
         )
 
-    def _plan_cell(self, column: Column, number: int) -> Cell:
+    def _plan_cell(self, column: Column, number: int) -> CellPlan:
         """Plan the cell of the row `number`; rows of the compared table take the two groups in turn."""
         focus, group = self.question.focus, self.question.groups[number % 2]
         if column.references:
             return self._plan_key(column, number)
         if column.id == focus.group:
-            return Cell((write_literal(group),))
+            return CellPlan((write_literal(group),))
         if column.primary_key and column.type == "integer":
-            return Cell((str(number + 1),))
+            return CellPlan((str(number + 1),))
         values = [json.loads(value) for value in self.source[column.id].values]
         if column.id in focus.measures:
             return self._offer(self._choose_amounts(column.id, group, values), number)
         if column.primary_key and column.table == self.group_table != focus.table:
-            return Cell((write_literal(_abbreviate(group)),))
+            return CellPlan((write_literal(_abbreviate(group)),))
         if (column.primary_key or not column.descriptive) and len(values) >= self.count:
-            return Cell((write_literal(values[number % len(values)]),))
+            return CellPlan((write_literal(values[number % len(values)]),))
         if column.type == "text" and not values:
-            return Cell()
+            return CellPlan()
         return self._offer(values, number)
 
-    def _offer(self, values: Sequence[Value], number: int) -> Cell:
+    def _offer(self, values: Sequence[Value], number: int) -> CellPlan:
         """Offer a few of some values, so that rows after each other have none in common."""
         place = number // 2 * OFFERED + (number % 2)
         offered = dict.fromkeys(values[(place + step) % len(values)] for step in range(OFFERED))
-        return Cell(tuple(map(write_literal, offered)))
+        return CellPlan(tuple(map(write_literal, offered)))
 
-    def _plan_key(self, column: Column, number: int) -> Cell:
+    def _plan_key(self, column: Column, number: int) -> CellPlan:
         values = self.keys.get(column.references or "", [])
         if not values:
-            return Cell(("NULL",))
+            return CellPlan(("NULL",))
         if self._target(column) == self.question.focus.table:
-            return Cell((str(values[number % len(values)]),))
+            return CellPlan((str(values[number % len(values)]),))
         if self._target(column) == self.group_table and self._is_grouping(column):
-            return Cell((str(values[number % 2]),))
+            return CellPlan((str(values[number % 2]),))
         alike = [one.id for one in self._own(column.table) if one.references == column.references]
-        return Cell((str(values[(number + alike.index(column.id)) % len(values)]),))
+        return CellPlan((str(values[(number + alike.index(column.id)) % len(values)]),))
 
     def _is_grouping(self, column: Column) -> bool:
         """Tell whether a key is the one that the question's source joins by."""

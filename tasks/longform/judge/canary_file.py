@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from tasks.errors import BadInput
 from tasks.longform.judge.opinions import PEER_VERDICTS
 from tasks.longform.judge.reference_verdicts import LABELS, SCORES
-from tasks.longform.rows import CONCLUSIVE, KINDS, STEPS, AgentQuery, Interaction, Item
+from tasks.longform.rows import CONCLUSIVE, KINDS, STEPS, AgentQuery, Interaction, LongformItem
 
 FILE = Path(__file__).with_name("peer_canaries.yaml")
 Cell = int | float | str | None
@@ -56,10 +56,10 @@ class PeerCanary(BaseModel):
             raise ValueError(f"accepted holds something else than {', '.join(VERDICTS[self.kind])}")
         return self
 
-    def make_item(self) -> Item:
+    def make_item(self) -> LongformItem:
         """Make the item that it is about. For reviewers, who see no reference, its kind does not matter."""
         kind = self.kind if self.kind in KINDS else CONCLUSIVE
-        return Item(self.id, "", self.question, kind, self.reference, (), self.script, "model", ())
+        return LongformItem(self.id, "", self.question, kind, self.reference, (), self.script, "model", ())
 
     def make_interaction(self) -> Interaction:
         """Make the interaction that is judged."""

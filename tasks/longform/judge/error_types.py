@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
-from tasks.longform.entries import Evaluation
+from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.exhibits import show_opinions, show_step
 from tasks.longform.judge.opinions import ask_opinion
-from tasks.longform.rows import IMPERFECT, ErrorLabel, Interaction, Item, Review
+from tasks.longform.rows import IMPERFECT, ErrorLabel, Interaction, LongformItem, Review
 from tasks.models.ask import Ask
 
 OTHER = "other"
@@ -36,10 +36,10 @@ class ErrorTyping(BaseModel):
 
 
 async def error_types(
-    items: list[Item],
+    items: list[LongformItem],
     interactions: list[Interaction],
     revisions: list[Review],
-    entry: Evaluation,
+    entry: AgentEvaluation,
     params: ErrorTyping,
     ask: Ask,
 ) -> Drafts[ErrorLabel]:
@@ -57,7 +57,7 @@ async def error_types(
 
 
 async def label_error(
-    item: Item, interaction: Interaction, revision: Review, role: str, params: ErrorTyping, ask: Ask
+    item: LongformItem, interaction: Interaction, revision: Review, role: str, params: ErrorTyping, ask: Ask
 ) -> ErrorLabel:
     """Label one imperfect step. Raises ModelFailed, BudgetSpent, CallMissing."""
     row, tokens = make_id("error_types", interaction.id, revision.step), params.prompt_tokens

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from tasks.databases.scratch import write_database
 from tasks.judging.quoting import quote
 from tasks.longform.judge.query_texts import show_queries
-from tasks.longform.rows import Interaction, Item, Review
+from tasks.longform.rows import Interaction, LongformItem, Review
 from tasks.longform.solve.describe_database import SAMPLES, Database, read_database
 from tasks.longform.solve.room import estimate_tokens, fit_description
 
@@ -31,7 +31,7 @@ class Exhibit:
     text: str
 
 
-def show_answer(item: Item, interaction: Interaction, prompt_tokens: int) -> tuple[Exhibit, ...]:
+def show_answer(item: LongformItem, interaction: Interaction, prompt_tokens: int) -> tuple[Exhibit, ...]:
     """Show what the reference judge sees: question, reference answer and answer."""
     room = prompt_tokens - FRAME
     return (
@@ -41,7 +41,9 @@ def show_answer(item: Item, interaction: Interaction, prompt_tokens: int) -> tup
     )
 
 
-def show_step(item: Item, interaction: Interaction, step: str, prompt_tokens: int) -> tuple[Exhibit, ...]:
+def show_step(
+    item: LongformItem, interaction: Interaction, step: str, prompt_tokens: int
+) -> tuple[Exhibit, ...]:
     """Show what a reviewer of a step sees (section 4.2.2), and leave room for `show_opinions`.
 
     IP: question, database description and plan. TE: queries with results too. IS: the answer too.

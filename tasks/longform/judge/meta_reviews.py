@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from tasks.artifacts.rows import Drafts
-from tasks.longform.entries import Evaluation
+from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.exhibits import show_opinions, show_step
 from tasks.longform.judge.opinions import (
     PEER_VERDICTS,
@@ -19,7 +19,7 @@ from tasks.longform.judge.opinions import (
 )
 from tasks.longform.judge.peers import group_reviews, rank_items
 from tasks.longform.judge.reviews import REVIEWED
-from tasks.longform.rows import STEPS, Interaction, Item, Review
+from tasks.longform.rows import STEPS, Interaction, LongformItem, Review
 from tasks.models.ask import Ask
 
 NOTHING = "no review has a verdict"
@@ -30,10 +30,10 @@ class MetaReviewing(PeerPrompts):
 
 
 async def meta_reviews(
-    items: list[Item],
+    items: list[LongformItem],
     interactions: list[Interaction],
     reviews: list[Review],
-    entry: Evaluation,
+    entry: AgentEvaluation,
     params: MetaReviewing,
     ask: Ask,
 ) -> Drafts[Review]:
@@ -63,7 +63,7 @@ async def meta_reviews(
 
 
 async def weigh_reviews(
-    item: Item,
+    item: LongformItem,
     interaction: Interaction,
     step: str,
     reviewer: int,

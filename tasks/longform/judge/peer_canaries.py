@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from tasks.artifacts.rows import Drafts, Origin
 from tasks.judging.canaries import OR, CanaryHealth, CanaryRow, measure_health
-from tasks.longform.entries import Evaluation
+from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.canary_file import PeerCanary, read_peer_canaries
 from tasks.longform.judge.reference_verdicts import ReferenceJudging, judge_answer
 from tasks.longform.judge.reviews import Reviewing, review_step
@@ -29,7 +29,9 @@ class PeerHealth:
     reviewer: CanaryHealth
 
 
-async def peer_canaries(entry: Evaluation, settings: Mapping[str, object], ask: Ask) -> Drafts[CanaryRow]:
+async def peer_canaries(
+    entry: AgentEvaluation, settings: Mapping[str, object], ask: Ask
+) -> Drafts[CanaryRow]:
     """Have the judge judge the answers among the canaries, and the reviewer review the steps.
 
     settings: `longform.reference_verdicts` and `longform.reviews`, by which the evaluation is judged. Half of
@@ -49,7 +51,7 @@ def _read_section(settings: Mapping[str, object], name: str, model: type[Section
 
 
 async def try_canary(
-    canary: PeerCanary, entry: Evaluation, judging: ReferenceJudging, reviewing: Reviewing, ask: Ask
+    canary: PeerCanary, entry: AgentEvaluation, judging: ReferenceJudging, reviewing: Reviewing, ask: Ask
 ) -> CanaryRow:
     """Try one canary. Raises ModelFailed, BudgetSpent, CallMissing."""
     item, interaction = canary.make_item(), canary.make_interaction()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from tasks.longform.rows import IMPERFECT, PERFECT, Item, Review
+from tasks.longform.rows import IMPERFECT, PERFECT, LongformItem, Review
 
 Verdicts = Sequence[str | None]
 """Of the (meta-)reviewers of one step; None for a reply without a verdict."""
@@ -47,8 +47,8 @@ def list_verdicts(reviews: Iterable[Review]) -> tuple[str | None, ...]:
     return tuple(review.verdict for review in reviews)
 
 
-def rank_items(items: Iterable[Item]) -> dict[str, int]:
-    """Give every item its number by id, from 0, as `Evaluation.count_peers` wants them."""
+def rank_items(items: Iterable[LongformItem]) -> dict[str, int]:
+    """Give every item its number by id, from 0, as `AgentEvaluation.count_peers` wants them."""
     return {item: rank for rank, item in enumerate(sorted({item.id for item in items}))}
 
 

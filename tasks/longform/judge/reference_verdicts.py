@@ -9,10 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.judging.scored import Scored
-from tasks.longform.entries import Evaluation
+from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.exhibits import show_answer
 from tasks.longform.judge.opinions import Opinion, ask_opinion, find_no_answer, skip
-from tasks.longform.rows import CONCLUSIVE, MATCH, NOT_MATCH, Interaction, Item, ReferenceVerdict
+from tasks.longform.rows import CONCLUSIVE, MATCH, NOT_MATCH, Interaction, LongformItem, ReferenceVerdict
 from tasks.models.ask import Answer, Ask
 
 LABELS = (MATCH, NOT_MATCH)
@@ -34,9 +34,9 @@ class ReferenceJudging(BaseModel):
 
 
 async def reference_verdicts(
-    items: list[Item],
+    items: list[LongformItem],
     interactions: list[Interaction],
-    entry: Evaluation,
+    entry: AgentEvaluation,
     params: ReferenceJudging,
     ask: Ask,
 ) -> Drafts[ReferenceVerdict]:
@@ -53,7 +53,7 @@ async def reference_verdicts(
 
 
 async def judge_answer(
-    item: Item, interaction: Interaction, role: str, params: ReferenceJudging, ask: Ask
+    item: LongformItem, interaction: Interaction, role: str, params: ReferenceJudging, ask: Ask
 ) -> ReferenceVerdict:
     """Judge one answer by its item's kind. Raises ModelFailed, BudgetSpent, CallMissing."""
     row = make_id("reference_verdicts", interaction.id)
@@ -74,7 +74,9 @@ async def judge_answer(
     return _make_row(row, item, interaction, answer)
 
 
-def _make_row(row: str, item: Item, interaction: Interaction, answer: Answer[Opinion]) -> ReferenceVerdict:
+def _make_row(
+    row: str, item: LongformItem, interaction: Interaction, answer: Answer[Opinion]
+) -> ReferenceVerdict:
     origin = [Origin("row", f"items#{item.id}"), Origin("row", f"interactions#{interaction.id}")]
     origin += [Origin("call", answer.call)] if answer.call else []
     verdict = answer.value.verdict if answer.value else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from tasks.artifacts.rows import Drafts
-from tasks.longform.entries import Evaluation
+from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.exhibits import show_step
 from tasks.longform.judge.opinions import (
     PEER_VERDICTS,
@@ -17,7 +17,7 @@ from tasks.longform.judge.opinions import (
     skip,
 )
 from tasks.longform.judge.peers import rank_items
-from tasks.longform.rows import STEPS, Interaction, Item, Review
+from tasks.longform.rows import STEPS, Interaction, LongformItem, Review
 from tasks.models.ask import Ask
 
 REVIEWED = ("sequential", "iterative")
@@ -29,9 +29,9 @@ class Reviewing(PeerPrompts):
 
 
 async def reviews(
-    items: list[Item],
+    items: list[LongformItem],
     interactions: list[Interaction],
-    entry: Evaluation,
+    entry: AgentEvaluation,
     params: Reviewing,
     ask: Ask,
 ) -> Drafts[Review]:
@@ -55,7 +55,7 @@ async def reviews(
 
 
 async def review_step(
-    item: Item,
+    item: LongformItem,
     interaction: Interaction,
     step: str,
     reviewer: int,

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from tasks.artifacts.rows import Drafts
-from tasks.longform.entries import Evaluation
+from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.exhibits import show_opinions, show_step
 from tasks.longform.judge.opinions import (
     PEER_VERDICTS,
@@ -20,7 +20,7 @@ from tasks.longform.judge.opinions import (
 )
 from tasks.longform.judge.peers import decide, group_reviews, list_verdicts
 from tasks.longform.judge.reviews import REVIEWED
-from tasks.longform.rows import PERFECT, STEPS, Interaction, Item, Review
+from tasks.longform.rows import PERFECT, STEPS, Interaction, LongformItem, Review
 from tasks.models.ask import Answer, Ask
 
 NOTHING = "fewer than half of the meta-reviews have a verdict"
@@ -31,10 +31,10 @@ class Revising(PeerPrompts):
 
 
 async def revisions(
-    items: list[Item],
+    items: list[LongformItem],
     interactions: list[Interaction],
     meta_reviews: list[Review],
-    entry: Evaluation,
+    entry: AgentEvaluation,
     params: Revising,
     ask: Ask,
 ) -> Drafts[Review]:
@@ -64,7 +64,7 @@ async def revisions(
 
 
 async def revise_step(
-    item: Item,
+    item: LongformItem,
     interaction: Interaction,
     step: str,
     meta_reviews: Sequence[Review],

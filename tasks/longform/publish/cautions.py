@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from tasks.judging.trust import TrustThresholds, find_warnings
-from tasks.longform.entries import Evaluation
+from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.opinions import find_gap
 from tasks.longform.judge.peer_canaries import PeerHealth
 from tasks.longform.judge.reviews import REVIEWED
@@ -21,7 +21,7 @@ def list_cautions(
     outcomes: Sequence[Outcome],
     reviews: Iterable[Review],
     health: PeerHealth,
-    entry: Evaluation,
+    entry: AgentEvaluation,
     settings: Mapping[str, object],
 ) -> list[str]:
     """Write the warnings for the page's head; none if all is within the thresholds.
@@ -57,7 +57,7 @@ def _warn_failed(outcomes: Sequence[Outcome], most: float) -> Iterable[str]:
         yield f"{failed} of {len(outcomes)} interactions have no answer ({share}): they are in no mean below."
 
 
-def _warn_one_model(entry: Evaluation, settings: Mapping[str, object]) -> Iterable[str]:
+def _warn_one_model(entry: AgentEvaluation, settings: Mapping[str, object]) -> Iterable[str]:
     """Warn of a model that wrote the references, answered and judged; by roles if models are not known."""
     judges = tuple(dict.fromkeys((entry.judge, entry.reviewer)))
     named = {role: settings.get(f"roles.{role}.model") for role in (WRITER, *entry.models, *judges)}

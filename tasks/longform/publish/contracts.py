@@ -21,7 +21,7 @@ from tasks.longform.rows import (
     ConfirmedQuestion,
     Conjecture,
     ControlledQuestion,
-    Item,
+    LongformItem,
     QuestionKind,
     SyntheticDatabase,
 )
@@ -35,7 +35,7 @@ ROWS: Mapping[str, type] = {
     "construct": SyntheticDatabase,
     "conclude": Conclusion,
     "classify": QuestionKind,
-    "items": Item,
+    "items": LongformItem,
 }
 
 

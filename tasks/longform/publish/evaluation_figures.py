@@ -9,7 +9,7 @@ from pathlib import Path
 from tasks.artifacts.rows import Counts
 from tasks.files import write_text
 from tasks.judging.canaries import CanaryRow
-from tasks.longform.entries import Evaluation
+from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.peer_canaries import measure_peers
 from tasks.longform.publish.cautions import list_cautions
 from tasks.longform.publish.figure_cells import FigureTable, round_figures
@@ -17,13 +17,13 @@ from tasks.longform.publish.figure_series import draw_agents, draw_models, draw_
 from tasks.longform.publish.outcomes import Outcome, count_tokens, count_valid, join_outcomes, list_fitting
 from tasks.longform.publish.tables_answers import compare_agents, compare_queries, describe_set
 from tasks.longform.publish.tables_peers import Peers, count_errors, tabulate_peers
-from tasks.longform.rows import ErrorLabel, Interaction, Item, ReferenceVerdict, Review
+from tasks.longform.rows import ErrorLabel, Interaction, LongformItem, ReferenceVerdict, Review
 
 PEOPLE = FigureTable("4", "Agreement with people", (), (), (), ("No people's labels yet.",))
 
 
 def evaluation_figures(
-    items: list[Item],
+    items: list[LongformItem],
     interactions: list[Interaction],
     reference_verdicts: list[ReferenceVerdict],
     reviews: list[Review],
@@ -33,7 +33,7 @@ def evaluation_figures(
     peer_canaries: list[CanaryRow],
     statistics: Path,
     interactions_calls: Path,
-    entry: Evaluation,
+    entry: AgentEvaluation,
     key: str,
     settings: Mapping[str, object],
     out: Path,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.artifacts.rows import Counts
-from tasks.longform.entries import Evaluation
+from tasks.longform.entries import AgentEvaluation
 from tasks.longform.publish.figure_tables import (
     PageScatter,
     PageTable,
@@ -16,14 +16,14 @@ from tasks.longform.publish.figure_tables import (
     draw_panels,
     read_figures,
 )
-from tasks.longform.publish.item_browser import ItemBrowser, Judgements, show_interactions
+from tasks.longform.publish.item_browser import ItemBrowser, JudgedInteractions, show_interactions
 from tasks.longform.publish.shown_items import show_items
 from tasks.longform.rows import (
     Conclusion,
     ControlledQuestion,
     ErrorLabel,
     Interaction,
-    Item,
+    LongformItem,
     ReferenceVerdict,
     Review,
     SyntheticDatabase,
@@ -57,7 +57,7 @@ class EvaluationContent:
 
 
 def evaluation_page(
-    items: list[Item],
+    items: list[LongformItem],
     interactions: list[Interaction],
     reference_verdicts: list[ReferenceVerdict],
     reviews: list[Review],
@@ -74,7 +74,7 @@ def evaluation_page(
     meta_reviews_calls: Path,
     revisions_calls: Path,
     error_types_calls: Path,
-    entry: Evaluation,
+    entry: AgentEvaluation,
     key: str,
     out: Path,
 ) -> Counts:
@@ -93,7 +93,7 @@ def evaluation_page(
             error_types_calls,
         ]
     )
-    judged = Judgements(reference_verdicts, reviews, meta_reviews, revisions, error_types)
+    judged = JudgedInteractions(reference_verdicts, reviews, meta_reviews, revisions, error_types)
     shown = show_items(items, control, construct, conclude)
     rank: dict[str, int] = {agent: place for place, agent in enumerate(entry.agents)}
     ordered = sorted(
@@ -127,7 +127,7 @@ def evaluation_page(
 
 
 def _make_headlines(
-    items: Sequence[Item], interactions: Sequence[Interaction], judged: Judgements, calls: int
+    items: Sequence[LongformItem], interactions: Sequence[Interaction], judged: JudgedInteractions, calls: int
 ) -> list[Headline]:
     answers = sum(interaction.answer is not None for interaction in interactions)
     verdicts = sum(row.label is not None or row.score is not None for row in judged.verdicts)
@@ -142,7 +142,7 @@ def _make_headlines(
     ]
 
 
-def _list_facts(entry: Evaluation) -> list[tuple[str, str]]:
+def _list_facts(entry: AgentEvaluation) -> list[tuple[str, str]]:
     more = entry.more
     return [
         ("Question set", entry.set),

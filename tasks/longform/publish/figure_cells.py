@@ -16,7 +16,7 @@ ROWS = "interactions"
 
 
 @dataclass(frozen=True)
-class Cell:
+class FigureCell:
     """One figure. A failure is in no value: it is counted beside it."""
 
     value: float | None
@@ -37,7 +37,7 @@ class Line:
     """One line of a table. label: as many texts as the table has heads."""
 
     label: tuple[str, ...]
-    cells: tuple[Cell, ...]
+    cells: tuple[FigureCell, ...]
 
 
 @dataclass(frozen=True)
@@ -53,34 +53,34 @@ class FigureTable:
     notes: tuple[str, ...] = ()
 
 
-def leave_empty(why: str, of: str = ROWS, failed: int = 0) -> Cell:
+def leave_empty(why: str, of: str = ROWS, failed: int = 0) -> FigureCell:
     """Make a cell without a value."""
-    return Cell(None, 0, failed, None, of, why)
+    return FigureCell(None, 0, failed, None, of, why)
 
 
-def count_cell(value: float | None, n: int, of: str, failed: int = 0) -> Cell:
+def count_cell(value: float | None, n: int, of: str, failed: int = 0) -> FigureCell:
     """Make a cell of a count, or of a figure that is computed elsewhere."""
-    return Cell(value, n, failed, None, of, "" if value is not None else f"no {of}")
+    return FigureCell(value, n, failed, None, of, "" if value is not None else f"no {of}")
 
 
-def rate_cell(outcomes: Sequence[bool | None], of: str = ROWS) -> Cell:
+def rate_cell(outcomes: Sequence[bool | None], of: str = ROWS) -> FigureCell:
     """Compute the share of True, 0 to 1, with Wilson's interval. None: failed, in neither part of it."""
     given = [outcome for outcome in outcomes if outcome is not None]
     failed = len(outcomes) - len(given)
     if not given:
         return leave_empty(_explain(failed, of), of, failed)
     hits = sum(given)
-    return Cell(hits / len(given), len(given), failed, find_wilson_interval(hits, len(given)), of)
+    return FigureCell(hits / len(given), len(given), failed, find_wilson_interval(hits, len(given)), of)
 
 
-def mean_cell(values: Sequence[float | None], of: str = ROWS, *, interval: bool = False) -> Cell:
+def mean_cell(values: Sequence[float | None], of: str = ROWS, *, interval: bool = False) -> FigureCell:
     """Compute a mean, on demand with a bootstrap interval, if there are two values. None: failed."""
     given = [value for value in values if value is not None]
     failed = len(values) - len(given)
     if not given:
         return leave_empty(_explain(failed, of), of, failed)
     drawn = _draw_interval(given) if interval and len(given) > 1 else None
-    return Cell(fmean(given), len(given), failed, drawn, of)
+    return FigureCell(fmean(given), len(given), failed, drawn, of)
 
 
 def _draw_interval(values: Sequence[float]) -> Interval | None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tasks.longform.entries import Evaluation
+from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.reviews import REVIEWED
-from tasks.longform.publish.figure_cells import Cell
+from tasks.longform.publish.figure_cells import FigureCell
 from tasks.longform.publish.outcomes import Outcome, average_scores, count_valid, rate_matches, select
 from tasks.longform.publish.tables_peers import Peers, rate_all_perfect, rate_perfect
 from tasks.longform.rows import CONCLUSIVE, INTERPRETIVE, STEPS
@@ -20,13 +20,13 @@ LEAST_POINTS = 3
 
 
 @dataclass(frozen=True)
-class Bar:
+class FigureBar:
     """The quality of one agent by one model."""
 
     model: str
     agent: str
-    match_rate: Cell
-    mean_score: Cell
+    match_rate: FigureCell
+    mean_score: FigureCell
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,10 @@ class ModelPanel:
     """One model of Figure 2."""
 
     model: str
-    bars: tuple[Bar, ...]
-    guess: Bar | None
+    bars: tuple[FigureBar, ...]
+    guess: FigureBar | None
     """The reference line; None if the agent `guess` was not run."""
-    never_queried: tuple[Bar, ...]
+    never_queried: tuple[FigureBar, ...]
     """The second reference (section 4.3): by agent, the items on which it issued no query; none if it did."""
 
 
@@ -46,9 +46,9 @@ class ModelBars:
     """One model of Figure 4: the sequential agent. steps: share of Perfect after revision, `all` of all."""
 
     model: str
-    bar: Bar
-    guess: Bar | None
-    steps: dict[str, Cell]
+    bar: FigureBar
+    guess: FigureBar | None
+    steps: dict[str, FigureCell]
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Scatter:
     why: str
 
 
-def draw_agents(outcomes: Sequence[Outcome], entry: Evaluation) -> list[ModelPanel]:
+def draw_agents(outcomes: Sequence[Outcome], entry: AgentEvaluation) -> list[ModelPanel]:
     """Make Figure 2."""
     return [
         ModelPanel(
@@ -88,7 +88,7 @@ def draw_agents(outcomes: Sequence[Outcome], entry: Evaluation) -> list[ModelPan
     ]
 
 
-def draw_models(outcomes: Sequence[Outcome], peers: Peers, entry: Evaluation) -> list[ModelBars]:
+def draw_models(outcomes: Sequence[Outcome], peers: Peers, entry: AgentEvaluation) -> list[ModelBars]:
     """Make Figure 4; empty if the sequential agent was not run."""
     panels = []
     for model in entry.models if "sequential" in entry.agents else ():
@@ -100,16 +100,16 @@ def draw_models(outcomes: Sequence[Outcome], peers: Peers, entry: Evaluation) ->
     return panels
 
 
-def _make_guess(outcomes: Sequence[Outcome], model: str, entry: Evaluation) -> Bar | None:
+def _make_guess(outcomes: Sequence[Outcome], model: str, entry: AgentEvaluation) -> FigureBar | None:
     return _make_bar(outcomes, model, GUESS) if GUESS in entry.agents else None
 
 
-def _make_bar(outcomes: Sequence[Outcome], model: str, agent: str) -> Bar:
+def _make_bar(outcomes: Sequence[Outcome], model: str, agent: str) -> FigureBar:
     own = select(outcomes, model=model, agent=agent)
-    return Bar(model, agent, rate_matches(own), average_scores(own))
+    return FigureBar(model, agent, rate_matches(own), average_scores(own))
 
 
-def _list_never_queried(outcomes: Sequence[Outcome], model: str) -> tuple[Bar, ...]:
+def _list_never_queried(outcomes: Sequence[Outcome], model: str) -> tuple[FigureBar, ...]:
     idle = [outcome for outcome in select(outcomes, model=model) if not outcome.interaction.queries]
     agents = [agent for agent in REVIEWED if select(idle, agent=agent)]
     return tuple(_make_bar(idle, model, agent) for agent in agents)

@@ -57,7 +57,7 @@ class ShownInteraction:
 
 
 @dataclass(frozen=True)
-class Judgements:
+class JudgedInteractions:
     """What was said of interactions, as the stages' artifacts have it."""
 
     verdicts: Sequence[ReferenceVerdict]
@@ -75,7 +75,9 @@ class ItemBrowser:
     rows: list[ShownInteraction]
 
 
-def show_interactions(interactions: Sequence[Interaction], judged: Judgements) -> list[ShownInteraction]:
+def show_interactions(
+    interactions: Sequence[Interaction], judged: JudgedInteractions
+) -> list[ShownInteraction]:
     """Make a row of every interaction, in their order, with all that was said of it."""
     verdicts = {verdict.interaction: verdict for verdict in judged.verdicts}
     passes = [_group(rows) for rows in (judged.reviews, judged.meta_reviews, judged.revisions)]

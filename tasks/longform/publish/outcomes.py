@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from tasks.longform.judge.opinions import find_no_answer
-from tasks.longform.publish.figure_cells import Cell, mean_cell, rate_cell
-from tasks.longform.rows import CONCLUSIVE, INTERPRETIVE, MATCH, Interaction, Item, ReferenceVerdict
+from tasks.longform.publish.figure_cells import FigureCell, mean_cell, rate_cell
+from tasks.longform.rows import CONCLUSIVE, INTERPRETIVE, MATCH, Interaction, LongformItem, ReferenceVerdict
 
 UNFIT = "records do not fit"
 """How a problem of the agent `none` begins whose records are too many for its prompt."""
@@ -75,7 +75,7 @@ def _has_failed(interaction: Interaction, prompts: Iterable[str]) -> bool:
 
 
 def join_outcomes(
-    items: Iterable[Item], interactions: Iterable[Interaction], verdicts: Iterable[ReferenceVerdict]
+    items: Iterable[LongformItem], interactions: Iterable[Interaction], verdicts: Iterable[ReferenceVerdict]
 ) -> list[Outcome]:
     """Join interactions with their items' kinds and their verdicts, sorted by model, agent and item."""
     kinds = {item.id: item.kind for item in items}
@@ -105,13 +105,13 @@ def select(
     ]
 
 
-def rate_matches(outcomes: Iterable[Outcome]) -> Cell:
+def rate_matches(outcomes: Iterable[Outcome]) -> FigureCell:
     """Compute the match rate over conclusive items, 0 to 1."""
     qualities = [outcome.quality for outcome in select(outcomes, kind=CONCLUSIVE)]
     return rate_cell([None if quality is None else quality == 1 for quality in qualities])
 
 
-def average_scores(outcomes: Iterable[Outcome]) -> Cell:
+def average_scores(outcomes: Iterable[Outcome]) -> FigureCell:
     """Average the scores over interpretive items, 1 to 5."""
     return mean_cell([outcome.quality for outcome in select(outcomes, kind=INTERPRETIVE)], interval=True)
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from tasks.artifacts.rows import Origin
 from tasks.databases.scratch import write_database
 from tasks.databases.values import Value
-from tasks.longform.rows import Claim, Conclusion, ControlledQuestion, Item, SyntheticDatabase
+from tasks.longform.rows import Claim, Conclusion, ControlledQuestion, LongformItem, SyntheticDatabase
 from tasks.longform.solve.describe_database import read_database
 
 EXACT = 2**53
@@ -64,7 +64,7 @@ class ShownItem:
 
 
 def show_items(
-    items: Sequence[Item],
+    items: Sequence[LongformItem],
     control: Sequence[ControlledQuestion],
     construct: Sequence[SyntheticDatabase],
     conclude: Sequence[Conclusion],

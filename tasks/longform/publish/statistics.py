@@ -17,7 +17,7 @@ from tasks.longform.rows import (
     INTERPRETIVE,
     Conclusion,
     ControlledQuestion,
-    Item,
+    LongformItem,
     SyntheticDatabase,
 )
 
@@ -25,7 +25,7 @@ TABLE = re.compile(r"^CREATE TABLE ", re.MULTILINE)
 
 
 def statistics(
-    items: list[Item],
+    items: list[LongformItem],
     control: list[ControlledQuestion],
     construct: list[SyntheticDatabase],
     conclude: list[Conclusion],
@@ -80,7 +80,7 @@ def statistics(
     return Counts(len(items), len(items), {})
 
 
-def _describe(items: Sequence[Item]) -> dict[str, float | int | None]:
+def _describe(items: Sequence[LongformItem]) -> dict[str, float | int | None]:
     words = [len(item.reference.split()) for item in items]
     return {"items": len(items), "answer_words": round(fmean(words), 1) if words else None}
 

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from tasks.longform.entries import Evaluation
+from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.reviews import REVIEWED
-from tasks.longform.publish.figure_cells import Cell, FigureTable, Line, count_cell, leave_empty, mean_cell
+from tasks.longform.publish.figure_cells import (
+    FigureCell,
+    FigureTable,
+    Line,
+    count_cell,
+    leave_empty,
+    mean_cell,
+)
 from tasks.longform.publish.outcomes import Outcome, average_scores, rate_matches, select
 from tasks.longform.rows import CONCLUSIVE, INTERPRETIVE, KINDS
 
@@ -47,7 +54,7 @@ def describe_set(statistics: Mapping[str, Any]) -> FigureTable:
 
 
 def compare_agents(
-    outcomes: Sequence[Outcome], entry: Evaluation, tokens: Mapping[str, int] | None
+    outcomes: Sequence[Outcome], entry: AgentEvaluation, tokens: Mapping[str, int] | None
 ) -> FigureTable:
     """Make Table 2: quality, and measures of the interactions, for C and I apart.
 
@@ -80,7 +87,9 @@ def compare_agents(
     )
 
 
-def _measure(name: str, agent: str, outcomes: Sequence[Outcome], tokens: Mapping[str, int] | None) -> Cell:
+def _measure(
+    name: str, agent: str, outcomes: Sequence[Outcome], tokens: Mapping[str, int] | None
+) -> FigureCell:
     if name in INTERACTIVE and agent not in REVIEWED:
         return leave_empty(f"the agent `{agent}` neither plans nor queries")
     if name == "tokens":
@@ -89,7 +98,7 @@ def _measure(name: str, agent: str, outcomes: Sequence[Outcome], tokens: Mapping
 
 
 def compare_queries(
-    outcomes: Sequence[Outcome], entry: Evaluation, fitting: Collection[str], n_items: int
+    outcomes: Sequence[Outcome], entry: AgentEvaluation, fitting: Collection[str], n_items: int
 ) -> FigureTable:
     """Make Table 3: `none` against `sequential` on the items whose records fit for every model.
 
@@ -113,7 +122,7 @@ def compare_queries(
     )
 
 
-def _find_obstacle(agent: str, entry: Evaluation, fitting: Collection[str]) -> str:
+def _find_obstacle(agent: str, entry: AgentEvaluation, fitting: Collection[str]) -> str:
     """Say why there is nothing to compare; empty if there is."""
     if agent not in entry.agents:
         return f"the agent `{agent}` was not run"

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tasks.longform.entries import Evaluation
+from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.error_types import LABELS
 from tasks.longform.judge.peers import Verdicts, agree, decide, group_reviews, list_verdicts, pool
 from tasks.longform.judge.reviews import REVIEWED
-from tasks.longform.publish.figure_cells import Cell, FigureTable, Line, count_cell, leave_empty, rate_cell
+from tasks.longform.publish.figure_cells import (
+    FigureCell,
+    FigureTable,
+    Line,
+    count_cell,
+    leave_empty,
+    rate_cell,
+)
 from tasks.longform.publish.outcomes import Outcome, select
 from tasks.longform.rows import PERFECT, STEPS, ErrorLabel, Review
 
@@ -34,7 +41,7 @@ class Peers:
         return cls(group_reviews(reviews), group_reviews(meta_reviews), group_reviews(revisions))
 
 
-def tabulate_peers(outcomes: Sequence[Outcome], peers: Peers, entry: Evaluation) -> FigureTable:
+def tabulate_peers(outcomes: Sequence[Outcome], peers: Peers, entry: AgentEvaluation) -> FigureTable:
     """Make Table 5, of each model and each agent that queries."""
     lines = []
     for model in entry.models:
@@ -63,12 +70,12 @@ def tabulate_peers(outcomes: Sequence[Outcome], peers: Peers, entry: Evaluation)
     )
 
 
-def rate_perfect(ids: Iterable[str], step: str, groups: Groups) -> Cell:
+def rate_perfect(ids: Iterable[str], step: str, groups: Groups) -> FigureCell:
     """Compute the share of interactions whose step is Perfect by the majority of its rows."""
     return rate_cell([_is_perfect(_list_verdicts(groups, row, step)) for row in ids])
 
 
-def rate_all_perfect(ids: Iterable[str], groups: Groups) -> Cell:
+def rate_all_perfect(ids: Iterable[str], groups: Groups) -> FigureCell:
     """Compute the share of interactions whose steps all are Perfect; with a step undecided, none is told."""
     outcomes = []
     for row in ids:
@@ -86,7 +93,7 @@ def _list_verdicts(groups: Groups, interaction: str, step: str) -> Verdicts:
     return list_verdicts(groups.get((interaction, step), ()))
 
 
-def _describe_step(ids: Sequence[str], step: str, peers: Peers) -> tuple[Cell, ...]:
+def _describe_step(ids: Sequence[str], step: str, peers: Peers) -> tuple[FigureCell, ...]:
     verdicts = [_list_verdicts(peers.reviews, row, step) for row in ids]
     metas = [_list_verdicts(peers.meta_reviews, row, step) for row in ids]
     return (
@@ -99,7 +106,7 @@ def _describe_step(ids: Sequence[str], step: str, peers: Peers) -> tuple[Cell, .
     )
 
 
-def _describe_all(ids: Sequence[str], peers: Peers) -> tuple[Cell, ...]:
+def _describe_all(ids: Sequence[str], peers: Peers) -> tuple[FigureCell, ...]:
     single = leave_empty("of single steps only")
     return (
         rate_all_perfect(ids, peers.reviews),
@@ -111,13 +118,13 @@ def _describe_all(ids: Sequence[str], peers: Peers) -> tuple[Cell, ...]:
     )
 
 
-def _pool_verdicts(groups: Sequence[Verdicts]) -> Cell:
+def _pool_verdicts(groups: Sequence[Verdicts]) -> FigureCell:
     """Compute the pooled share. Verdicts on one step are not independent: there is no interval."""
     given = sum(verdict is not None for verdicts in groups for verdict in verdicts)
     return count_cell(pool(groups), given, "verdicts", sum(map(len, groups)) - given)
 
 
-def _rate_agreement(groups: Sequence[Verdicts], who: str) -> Cell:
+def _rate_agreement(groups: Sequence[Verdicts], who: str) -> FigureCell:
     """Compute the share of unanimous steps among those that two or more peers were to judge."""
     several = [verdicts for verdicts in groups if len(verdicts) > 1]
     if not several:
@@ -125,7 +132,9 @@ def _rate_agreement(groups: Sequence[Verdicts], who: str) -> Cell:
     return rate_cell([agree(verdicts) for verdicts in several])
 
 
-def count_errors(outcomes: Sequence[Outcome], labels: Iterable[ErrorLabel], entry: Evaluation) -> FigureTable:
+def count_errors(
+    outcomes: Sequence[Outcome], labels: Iterable[ErrorLabel], entry: AgentEvaluation
+) -> FigureTable:
     """Count the labels of imperfect steps, by step and error, of each model and agent."""
     listed = sorted(labels, key=lambda label: label.id)
     columns = [(model, agent) for model in entry.models for agent in REVIEWED if agent in entry.agents]
@@ -147,7 +156,7 @@ def count_errors(outcomes: Sequence[Outcome], labels: Iterable[ErrorLabel], entr
     )
 
 
-def _count(error: str, labels: Sequence[str | None]) -> Cell:
+def _count(error: str, labels: Sequence[str | None]) -> FigureCell:
     given = [label for label in labels if label is not None]
     failed, of = len(labels) - len(given), "imperfect steps"
     if not given:

@@ -8,13 +8,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
-from tasks.longform.entries import Evaluation
-from tasks.longform.rows import Interaction, Item
+from tasks.longform.entries import AgentEvaluation
+from tasks.longform.rows import Interaction, LongformItem
 from tasks.longform.solve.alone import work_alone
 from tasks.longform.solve.describe_database import Database, read_database
 from tasks.longform.solve.guess import guess_answer
 from tasks.longform.solve.iterative import work_iteratively
-from tasks.longform.solve.options import Agents
+from tasks.longform.solve.options import AgentLimits
 from tasks.longform.solve.sequential import work_sequentially
 from tasks.longform.solve.session import Agent, Session
 from tasks.models.ask import Ask
@@ -27,7 +27,9 @@ AGENTS: Mapping[str, Agent] = {
 }
 
 
-async def interactions(items: list[Item], entry: Evaluation, params: Agents, ask: Ask) -> Drafts[Interaction]:
+async def interactions(
+    items: list[LongformItem], entry: AgentEvaluation, params: AgentLimits, ask: Ask
+) -> Drafts[Interaction]:
     """Have every agent of an evaluation answer every item by every model.
 
     One row each, also where an agent gave no answer: then `answer` is None and `problem` says why.
@@ -46,7 +48,7 @@ async def interactions(items: list[Item], entry: Evaluation, params: Agents, ask
     return Drafts(rows)
 
 
-def open_item(item: Item, file: Path) -> Database:
+def open_item(item: LongformItem, file: Path) -> Database:
     """Write an item's database to a file and read it."""
     from tasks.databases.scratch import write_database
 
@@ -55,7 +57,7 @@ def open_item(item: Item, file: Path) -> Database:
 
 
 async def interact(
-    item: Item, database: Database, agent: str, model: str, params: Agents, ask: Ask
+    item: LongformItem, database: Database, agent: str, model: str, params: AgentLimits, ask: Ask
 ) -> Interaction:
     """Have one agent answer one item. agent: a name in AGENTS; model: a role."""
     row = make_id(item.id, agent, model)

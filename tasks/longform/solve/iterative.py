@@ -6,7 +6,7 @@ from tasks.longform.solve.answering import write_answer
 from tasks.longform.solve.describe_database import describe_database
 from tasks.longform.solve.replies import ENOUGH, NEED_TOKENS, Round, make_round_grammar, parse_round
 from tasks.longform.solve.room import estimate_tokens, quote_data
-from tasks.longform.solve.session import Finding, Session
+from tasks.longform.solve.session import FoundResult, Session
 
 
 async def work_iteratively(session: Session) -> str | None:
@@ -17,7 +17,7 @@ async def work_iteratively(session: Session) -> str | None:
     for number in range(session.params.rounds):
         taken = await _take_round(session, session.params.rounds - number)
         if taken is None:
-            session.findings.append(Finding("", None))
+            session.findings.append(FoundResult("", None))
             continue
         if not taken.sql:
             break

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tasks.databases.execution import QueryLimits
 
 
-class Agents(BaseModel):
+class AgentLimits(BaseModel):
     """Parameters of the stage `longform.interactions`: how much agents may ask, see and write."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tasks.longform.solve.options import Agents
+from tasks.longform.solve.options import AgentLimits
 from tasks.models.ask import Unparsed
 
 PLAN_PARTS = ("Information needed", "Tables and columns", "Retrieval steps")
@@ -37,25 +37,25 @@ class Round:
     sql: str
 
 
-def make_plan_grammar(params: Agents) -> str:
+def make_plan_grammar(params: AgentLimits) -> str:
     """Build the GBNF grammar of a plan: one line for each of its parts."""
     # Three parts share the tokens of a plan.
     line = _line(params.plan_tokens * CHARACTERS_PER_TOKEN // len(PLAN_PARTS))
     return "root ::= " + ' "\\n" '.join(f"{json.dumps(f'{part}: ')} {line}" for part in PLAN_PARTS)
 
 
-def make_queries_grammar(params: Agents) -> str:
+def make_queries_grammar(params: AgentLimits) -> str:
     """Build the GBNF grammar of a list of queries."""
     return f'root ::= sql ("\\n" sql){{0,{params.queries - 1}}}\n{_sql_rule(params)}'
 
 
-def make_round_grammar(params: Agents) -> str:
+def make_round_grammar(params: AgentLimits) -> str:
     """Build the GBNF grammar of a round: a need and a query, or the word that ends the rounds."""
     head = json.dumps(f"{NEED}: ")
     return f'root ::= "{ENOUGH}" | {head} {_line(NEED_CHARACTERS)} "\\n" sql\n{_sql_rule(params)}'
 
 
-def make_answer_grammar(params: Agents, *, reasoning: bool = False) -> str:
+def make_answer_grammar(params: AgentLimits, *, reasoning: bool = False) -> str:
     """Build the GBNF grammar of an answer: one paragraph, with a line of reasoning before it or without."""
     answer = _line(params.answer_words * CHARACTERS_PER_WORD)
     if not reasoning:
@@ -64,7 +64,7 @@ def make_answer_grammar(params: Agents, *, reasoning: bool = False) -> str:
     return f'root ::= "{REASONING}: " {line} "\\n{ANSWER}: " {answer}'
 
 
-def _sql_rule(params: Agents) -> str:
+def _sql_rule(params: AgentLimits) -> str:
     # A semicolon ends a query, so that a small model does not run on into the next.
     characters = params.query_tokens * CHARACTERS_PER_TOKEN
     return f'sql ::= "{SQL}: " ("SELECT " | "WITH ") [^;\\n\\r]{{1,{characters}}} ";"'

@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 from tasks.judging.quoting import clean
 from tasks.longform.rows import AgentQuery, AgentStep
 from tasks.longform.solve.describe_database import SAMPLES, Database
-from tasks.longform.solve.options import Agents
+from tasks.longform.solve.options import AgentLimits
 from tasks.longform.solve.querying import run_queries
 from tasks.longform.solve.room import INSTRUCTIONS, estimate_tokens, fit_description, fit_results
 from tasks.models.ask import Ask
@@ -30,7 +30,7 @@ class Agent(Protocol):
 
 
 @dataclass(frozen=True)
-class Finding:
+class FoundResult:
     """A query with its result, and the need that it is for. query: None if there was none in the reply."""
 
     need: str
@@ -44,12 +44,12 @@ class Session:
     """
 
     def __init__(
-        self, row: str, role: str, question: str, database: Database, params: Agents, ask: Ask
+        self, row: str, role: str, question: str, database: Database, params: AgentLimits, ask: Ask
     ) -> None:
         """row: the interaction's id. role: the model that is asked."""
         self.question, self.database, self.params = clean(question), database, params
         self.plan = ""
-        self.findings: list[Finding] = []
+        self.findings: list[FoundResult] = []
         self.steps: list[AgentStep] = []
         self.left_out: dict[str, None] = {}
         self.problems: list[str] = []
@@ -99,7 +99,7 @@ class Session:
         for query in await asyncio.to_thread(
             run_queries, self.database.file, queries, params.limits, params.shown_rows
         ):
-            self.findings.append(Finding(need, query))
+            self.findings.append(FoundResult(need, query))
             self.note("query", query.sql)
             if query.n_rows > params.shown_rows:
                 more, number = query.n_rows - params.shown_rows, len(self.queries)
