@@ -6,11 +6,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
 from tasks.distinct import Names, check_distinct
 
 AgentName = Literal["none", "sequential", "iterative", "guess"]
+
+
+class MeasureWords(BaseModel):
+    """The words for a numeric column."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = ""
+    """`Metacritic score`; empty takes the column's name, without its unit."""
+    more: str = ""
+    """What rows do that have more of it: `score higher on Metacritic`."""
 
 
 class SourceDatabase(BaseModel):
@@ -19,9 +30,25 @@ class SourceDatabase(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     file: Path
-    """A SQLite file. Its schema is used, and values of the columns that questions name."""
+    """A SQLite file. Its schema is used, and rows of the groups that questions name."""
     words: Mapping[str, str] = {}
-    """Table -> what its rows are called, where its name does not say it: `hours` for weather."""
+    """Table -> what its rows are called, where its name does not say it."""
+    groups: Mapping[str, str] = {}
+    """`table.group` -> how a row is said to belong to one, `{}` for the value: `directed by {}`. An empty
+    text leaves the group out; one that is not named is said as `whose director is {}`."""
+    measures: Mapping[str, MeasureWords | None] = {}
+    """`table.column` -> its words; null leaves it out."""
+    qualities: Mapping[str, tuple[str, ...]] = {}
+    """An abstract word as rows have it (`have been more successful`) -> the columns that may tell of it, with
+    a minus before those of which less is better. Open questions turn on these."""
+
+    @field_validator("groups")
+    @classmethod
+    def _check_groups(cls, groups: Mapping[str, str]) -> Mapping[str, str]:
+        for name, phrase in groups.items():
+            if phrase and phrase.count("{}") != 1:
+                raise ValueError(f"{name}: {phrase!r} must have one {{}} where the value goes")
+        return groups
 
 
 class QuestionSet(BaseModel):

@@ -29,28 +29,100 @@ class SourceColumn:
 
 
 @dataclass(frozen=True)
+class Measure:
+    """A numeric column with the words for it."""
+
+    column: str
+    """Its id."""
+    name: str
+    """`box office`"""
+    unit: str
+    """`US dollars`; empty for no unit."""
+    more: str
+    """What rows do that have more of it: `earn more`, `have a higher box office`."""
+    digits: int
+    """Decimal places to which figures of it are rounded."""
+
+
+@dataclass(frozen=True)
+class Quality:
+    """An abstract word of an open question, and the measures that may tell of it."""
+
+    words: str
+    """`have been more successful`"""
+    measures: tuple[str, ...]
+    """Ids of measures."""
+    rising: tuple[bool, ...]
+    """For each measure, whether more of it speaks for the quality."""
+
+
+@dataclass(frozen=True)
 class Focus:
-    """Stage foci: columns that a question can be about: some measures of a table, compared by a group."""
+    """Stage foci: what questions can be about: the measures of a table, compared by a group."""
 
     id: str
     table: str
     table_words: str
     """What its rows are called: `films`."""
-    measures: tuple[str, ...]
-    """Ids of numeric columns of `table`."""
+    measures: tuple[Measure, ...]
+    """Amounts in `table`."""
+    qualities: tuple[Quality, ...]
+    """Of those, the ones that the measures can tell."""
     group: str
     """The id of a text column, of the same table or of one that a foreign key leads to."""
     group_words: str
     """What it is of a row of `table`: `origin airport`."""
+    relation: str
+    """How a row is said to belong to a group, `{}` for the value: `directed by {}`."""
     groups: tuple[str, ...]
     """Its commonest values, the commonest first."""
     source: str
     """The FROM clause that joins table and group, without the word."""
     tables: tuple[str, ...]
     """The tables of that clause."""
-    name: str
-    """The id of the column with the rows' names; empty if they have none."""
     origin: tuple[Origin, ...]
+
+    def find(self, column: str) -> Measure:
+        """Return the measure of a column."""
+        return next(measure for measure in self.measures if measure.column == column)
+
+    def say_rows(self, group: str) -> str:
+        """Name the rows of a group: `films directed by Woody Allen`."""
+        return f"{self.table_words} {self.relation.format(group)}"
+
+    def say_those(self, group: str) -> str:
+        """Name the rows of a group where it is said what they are: `those directed by Woody Allen`."""
+        return f"those {self.relation.format(group)}"
+
+
+@dataclass(frozen=True)
+class SourceRow:
+    """Stage source_rows: a row of a source, with the rows that its focus joins it to.
+
+    Also, with an empty `focus`, a row that some other refers to.
+    """
+
+    id: str
+    focus: str
+    """The focus's id."""
+    group: str
+    """The value of the focus's group."""
+    tables: str
+    """Table -> column -> value, as JSON."""
+    origin: tuple[Origin, ...]
+
+
+@dataclass(frozen=True)
+class FigureDesign:
+    """One figure that a question needs: a statistic of a measure for each of some groups."""
+
+    kind: str
+    """`mean`, `median`, `highest`, or `share`: the part of one group's rows above the other group's mean."""
+    measure: str
+    """The id of its column."""
+    over: str = ""
+    """The id of a measure: only rows with more than `threshold` of it are taken. Empty for all rows."""
+    threshold: float = 0
 
 
 @dataclass(frozen=True)
@@ -60,13 +132,19 @@ class ControlledQuestion:
     id: str
     database: str
     seed: str
-    """The database's own question that it was made from; empty where columns were chosen instead."""
+    """A question of the database's own that the model was shown; empty where it has none."""
+    design: str
+    """What it asks, a name in `designs.DESIGNS`."""
     focus: Focus
     """The columns that the question is about."""
     groups: tuple[str, ...]
-    """The two values of the focus's group that the question names."""
-    keyword: str
-    """The abstract word that the question turns on; empty for a question with a definite answer."""
+    """The values of the focus's group that the question names."""
+    decoy: str
+    """Another value, whose rows stand in the database too; empty if there is none."""
+    quality: Quality | None
+    """The abstract word that the question turns on; None for a question with a definite answer."""
+    figures: tuple[FigureDesign, ...]
+    """What its answer stands on."""
     text: str
     origin: tuple[Origin, ...]
 
@@ -98,7 +176,8 @@ class Conjecture:
     id: str
     text: str
     expected: tuple[str, ...]
-    """For each measure of the question, the value of `groups` that is expected to be higher."""
+    """For each figure of the question, the group that is expected to be higher; of a share `yes` or `no`,
+    whether it is more than half."""
     origin: tuple[Origin, ...]
 
 
@@ -115,7 +194,7 @@ class SyntheticDatabase:
     rounds: int
     """How often the model was asked for rows."""
     borne_out: tuple[bool, ...]
-    """For each measure, whether the rows bear the conjecture out."""
+    """For each figure of the question, whether the rows bear the conjecture out."""
     origin: tuple[Origin, ...]
 
 

@@ -3,114 +3,209 @@
 import asyncio
 import json
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from random import Random
+from statistics import fmean, median
 
 import pytest
+from pydantic import ValidationError
 
 from tasks.artifacts.parquet import write_rows
+from tasks.databases.execution import SafeDatabase
+from tasks.databases.scratch import write_database
 from tasks.errors import BadInput, StageFailed
 from tasks.judging.decisions import Decision, digest_row, name_decisions, write_decisions
+from tasks.longform.build.answers import conclude_figures, say_figure
 from tasks.longform.build.classify import classify
-from tasks.longform.build.conclude import Conclude, check_prose, conclude, read_script
+from tasks.longform.build.conclude import Conclude, check_prose, conclude
 from tasks.longform.build.condense import Condense, condense
 from tasks.longform.build.confirm import Confirm, confirm
-from tasks.longform.build.conjecture import conjecture
+from tasks.longform.build.conjecture import conjecture, list_choices
 from tasks.longform.build.construct import Construct, construct
 from tasks.longform.build.control import Control, control
-from tasks.longform.build.evidence import make_claim, state_conclusion
+from tasks.longform.build.designs import DESIGNS, MOST, OPEN, TYPICAL, WITHIN
+from tasks.longform.build.evidence import make_claim, read_figures, read_script
 from tasks.longform.build.foci import Foci, foci
 from tasks.longform.build.items import items
 from tasks.longform.build.source_columns import source_columns
-from tasks.longform.entries import QuestionSet, SourceDatabase
+from tasks.longform.build.source_rows import source_rows
+from tasks.longform.entries import MeasureWords, QuestionSet, SourceDatabase
 from tasks.longform.rows import (
     CondensedQuestion,
+    ConfirmedQuestion,
     Conjecture,
     ControlledQuestion,
     Focus,
+    LongformItem,
     SourceColumn,
+    SourceRow,
     SyntheticDatabase,
 )
 from tasks.models.ask import Unparsed
+from tests.longform.by_grammar import write_by_grammar
 from tests.longform.scripted_judges import Asked, ScriptedJudges
 
 SOURCE = """
-CREATE TABLE breeders (breeder_id INTEGER PRIMARY KEY, breeder_name TEXT NOT NULL);
+CREATE TABLE countries (country_code TEXT PRIMARY KEY NOT NULL, country_name TEXT NOT NULL);
+CREATE TABLE breeders (
+    breeder_id INTEGER PRIMARY KEY, breeder_name TEXT NOT NULL,
+    country_code TEXT NOT NULL REFERENCES countries (country_code)
+);
+CREATE TABLE clubs (club_id INTEGER PRIMARY KEY, club_name TEXT NOT NULL);
 CREATE TABLE dogs (
     dog_id INTEGER PRIMARY KEY, dog_name TEXT NOT NULL, weight_kg REAL, litters INTEGER, birth_year INTEGER,
     breeder_id INTEGER NOT NULL REFERENCES breeders (breeder_id)
 );
-INSERT INTO breeders VALUES (1, 'Alder'), (2, 'Birk');
+CREATE TABLE dog_clubs (
+    dog_id INTEGER NOT NULL REFERENCES dogs (dog_id), club_id INTEGER NOT NULL REFERENCES clubs (club_id),
+    PRIMARY KEY (dog_id, club_id)
+);
+INSERT INTO countries VALUES ('NO', 'Norway'), ('SE', 'Sweden');
+INSERT INTO breeders VALUES (1, 'Alder', 'NO'), (2, 'Birk', 'SE'), (3, 'Cedar', 'NO'), (4, 'Dorn', 'SE');
+INSERT INTO clubs VALUES (1, 'Agility'), (2, 'Rescue'), (3, 'Herding');
 """
-WHEN = "2031-01-02T03:04:05.000000Z"
-FIRST, SECOND = "Alder", "Birk"
-GOOD = """Here they are:
-```sql
-INSERT INTO breeders (breeder_id, breeder_name) VALUES (1, 'Alder'), (2, 'Birk');
-INSERT INTO dogs (dog_id, dog_name, weight_kg, litters, breeder_id) VALUES
-  (1, 'Rex', 30.5, 1, 1), (2, 'Ada', 20, 4, 2), (3, 'Bo', 31.5, 2, 1), (4, 'Cleo', 22, 5, 2);
-```"""
+ENTRY = {
+    "groups": {"dogs.breeder": "bred by {}", "dogs.club": "of the club {}"},
+    "measures": {"dogs.weight_kg": {"more": "weigh more"}, "dogs.litters": {"name": "litters"}},
+    "qualities": {"are more successful": ["dogs.litters", "-dogs.weight_kg"]},
+}
+DOGS = 120
 
 
 @pytest.fixture
-def sources(tmp_path: Path) -> Path:
-    """The artifacts of one database, `kennel`, as the first two stages write them."""
+def kennel(tmp_path: Path) -> SourceDatabase:
+    """A database of dogs with breeders by a key and clubs by a link table."""
     file = tmp_path / "kennel.sqlite"
     with closing(sqlite3.connect(file)) as connection:
         connection.executescript(SOURCE)
-        for number in range(1, 41):
-            row = (number, f"Dog {number}", 10 + number / 2, number % 7, 2000 + number % 9, 1 + number % 2)
+        for number in range(1, DOGS + 1):
+            weight = None if number % 10 == 0 else 10 + number * 37 % 50 / 2
+            row = (number, f"Dog {number}", weight, number * 11 % 13, 2000 + number % 9, 1 + number % 4)
             connection.execute("INSERT INTO dogs VALUES (?, ?, ?, ?, ?, ?)", row)
+            connection.execute("INSERT INTO dog_clubs VALUES (?, ?)", (number, 1 + number // 3 % 3))
         connection.commit()
-    entry, folder = SourceDatabase(file=file), tmp_path / "sources" / "kennel"
+    return SourceDatabase.model_validate({"file": file, **ENTRY})
+
+
+@pytest.fixture
+def sources(kennel: SourceDatabase, tmp_path: Path) -> Path:
+    """The artifacts of the database, as the first three stages write them."""
+    folder = tmp_path / "sources" / "kennel"
     folder.mkdir(parents=True)
-    columns = list(source_columns(entry).rows)
+    columns = list(source_columns(kennel).rows)
+    found = list(foci(kennel, columns, Foci()).rows)
     write_rows(folder / "source_columns.parquet", SourceColumn, columns)
-    write_rows(folder / "foci.parquet", Focus, foci(entry, columns, Foci()).rows)
+    write_rows(folder / "foci.parquet", Focus, found)
+    write_rows(folder / "source_rows.parquet", SourceRow, source_rows(kennel, columns, found).rows)
     return folder.parent
 
 
 def reply(asked: Asked) -> str:
-    """Write as a model that does what it is asked for."""
-    definite = "yes or no" in asked.text
-    if asked.prompt == "control" and definite:
-        return (
-            "Do dogs of the breeder Alder have a higher average weight, and also a higher average number of "
-            "litters, than dogs of the breeder Birk?"
+    """Write as a model that decodes by the grammar."""
+    if asked.prompt == "confirm":
+        return "Verdict: 1 Yes\nVerdict: 2 Yes\nVerdict: 3 Yes"
+    if asked.prompt == "classify":
+        return "Kind: Interpretive"
+    return write_by_grammar(asked.grammar)
+
+
+def write_questions(
+    sources: Path, ask: ScriptedJudges, count: int = 9, seed: int = 0
+) -> list[ControlledQuestion]:
+    entry = QuestionSet(databases=("kennel",), questions=count, seed=seed)
+    return list(asyncio.run(control(sources, entry, Control(), ask)).rows)
+
+
+class Built:
+    """What the stages make of a set of questions."""
+
+    def __init__(self, sources: Path, reply: Callable[[Asked], str], params: Construct | None = None) -> None:
+        self.ask = ScriptedJudges(reply)
+        self.questions = write_questions(sources, self.ask)
+        self.short = list(asyncio.run(condense(self.questions, Condense(), self.ask)).rows)
+        passed = confirm(self.short, self.questions, sources, sources, "k", Confirm(), self.ask)
+        self.confirmed: list[ConfirmedQuestion] = list(asyncio.run(passed).rows)
+        guessed = conjecture(self.confirmed, self.questions, sources, self.ask)
+        self.guesses: list[Conjecture] = list(asyncio.run(guessed).rows)
+        made = construct(
+            self.confirmed, self.questions, self.guesses, sources, params or Construct(), self.ask
         )
-    if asked.prompt == "control":
-        return (
-            "How do dogs of the breeder Alder and of the breeder Birk compare in average weight and number "
-            "of litters, and which is more successful?"
-        )
-    if asked.prompt == "condense" and "successful" in asked.text:
-        return "Which is more successful, dogs of Alder or of Birk?"
-    replies = {
-        "condense": "Do dogs of Alder have a higher weight and number of litters than those of Birk?",
-        "confirm": "Verdict: 1 Yes\nVerdict: 2 Yes\nVerdict: 3 Yes",
-        "conjecture": f"Higher average number of litters: {SECOND}\nHigher average weight: {FIRST}",
-        "construct": GOOD,
-        "conclude": "I would rather not say.",
-        "classify": "Kind: Interpretive",
-    }
-    return replies[asked.prompt]
+        self.construct = asyncio.run(made)
+        self.made: list[SyntheticDatabase] = list(self.construct.rows)
+        concluded = conclude(self.made, self.confirmed, self.questions, Conclude(), self.ask)
+        self.answers = list(asyncio.run(concluded).rows)
+        self.kinds = list(asyncio.run(classify(self.answers, self.confirmed, self.ask)).rows)
+
+    def items(self) -> list[LongformItem]:
+        return list(items(self.questions, self.confirmed, self.made, self.answers, self.kinds).rows)
+
+    def find(self, design: str) -> ControlledQuestion:
+        return next(question for question in self.questions if question.design == design)
 
 
-def write_questions(sources: Path, ask: ScriptedJudges, count: int = 2) -> list[ControlledQuestion]:
-    entry = QuestionSet(databases=("kennel",), questions=count)
-    return list(asyncio.run(control(sources, entry, Control(keywords=("is more successful",)), ask)).rows)
+def test_amounts_are_compared_by_groups_and_years_are_not(sources: Path) -> None:
+    questions = write_questions(sources, ScriptedJudges(reply))
+    measures = {figure.measure for question in questions for figure in question.figures}
+    assert measures == {"dogs.litters", "dogs.weight_kg"}
+    groups = {question.focus.group for question in questions}
+    assert groups == {"breeders.breeder_name", "clubs.club_name", "countries.country_name"} & groups
+    assert {"breeders.breeder_name", "clubs.club_name"} <= groups
 
 
-def set_measures(question: ControlledQuestion) -> tuple[str, ...]:
-    return question.focus.measures
+def test_every_design_is_asked_and_every_third_question_is_open(sources: Path) -> None:
+    questions = write_questions(sources, ScriptedJudges(reply))
+    assert {question.design for question in questions} == set(DESIGNS)
+    assert sum(question.design == OPEN for question in questions) == 3
+    assert all((question.quality is not None) == (question.design == OPEN) for question in questions)
+    for question in questions:
+        assert len(question.figures) >= 2
+        assert question.decoy not in question.groups
 
 
-def test_amounts_are_compared_and_years_are_not(sources: Path) -> None:
-    ask = ScriptedJudges(reply)
-    questions = write_questions(sources, ask)
-    assert {set_measures(question) for question in questions} == {("dogs.litters", "dogs.weight_kg")}
-    assert {question.focus.group for question in questions} == {"breeders.breeder_name"}
-    assert {question.keyword for question in questions} == {"is more successful", ""}
+def test_a_database_with_too_little_to_ask_says_how_much_is_missing(sources: Path) -> None:
+    entry = QuestionSet(databases=("kennel",), questions=500)
+    drafts = asyncio.run(control(sources, entry, Control(), ScriptedJudges(reply)))
+    assert len(drafts.rows) + len(drafts.dropped) == 500
+    assert {row.reason for row in drafts.dropped} == {"no_plan"}
+    assert f"for {len(drafts.rows)} questions of 500" in drafts.dropped[0].detail
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"groups": {"dogs.owner": "owned by {}"}}, "groups: dogs.owner: is not in the database"),
+        ({"measures": {"dogs.height_cm": {}}}, "measures: dogs.height_cm: is not in the database"),
+        ({"qualities": {"are fitter": ["-dogs.height_cm"]}}, "qualities: dogs.height_cm: is not in"),
+    ],
+)
+def test_words_for_what_is_not_there_are_refused(
+    kennel: SourceDatabase, given: dict[str, object], problem: str
+) -> None:
+    entry = SourceDatabase.model_validate({"file": kennel.file, **given})
+    with pytest.raises(BadInput, match=problem):
+        foci(entry, list(source_columns(entry).rows), Foci())
+
+
+def test_a_relation_says_where_the_value_goes(kennel: SourceDatabase) -> None:
+    with pytest.raises(ValidationError, match=r"must have one \{\} where the value goes"):
+        SourceDatabase(file=kennel.file, groups={"dogs.breeder": "bred by"})
+
+
+def test_groups_and_measures_can_be_left_out(kennel: SourceDatabase) -> None:
+    measures = {"dogs.litters": None, "dogs.weight_kg": MeasureWords()}
+    entry = SourceDatabase(file=kennel.file, groups={"dogs.club": ""}, measures=measures)
+    found = foci(entry, list(source_columns(entry).rows), Foci()).rows
+    assert "club" not in {focus.group_words for focus in found}
+    assert {measure.name for focus in found for measure in focus.measures} == {"weight"}
+    assert {focus.relation for focus in found if focus.group_words == "breeder"} == {"whose breeder is {}"}
+
+
+def test_nothing_to_ask_says_what_is_missing(kennel: SourceDatabase) -> None:
+    with pytest.raises(StageFailed, match=r"at least two values of 1000 rows; lower longform.foci.least"):
+        foci(kennel, list(source_columns(kennel).rows), Foci(least=1000))
 
 
 def test_a_question_that_names_too_little_is_asked_for_again_and_then_dropped(sources: Path) -> None:
@@ -132,42 +227,197 @@ def test_an_unknown_database_is_named(sources: Path) -> None:
         asyncio.run(control(sources, QuestionSet(databases=("cattery",)), Control(), ScriptedJudges(reply)))
 
 
-def build(sources: Path, ask: ScriptedJudges) -> tuple[list[ControlledQuestion], list[CondensedQuestion]]:
-    questions = write_questions(sources, ask)
-    return questions, list(asyncio.run(condense(questions, Condense(), ask)).rows)
-
-
-def test_every_question_is_traceable_through_all_stages(sources: Path, tmp_path: Path) -> None:
-    ask = ScriptedJudges(reply)
-    questions, short = build(sources, ask)
-    confirmed = list(asyncio.run(confirm(short, questions, sources, tmp_path, "k", Confirm(), ask)).rows)
-    guesses = list(asyncio.run(conjecture(confirmed, questions, sources, ask)).rows)
-    made = list(asyncio.run(construct(confirmed, questions, guesses, sources, Construct(), ask)).rows)
-    answers = list(asyncio.run(conclude(made, confirmed, questions, Conclude(), ask)).rows)
-    kinds = list(asyncio.run(classify(answers, confirmed, ask)).rows)
-    found = list(items(questions, confirmed, made, answers, kinds).rows)
-    assert {item.id for item in found} == {question.id for question in questions}
+def test_every_question_is_traceable_through_all_stages(sources: Path) -> None:
+    built = Built(sources, reply)
+    found = built.items()
+    assert {item.id for item in found} == {question.id for question in built.questions}
     assert {item.kind for item in found} == {"conclusive", "interpretive"}
     assert {item.confirmed_by for item in found} == {"model"}
+    assert {answer.by for answer in built.answers} == {"model"}
+    figures = {question.id: len(question.figures) for question in built.questions}
     for item in found:
-        assert len(item.claims) == 2
+        assert len(item.claims) == figures[item.id]
         for claim in item.claims:
             with closing(sqlite3.connect(":memory:")) as connection:
                 connection.executescript(item.script)
                 assert [list(row) for row in connection.execute(claim.sql)] == json.loads(claim.rows)
-            assert claim.text in item.reference
-    weighed = next(answer for answer in answers if answer.text.startswith("No"))
-    assert "31 kilograms over 2 dogs" in weighed.text
+                assert not connection.execute("PRAGMA foreign_key_check").fetchall()
 
 
-def test_statements_that_do_not_run_go_back_with_what_was_wrong(sources: Path, tmp_path: Path) -> None:
-    replies = iter(["DROP TABLE dogs;", GOOD.replace("(2, 'Birk')", "(3, 'Birk')"), GOOD])
+def test_rows_are_whole_rows_of_the_source_and_none_comes_twice(
+    sources: Path, kennel: SourceDatabase
+) -> None:
+    built = Built(sources, reply)
+    with closing(sqlite3.connect(kennel.file)) as connection:
+        known = set(connection.execute("SELECT dog_name, weight_kg, litters, breeder_id FROM dogs"))
+    for made in built.made:
+        with closing(sqlite3.connect(":memory:")) as connection:
+            connection.executescript(made.script)
+            rows = connection.execute("SELECT dog_name, weight_kg, litters, breeder_id FROM dogs").fetchall()
+        assert len(rows) == len(set(rows)) >= 7
+        assert set(rows) <= known
+
+
+def test_groups_differ_in_size_and_a_further_group_stands_beside_them(sources: Path) -> None:
+    built = Built(sources, reply)
+    for question, made in zip(built.questions, built.made, strict=True):
+        with closing(sqlite3.connect(":memory:")) as connection:
+            connection.executescript(made.script)
+            rows = connection.execute(
+                f"SELECT {question.focus.group}, COUNT(*) FROM {question.focus.source} GROUP BY 1"
+            ).fetchall()
+        counts = dict(rows)
+        assert [counts[name] for name in question.groups] == [5, 3, 4][: len(question.groups)]
+        assert set(counts) == {*question.groups, *filter(None, [question.decoy])}
+
+
+def compute(made: SyntheticDatabase, question: ControlledQuestion) -> dict[str, list[tuple[float, int]]]:
+    """Read (weight, litters) of every group's dogs with both, by plain Python."""
+    rows: dict[str, list[tuple[float, int]]] = {}
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(made.script)
+        for name, weight, litters in connection.execute(
+            f"SELECT {question.focus.group}, weight_kg, litters FROM {question.focus.source}"
+        ):
+            rows.setdefault(name, []).append((weight, litters))
+    return rows
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_figure_equals_a_plain_computation(sources: Path, tmp_path: Path, seed: int) -> None:
+    dice = Random(seed)
+    built = Built(
+        sources,
+        lambda asked: (
+            reply(asked) if asked.prompt in ("confirm", "classify") else write_by_grammar(asked.grammar, dice)
+        ),
+    )
+    checked = set()
+    for question, made in zip(built.questions, built.made, strict=True):
+        rows = compute(made, question)
+        for found in read_script(made.script, question):
+            place = ("dogs.weight_kg", "dogs.litters").index(found.design.measure)
+            over = ("dogs.weight_kg", "dogs.litters").index(found.design.over) if found.design.over else None
+            amounts = {
+                name: [
+                    float(dog[place])
+                    for dog in dogs
+                    if dog[place] is not None
+                    and (over is None or (dog[over] is not None and dog[over] > found.design.threshold))
+                ]
+                for name, dogs in rows.items()
+            }
+            checked.add(found.design.kind)
+            if found.design.kind == "share":
+                one, other = question.groups
+                above = [amount for amount in amounts[one] if amount > fmean(amounts[other])]
+                assert found.values[one] == pytest.approx(len(above) / len(amounts[one]))
+                continue
+            for name in question.groups:
+                statistic = {"mean": fmean, "median": median, "highest": max}[found.design.kind]
+                assert found.values[name] == pytest.approx(statistic(amounts[name]), abs=0.051)
+                assert found.counts[name] == len(amounts[name])
+    assert checked == {"mean", "median", "highest", "share"}
+
+
+def answer_to(question: ControlledQuestion, script: str, tmp_path: Path) -> str:
+    path = tmp_path / "dogs.sqlite"
+    write_database(script, path)
+    with SafeDatabase(path) as database:
+        figures = read_figures(question, database)
+    return " ".join(
+        [conclude_figures(figures, question)[0], *(say_figure(one, question)[0] for one in figures)]
+    )
+
+
+def write_dogs(question: ControlledQuestion, weights: dict[str, list[float]]) -> str:
+    """Write a database in which each group's dogs have these weights, and 3 litters each."""
+    lines = [
+        "CREATE TABLE breeders (breeder_id INTEGER PRIMARY KEY, breeder_name TEXT);",
+        "CREATE TABLE dogs "
+        "(dog_id INTEGER PRIMARY KEY, weight_kg REAL, litters INTEGER, breeder_id INTEGER);",
+    ]
+    for number, (name, dogs) in enumerate(weights.items()):
+        lines.append(f"INSERT INTO breeders VALUES ({number}, '{name}');")
+        lines += [f"INSERT INTO dogs VALUES (NULL, {weight}, 3, {number});" for weight in dogs]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("weights", "answer"),
+    [
+        ([[30, 32], [20, 22]], "Yes, by both."),
+        ([[20, 22], [30, 32]], "No, by neither."),
+        ([[10, 10, 90], [20, 22, 24]], "No: on average they do, by the median they do not."),
+        ([[30, 31, 1], [20, 25, 50]], "No: by the median they do, on average they do not."),
+        ([[20, 22], [20, 22]], "No, by neither."),
+    ],
+)
+def test_the_answer_follows_from_the_rows(
+    sources: Path, tmp_path: Path, weights: list[list[float]], answer: str
+) -> None:
+    questions = write_questions(sources, ScriptedJudges(reply))
+    found = next(one for one in questions if one.design == TYPICAL)
+    question = breed(found, questions)
+    assert answer_to(
+        question, write_dogs(question, dict(zip("AB", weights, strict=True))), tmp_path
+    ).startswith(answer)
+
+
+def breed(question: ControlledQuestion, questions: list[ControlledQuestion]) -> ControlledQuestion:
+    """Ask a question of the breeders A and B, about weight."""
+    focus = next(one.focus for one in questions if one.focus.group == "breeders.breeder_name")
+    figures = tuple(replace(figure, measure="dogs.weight_kg") for figure in question.figures)
+    return replace(question, focus=focus, groups=("A", "B"), figures=figures)
+
+
+@pytest.mark.parametrize(
+    ("weights", "answer"),
+    [
+        ([[30, 32, 1], [19, 22]], "Yes, most of them do. The average weight is 21 kilograms for"),
+        ([[30, 1], [20, 22]], "No, not most of them."),
+    ],
+)
+def test_most_means_more_than_half(
+    sources: Path, tmp_path: Path, weights: list[list[float]], answer: str
+) -> None:
+    questions = write_questions(sources, ScriptedJudges(reply))
+    question = breed(next(one for one in questions if one.design == MOST), questions)
+    script = write_dogs(question, dict(zip("AB", weights, strict=True)))
+    assert answer_to(question, script, tmp_path).startswith(answer)
+
+
+def test_a_group_within_a_threshold_needs_rows_above_it(sources: Path) -> None:
+    built = Built(sources, reply)
+    question = built.find(WITHIN)
+    made = next(one for one in built.made if one.id == question.id)
+    threshold = question.figures[1].threshold
+    assert f"{threshold:g}" in question.text
+    _, within = read_script(made.script, question)
+    assert all(within.counts[name] >= 2 for name in question.groups)
+
+
+GOOD = """Here they are:
+```sql
+INSERT INTO countries VALUES ('NO', 'Norway');
+INSERT INTO breeders (breeder_id, breeder_name, country_code) VALUES (1, '{0}', 'NO'), (2, '{1}', 'NO');
+INSERT INTO dogs (dog_id, dog_name, weight_kg, litters, breeder_id) VALUES
+  (1, 'Rex', 30.5, 1, 1), (2, 'Ada', 20, 4, 2), (3, 'Bo', 31.5, 2, 1), (4, 'Cleo', 22, 5, 2);
+```"""
+
+
+def test_statements_that_do_not_run_go_back_with_what_was_wrong(sources: Path) -> None:
+    ask = ScriptedJudges(reply)
+    questions = write_questions(sources, ask, 60)
+    question = next(
+        one for one in questions if one.focus.group == "breeders.breeder_name" and one.design == TYPICAL
+    )
+    good = GOOD.format(*question.groups)
+    replies = iter(["DROP TABLE dogs;", good.replace("(2, '", "(3, '"), good])
     ask = ScriptedJudges(lambda asked: next(replies) if asked.prompt == "construct" else reply(asked))
-    questions, short = build(sources, ask)
-    one = [short[0]]
-    confirmed = list(asyncio.run(confirm(one, questions, sources, tmp_path, "k", Confirm(), ask)).rows)
-    guesses = list(asyncio.run(conjecture(confirmed, questions, sources, ask)).rows)
-    (made,) = asyncio.run(construct(confirmed, questions, guesses, sources, Construct(), ask)).rows
+    confirmed = [ConfirmedQuestion(question.id, question.text, "model", ())]
+    guesses = list(asyncio.run(conjecture(confirmed, [question], sources, ask)).rows)
+    (made,) = asyncio.run(construct(confirmed, [question], guesses, sources, Construct(), ask)).rows
     asked = [each.text for each in ask.asked if each.prompt == "construct"]
     assert made.rounds == len(asked) == 3
     assert "DROP TABLE dogs" in asked[1]
@@ -175,34 +425,84 @@ def test_statements_that_do_not_run_go_back_with_what_was_wrong(sources: Path, t
     assert "DROP" not in made.script
 
 
-def test_rows_must_bear_the_conjecture_out_where_that_is_wished(sources: Path, tmp_path: Path) -> None:
-    def guess(asked: Asked) -> str:
-        if asked.prompt == "conjecture":
-            return f"Higher average number of litters: {SECOND}\nHigher average weight: {SECOND}"
-        return reply(asked)
+def test_rows_without_one_of_the_groups_go_back(sources: Path) -> None:
+    ask = ScriptedJudges(reply)
+    questions = write_questions(sources, ask, 60)
+    question = next(
+        one for one in questions if one.focus.group == "breeders.breeder_name" and one.design == TYPICAL
+    )
+    lost = GOOD.format(question.groups[0], "Nobody")
+    ask = ScriptedJudges(lambda asked: lost if asked.prompt == "construct" else reply(asked))
+    confirmed = [ConfirmedQuestion(question.id, question.text, "model", ())]
+    guesses = list(asyncio.run(conjecture(confirmed, [question], sources, ask)).rows)
+    drafts = asyncio.run(construct(confirmed, [question], guesses, sources, Construct(), ask))
+    assert [row.reason for row in drafts.dropped] == ["nothing_to_compare"]
+    assert f"dogs bred by {question.groups[1]}: no row has the" in drafts.dropped[0].detail
 
-    ask = ScriptedJudges(guess)
-    questions, short = build(sources, ask)
-    confirmed = list(asyncio.run(confirm(short, questions, sources, tmp_path, "k", Confirm(), ask)).rows)
-    guesses = list(asyncio.run(conjecture(confirmed, questions, sources, ask)).rows)
-    kept = asyncio.run(construct(confirmed, questions, guesses, sources, Construct(), ask))
-    assert {made.borne_out for made in kept.rows} == {(True, False)} or {
-        made.borne_out for made in kept.rows
-    } == {(False, True)}
-    strict = asyncio.run(construct(confirmed, questions, guesses, sources, Construct(borne_out=True), ask))
-    assert not strict.rows
-    assert {row.reason for row in strict.dropped} == {"not_borne_out"}
-    assert "must be higher for Birk" in strict.dropped[0].detail
+
+def test_rows_must_bear_the_conjecture_out_where_that_is_wished(sources: Path) -> None:
+    ask = ScriptedJudges(reply)
+    questions = write_questions(sources, ask, 60)
+    question = next(
+        one for one in questions if one.focus.group == "breeders.breeder_name" and one.design == TYPICAL
+    )
+    first, second = question.groups
+    confirmed = [ConfirmedQuestion(question.id, question.text, "model", ())]
+    guess = Conjecture(question.id, "A guess.", (second, second), ())
+    weight = question.figures[0].measure == "dogs.weight_kg"
+    good = GOOD.format(first, second) if weight else GOOD.format(second, first)
+    ask = ScriptedJudges(lambda asked: good)
+    (kept,) = asyncio.run(construct(confirmed, [question], [guess], sources, Construct(), ask)).rows
+    assert kept.borne_out == (False, False)
+    strict = asyncio.run(construct(confirmed, [question], [guess], sources, Construct(borne_out=True), ask))
+    assert [row.reason for row in strict.dropped] == ["not_borne_out"]
+    assert f"must be {second}, and the rows say {first}" in strict.dropped[0].detail
+
+
+def test_what_is_expected_steers_which_rows_are_offered(sources: Path) -> None:
+    """Rows bear out either of two conjectures that contradict each other."""
+    ask = ScriptedJudges(reply)
+    question = next(one for one in write_questions(sources, ask, 60) if one.design == TYPICAL)
+    confirmed = [ConfirmedQuestion(question.id, question.text, "model", ())]
+    for ahead in question.groups:
+        guess = Conjecture(question.id, "A guess.", (ahead, ahead), ())
+        (made,) = asyncio.run(construct(confirmed, [question], [guess], sources, Construct(), ask)).rows
+        assert made.borne_out == (True, True)
+
+
+def test_a_conjecture_names_one_of_the_choices(sources: Path) -> None:
+    built = Built(sources, reply)
+    for question, guess in zip(built.questions, built.guesses, strict=True):
+        pairs = zip(guess.expected, list_choices(question), strict=True)
+        assert all(expected in choices for expected, choices in pairs)
+    vague = ScriptedJudges(lambda asked: "It depends.\nHard to say.\nBoth.")
+    first = [ConfirmedQuestion(built.questions[0].id, "?", "model", ())]
+    drafts = asyncio.run(conjecture(first, built.questions, sources, vague))
+    assert [row.reason for row in drafts.dropped] == ["no_conjecture"]
+
+
+def test_a_short_question_keeps_what_its_answer_needs(sources: Path) -> None:
+    questions = write_questions(sources, ScriptedJudges(reply))
+    vague = ScriptedJudges(lambda asked: "Which of all the dogs that there are is best?")
+    drafts = asyncio.run(condense(questions, Condense(rounds=2), vague))
+    assert not drafts.rows
+    assert {row.reason for row in drafts.dropped} == {"uncondensed"}
+    within = next(question for question in questions if question.design == WITHIN)
+    short = asyncio.run(condense([within], Condense(), ScriptedJudges(reply))).rows[0].text
+    other = short.replace(f"{within.figures[1].threshold:g}", "99")
+    drafts = asyncio.run(condense([within], Condense(), ScriptedJudges(lambda asked: other)))
+    assert [row.reason for row in drafts.dropped] == ["uncondensed"]
 
 
 def test_people_overrule_the_model(sources: Path, tmp_path: Path) -> None:
     ask = ScriptedJudges(reply)
-    questions, short = build(sources, ask)
+    questions = write_questions(sources, ask, 2)
+    short = list(asyncio.run(condense(questions, Condense(), ask)).rows)
     first, second = short
     refusing = ScriptedJudges(lambda asked: "Verdict: 1 No\nVerdict: 2 No\nVerdict: 3 No")
     path = tmp_path / "review" / name_decisions("data/longform/k/condense.parquet")
     path.parent.mkdir()
-    acts = [("accept", first), ("reject", second)]
+    acts: list[tuple[str, CondensedQuestion]] = [("accept", first), ("reject", second)]
     write_decisions(
         path,
         [
@@ -224,7 +524,8 @@ def test_people_overrule_the_model(sources: Path, tmp_path: Path) -> None:
 
 def test_a_refusal_by_the_model_is_dropped_with_what_it_missed(sources: Path, tmp_path: Path) -> None:
     ask = ScriptedJudges(reply)
-    questions, short = build(sources, ask)
+    questions = write_questions(sources, ask, 2)
+    short = list(asyncio.run(condense(questions, Condense(), ask)).rows)
     refusing = ScriptedJudges(lambda asked: "Verdict: 1 Yes\nVerdict: 2 No\nVerdict: 3 Yes")
     drafts = asyncio.run(confirm(short, questions, sources, tmp_path, "k", Confirm(), refusing))
     assert {row.reason for row in drafts.dropped} == {"refused_by_model"}
@@ -234,53 +535,61 @@ def test_a_refusal_by_the_model_is_dropped_with_what_it_missed(sources: Path, tm
 
 
 @pytest.fixture
-def answered(sources: Path) -> tuple[ControlledQuestion, SyntheticDatabase]:
-    """A definite question with its database."""
-    ask = ScriptedJudges(reply)
-    question = next(each for each in write_questions(sources, ask) if not each.keyword)
-    short = list(asyncio.run(condense([question], Condense(), ask)).rows)
-    confirmed = list(asyncio.run(confirm(short, [question], sources, sources, "k", Confirm(), ask)).rows)
-    guesses: list[Conjecture] = list(asyncio.run(conjecture(confirmed, [question], sources, ask)).rows)
-    (made,) = asyncio.run(construct(confirmed, [question], guesses, sources, Construct(), ask)).rows
-    return question, made
+def answered(sources: Path, tmp_path: Path) -> tuple[ControlledQuestion, str]:
+    """A definite question of the breeders A and B, and its database: A's dogs are heavier by both figures."""
+    questions = write_questions(sources, ScriptedJudges(reply))
+    question = breed(next(one for one in questions if one.design == TYPICAL), questions)
+    return question, write_dogs(question, {"A": [30, 32], "B": [20, 22.5]})
 
 
 @pytest.mark.parametrize(
     ("prose", "problem"),
     [
-        ("No, not in all: the average weight of Alder is 31 kilograms and 99 for Birk.", "number 99"),
-        ("No, not in all: Alder is ahead in average weight.", "leaves out"),
-        ("Yes, Alder is ahead in both.", "does not begin"),
-        ("No, not in all: Alder is ahead in average weight only.", "leaves out the name Birk"),
-        ("No: Alder (31/2) vs. Birk (21/2).", "no plain prose"),
+        ("Yes, by both: A has 31 and B has 21.3 and 99 kilograms.", "number 99"),
+        ("Yes, A is ahead of B in average weight.", "leaves out the number"),
+        ("No, A is not ahead.", "does not begin"),
+        ("Yes, by both, for A.", "leaves out the name B"),
+        ("Yes: A 31/2 vs. B 21/2.", "no plain prose"),
     ],
 )
 def test_a_models_answer_that_the_rows_do_not_bear_out_is_refused(
-    answered: tuple[ControlledQuestion, SyntheticDatabase], prose: str, problem: str
+    answered: tuple[ControlledQuestion, str], prose: str, problem: str
 ) -> None:
-    question, made = answered
-    figures = read_script(made.script, question)
-    claims = [make_claim(figure, question) for figure in figures]
-    conclusion = state_conclusion(figures, question)
+    question, script = answered
+    figures = read_script(script, question)
+    stated = [say_figure(figure, question) for figure in figures]
+    claims = [make_claim(wordings[0], figure) for wordings, figure in zip(stated, figures, strict=True)]
+    sentences = [conclude_figures(figures, question), *stated]
     with pytest.raises(Unparsed, match=problem):
-        check_prose(prose, figures, claims, question, conclusion, "No")
+        check_prose(prose, figures, sentences, claims, question, "Yes")
 
 
-def test_a_comparison_the_wrong_way_round_is_refused(
-    answered: tuple[ControlledQuestion, SyntheticDatabase],
-) -> None:
-    question, made = answered
-    figures = read_script(made.script, question)
-    claims = [make_claim(figure, question) for figure in figures]
-    conclusion = state_conclusion(figures, question)
-    right = " ".join([conclusion, *(claim.text for claim in claims)])
-    assert check_prose(right, figures, claims, question, conclusion, "No") == right
-    wrong = right.replace("higher than", "lower than")
+def test_a_comparison_the_wrong_way_round_is_refused(answered: tuple[ControlledQuestion, str]) -> None:
+    question, script = answered
+    figures = read_script(script, question)
+    stated = [say_figure(figure, question) for figure in figures]
+    claims = [make_claim(wordings[0], figure) for wordings, figure in zip(stated, figures, strict=True)]
+    sentences = [conclude_figures(figures, question), *stated]
+    right = (
+        "Yes, by both. The average weight of dogs bred by A is higher than of those bred by B, 31 against "
+        "21.3 (2 and 2). The median says the same, 31 kilograms for A and 21.3 kilograms for B."
+    )
+    assert check_prose(right, figures, sentences, claims, question, "Yes") == right
+    wrong = right.replace("higher", "lower")
     with pytest.raises(Unparsed, match="the other way"):
-        check_prose(wrong, figures, claims, question, conclusion, "No")
+        check_prose(wrong, figures, sentences, claims, question, "Yes")
+
+
+def test_what_does_not_pass_is_stated_plainly(sources: Path) -> None:
+    built = Built(
+        sources, lambda asked: "I would rather not." if asked.prompt == "conclude" else reply(asked)
+    )
+    assert {answer.by for answer in built.answers} == {"plain"}
+    for answer in built.answers:
+        assert all(claim.text in answer.text for claim in answer.claims)
 
 
 def test_no_item_at_all_fails_and_says_where_they_were_lost(sources: Path) -> None:
-    questions = write_questions(sources, ScriptedJudges(reply))
+    questions = write_questions(sources, ScriptedJudges(reply), 2)
     with pytest.raises(StageFailed, match="2 were written, 0 confirmed"):
         items(questions, [], [], [], [])

@@ -19,8 +19,10 @@ from tasks.longform.rows import (
     Conclusion,
     ControlledQuestion,
     ErrorLabel,
+    FigureDesign,
     Focus,
     Interaction,
+    Measure,
     ReferenceVerdict,
     SyntheticDatabase,
 )
@@ -117,19 +119,16 @@ def make_interactions() -> list[Interaction]:
 
 def make_rows() -> dict[str, Any]:
     claim = Claim(f"Ruvay's keepers guide 28. {EVIL}", "SELECT 28", ("ships",), "[[28]]")
+    measure = Measure("shifts.ships", "number of ships", "", "guide more ships", 1)
     focus = Focus(
-        "f",
-        "shifts",
-        "shifts",
-        ("shifts.ships",),
-        "keepers.island",
-        "island",
-        ("Ruvay", "Skarholm"),
-        "",
-        (),
-        "",
-        (),
-    )
+        id="f", table="shifts", table_words="shifts", measures=(measure,), qualities=(),
+        group="keepers.island", group_words="island", relation="on {}", groups=("Ruvay", "Skarholm"),
+        source="", tables=(), origin=(),
+    )  # fmt: skip
+    question = ControlledQuestion(
+        id="i1", database="lights", seed="", design="typical", focus=focus, groups=("Ruvay",), decoy="",
+        quality=None, figures=(FigureDesign("mean", "shifts.ships"),), text=f"At length: {EVIL}", origin=(),
+    )  # fmt: skip
     verdict = ReferenceVerdict(
         "v1", "x1-sequential", "i1", "conclusive", "Match", None, f"All there. {EVIL}", "", ()
     )
@@ -153,7 +152,7 @@ def make_rows() -> dict[str, Any]:
         "meta_reviews": [replace(review, id=f"m{review.id}") for review in reviews if review.reviewer == 0],
         "revisions": [make_review("Perfect", 0, "IP", rationale=""), make_review("Imperfect", 0, "TE")],
         "error_types": [ErrorLabel("e1", "x1-sequential", "i1", "TE", "statistics_not_computed", "", ())],
-        "control": [ControlledQuestion("i1", "lights", "", focus, ("Ruvay",), "", f"At length: {EVIL}", ())],
+        "control": [question],
         "construct": [SyntheticDatabase("i1", SCRIPT, 2, 4, 5, 2, (True,), ())],
         "conclude": [Conclusion("i1", "Yes, 28 against 14.", (claim,), "plain", ())],
     }  # fmt: skip
@@ -239,7 +238,7 @@ def test_an_item_has_its_whole_database(page: Path) -> None:
         4,
     ]
     assert shifts[2] == [["1", 14]]
-    assert (item["rounds"], item["measures"]) == (2, [["shifts.ships", True]])
+    assert (item["rounds"], item["measures"]) == (2, [["Higher average number of ships", True]])
     assert (item["claims"][0][1], item["claims"][0][2][2]) == ("SELECT 28", [[28]])
     assert item["controlled"].startswith("At length")
 

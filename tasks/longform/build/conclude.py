@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import re
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Origin
-from tasks.databases.execution import SafeDatabase
-from tasks.databases.scratch import write_database
-from tasks.longform.build.evidence import GroupMeans, make_claim, read_figures, state_conclusion
+from tasks.longform.build.answers import conclude_figures, say_figure
+from tasks.longform.build.evidence import FoundFigure, make_claim, read_script
+from tasks.longform.build.frames import write_frame
 from tasks.longform.build.words import find_numbers, names_all
 from tasks.longform.rows import Claim, Conclusion, ConfirmedQuestion, ControlledQuestion, SyntheticDatabase
 from tasks.models.ask import Ask, Unparsed
 
 HIGHER = re.compile(r"\b(higher|longer|larger|greater|more|better|exceeds?|ahead|above)\b", re.IGNORECASE)
 LOWER = re.compile(r"\b(lower|shorter|smaller|less|fewer|worse|below|behind)\b", re.IGNORECASE)
-NO_PROSE = re.compile(r"\b(findings?|conclusion|answer):|\(|\bvs\b|\d\s*/\s*\d", re.IGNORECASE)
+NO_PROSE = re.compile(r"\b(findings?|conclusion|answer):|\bvs\b|\d\s*/\s*\d", re.IGNORECASE)
 """Notes and labels, which are no answer to a reader."""
 UNKNOWN = re.compile(r"\b(because|due to|likely|suggest\w*|indicat\w*|average of \w+ and)\b", re.IGNORECASE)
 
@@ -63,9 +61,12 @@ async def _conclude(
     ask: Ask,
 ) -> Conclusion:
     figures = read_script(made.script, controlled)
-    claims = tuple(make_claim(figure, controlled) for figure in figures)
-    conclusion = state_conclusion(figures, controlled)
-    opening = conclusion.partition(":")[0].partition(",")[0] if not controlled.keyword else ""
+    stated = [say_figure(figure, controlled) for figure in figures]
+    verdicts = conclude_figures(figures, controlled)
+    claims = tuple(make_claim(said[0], figure) for said, figure in zip(stated, figures, strict=True))
+    opening = "" if controlled.quality else verdicts[0][:3].rstrip(",:. ")
+    sentences = [verdicts, *stated] if opening else [*stated, verdicts]
+    plain = " ".join(wordings[0] for wordings in sentences)
     origin = [Origin("row", f"construct#{made.id}")]
     problem = ""
     for number in range(rounds):
@@ -74,45 +75,46 @@ async def _conclude(
             {
                 "question": question.text,
                 "findings": [claim.text for claim in claims],
-                "conclusion": conclusion,
+                "conclusion": verdicts[0],
                 "count": len(claims) + 1,
                 "opening": opening,
                 "problem": problem,
             },
             role="generator",
             row=made.id,
-            parse=lambda text: check_prose(text, figures, claims, controlled, conclusion, opening),
-            grammar=r'root ::= [A-Z] [^\n\r]{40,700} "."',
+            parse=lambda text: check_prose(text, figures, sentences, claims, controlled, opening),
+            grammar=_write_grammar(sentences),
             sample=number,
-            max_tokens=220,
+            max_tokens=320,
         )
         origin.append(Origin("call", answer.call))
         if answer.value is not None:
             return Conclusion(made.id, answer.value, claims, "model", tuple(origin))
         problem = answer.problem
-    told = [claim.text for claim in claims]
-    plain = " ".join([conclusion, *told] if opening else [*told, conclusion])
     return Conclusion(made.id, plain, claims, "plain", tuple(origin))
 
 
-def read_script(script: str, question: ControlledQuestion) -> list[GroupMeans]:
-    """Read a question's figures from its database. Raises SqlError if a query does not run."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "synthetic.sqlite"
-        write_database(script, path)
-        with SafeDatabase(path) as database:
-            return read_figures(question, database)
+def _write_grammar(sentences: Sequence[Sequence[str]]) -> str:
+    """Write the GBNF of an answer: one wording of each sentence, in order."""
+    parts = [
+        [f"{wording} " if place < len(sentences) - 1 else wording for wording in wordings]
+        for place, wordings in enumerate(sentences)
+    ]
+    return write_frame(parts, end="")
 
 
 def check_prose(
     text: str,
-    figures: Sequence[GroupMeans],
+    figures: Sequence[FoundFigure],
+    sentences: Sequence[Sequence[str]],
     claims: Sequence[Claim],
     question: ControlledQuestion,
-    conclusion: str,
     opening: str,
 ) -> str:
-    """Return a model's answer if the rows bear out all of it that can be told. Raises Unparsed."""
+    """Return a model's answer if the rows bear out all of it that can be told. Raises Unparsed.
+
+    sentences: what the figures come to, each in wordings of ours, which need no check of their direction.
+    """
     prose = " ".join(text.split())
     if opening and not prose.startswith(opening):
         raise Unparsed(f"it does not begin with {opening}")
@@ -120,7 +122,8 @@ def check_prose(
         raise Unparsed(f"it is no plain prose: {found[0].strip()}")
     if missing := [group for group in question.groups if not names_all(prose, [group])]:
         raise Unparsed(f"it leaves out the name {missing[0]}")
-    known = {round(number, 2) for claim in claims for number in find_numbers(f"{claim.text} {conclusion}")}
+    ours = [wording for wordings in sentences for wording in wordings]
+    known = {round(number, 2) for wording in ours for number in find_numbers(wording)}
     known |= {round(number, 2) for group in question.groups for number in find_numbers(group)}
     if strange := [number for number in find_numbers(prose) if round(number, 2) not in known]:
         raise Unparsed(f"no finding has the number {strange[0]:g}")
@@ -129,21 +132,25 @@ def check_prose(
             raise Unparsed(f"it leaves out the number {lost[0]:g}")
     if found := UNKNOWN.search(prose):
         raise Unparsed(f"it says more than the findings: {found[0]}")
-    for sentence in re.split(r"(?<=[.;])\s+(?=[A-Z])", prose):
+    rest = prose
+    for wording in ours:
+        rest = rest.replace(wording, "")
+    for sentence in re.split(r"(?<=[.;])\s+(?=[A-Z])", rest):
         _check_direction(sentence, figures, question)
     return prose
 
 
-def _check_direction(sentence: str, figures: Sequence[GroupMeans], question: ControlledQuestion) -> None:
-    """Hold a sentence's comparison against the one figure that it gives. Raises Unparsed."""
+def _check_direction(sentence: str, figures: Sequence[FoundFigure], question: ControlledQuestion) -> None:
+    """Hold a sentence's comparison against the figures that it gives. Raises Unparsed."""
     numbers = set(find_numbers(sentence))
-    told = [figure for figure in figures if {round(mean, 2) for mean in figure.means.values()} & numbers]
-    if len(told) != 1 or not told[0].ahead:
+    told = [figure for figure in figures if {round(value, 2) for value in figure.values.values()} & numbers]
+    leaders = {figure.ahead for figure in told}
+    if len(leaders) != 1 or not leaders.issubset(question.groups) or len(question.groups) > 2:
         return
     up, down = HIGHER.search(sentence), LOWER.search(sentence)
     places = {group: sentence.find(group) for group in question.groups}
     if (up is None) == (down is None) or min(places.values()) < 0:
         return
     first = min(places, key=lambda group: places[group])
-    if (first == told[0].ahead) != (up is not None):
+    if leaders != {first} if up is not None else leaders == {first}:
         raise Unparsed(f"the comparison goes the other way: {sentence[:120]}")

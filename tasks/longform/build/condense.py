@@ -7,9 +7,10 @@ import asyncio
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin
-from tasks.longform.build.frames import SHORT_DEFINITE, SHORT_OPEN, write_frame
+from tasks.longform.build.designs import TYPICAL, WITHIN
+from tasks.longform.build.frames import SHORT, read_first, view, write_frame
 from tasks.longform.build.sentences import read_question
-from tasks.longform.build.words import names_all, say_amount
+from tasks.longform.build.words import find_numbers, names_all
 from tasks.longform.rows import CondensedQuestion, ControlledQuestion
 from tasks.models.ask import Ask, Unparsed
 
@@ -19,8 +20,8 @@ class Condense(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    words: int = Field(default=26, ge=8)
-    """Maximum number of words; never more than the controlled question has."""
+    words: int = Field(default=45, ge=8)
+    """Maximum number of words; never more than the controlled question has, and two."""
     rounds: int = Field(default=3, ge=1)
 
 
@@ -38,39 +39,55 @@ async def condense(
     )
 
 
-def list_kept(question: ControlledQuestion) -> list[str]:
-    """List the words that a short question keeps, in order: entities, and the keyword or the measures.
+def list_kept(question: ControlledQuestion) -> list[tuple[str, ...]]:
+    """List what a short question keeps, each as the texts of which one must be there.
 
-    A question that turns on an abstract word leaves it to the reader which figures tell.
+    An open question leaves it to the reader which figures tell.
     """
-    focus, (first, second) = question.focus, question.groups
-    if question.keyword:
-        return [focus.table_words, first, second, question.keyword.split()[-1]]
-    return [focus.table_words, first, "higher", *(say_amount(name)[0] for name in focus.measures), second]
+    asked = view(question)
+    kept: list[tuple[str, ...]] = [(asked.rows,), *((group,) for group in question.groups)]
+    if question.quality is not None:
+        return [*kept, (question.quality.words,)]
+    kept += [(measure.name, measure.more) for measure in asked.measures]
+    if question.design == TYPICAL:
+        kept.append(("median",))
+    if question.design == WITHIN:
+        kept.append((asked.within.partition(" whose ")[2].partition(" is ")[0],))
+    return kept
 
 
 async def _shorten(question: ControlledQuestion, params: Condense, ask: Ask) -> CondensedQuestion | Dropped:
     kept = list_kept(question)
-    most = min(params.words, len(question.text.split()))
-    parts = SHORT_OPEN if question.keyword else SHORT_DEFINITE
+    frame = SHORT[question.design](view(question))
+    most = min(params.words, len(question.text.split()) + 2)
 
     def parse(text: str) -> str:
         short = read_question(text, 6, most)
-        if missing := [name for name in kept if not names_all(short, [name])]:
-            raise Unparsed(f"it does not name {' and '.join(missing)}")
+        for names in kept:
+            if not any(names_all(short, [name]) for name in names):
+                raise Unparsed(f"it does not name {' or '.join(names)}")
+        thresholds = [figure.threshold for figure in question.figures if figure.over]
+        if lost := [number for number in thresholds if number not in find_numbers(short)]:
+            raise Unparsed(f"it does not name {lost[0]:g}")
         return short
 
     problem, calls = "", []
     for number in range(params.rounds):
         answer = await ask(
             "condense",
-            {"question": question.text, "words": most, "kept": kept, "problem": problem},
+            {
+                "question": question.text,
+                "words": most,
+                "kept": [" or ".join(names) for names in kept],
+                "meant": read_first(frame),
+                "problem": problem,
+            },
             role="generator",
             row=question.id,
             parse=parse,
-            grammar=write_frame(parts, question.focus, question.groups, question.keyword),
+            grammar=write_frame(frame),
             sample=number,
-            max_tokens=80,
+            max_tokens=100,
         )
         calls.append(Origin("call", answer.call))
         if answer.value is not None:

@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin
+from tasks.longform.build.answers import WORDS
 from tasks.longform.build.confirm import describe_tables
+from tasks.longform.build.evidence import NO, YES
+from tasks.longform.build.frames import view
 from tasks.longform.build.schemas import Sources
-from tasks.longform.build.words import say_amount
 from tasks.longform.rows import ConfirmedQuestion, Conjecture, ControlledQuestion
 from tasks.models.ask import Ask, Unparsed
 
@@ -18,7 +20,7 @@ from tasks.models.ask import Ask, Unparsed
 async def conjecture(
     confirm: list[ConfirmedQuestion], control: list[ControlledQuestion], sources: Path, ask: Ask
 ) -> Drafts[Conjecture]:
-    """Have an answer guessed for every question, and for each measure the group that is higher.
+    """Have an answer guessed for every question, and for each figure the group that is higher.
 
     Drop reason: `no_conjecture`.
     """
@@ -33,38 +35,63 @@ async def conjecture(
     )
 
 
+def list_heads(question: ControlledQuestion) -> list[str]:
+    """List what must be guessed, a line for each figure: `Higher average runtime`."""
+    heads = []
+    for figure in question.figures:
+        name = question.focus.find(figure.measure).name
+        within = f" among {view(question).within}" if figure.over else ""
+        if figure.kind == "share":
+            one, other = question.groups
+            heads.append(
+                f"More than half of {question.focus.say_rows(one)} above the average {name} of "
+                f"{question.focus.say_those(other)}"
+            )
+        else:
+            what = f"highest {name}" if figure.kind == "highest" else f"{WORDS[figure.kind]} {name}"
+            heads.append(f"Higher {what}{within}" if figure.kind != "highest" else f"With the {what}{within}")
+    return heads
+
+
+def list_choices(question: ControlledQuestion) -> list[tuple[str, ...]]:
+    """List what each line may end with: a group, or yes and no."""
+    return [(YES, NO) if figure.kind == "share" else question.groups for figure in question.figures]
+
+
 async def _guess(
     question: ConfirmedQuestion, controlled: ControlledQuestion, known: Sources, ask: Ask
 ) -> Conjecture | Dropped:
-    measures = [say_amount(measure)[0] for measure in controlled.focus.measures]
-    heads = [f"Higher average {measure}: " for measure in measures]
+    heads, choices = list_heads(controlled), list_choices(controlled)
 
     def parse(text: str) -> tuple[str, tuple[str, ...]]:
         lines = [line.strip() for line in text.strip().split("\n") if line.strip()]
         if len(lines) < len(heads):
             raise Unparsed(f"it has {len(lines)} lines; {len(heads)} are wanted")
-        expected = [
-            _read_choice(line, head, controlled.groups)
-            for line, head in zip(lines[-len(heads) :], heads, strict=True)
-        ]
+        pairs = zip(lines[-len(heads) :], heads, choices, strict=True)
+        expected = [_read_choice(line, head, options) for line, head, options in pairs]
         said = " ".join(lines[: -len(heads)])
-        return said or _state(measures, expected), tuple(expected)
+        stated = "; ".join(f"{head}: {one}" for head, one in zip(heads, expected, strict=True))
+        return said or f"{stated}.", tuple(expected)
 
-    either = "(" + " | ".join(json.dumps(group, ensure_ascii=False) for group in controlled.groups) + ")"
-    rest = ' "\\n" '.join(f"{json.dumps(head, ensure_ascii=False)} {either}" for head in heads)
+    rules = [
+        f"{json.dumps(f'{head}: ', ensure_ascii=False)} "
+        f"({' | '.join(json.dumps(one, ensure_ascii=False) for one in options)})"
+        for head, options in zip(heads, choices, strict=True)
+    ]
     answer = await ask(
         "conjecture",
         {
             "tables": describe_tables(known.list_columns(controlled)),
             "question": question.text,
-            "measures": measures,
-            "groups": controlled.groups,
+            "lines": [
+                f"{head}: {' or '.join(options)}" for head, options in zip(heads, choices, strict=True)
+            ],
         },
         role="generator",
         row=question.id,
         parse=parse,
-        grammar=f"root ::= {rest}",
-        max_tokens=160,
+        grammar="root ::= " + ' "\\n" '.join(rules),
+        max_tokens=200,
     )
     origin = (Origin("row", f"confirm#{question.id}"), Origin("call", answer.call))
     if answer.value is None:
@@ -72,15 +99,9 @@ async def _guess(
     return Conjecture(question.id, *answer.value, origin)
 
 
-def _read_choice(line: str, head: str, groups: Sequence[str]) -> str:
-    named = line.removeprefix(head).strip(" .*")
-    found = [group for group in groups if group.strip(" .*") == named]
-    if not line.startswith(head) or not found:
-        raise Unparsed(f"the line `{head}` must end with {' or '.join(groups)}")
+def _read_choice(line: str, head: str, options: Sequence[str]) -> str:
+    named = line.removeprefix(f"{head}:").strip(" .*").casefold()
+    found = [option for option in options if option.strip(" .*").casefold() == named]
+    if not line.startswith(f"{head}:") or not found:
+        raise Unparsed(f"the line `{head}:` must end with {' or '.join(options)}")
     return found[0]
-
-
-def _state(measures: Sequence[str], expected: Sequence[str]) -> str:
-    """State what a model expects that wrote nothing else."""
-    pairs = zip(measures, expected, strict=True)
-    return f"The higher {' and the higher '.join(f'average {one} is that of {name}' for one, name in pairs)}."

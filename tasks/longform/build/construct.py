@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,13 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin
 from tasks.databases.columns import split_column_id
-from tasks.databases.execution import SafeDatabase
-from tasks.databases.scratch import Built, ScratchLimits, build_scratch, write_create, write_database
+from tasks.databases.scratch import Built, ScratchLimits, build_scratch, write_create
 from tasks.errors import SqlError
-from tasks.longform.build.evidence import GroupMeans, read_figures
+from tasks.longform.build.conjecture import list_heads
+from tasks.longform.build.evidence import FoundFigure, find_missing, read_script
 from tasks.longform.build.row_plan import TablePlan, plan_rows, write_grammar
 from tasks.longform.build.schemas import Sources
-from tasks.longform.build.words import say_amount, say_mean
+from tasks.longform.build.words import join_words
 from tasks.longform.rows import ConfirmedQuestion, Conjecture, ControlledQuestion, SyntheticDatabase
 from tasks.models.ask import Ask
 
@@ -28,7 +27,7 @@ class Construct(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     rows: int = Field(default=4, ge=1)
-    """Rows of the compared table for each of the two groups."""
+    """Rows of the compared table for a group, one more or less by turns, so that counts differ."""
     rounds: int = Field(default=3, ge=1)
     """How often the model is asked for rows, each time with what was wrong with the last ones."""
     borne_out: bool = False
@@ -47,7 +46,8 @@ async def construct(
 ) -> Drafts[SyntheticDatabase]:
     """Have rows written for every question that has a conjecture, and check them.
 
-    Drop reasons: `refused` (the statements did not run), `not_borne_out`.
+    Drop reasons: `refused` (the statements did not run), `nothing_to_compare` (a group has no value of a
+    measure), `not_borne_out`.
     """
     known = Sources(sources)
     asked = {question.id: question for question in control}
@@ -76,11 +76,12 @@ class _Construction:
         known: Sources,
         params: Construct,
     ) -> None:
-        source = known.read(controlled.database)
         self.question, self.controlled, self.guess, self.params = question, controlled, guess, params
-        self.plan = plan_rows(controlled, guess, source, params.rows)
+        columns = [row.column for row in known.read(controlled.database).values()]
+        rows = known.read_rows(controlled.database)
+        self.plan = plan_rows(controlled, guess, columns, rows, params.rows)
         tables = [table.table for table in self.plan]
-        self.columns = [row.column for row in source.values() if row.column.table in tables]
+        self.columns = [column for column in columns if column.table in tables]
         self.create = write_create(self.columns, tables)
 
     async def run(self, ask: Ask) -> SyntheticDatabase | Dropped:
@@ -98,56 +99,54 @@ class _Construction:
             calls.append(Origin("call", answer.call))
             try:
                 built = build_scratch(self.create, answer.text, self.params.limits)
-                figures = self._read(built)
+                figures = read_script(built.script, self.controlled)
             except SqlError as error:
                 problem, reason = " ".join(str(error).split()), "refused"
                 continue
+            if missing := find_missing(figures, self.controlled):
+                problem, reason = missing, "nothing_to_compare"
+                continue
             pairs = zip(figures, self.guess.expected, strict=True)
-            borne_out = tuple(figure.ahead == expected for figure, expected in pairs)
+            borne_out = tuple(figure.is_ahead(expected) for figure, expected in pairs)
             if all(borne_out) or not self.params.borne_out:
                 return self._make_row(built, borne_out, len(calls), calls)
             problem, reason = self._say_missed(figures), "not_borne_out"
         return Dropped(self.question.id, reason, problem, (self._origin(), *calls))
 
     def _make_fields(self) -> dict[str, object]:
-        focus = self.controlled.focus
-        first, second = self.controlled.groups
         return {
             "create": "\n".join(self.create),
             "question": self.question.text,
             "conjecture": self.guess.text,
             "expected": [
-                {"words": say_amount(measure)[0], "high": high, "low": second if high == first else first}
-                for measure, high in zip(focus.measures, self.guess.expected, strict=True)
+                f"{head}: {expected}"
+                for head, expected in zip(list_heads(self.controlled), self.guess.expected, strict=True)
             ],
             "plan": [self._describe(table) for table in self.plan],
         }
 
     def _describe(self, table: TablePlan) -> dict[str, object]:
-        group_table, group = split_column_id(self.controlled.focus.group)
-        names = " and ".join(self.controlled.groups)
-        note = f"{group} is {names}" if table.table == group_table else ""
-        if table.table == self.controlled.focus.table:
-            note = f"half of them for {names} each"
-        return {"count": len(table.rows), "name": table.table, "columns": table.columns, "note": note}
-
-    def _read(self, built: Built) -> list[GroupMeans]:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "synthetic.sqlite"
-            write_database(built.script, path)
-            with SafeDatabase(path) as database:
-                return read_figures(self.controlled, database)
-
-    def _say_missed(self, figures: Sequence[GroupMeans]) -> str:
-        missed = [
-            f"the average {say_amount(figure.measure)[0]} must be higher for {expected}, and is "
-            + " and ".join(
-                f"{say_mean(mean, figure.measure)} for {name}" for name, mean in figure.means.items()
+        focus = self.controlled.focus
+        group_table, group = split_column_id(focus.group)
+        named = [*self.controlled.groups, *filter(None, [self.controlled.decoy])]
+        note = f"{group} is {join_words(named, 'or')}" if table.table == group_table else ""
+        if table.table == focus.table:
+            note = f"most of them for {join_words(self.controlled.groups)}, not equally many" + (
+                f", and two for {self.controlled.decoy}" if self.controlled.decoy else ""
             )
-            for figure, expected in zip(figures, self.guess.expected, strict=True)
-            if figure.ahead != expected
-        ]
-        return "; ".join(missed)
+        example = ", ".join(table.rows[0][0]) if table.rows else ""
+        return {
+            "count": len(table.rows), "name": table.table, "columns": table.columns, "note": note,
+            "example": example,
+        }  # fmt: skip
+
+    def _say_missed(self, figures: Sequence[FoundFigure]) -> str:
+        pairs = zip(list_heads(self.controlled), figures, self.guess.expected, strict=True)
+        return "; ".join(
+            f"{head} must be {expected}, and the rows say {figure.ahead or 'neither'}"
+            for head, figure, expected in pairs
+            if not figure.is_ahead(expected)
+        )
 
     def _origin(self) -> Origin:
         return Origin("row", f"conjecture#{self.question.id}")

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
-from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
+from statistics import median
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
-from tasks.errors import BadInput
-from tasks.longform.build.frames import DEFINITE, OPEN, write_frame
+from tasks.longform.build.designs import DEFINITE, DESIGNS, OPEN, Chosen
+from tasks.longform.build.frames import QUESTIONS, Asked, read_first, write_frame
+from tasks.longform.build.schemas import Sources, read_amount
 from tasks.longform.build.sentences import read_question
-from tasks.longform.build.words import names_all, say_amount
+from tasks.longform.build.words import names_all
 from tasks.longform.entries import QuestionSet
-from tasks.longform.rows import ControlledQuestion, Focus
+from tasks.longform.rows import ControlledQuestion, FigureDesign, Focus, SourceRow
 from tasks.models.ask import Ask, Unparsed
 
-LEAST, MOST = 20, 60
+LEAST, MOST = 12, 70
+"""Words of a question."""
+KNOWN = 4
+"""Rows that a group must have with the amounts that are asked about."""
+DRAWS = 3
+"""How often a design is drawn that comes out as a question that there is already, before others are."""
+EVERY = 3
+"""Every so-manieth question is an open one."""
 
 
 class Control(BaseModel):
@@ -30,10 +38,6 @@ class Control(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    keywords: tuple[str, ...] = (
-        "is more successful", "does better overall", "stands out more", "is more impressive",
-    )  # fmt: skip
-    """Abstract words on which every second question turns; the others have a definite answer."""
     rounds: int = Field(default=3, ge=1)
     """How often a question is asked for, each time with what was wrong with the last one."""
 
@@ -42,76 +46,140 @@ class Control(BaseModel):
 class Plan:
     """What one question is to be about."""
 
+    design: str
     focus: Focus
-    groups: tuple[str, str]
-    keyword: str
+    groups: tuple[str, ...]
+    decoy: str
+    chosen: Chosen
     seed: str
+
+    @property
+    def id(self) -> str:
+        """What tells it from every other plan of its database."""
+        figures = [(one.kind, one.measure, one.over, one.threshold) for one in self.chosen.figures]
+        return make_id(self.focus.id, self.design, self.groups, figures)
+
+    @property
+    def asked(self) -> Asked:
+        """What it is about, in words."""
+        return Asked(self.focus, self.groups, self.chosen.quality, self.chosen.figures)
 
 
 async def control(sources: Path, entry: QuestionSet, params: Control, ask: Ask) -> Drafts[ControlledQuestion]:
     """Have a question written for every plan; one that names less than it must is asked for again.
 
-    sources: the folder with the artifacts of each database. Drop reason: `uncontrolled`. Raises BadInput for
-    a database that has none.
+    sources: the folder with the artifacts of each database. Drop reasons: `uncontrolled`, `no_plan` (a
+    database has too few groups and measures for another question). Raises BadInput for one that has none.
     """
-    plans = [(name, plan) for name in entry.databases for plan in choose_plans(sources, name, entry, params)]
-    outcomes = await asyncio.gather(*(_write(name, plan, params.rounds, ask) for name, plan in plans))
+    known = Sources(sources)
+    outcomes: list[ControlledQuestion | Dropped] = []
+    asked = []
+    for name in entry.databases:
+        plans = choose_plans(known, name, entry)
+        missing = entry.questions - len(plans)
+        detail = f"{name} has groups and measures for {len(plans)} questions of {entry.questions}"
+        outcomes += [
+            Dropped(make_id(name, "no plan", number), "no_plan", detail) for number in range(missing)
+        ]
+        asked += [_write(name, plan, params.rounds, ask) for plan in plans]
+    outcomes += await asyncio.gather(*asked)
     return Drafts(
         [outcome for outcome in outcomes if isinstance(outcome, ControlledQuestion)],
         [outcome for outcome in outcomes if isinstance(outcome, Dropped)],
     )
 
 
-def choose_plans(sources: Path, database: str, entry: QuestionSet, params: Control) -> list[Plan]:
-    """Choose what the questions of a database are about: groups in turn, so that columns spread."""
-    path = sources / database / "foci.parquet"
-    if not path.is_file():
-        raise BadInput(
-            f"longform.sets: {database}", "is no database of longform.databases", hint="add it there"
-        )
+def choose_plans(known: Sources, database: str, entry: QuestionSet) -> list[Plan]:
+    """Choose what the questions of a database are about: designs, tables and measures in turn."""
     dice = random.Random(f"{entry.seed} {database}")  # noqa: S311 (no secret)
-    by_group: defaultdict[tuple[str, str], list[Focus]] = defaultdict(list)
-    for focus in read_rows(path, Focus):
-        by_group[focus.group, focus.source].append(focus)
-    turns = list(by_group.values())
-    dice.shuffle(turns)
-    for foci in turns:
-        dice.shuffle(foci)
-    seeds = read_seeds(sources / database)
-    plans: list[Plan] = []
+    foci = known.read_foci(database)
+    dice.shuffle(foci)
+    seeds = known.read_seeds(database)
+    plans: dict[str, Plan] = {}
+    used: Counter[str] = Counter()
+    definite = _turn(DEFINITE, dice)
     for number in range(entry.questions):
-        foci = turns[number % len(turns)]
-        focus = foci[number // len(turns) % len(foci)]
-        first, second = dice.sample(focus.groups, 2)
-        keyword = dice.choice(params.keywords) if number % 2 == 0 and params.keywords else ""
-        plans.append(Plan(focus, (first, second), keyword, dice.choice(seeds) if seeds else ""))
-    return list({make_id(plan.focus.id, plan.groups, plan.keyword): plan for plan in plans}.values())
+        design = OPEN if number % EVERY == 1 else next(definite)
+        for name in (design,) * DRAWS + DEFINITE:
+            plan = _choose_plan(name, foci, used, dice, known.read_rows(database), seeds)
+            if plan is None or plan.id in plans:
+                continue
+            plans[plan.id] = plan
+            used.update([plan.focus.id, f"{plan.focus.table} table"])
+            used.update(figure.measure for figure in plan.chosen.figures)
+            used.update([plan.chosen.quality.words] if plan.chosen.quality else [])
+            break
+    return list(plans.values())
 
 
-def read_seeds(folder: Path) -> Sequence[str]:
-    """Read a database's own questions, where it has any."""
-    path = folder / "seeds.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+def _turn(names: Sequence[str], dice: random.Random) -> Iterator[str]:
+    start = dice.randrange(len(names))
+    return (names[(start + place) % len(names)] for place in count())
+
+
+def _choose_plan(
+    design: str,
+    foci: Sequence[Focus],
+    used: Counter[str],
+    dice: random.Random,
+    rows: Sequence[SourceRow],
+    seeds: Sequence[str],
+) -> Plan | None:
+    for focus in sorted(foci, key=lambda one: (used[one.id], used[f"{one.table} table"])):
+        chosen = DESIGNS[design].choose(focus, used, dice)
+        if chosen is None:
+            continue
+        own = [row for row in rows if row.focus == focus.id]
+        figures = tuple(_set_threshold(figure, own) for figure in chosen.figures)
+        groups = [name for name in focus.groups if _has_enough(name, figures, own)]
+        wanted = DESIGNS[design].groups
+        if len(groups) < wanted:
+            continue
+        named = tuple(dice.sample(groups, wanted))
+        others = [name for name in focus.groups if name not in named]
+        decoy = dice.choice(others) if others else ""
+        seed = dice.choice(seeds) if seeds else ""
+        return Plan(design, focus, named, decoy, Chosen(figures, chosen.quality), seed)
+    return None
+
+
+def _set_threshold(figure: FigureDesign, rows: Sequence[SourceRow]) -> FigureDesign:
+    """Set the threshold of a figure over some rows only: about the median of all, a round number."""
+    if not figure.over:
+        return figure
+    amounts = [amount for row in rows if (amount := read_amount(row, figure.over)) is not None]
+    return replace(figure, threshold=float(f"{median(amounts or [0]):.2g}"))
+
+
+def _has_enough(group: str, figures: Sequence[FigureDesign], rows: Sequence[SourceRow]) -> bool:
+    """Tell whether a group has KNOWN rows with the amounts that are asked about.
+
+    Under a threshold there must be as many on either side of it: one that leaves nothing out asks nothing.
+    """
+    own = [row for row in rows if row.group == group]
+    for figure in figures:
+        known = [row for row in own if read_amount(row, figure.measure) is not None]
+        over = [amount for row in known if (amount := read_amount(row, figure.over)) is not None]
+        above = sum(amount > figure.threshold for amount in over)
+        few = min(above, len(over) - above) if figure.over else len(known)
+        if few < KNOWN or (figure.over and figure.threshold <= 0):
+            return False
+    return True
+
+
+def list_named(asked: Asked) -> list[str]:
+    """List what a question at length must name: rows, groups and measures."""
+    return [asked.rows, *asked.groups, *(measure.name for measure in asked.measures)]
 
 
 async def _write(database: str, plan: Plan, rounds: int, ask: Ask) -> ControlledQuestion | Dropped:
-    row = make_id(database, plan.focus.id, plan.groups, plan.keyword)
-    amounts = [say_amount(measure) for measure in plan.focus.measures]
-    fields = {
-        "least": LEAST,
-        "most": MOST,
-        "table": plan.focus.table_words,
-        "group": plan.focus.group_words,
-        "groups": plan.groups,
-        "measures": [f"average {name}" for name, _ in amounts],
-        "keyword": plan.keyword,
-        "seed": plan.seed,
-    }
+    asked, figures = plan.asked, plan.chosen.figures
+    row = make_id(database, plan.id)
+    frame = QUESTIONS[plan.design](asked)
 
     def parse(text: str) -> str:
-        question = read_question(text, LEAST // 2, MOST)
-        wanted = (plan.focus.table_words, *plan.groups, *(name for name, _ in amounts))
-        if missing := [name for name in wanted if not names_all(question, [name])]:
+        question = read_question(text, LEAST, MOST)
+        if missing := [name for name in list_named(asked) if not names_all(question, [name])]:
             raise Unparsed(f"it does not name {' and '.join(missing)}")
         return question
 
@@ -119,19 +187,28 @@ async def _write(database: str, plan: Plan, rounds: int, ask: Ask) -> Controlled
     for number in range(rounds):
         answer = await ask(
             "control",
-            {**fields, "problem": problem},
+            {"meant": read_first(frame), "named": list_named(asked), "seed": plan.seed, "problem": problem},
             role="generator",
             row=row,
             parse=parse,
-            grammar=write_frame(OPEN if plan.keyword else DEFINITE, plan.focus, plan.groups, plan.keyword),
+            grammar=write_frame(frame),
             sample=number,
-            max_tokens=120,
+            max_tokens=140,
         )
         calls.append(Origin("call", answer.call))
         if answer.value is not None:
-            origin = (Origin("row", f"foci#{plan.focus.id}"), *calls)
             return ControlledQuestion(
-                row, database, plan.seed, plan.focus, plan.groups, plan.keyword, answer.value, origin
+                id=row,
+                database=database,
+                seed=plan.seed,
+                design=plan.design,
+                focus=plan.focus,
+                groups=plan.groups,
+                decoy=plan.decoy,
+                quality=plan.chosen.quality,
+                figures=figures,
+                text=answer.value,
+                origin=(Origin("row", f"foci#{plan.focus.id}"), *calls),
             )
         problem = answer.problem
     return Dropped(row, "uncontrolled", f"{problem}: {answer.text[:200]}", tuple(calls))

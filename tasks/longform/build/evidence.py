@@ -3,103 +3,123 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from tasks.databases.execution import SafeDatabase
+from tasks.databases.scratch import write_database
 from tasks.longform.build.sql import quote_column, write_literal
-from tasks.longform.build.words import say_amount, say_mean, say_rows
-from tasks.longform.rows import Claim, ControlledQuestion, Focus
+from tasks.longform.rows import Claim, ControlledQuestion, FigureDesign
+
+YES, NO = "yes", "no"
 
 
 @dataclass(frozen=True)
-class GroupMeans:
-    """A measure's means by the two groups, as a query found them."""
+class FoundFigure:
+    """A figure as a query found it. values: by group; of a share that of the first group, 0 to 1."""
 
-    measure: str
+    design: FigureDesign
     sql: str
     columns: tuple[str, ...]
     rows: tuple[tuple[object, ...], ...]
-    means: dict[str, float]
+    values: dict[str, float]
     counts: dict[str, int]
+    """Rows behind each group's value."""
 
     @property
     def ahead(self) -> str:
-        """The group with the higher mean; empty if they are equal or one has none."""
-        ranked = sorted(self.means, key=lambda name: -self.means[name])
-        return ranked[0] if len(ranked) > 1 and self.means[ranked[0]] > self.means[ranked[1]] else ""
+        """The group with the highest value, `yes` or `no` of a share; empty if that cannot be told."""
+        if self.design.kind == "share":
+            return "" if not self.values else YES if next(iter(self.values.values())) > 0.5 else NO
+        ranked = sorted(self.values, key=lambda name: -self.values[name])
+        return ranked[0] if len(ranked) > 1 and self.values[ranked[0]] > self.values[ranked[1]] else ""
+
+    def is_ahead(self, group: str) -> bool:
+        """Tell whether a group is ahead."""
+        return self.ahead == group
 
 
-def write_query(focus: Focus, groups: Sequence[str], measure: str) -> str:
-    """Write the query of a measure's mean, count, least and greatest value by group."""
-    group, amount = quote_column(focus.group), quote_column(measure)
-    named = ", ".join(map(write_literal, groups))
-    return (
-        f"SELECT {group}, COUNT({amount}), ROUND(AVG({amount}), 2), MIN({amount}), MAX({amount}) "  # noqa: S608 (quoted names)
-        f"FROM {focus.source} WHERE {group} IN ({named}) GROUP BY {group} ORDER BY {group}"
-    )
-
-
-def read_figures(question: ControlledQuestion, database: SafeDatabase) -> list[GroupMeans]:
-    """Run the query of every measure. Raises SqlError if one does not run."""
-    found = []
-    for measure in question.focus.measures:
-        sql = write_query(question.focus, question.groups, measure)
-        result = database.query(sql)
-        counts = {str(row[0]): int(str(row[1])) for row in result.rows}
-        means = {str(row[0]): float(str(row[2])) for row in result.rows if row[2] is not None}
-        found.append(GroupMeans(measure, sql, result.columns, tuple(result.rows), means, counts))
-    return found
-
-
-def state_figure(figure: GroupMeans, question: ControlledQuestion) -> str:
-    """State a figure plainly: both means with the rows behind them, and which is higher."""
-    focus, (first, second) = question.focus, question.groups
-    words = say_amount(figure.measure)[0]
-    if len(figure.means) < 2:
-        have = next(iter(figure.means), "")
+def write_query(question: ControlledQuestion, figure: FigureDesign) -> str:
+    """Write the query of a figure."""
+    focus = question.focus
+    group, amount = quote_column(focus.group), quote_column(figure.measure)
+    digits = focus.find(figure.measure).digits
+    named = ", ".join(map(write_literal, question.groups))
+    some = f" AND {quote_column(figure.over)} > {figure.threshold:g}" if figure.over else ""
+    source = f"FROM {focus.source} WHERE {group} IN ({named}){some}"
+    if figure.kind == "mean":
         return (
-            f"The rows have the {words} of {say_rows(focus, have)} only."
-            if have
-            else f"No row has the {words}."
+            f"SELECT {group}, COUNT({amount}), ROUND(AVG({amount}), {digits}), MIN({amount}), MAX({amount}) "
+            f"{source} GROUP BY {group} ORDER BY {group}"
         )
-    one, other = (
-        (figure.ahead, second if figure.ahead == first else first) if figure.ahead else (first, second)
-    )
-    relation = "higher than" if figure.ahead else "equal to"
+    if figure.kind == "highest":
+        return f"SELECT {group}, COUNT({amount}), MAX({amount}) {source} GROUP BY {group} ORDER BY {group}"
+    if figure.kind == "median":
+        return (
+            f"WITH ranked AS (SELECT {group} AS name, {amount} AS amount, "  # noqa: S608 (quoted names)
+            f"ROW_NUMBER() OVER (PARTITION BY {group} ORDER BY {amount}) AS place, "
+            f"COUNT(*) OVER (PARTITION BY {group}) AS n {source} AND {amount} IS NOT NULL) "
+            f"SELECT name, MAX(n), ROUND(AVG(amount), {digits}) FROM ranked "
+            "WHERE place IN ((n + 1) / 2, (n + 2) / 2) GROUP BY name ORDER BY name"
+        )
+    one, other = (write_literal(name) for name in question.groups)
+    average = f"SELECT AVG({amount}) FROM {focus.source} WHERE {group} = {other}"  # noqa: S608
+    mean = f"({average})"
+    above = f"SUM(CASE WHEN {amount} > {mean} THEN 1 ELSE 0 END)"
     return (
-        f"The average {words} of {say_rows(focus, one)} is {say_mean(figure.means[one], figure.measure)} "
-        f"over {figure.counts[one]} {focus.table_words}, {relation} that of {say_rows(focus, other)}, "
-        f"{say_mean(figure.means[other], figure.measure)} over {figure.counts[other]}."
+        f"SELECT COUNT({amount}), {above}, ROUND({mean}, {digits}) "  # noqa: S608 (quoted names)
+        f"FROM {focus.source} WHERE {group} = {one} AND {amount} IS NOT NULL"
     )
 
 
-def make_claim(figure: GroupMeans, question: ControlledQuestion) -> Claim:
+def read_figures(question: ControlledQuestion, database: SafeDatabase) -> list[FoundFigure]:
+    """Run the query of every figure. Raises SqlError if one does not run."""
+    return [_read_figure(question, figure, database) for figure in question.figures]
+
+
+def read_script(script: str, question: ControlledQuestion) -> list[FoundFigure]:
+    """Read a question's figures from its database. Raises SqlError if a query does not run."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "synthetic.sqlite"
+        write_database(script, path)
+        with SafeDatabase(path) as database:
+            return read_figures(question, database)
+
+
+def _read_figure(question: ControlledQuestion, figure: FigureDesign, database: SafeDatabase) -> FoundFigure:
+    sql = write_query(question, figure)
+    result = database.query(sql)
+    values: dict[str, float] = {}
+    counts: dict[str, int] = {}
+    if figure.kind == "share":
+        ((count, above, mean),) = result.rows
+        if int(str(count)) and mean is not None:
+            values[question.groups[0]] = int(str(above)) / int(str(count))
+            counts[question.groups[0]] = int(str(count))
+    else:
+        for row in result.rows:
+            if row[2] is not None:
+                values[str(row[0])] = float(str(row[2]))
+                counts[str(row[0])] = int(str(row[1]))
+    return FoundFigure(figure, sql, result.columns, tuple(result.rows), values, counts)
+
+
+def make_claim(text: str, figure: FoundFigure) -> Claim:
     """Make the claim that states a figure, with its query and rows."""
     rows = json.dumps([list(row) for row in figure.rows], ensure_ascii=False)
-    return Claim(state_figure(figure, question), figure.sql, figure.columns, rows)
+    return Claim(text, figure.sql, figure.columns, rows)
 
 
-def state_conclusion(figures: Sequence[GroupMeans], question: ControlledQuestion) -> str:
-    """State what the figures come to: yes or no to a definite question, else by which figure who is ahead."""
-    first, second = question.groups
-    won = [figure for figure in figures if figure.ahead == first]
-    if not question.keyword:
-        if len(won) == len(figures):
-            return f"Yes: {first} is ahead of {second} in {_list(figures)}."
-        if not won:
-            return f"No: {first} is not ahead of {second} in {_list(figures, 'or')}."
-        return f"No, not in all: {first} is ahead of {second} in {_list(won)} only."
-    lost = [figure for figure in figures if figure.ahead == second]
-    if won and lost:
-        return (
-            f"Which of the two {question.keyword} depends on what counts: by {_list(won)} it is {first}, "
-            f"by {_list(lost)} it is {second}."
-        )
-    if won or lost:
-        return f"So {first if won else second} {question.keyword}, by {_list(won or lost)}."
-    return f"By these figures neither {question.keyword} than the other."
-
-
-def _list(figures: Sequence[GroupMeans], word: str = "and") -> str:
-    return f" {word} ".join(f"average {say_amount(figure.measure)[0]}" for figure in figures)
+def find_missing(figures: Sequence[FoundFigure], question: ControlledQuestion) -> str:
+    """Say which group has no row to take a figure from; empty if every figure can be taken."""
+    for figure in figures:
+        wanted = question.groups[:1] if figure.design.kind == "share" else question.groups
+        if lost := [name for name in wanted if name not in figure.values]:
+            design, focus = figure.design, question.focus
+            some = (
+                f" whose {focus.find(design.over).name} is above {design.threshold:g}" if design.over else ""
+            )
+            return f"{focus.say_rows(lost[0])}{some}: no row has the {focus.find(design.measure).name}"
+    return ""

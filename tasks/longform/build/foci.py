@@ -1,10 +1,9 @@
-"""Stage: the column sets that questions can be about, spread over a database's tables (section 2.1)."""
+"""Stage: what questions can be about: measures of a table, and groups to compare them by (section 2.1)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import combinations
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -12,18 +11,22 @@ from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.databases.columns import Column, split_column_id
 from tasks.databases.execution import SafeDatabase
 from tasks.databases.joins import Join, JoinTree, list_join_trees
-from tasks.errors import StageFailed
+from tasks.errors import BadInput, StageFailed
 from tasks.longform.build.sql import quote, quote_column
-from tasks.longform.entries import SourceDatabase
-from tasks.longform.rows import Focus, SourceColumn
+from tasks.longform.build.words import say_amount
+from tasks.longform.entries import MeasureWords, SourceDatabase
+from tasks.longform.rows import Focus, Measure, Quality, SourceColumn
 
-NO_AMOUNT = re.compile(r"(^|_)(year|number|latitude|longitude|direction|code|id)(_|$)", re.IGNORECASE)
+NO_AMOUNT = re.compile(
+    r"(^|_)(year|number|no|latitude|longitude|direction|code|id|zip|phone|rank|order)(_|$)", re.IGNORECASE
+)
 AMOUNT = re.compile(r"^number_of_", re.IGNORECASE)
-NAME = re.compile(r"(^|_)(title|name)$", re.IGNORECASE)
 TIME = re.compile(r"\d:\d\d|\d-\d\d-\d")
 KEY = re.compile(r"[_ ](code|id|number)$", re.IGNORECASE)
 VALUES = 6
 """Commonest values of a group column that are kept."""
+FEW = 4
+"""A column with no more distinct values than this is a category in numbers."""
 
 
 class Foci(BaseModel):
@@ -31,75 +34,125 @@ class Foci(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    measures: int = Field(default=2, ge=1)
-    """Numeric columns in a question."""
     least: int = Field(default=8, ge=1)
     """Rows that a value of a group must have in the source to be asked about."""
 
 
 def foci(entry: SourceDatabase, source_columns: list[SourceColumn], params: Foci) -> Drafts[Focus]:
-    """List every set of measures of a table with every column by which its rows can be grouped.
+    """List the measures of every table with every column by which its rows can be grouped.
 
-    Raises StageFailed if the database has none.
+    Raises BadInput for words about a column or group that is not there, StageFailed if nothing can be asked.
     """
     columns = [row.column for row in source_columns]
-    amounts = {row.id for row in source_columns if _is_amount(row.column)}
     texts = [row.column for row in source_columns if _is_name(row)]
-    rows = []
+    rows, named = [], set()
     with SafeDatabase(entry.file) as database:
+        measures = _read_measures(entry, source_columns, database)
         for tree in list_join_trees(columns, 2):
-            for table, far in _list_sides(tree):
-                own = sorted(name for name in amounts if split_column_id(name)[0] == table)
-                for group in (column for column in texts if column.table == far):
+            for table, far in _list_sides(tree, columns):
+                own = tuple(one for one in measures if split_column_id(one.column)[0] == table)
+                for group in (column for column in texts if column.table == far and own):
+                    words = name_group(table, group, tree)
+                    key = f"{table}.{words}"
+                    named.add(key)
+                    relation = entry.groups.get(key, f"whose {words} is {{}}")
                     source = write_source(tree)
-                    groups = _read_groups(group, source, params.least, database)
+                    groups = _read_groups(group, source, params.least, database) if relation else ()
                     if len(groups) < 2:
                         continue
-                    rows += [
+                    rows.append(
                         Focus(
-                            id=make_id(source, measures, group.id),
+                            id=make_id(source, group.id),
                             table=table,
                             table_words=entry.words.get(table, table.replace("_", " ")),
-                            measures=measures,
+                            measures=own,
+                            qualities=_find_qualities(entry, own),
                             group=group.id,
-                            group_words=name_group(table, group, tree),
+                            group_words=words,
+                            relation=relation,
                             groups=groups,
                             source=source,
                             tables=tree.route,
-                            name=_find_name(table, columns),
                             origin=(Origin("row", f"source_columns#{group.id}"),),
                         )
-                        for measures in combinations(own, params.measures)
-                    ]
+                    )
+    _check_names("groups", entry.groups, named)
     if not rows:
         raise StageFailed(
-            f"{entry.file.name}: no table has {params.measures} amounts and a column of texts to compare "
-            "them by; lower longform.foci.measures or longform.foci.least"
+            f"nothing to ask about in {entry.file.name}: no table has an amount and a group of texts with at "
+            f"least two values of {params.least} rows; lower longform.foci.least"
         )
     return Drafts(rows)
 
 
-def _is_amount(column: Column) -> bool:
-    number = column.type in {"integer", "real"} and column.descriptive and not column.primary_key
-    return number and (bool(AMOUNT.search(column.name)) or not NO_AMOUNT.search(column.name))
+def _check_names(what: str, given: Iterable[str], there: Collection[str]) -> None:
+    if unknown := sorted(set(given) - set(there)):
+        raise BadInput(
+            f"longform.databases: {what}: {unknown[0]}",
+            "is not in the database",
+            hint=f"there are {', '.join(sorted(there))}",
+        )
+
+
+def _read_measures(
+    entry: SourceDatabase, source_columns: Sequence[SourceColumn], database: SafeDatabase
+) -> list[Measure]:
+    known = {row.id for row in source_columns}
+    told = {name.removeprefix("-") for names in entry.qualities.values() for name in names}
+    _check_names("measures", entry.measures, known)
+    _check_names("qualities", told, known)
+    found = []
+    for row in source_columns:
+        words = entry.measures.get(row.id, MeasureWords())
+        if words is None or not (row.id in entry.measures or _is_amount(row)):
+            continue
+        name, unit = say_amount(row.id)
+        name = words.name or name
+        amount = quote_column(row.id)
+        ((typical,),) = database.query(f"SELECT AVG(ABS({amount})) FROM {quote(row.column.table)}").rows  # noqa: S608
+        digits = 0 if float(str(typical or 0)) >= 10_000 else 1
+        found.append(Measure(row.id, name, unit, words.more or f"have a higher {name}", digits))
+    return found
+
+
+def _find_qualities(entry: SourceDatabase, measures: Sequence[Measure]) -> tuple[Quality, ...]:
+    there = {measure.column for measure in measures}
+    found = []
+    for words, names in entry.qualities.items():
+        columns = tuple(name.removeprefix("-") for name in names)
+        if there.issuperset(columns):
+            found.append(Quality(words, columns, tuple(not name.startswith("-") for name in names)))
+    return tuple(found)
+
+
+def _is_amount(row: SourceColumn) -> bool:
+    """Tell whether a column holds amounts that a mean says something of."""
+    own = row.column
+    if own.type not in {"integer", "real"} or own.primary_key or own.references or not own.descriptive:
+        return False
+    if row.vocabulary and len(row.values) <= FEW:
+        return False
+    return AMOUNT.search(own.name) is not None or NO_AMOUNT.search(own.name) is None
 
 
 def _is_name(row: SourceColumn) -> bool:
-    """Tell whether people would group rows by a column: a text that is no code and no time of day."""
+    """Tell whether a column's values are words to compare by: a text that is no code and no time of day."""
     own = row.column
     if own.type != "text" or not own.descriptive or NO_AMOUNT.search(own.name):
         return False
     return not any(TIME.search(value) for value in row.values)
 
 
-def _list_sides(tree: JoinTree) -> Iterator[tuple[str, str]]:
-    """Yield (table of the measures, table of the group)."""
+def _list_sides(tree: JoinTree, columns: Sequence[Column]) -> Iterator[tuple[str, str]]:
+    """Yield (table of the measures, table of the group), by which no row counts several times."""
     if len(tree.tables) == 1:
         yield tree.root, tree.root
-    else:
-        one, other = tree.tables
-        yield one, other
-        yield other, one
+        return
+    linked = len(tree.route) > 2
+    for one, far in (tree.tables, tree.tables[::-1]):
+        targets = {split_column_id(column.references or "")[0] for column in columns if column.table == one}
+        if linked or far in targets:
+            yield one, far
 
 
 def write_source(tree: JoinTree) -> str:
@@ -137,11 +190,6 @@ def _singular(words: str) -> str:
         if words.endswith(end):
             return words.removesuffix(end) + one
     return words
-
-
-def _find_name(table: str, columns: Sequence[Column]) -> str:
-    own = [column for column in columns if column.table == table and column.type == "text"]
-    return next((column.id for column in own if NAME.search(column.name)), "")
 
 
 def _read_groups(group: Column, source: str, least: int, database: SafeDatabase) -> tuple[str, ...]:

@@ -1,84 +1,221 @@
-"""The ways in which a model that decodes by a grammar may word a question.
+"""The ways in which a model that decodes by a grammar may word a question, or an answer.
 
 A small model left to itself names half of what it is told to, or garbles it. So it chooses among these parts;
-what it may say otherwise is up to the parsers, which serve every other model. `A` stands for one group and
-`B` for the other, with what they are groups of.
+what it may say otherwise is up to the parsers, which serve every other model.
 """
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
-from tasks.longform.build.words import say_amount
-from tasks.longform.rows import Focus
+from tasks.longform.build.designs import BOTH, LEADER, MOST, OPEN, TYPICAL, WITHIN
+from tasks.longform.build.words import join_words, say_value
+from tasks.longform.rows import ControlledQuestion, FigureDesign, Focus, Measure, Quality
 
 Parts = Sequence[Sequence[str]]
 """Parts in order, each a choice of texts."""
-DEFINITE = (
-    ("Do", "On average, do", "By the records, do", "Taken as a whole, do"),
-    (" ROWS with the GROUP A",),
-    (" have", " show"),
-    (
-        " both a higher average FIRST and a higher average SECOND",
-        " a higher average FIRST and also a higher average SECOND",
-    ),
-    (" than ROWS with the GROUP B", " than those with the GROUP B"),
-    (
-        "",
-        " when all records are taken together",
-        " if one also looks at how many records stand behind each",
-        ", counting only records in which the figure is known",
-    ),
-)
-OPEN = (
-    ("How do", "In the records, how do", "Taken as a whole, how do"),
-    (
-        " ROWS with the GROUP A compare with those with the GROUP B",
-        " ROWS with the GROUP A and with the GROUP B compare",
-    ),
-    (" in their average FIRST and their average SECOND", " in average FIRST and in average SECOND"),
-    ("", ", in the range of these figures", ", in the number of records behind them"),
-    (", and which of the two KEYWORD", ", and which of them KEYWORD by these figures"),
-)
-SHORT_DEFINITE = (
-    (
-        "Are both FIRST and SECOND higher, on average, for ROWS with the GROUP A than for those with B",
-        "On average, are FIRST and SECOND both higher for ROWS with the GROUP A than for those with B",
-        "Do ROWS with the GROUP A come out higher than those with B, on average, in both FIRST and SECOND",
-    ),
-)
-SHORT_OPEN = (
-    ("Which KEYWORD", "By the records, which KEYWORD", "On the whole, which KEYWORD"),
-    (
-        ": ROWS with the GROUP A or with the GROUP B",
-        ", ROWS with the GROUP A or those with the GROUP B",
-        ": ROWS with A or with B as their GROUP",
-    ),
-)
 
 
-def write_frame(parts: Parts, focus: Focus, groups: Sequence[str], keyword: str) -> str:
-    """Write the GBNF of a question in the parts' order. Measures after the second are joined to it."""
-    names = [say_amount(measure)[0] for measure in focus.measures]
-    filled = {
-        "ROWS": focus.table_words, "GROUP": focus.group_words, "KEYWORD": keyword, "FIRST": names[0],
-        "SECOND": " and ".join(names[1:]) or names[0],
-    }  # fmt: skip
-    rules = []
-    for part in parts:
-        choices = []
-        for text in part:
-            said = _place(text, groups)
-            for name, value in filled.items():
-                said = said.replace(name, value)
-            choices.append(said)
-        rules.append(f"({' | '.join(json.dumps(choice, ensure_ascii=False) for choice in choices)})")
-    return f'root ::= {" ".join(rules)} "?"'
+@dataclass(frozen=True)
+class Asked:
+    """What a question is about, in the words that frames are made of."""
+
+    focus: Focus
+    groups: Sequence[str]
+    quality: Quality | None
+    figures: Sequence[FigureDesign]
+
+    @property
+    def rows(self) -> str:
+        """What they are called: `films`."""
+        return self.focus.table_words
+
+    @property
+    def one(self) -> str:
+        """The first group's rows: `films directed by Woody Allen`."""
+        return self.focus.say_rows(self.groups[0])
+
+    @property
+    def other(self) -> str:
+        """The second group's rows: `films directed by John Huston`."""
+        return self.focus.say_rows(self.groups[1])
+
+    @property
+    def those(self) -> str:
+        """The second group's rows, in short: `those directed by John Huston`."""
+        return self.focus.say_those(self.groups[1])
+
+    @property
+    def all(self) -> str:
+        """All groups: `Woody Allen, John Huston and Luc Besson`."""
+        return join_words(self.groups)
+
+    @property
+    def measures(self) -> list[Measure]:
+        """The measures of the figures, each once."""
+        return [self.focus.find(name) for name in dict.fromkeys(figure.measure for figure in self.figures)]
+
+    @property
+    def within(self) -> str:
+        """The rows that a figure is confined to: `films whose runtime is above 100 minutes`."""
+        design = next(figure for figure in self.figures if figure.over)
+        over = self.focus.find(design.over)
+        return f"{self.rows} whose {over.name} is above {say_value(design.threshold, over)}"
 
 
-def _place(text: str, groups: Sequence[str]) -> str:
-    """Put the groups in the places of the single letters A and B."""
-    values = dict(zip("AB", groups, strict=True))
-    return re.sub(r"\b[AB]\b", lambda found: values[found[0]], text)
+def view(question: ControlledQuestion) -> Asked:
+    """Return what a question is about."""
+    return Asked(question.focus, question.groups, question.quality, question.figures)
+
+
+def _ask_open(asked: Asked) -> Parts:
+    figures = [
+        *(f"average {measure.name}" for measure in asked.measures),
+        f"highest {asked.measures[0].name}",
+    ]
+    quality = asked.quality.words if asked.quality else ""
+    return (
+        ("How do", "By the records, how do", "Taken as a whole, how do"),
+        (f" {asked.one} and {asked.other} compare",),
+        (f" in their {join_words(figures)}", f" in {join_words(figures)}"),
+        (f", and which of the two {quality}", f", and which of them {quality} by these figures"),
+    )
+
+
+def _ask_both(asked: Asked) -> Parts:
+    first, second = (measure.name for measure in asked.measures)
+    return (
+        ("Do", "On the whole, do", "By the records, do"),
+        (f" {asked.one} have",),
+        (
+            f" both a higher average {first} and a higher average {second}",
+            f" a higher average {first} and also a higher average {second}",
+        ),
+        (f" than {asked.other}", f" than {asked.those}"),
+        ("", f", counting only {asked.rows} for which these figures are known"),
+    )
+
+
+def _ask_leader(asked: Asked) -> Parts:
+    first, second = (measure.name for measure in asked.measures)
+    listed = asked.focus.relation.format(join_words(asked.groups, "or"))
+    word = asked.focus.group_words
+    return (
+        ("Of", "Among"),
+        (f" all {asked.rows} {listed}",),
+        (
+            f", does the same {word} have both the highest average {first} and the highest average {second}",
+            f", is the {word} with the highest average {first} also the one with the highest "
+            f"average {second}",
+        ),
+    )
+
+
+def _ask_within(asked: Asked) -> Parts:
+    (measure,) = asked.measures
+    return (
+        ("Do", "By the records, do"),
+        (f" {asked.one} have a higher average {measure.name} than {asked.those}",),
+        (", and does that still hold", ", and is it also so"),
+        (f" when only {asked.within} are counted", f" if one counts only {asked.within}"),
+    )
+
+
+def _ask_most(asked: Asked) -> Parts:
+    (measure,) = asked.measures
+    return (
+        ("Is", "By the records, is"),
+        (f" the {measure.name} of more than half of the {asked.one}",),
+        (f" above the average {measure.name}", f" higher than the average {measure.name}"),
+        (f" of all {asked.other}", f" of the {asked.other}"),
+    )
+
+
+def _ask_typical(asked: Asked) -> Parts:
+    (measure,) = asked.measures
+    return (
+        ("Do", "By the records, do"),
+        (f" {asked.one} have",),
+        (
+            f" both a higher average {measure.name} and a higher median {measure.name}",
+            f" a higher average {measure.name} and also a higher median {measure.name}",
+        ),
+        (f" than {asked.other}", f" than {asked.those}"),
+        ("", ", so that no single one of them decides it"),
+    )
+
+
+def _shorten_open(asked: Asked) -> Parts:
+    quality = asked.quality.words if asked.quality else ""
+    first, second = (asked.focus.say_those(group) for group in asked.groups)
+    return (
+        (f"Which {asked.rows} {quality}", f"By the records, which {asked.rows} {quality}"),
+        (f": {first} or {second}",),
+    )
+
+
+def _shorten_both(asked: Asked) -> Parts:
+    first, second = (measure.more for measure in asked.measures)
+    return (
+        (f"On average, do {asked.one} both {first} and {second} than {asked.those}",
+         f"Do {asked.one}, on average, {first} and also {second} than {asked.those}"),
+    )  # fmt: skip
+
+
+def _shorten_leader(asked: Asked) -> Parts:
+    first, second = (measure.name for measure in asked.measures)
+    word = asked.focus.group_words
+    return (
+        (f"Of {asked.all}", f"Among {asked.all}"),
+        (f", is the {word} whose {asked.rows} have the highest average {first}",),
+        (
+            f" also the one with the highest average {second}",
+            f" also the one whose average {second} is the highest",
+        ),
+    )
+
+
+def _shorten_within(asked: Asked) -> Parts:
+    (measure,) = asked.measures
+    return (
+        (f"On average, do {asked.one} {measure.more} than {asked.those}",),
+        (f", both overall and among {asked.within}", f", over all {asked.rows} and also over {asked.within}"),
+    )
+
+
+def _shorten_most(asked: Asked) -> Parts:
+    (measure,) = asked.measures
+    return ((f"Do most {asked.one} {measure.more} than {asked.other} do on average",),)
+
+
+def _shorten_typical(asked: Asked) -> Parts:
+    (measure,) = asked.measures
+    return (
+        (f"Do {asked.one} {measure.more} than {asked.those}",),
+        (", both on average and by the median", " by the average and by the median alike"),
+    )
+
+
+QUESTIONS: Mapping[str, Callable[[Asked], Parts]] = {
+    OPEN: _ask_open, BOTH: _ask_both, LEADER: _ask_leader, WITHIN: _ask_within, MOST: _ask_most,
+    TYPICAL: _ask_typical,
+}  # fmt: skip
+"""Design -> the frame of its question at length."""
+SHORT: Mapping[str, Callable[[Asked], Parts]] = {
+    OPEN: _shorten_open, BOTH: _shorten_both, LEADER: _shorten_leader, WITHIN: _shorten_within,
+    MOST: _shorten_most, TYPICAL: _shorten_typical,
+}  # fmt: skip
+"""Design -> the frame of its question without superfluous detail."""
+
+
+def write_frame(parts: Parts, end: str = "?") -> str:
+    """Write the GBNF of a text of these parts."""
+    rules = (f"({' | '.join(json.dumps(choice, ensure_ascii=False) for choice in part)})" for part in parts)
+    return f"root ::= {' '.join(rules)} {json.dumps(end)}"
+
+
+def read_first(parts: Parts, end: str = "?") -> str:
+    """Return the text of the first choices: what the prompts give as an example of what is meant."""
+    return "".join(part[0] for part in parts) + end

@@ -1,81 +1,82 @@
-"""Plan the rows of a synthetic database: which tables, how many rows, and what a cell may hold.
+"""Plan the rows of a synthetic database: which tables, how many rows, and what each row may be.
 
-The plan is told to the model, and for a model that decodes by a grammar it is one: keys are right by then,
-and amounts are those of the source, the higher part for the group that the conjecture puts ahead.
+Rows are whole rows of the source, chosen so that they may bear the conjecture out: a group that is expected
+ahead gets rows from the upper part of its own, the other from the lower part. The plan is told to the model;
+for one that decodes by a grammar it is the grammar, and the model chooses among rows that may take each
+other's place.
 """
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from tasks.artifacts.rows import make_id
 from tasks.databases.columns import Column, split_column_id
 from tasks.databases.values import Value
+from tasks.errors import SqlError
+from tasks.longform.build.evidence import YES
+from tasks.longform.build.source_rows import Cells, list_keys, list_references
 from tasks.longform.build.sql import quote, write_literal
-from tasks.longform.rows import Conjecture, ControlledQuestion, SourceColumn
+from tasks.longform.rows import Conjecture, ControlledQuestion, SourceRow
 
-FREE = r"""text ::= [A-Z] [A-Za-z0-9 .&:-]{2,36}"""
-OFFERED = 3
-"""Values offered for a cell: others for every row, or a small model writes the same row again and again."""
-LOOKUPS = 2
-"""Rows of a table that is there only because a key needs it."""
-
-
-@dataclass(frozen=True)
-class CellPlan:
-    """What one cell may hold: one of `choices`, written as SQL, or an invented text where there are none."""
-
-    choices: tuple[str, ...] = ()
-
-    def write_rule(self) -> str:
-        """Write the cell as a part of a GBNF rule."""
-        if not self.choices:
-            return '"\'" text "\'"'
-        literals = [json.dumps(choice, ensure_ascii=False) for choice in self.choices]
-        return literals[0] if len(literals) == 1 else f"({' | '.join(literals)})"
+OFFERED = 2
+"""Rows that are offered for one place, where the source has so many."""
+UPPER = 0.4
+"""The part of a group's rows from which those of a group that is expected ahead are taken."""
+DECOYS = 2
+"""Rows of a group that the question does not name: a query without a condition finds something else."""
 
 
 @dataclass(frozen=True)
 class TablePlan:
-    """The rows of one table. rows: for each row its cells, in the order of `columns`."""
+    """The rows of one table: for each place the rows that may stand there, as SQL literals by column."""
 
     table: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[CellPlan, ...], ...]
+    rows: tuple[tuple[tuple[str, ...], ...], ...]
 
     def write_rule(self) -> str:
         """Write the table's INSERT statement as a part of a GBNF rule."""
         head = f"INSERT INTO {quote(self.table)} ({', '.join(map(quote, self.columns))}) VALUES\n("
         parts = [json.dumps(head, ensure_ascii=False)]
-        for number, row in enumerate(self.rows):
+        for number, offered in enumerate(self.rows):
             if number:
                 parts.append(json.dumps("),\n("))
-            for place, cell in enumerate(row):
-                parts += ['", "'] if place else []
-                parts.append(cell.write_rule())
+            told = [json.dumps(", ".join(cells), ensure_ascii=False) for cells in offered]
+            parts.append(told[0] if len(told) == 1 else f"({' | '.join(told)})")
         parts.append(json.dumps(");\n"))
         return " ".join(parts)
 
 
 def write_grammar(plan: Sequence[TablePlan]) -> str:
     """Write the GBNF of a reply that follows a plan."""
-    return f"root ::= {' '.join(table.write_rule() for table in plan)}\n{FREE}"
+    return f"root ::= {' '.join(table.write_rule() for table in plan)}"
+
+
+@dataclass
+class _Place:
+    """One row of the compared table with those that may stand there: source rows with the same keys."""
+
+    offered: list[dict[str, Cells]] = field(default_factory=list)
 
 
 def plan_rows(
     question: ControlledQuestion,
     conjecture: Conjecture,
-    source: Mapping[str, SourceColumn],
+    columns: Sequence[Column],
+    rows: Sequence[SourceRow],
     per_group: int,
 ) -> list[TablePlan]:
     """Plan tables in an order in which every key refers to an earlier one.
 
-    source: the database's columns by id. per_group: rows of the compared table for each of the two groups.
+    columns, rows: of the source. per_group: rows of the compared table for a group, one more or less in turn.
+    Raises SqlError if the source has no rows of a group.
     """
-    return _Planner(question, conjecture, source, per_group).plan()
+    return _Planner(question, conjecture, columns, rows, per_group).plan()
 
 
 class _Planner:
@@ -83,115 +84,216 @@ class _Planner:
         self,
         question: ControlledQuestion,
         conjecture: Conjecture,
-        source: Mapping[str, SourceColumn],
+        columns: Sequence[Column],
+        rows: Sequence[SourceRow],
         per_group: int,
     ) -> None:
-        self.question, self.conjecture, self.source = question, conjecture, source
-        self.count = 2 * per_group
-        self.columns = [row.column for row in source.values()]
-        self.keys: dict[str, list[Value]] = {}
-        """Column id -> its values in the rows planned so far."""
-        self.group_table = split_column_id(question.focus.group)[0]
+        self.question, self.conjecture, self.columns = question, conjecture, columns
+        self.focus, self.per_group = question.focus, per_group
+        self.rows = [row for row in rows if row.focus == self.focus.id]
+        self.referred = {}
+        for row in rows:
+            if not row.focus:
+                ((table, cells),) = json.loads(row.tables).items()
+                for column in columns:
+                    if column.table == table:
+                        self.referred[column.id, cells[column.name]] = (table, cells)
+        self.key = self._find_key()
+        self.over = next((figure for figure in question.figures if figure.over), None)
+        self.taken: set[str] = set()
 
     def plan(self) -> list[TablePlan]:
-        return [self._plan_table(table) for table in self._order_tables()]
+        places = self._choose_places()
+        tables: dict[str, list[list[Cells]]] = defaultdict(list)
+        seen: set[str] = set()
+        for number, place in enumerate(places, start=1):
+            offered = [self._renumber(joined, number) for joined in place.offered]
+            tables[self.focus.table].append([joined[self.focus.table] for joined in offered])
+            first = offered[0]
+            for table in self.focus.tables:
+                if table != self.focus.table:
+                    self._add(table, first[table], tables, seen)
+            for table, cells in self._follow(first):
+                self._add(table, cells, tables, seen)
+        return [self._plan_table(table, tables[table]) for table in self._order(tables)]
 
-    def _order_tables(self) -> list[str]:
-        wanted = list(self.question.focus.tables)
-        for table in wanted:  # grows: what a key needs that may not be NULL
-            needed = [self._target(one) for one in self._own(table) if not one.nullable and one.references]
-            wanted += [name for name in dict.fromkeys(needed) if name not in wanted]
-        ordered: list[str] = []
-        while len(ordered) < len(wanted):
-            free = [
-                table
-                for table in wanted
-                if table not in ordered
-                and not {self._target(one) for one in self._own(table) if one.references}
-                & (set(wanted) - set(ordered) - {table})
-            ]
-            ordered.append(free[0] if free else next(table for table in wanted if table not in ordered))
-        return ordered
+    def _add(self, table: str, cells: Cells, tables: dict[str, list[list[Cells]]], seen: set[str]) -> None:
+        told = json.dumps([table, cells], ensure_ascii=False)
+        if told not in seen:
+            seen.add(told)
+            tables[table].append([cells])
 
-    def _own(self, table: str) -> list[Column]:
-        return [column for column in self.columns if column.table == table]
+    def _follow(self, joined: Mapping[str, Cells]) -> Iterator[tuple[str, Cells]]:
+        """Yield the rows that rows refer to, in any number of steps."""
+        queue = list(list_references(joined, self.columns))
+        for reference in queue:  # grows
+            if reference in self.referred:
+                table, cells = self.referred[reference]
+                yield table, cells
+                queue += [one for one in list_references({table: cells}, self.columns) if one not in queue]
 
-    def _target(self, column: Column) -> str:
-        return split_column_id(column.references or "")[0]
+    def _find_key(self) -> str:
+        """Return the column with the numbers of the compared rows, which are numbered anew; empty if none."""
+        own = [one for one in self.columns if one.table == self.focus.table and one.primary_key]
+        return own[0].name if len(own) == 1 and own[0].type == "integer" and not own[0].references else ""
 
-    def _plan_table(self, table: str) -> TablePlan:
-        focus = self.question.focus
-        linking = table in focus.tables and table not in {focus.table, self.group_table}
-        counted = table == focus.table or linking
-        count = self.count if counted else LOOKUPS
-        columns = [column for column in self._own(table) if self._is_filled(column)]
-        cells = [[self._plan_cell(column, number) for column in columns] for number in range(count)]
-        for place, column in enumerate(columns):
-            fixed = [row[place].choices for row in cells]
-            if all(len(choices) == 1 for choices in fixed):
-                self.keys[column.id] = [choices[0] for choices in fixed]
-        return TablePlan(table, tuple(column.name for column in columns), tuple(map(tuple, cells)))
+    def _renumber(self, joined: Mapping[str, Cells], number: int) -> dict[str, Cells]:
+        """Give a compared row a number, and what refers to it."""
+        copy = {table: dict(cells) for table, cells in joined.items()}
+        if self.key:
+            copy[self.focus.table][self.key] = number
+            for column in self.columns:
+                if column.table in copy and column.references == f"{self.focus.table}.{self.key}":
+                    copy[column.table][column.name] = number
+        return copy
+
+    def _choose_places(self) -> list[_Place]:
+        """Choose the places of each group, then let the groups take turns."""
+        sizes = {
+            name: self.per_group + (1, -1, 0)[turn % 3] for turn, name in enumerate(self.question.groups)
+        }
+        if self.question.decoy:
+            sizes[self.question.decoy] = DECOYS
+        by_group = {name: self._choose_group(name, max(2, size)) for name, size in sizes.items()}
+        mixed = [
+            (turn / len(places), order, place)
+            for order, places in enumerate(by_group.values())
+            for turn, place in enumerate(places)
+        ]
+        return [place for *_, place in sorted(mixed, key=lambda entry: entry[:2])]
+
+    def _choose_group(self, group: str, size: int) -> list[_Place]:
+        """Choose a group's places; in the largest group one row has an amount that is not known."""
+        known, unknown = self._rank(group)
+        if not known:
+            raise SqlError(f"the source has no rows of {group} with the amounts that are asked about")
+        upper = known[: max(size, round(len(known) * UPPER))]
+        upper.sort(key=lambda joined: make_id(self.question.id, joined))
+        gap = unknown[:1] if size > self.per_group else []
+        places = self._place(self._mix(upper), size - len(gap))
+        return places + [_Place([joined]) for joined in gap]
+
+    def _place(self, rows: Sequence[dict[str, Cells]], size: int) -> list[_Place]:
+        """Place rows; those first that share their keys, for few keys need few rows in other tables."""
+        alike: defaultdict[str, list[dict[str, Cells]]] = defaultdict(list)
+        for joined in rows:
+            keys = list_keys(joined, self.focus, self.columns)
+            alike[json.dumps([keys, self._is_above(joined)])].append(joined)
+        # A threshold has put rows in an order that is to stay.
+        ordered = list(alike.values()) if self.over else sorted(alike.values(), key=lambda rows: -len(rows))
+        offer = 1 if not self.key and len(self.focus.tables) > 2 else OFFERED
+        spare = max(0, len(rows) - size)
+        places: list[_Place] = []
+        while ordered and len(places) < size:
+            for group in list(ordered):
+                if len(places) < size:
+                    taken = min(offer, len(group), 1 + spare)
+                    spare -= taken - 1
+                    places.append(_Place([group.pop(0) for _ in range(taken)]))
+                    if not group:
+                        ordered.remove(group)
+        return places
+
+    def _mix(self, rows: Sequence[dict[str, Cells]]) -> list[dict[str, Cells]]:
+        """Let rows above a figure's threshold and others take turns, two of the former first."""
+        above = [joined for joined in rows if self._is_above(joined)]
+        below = [joined for joined in rows if joined not in above]
+        turns = zip_longest(above[::2], below, above[1::2])
+        return [*above[:2], *(row for turn in turns for row in turn if row and row not in above[:2])]
+
+    def _is_above(self, joined: Mapping[str, Cells]) -> bool:
+        """Tell whether a row is above the threshold of a figure; True where none has one."""
+        name = split_column_id(self.over.over)[1] if self.over else ""
+        return self.over is None or self._amount(joined, name) > self.over.threshold
+
+    def _amount(self, joined: Mapping[str, Cells], name: str) -> float:
+        return float(str(joined[self.focus.table][name]))
+
+    def _rank(self, group: str) -> tuple[list[dict[str, Cells]], list[dict[str, Cells]]]:
+        """Return a group's rows, none twice, those first that speak for what is expected of it.
+
+        Those with an amount that is not known are apart.
+        """
+        asked = {name for figure in self.question.figures for name in (figure.measure, figure.over) if name}
+        names = [split_column_id(column)[1] for column in sorted(asked)]
+        found: dict[str, dict[str, Cells]] = {}
+        for row in self.rows:
+            joined = json.loads(row.tables)
+            if row.group == group and json.dumps(joined[self.focus.table]) not in self.taken:
+                found.setdefault(json.dumps(self._read_name(joined)), joined)
+        self.taken |= {json.dumps(joined[self.focus.table]) for joined in found.values()}
+        rows = list(found.values())
+        known = [
+            joined for joined in rows if all(joined[self.focus.table][name] is not None for name in names)
+        ]
+        scores: Counter[int] = Counter()
+        for measure, sign in self._read_expected(group).items():
+            name = split_column_id(measure)[1]
+            ranked = sorted(range(len(known)), key=lambda at: self._amount(known[at], name))
+            for place, at in enumerate(ranked):
+                scores[at] += round(1000 * sign * (place / max(1, len(known) - 1) - 0.5))
+        order = sorted(range(len(known)), key=lambda at: -scores[at])
+        return [known[at] for at in order], [joined for joined in rows if joined not in known]
+
+    def _read_name(self, joined: Mapping[str, Cells]) -> list[Value]:
+        """Read the texts of a compared row: two rows with the same would be one film twice."""
+        texts = [one.name for one in self.columns if one.table == self.focus.table and one.type == "text"]
+        cells = joined[self.focus.table]
+        named = [cells[name] for name in texts if "name" in name or "title" in name]
+        return named or [cells[name] for name in cells if name != self.key]
+
+    def _read_expected(self, group: str) -> dict[str, float]:
+        """Return measure -> 1 if the group is expected ahead in it, -1 if behind."""
+        expected: defaultdict[str, float] = defaultdict(float)
+        for figure, ahead in zip(self.question.figures, self.conjecture.expected, strict=True):
+            if figure.kind == "share":
+                ahead = self.question.groups[0 if ahead == YES else 1]
+            if group in self.question.groups:
+                expected[figure.measure] += 1 if ahead == group else -1
+        return {name: (value > 0) - (value < 0) or 0.0 for name, value in expected.items()}
+
+    def _plan_table(self, table: str, rows: Sequence[Sequence[Cells]]) -> TablePlan:
+        columns = [column for column in self.columns if column.table == table and self._is_filled(column)]
+        literals = tuple(
+            tuple(
+                dict.fromkeys(
+                    tuple(write_literal(self._fill(cells, one)) for one in columns) for cells in offered
+                )
+            )
+            for offered in rows
+        )
+        return TablePlan(table, tuple(column.name for column in columns), literals)
 
     def _is_filled(self, column: Column) -> bool:
-        focus = self.question.focus
-        joined = column.references is not None and self._target(column) in focus.tables
-        return (
-            not column.nullable
-            or column.primary_key
-            or joined
-            or column.id in {*focus.measures, focus.group, focus.name}
-        )
+        """Tell whether a column is filled: what must be, keys, amounts; not times and flags beside them."""
+        if column.table != self.focus.table:
+            return (
+                not column.nullable
+                or column.primary_key
+                or column.id == self.focus.group
+                or "name" in column.name
+            )
+        joined = column.references is not None and split_column_id(column.references)[0] in self.focus.tables
+        amount = column.id in {measure.column for measure in self.focus.measures}
+        return not column.nullable or column.primary_key or joined or amount or column.id == self.focus.group
 
-    def _plan_cell(self, column: Column, number: int) -> CellPlan:
-        """Plan the cell of the row `number`; rows of the compared table take the two groups in turn."""
-        focus, group = self.question.focus, self.question.groups[number % 2]
-        if column.references:
-            return self._plan_key(column, number)
-        if column.id == focus.group:
-            return CellPlan((write_literal(group),))
-        if column.primary_key and column.type == "integer":
-            return CellPlan((str(number + 1),))
-        values = [json.loads(value) for value in self.source[column.id].values]
-        if column.id in focus.measures:
-            return self._offer(self._choose_amounts(column.id, group, values), number)
-        if column.primary_key and column.table == self.group_table != focus.table:
-            return CellPlan((write_literal(_abbreviate(group)),))
-        if (column.primary_key or not column.descriptive) and len(values) >= self.count:
-            return CellPlan((write_literal(values[number % len(values)]),))
-        if column.type == "text" and not values:
-            return CellPlan()
-        return self._offer(values, number)
+    def _fill(self, cells: Cells, column: Column) -> Value:
+        value = cells.get(column.name)
+        return round(value, 2) if isinstance(value, float) else value
 
-    def _offer(self, values: Sequence[Value], number: int) -> CellPlan:
-        """Offer a few of some values, so that rows after each other have none in common."""
-        place = number // 2 * OFFERED + (number % 2)
-        offered = dict.fromkeys(values[(place + step) % len(values)] for step in range(OFFERED))
-        return CellPlan(tuple(map(write_literal, offered)))
+    def _order(self, tables: Mapping[str, object]) -> list[str]:
+        ordered: list[str] = []
+        while len(ordered) < len(tables):
+            free = [
+                table for table in tables if table not in ordered and not self._needs(table, tables, ordered)
+            ]
+            ordered.append(free[0] if free else next(table for table in tables if table not in ordered))
+        return ordered
 
-    def _plan_key(self, column: Column, number: int) -> CellPlan:
-        values = self.keys.get(column.references or "", [])
-        if not values:
-            return CellPlan(("NULL",))
-        if self._target(column) == self.question.focus.table:
-            return CellPlan((str(values[number % len(values)]),))
-        if self._target(column) == self.group_table and self._is_grouping(column):
-            return CellPlan((str(values[number % 2]),))
-        alike = [one.id for one in self._own(column.table) if one.references == column.references]
-        return CellPlan((str(values[(number + alike.index(column.id)) % len(values)]),))
-
-    def _is_grouping(self, column: Column) -> bool:
-        """Tell whether a key is the one that the question's source joins by."""
-        return f"{quote(column.table)}.{quote(column.name)}" in self.question.focus.source
-
-    def _choose_amounts(self, measure: str, group: str, values: Sequence[Value]) -> list[Value]:
-        """Choose the amounts that a group may have, in an order of their own for each question."""
-        ordered = sorted(values, key=lambda value: float(str(value)))
-        place = self.question.focus.measures.index(measure)
-        part = max(1, len(ordered) * 2 // 3)
-        chosen = ordered[-part:] if self.conjecture.expected[place] == group else ordered[:part]
-        return sorted(chosen, key=lambda value: make_id(self.question.id, measure, value))
-
-
-def _abbreviate(name: str) -> str:
-    words = re.findall(r"[^\W_]+", name)
-    return ("".join(word[0] for word in words) if len(words) > 1 else name[:3]).upper()[:4]
+    def _needs(self, table: str, tables: Mapping[str, object], ordered: Sequence[str]) -> bool:
+        targets = {
+            split_column_id(column.references)[0]
+            for column in self.columns
+            if column.table == table and column.references
+        }
+        return any(target in tables and target not in ordered and target != table for target in targets)

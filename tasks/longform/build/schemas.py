@@ -2,31 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 from tasks.artifacts.parquet import read_rows
-from tasks.databases.columns import Column
-from tasks.longform.rows import ControlledQuestion, SourceColumn
+from tasks.databases.columns import Column, split_column_id
+from tasks.errors import BadInput
+from tasks.longform.rows import ControlledQuestion, Focus, SourceColumn, SourceRow
 
 
 class Sources:
-    """The folder of the sources' artifacts, read once a database."""
+    """The folder of the sources' artifacts, each read once."""
 
     def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self._read = cache(
-            lambda name: {
-                row.id: row for row in read_rows(folder / name / "source_columns.parquet", SourceColumn)
-            }
+            lambda name: {row.id: row for row in read_rows(self._find(name, "source_columns"), SourceColumn)}
         )
+        self._rows = cache(lambda name: list(read_rows(self._find(name, "source_rows"), SourceRow)))
 
     def read(self, database: str) -> Mapping[str, SourceColumn]:
-        """Read a database's columns by id."""
+        """Read a database's columns by id. Raises BadInput for one that is not in longform.databases."""
         found: Mapping[str, SourceColumn] = self._read(database)
         return found
+
+    def read_rows(self, database: str) -> Sequence[SourceRow]:
+        """Read a database's rows."""
+        found: Sequence[SourceRow] = self._rows(database)
+        return found
+
+    def read_foci(self, database: str) -> list[Focus]:
+        """Read what a database can be asked about."""
+        return list(read_rows(self._find(database, "foci"), Focus))
+
+    def read_seeds(self, database: str) -> list[str]:
+        """Read a database's own questions; none where it has none."""
+        path = self._folder / database / "seeds.json"
+        return list(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else []
 
     def list_columns(self, question: ControlledQuestion) -> list[Column]:
         """List the columns of the tables that a question is about."""
         columns = (row.column for row in self.read(question.database).values())
         return [column for column in columns if column.table in question.focus.tables]
+
+    def _find(self, database: str, artifact: str) -> Path:
+        path = self._folder / database / f"{artifact}.parquet"
+        if not path.is_file():
+            raise BadInput(
+                f"longform.sets: {database}", "is no database of longform.databases", hint="add it there"
+            )
+        return path
+
+
+def read_amount(row: SourceRow, column: str) -> float | None:
+    """Read an amount of a row; None where it is not known, or is no number, or no column is named."""
+    table, name = split_column_id(column) if column else ("", "")
+    value = json.loads(row.tables).get(table, {}).get(name)
+    return float(value) if isinstance(value, int | float) else None

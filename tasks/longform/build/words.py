@@ -1,4 +1,4 @@
-"""Say columns in words: `box office in US dollars` for `films.box_office_usd`."""
+"""Say columns and amounts in words: `box office`, `US dollars` for `films.box_office_usd`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from tasks.databases.columns import split_column_id
-from tasks.longform.rows import Focus
+from tasks.longform.rows import Measure
 
 UNITS = {
     "usd": "US dollars", "eur": "euros", "gbp": "pounds sterling", "minutes": "minutes", "hours": "hours",
@@ -20,23 +20,24 @@ UNITS = {
 
 def say_amount(column: str) -> tuple[str, str]:
     """Return what a numeric column is, and its unit: `box office`, `US dollars`; "" for no unit."""
-    words = split_column_id(column)[1].replace("_", " ").split()
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", split_column_id(column)[1]).replace("_", " ")
+    words = [word if word.isupper() and len(word) < 5 else word.lower() for word in spaced.split()]
     unit = UNITS.get(words[-1].casefold(), "") if len(words) > 1 else ""
-    if len(words) == 1 and words[0].endswith("s"):
+    if len(words) == 1 and re.search(r"[^s]s$", words[0]):
         return f"number of {words[0]}", ""
     return " ".join(words[:-1] if unit and words[-1] != "score" else words), unit
 
 
-def say_mean(value: float, column: str) -> str:
-    """Write a mean with its unit: `1,234.5 US dollars`."""
-    unit = say_amount(column)[1]
+def say_value(value: float, measure: Measure) -> str:
+    """Write an amount with its unit: `1,234.5 US dollars`."""
     number = f"{value:,.2f}".rstrip("0").rstrip(".") if not float(value).is_integer() else f"{int(value):,}"
+    unit = measure.unit.removesuffix("s") if number == "1" and measure.unit.endswith("s") else measure.unit
     return f"{number} {unit}".strip()
 
 
-def say_rows(focus: Focus, group: str) -> str:
-    """Name the rows of a group: `films of the director Woody Allen`."""
-    return f"{focus.table_words} of the {focus.group_words} {group}"
+def join_words(words: Sequence[str], last: str = "and") -> str:
+    """Join words as in a sentence: `a, b and c`."""
+    return f" {last} ".join(filter(None, (", ".join(words[:-1]), words[-1]))) if words else ""
 
 
 def find_numbers(text: str) -> list[float]:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from tasks.artifacts.rows import Origin
 from tasks.databases.scratch import write_database
 from tasks.databases.values import Value
+from tasks.longform.build.conjecture import list_heads
 from tasks.longform.rows import Claim, Conclusion, ControlledQuestion, LongformItem, SyntheticDatabase
 from tasks.longform.solve.describe_database import read_database
 
@@ -121,7 +122,7 @@ def _show_measures(
 ) -> list[tuple[str, bool]]:
     if question is None or made is None:
         return []
-    return list(zip(question.focus.measures, made.borne_out, strict=True))
+    return list(zip(list_heads(question), made.borne_out, strict=True))
 
 
 def _show_claim(claim: Claim) -> ShownQuery:

@@ -1,0 +1,166 @@
+"""State in words what a question's figures come to.
+
+Each sentence has a few wordings of the same content, for a model that decodes by a grammar to choose among.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from tasks.longform.build.designs import BOTH, LEADER, MOST, OPEN, TYPICAL, WITHIN
+from tasks.longform.build.evidence import YES, FoundFigure
+from tasks.longform.build.frames import view
+from tasks.longform.build.words import join_words, say_value
+from tasks.longform.rows import ControlledQuestion
+
+Choices = tuple[str, ...]
+"""Wordings of one sentence, the plainest first."""
+Figures = Sequence[FoundFigure]
+WORDS = {"mean": "average", "median": "median", "highest": "highest"}
+
+
+def say_figure(figure: FoundFigure, question: ControlledQuestion) -> Choices:
+    """State a figure: each group's value with the rows behind it."""
+    focus = question.focus
+    measure = focus.find(figure.design.measure)
+    if figure.design.kind == "share":
+        return _say_share(figure, question)
+    order = sorted(question.groups, key=lambda name: -figure.values[name])
+    scope = f"Among {view(question).within}, the" if figure.design.over else "The"
+    scope += f" {WORDS[figure.design.kind]} {measure.name}"
+    if len(set(figure.values.values())) == 1:
+        value = say_value(figure.values[order[0]], measure)
+        return (f"{scope} is the same, {value}, for {join_words([focus.say_rows(name) for name in order])}.",)
+    said = [
+        f"{say_value(figure.values[name], measure)} for "
+        f"{(focus.say_those if place else focus.say_rows)(name)} ({_count(figure, name, question)})"
+        for place, name in enumerate(order)
+    ]
+    first = f"{scope} is {said[0]}, against {join_words(said[1:])}."
+    higher = f"{scope} is higher for {focus.say_rows(order[0])}: " + " against ".join(
+        f"{say_value(figure.values[name], measure)} ({_count(figure, name, question)})" for name in order
+    )
+    return (first, f"{higher}.") if len(order) == 2 and figure.design.kind != "highest" else (first,)
+
+
+def _count(figure: FoundFigure, name: str, question: ControlledQuestion) -> str:
+    count = figure.counts[name]
+    return f"{count} {question.focus.table_words}" if count != 1 else "one only"
+
+
+def _say_share(figure: FoundFigure, question: ControlledQuestion) -> Choices:
+    measure = question.focus.find(figure.design.measure)
+    one, other = question.groups
+    ((count, above, mean),) = figure.rows
+    value = say_value(float(str(mean)), measure)
+    return (
+        f"Of the {count} {question.focus.say_rows(one)} with a known {measure.name}, {above} are above "
+        f"{value}, the average of {question.focus.say_those(other)}.",
+        f"{above} of the {count} {question.focus.say_rows(one)} exceed {value}, the average {measure.name} "
+        f"of {question.focus.say_those(other)}.",
+    )
+
+
+def conclude_figures(figures: Figures, question: ControlledQuestion) -> Choices:
+    """State what the figures come to: yes or no to a definite question, else by which figure who is ahead."""
+    return CONCLUSIONS[question.design](figures, question)
+
+
+def _name(figure: FoundFigure, question: ControlledQuestion) -> str:
+    name = question.focus.find(figure.design.measure).name
+    return f"{WORDS[figure.design.kind]} {name}"
+
+
+def _conclude_both(figures: Figures, question: ControlledQuestion) -> Choices:
+    first, _ = question.groups
+    names = [_name(figure, question) for figure in figures]
+    won = [name for name, figure in zip(names, figures, strict=True) if figure.is_ahead(first)]
+    if len(won) == len(figures):
+        return (f"Yes, in both {join_words(names)}.", "Yes, by both figures.")
+    if not won:
+        return ("No, in neither.", f"No, neither in {' nor in '.join(names)}.")
+    return (f"No, only in {won[0]}.", f"No, in {won[0]} alone.")
+
+
+def _conclude_leader(figures: Figures, question: ControlledQuestion) -> Choices:
+    names = [_name(figure, question) for figure in figures]
+    if tied := [name for name, figure in zip(names, figures, strict=True) if not figure.ahead]:
+        return (f"No: no single {question.focus.group_words} has the highest {tied[0]}.",)
+    leaders = [figure.ahead for figure in figures]
+    if len(set(leaders)) == 1:
+        return (f"Yes: {leaders[0]} has both.", f"Yes, and it is {leaders[0]}.")
+    pairs = zip(names, leaders, strict=True)
+    return (
+        f"No: the highest {' and the highest '.join(f'{name} is that of {one}' for name, one in pairs)}.",
+    )
+
+
+def _conclude_within(figures: Figures, question: ControlledQuestion) -> Choices:
+    first = question.groups[0]
+    overall, within = (figure.is_ahead(first) for figure in figures)
+    some = view(question).within
+    if overall and within:
+        return ("Yes, in both cases.", f"Yes, overall and among {some}.")
+    if overall:
+        return (f"No: overall they do, but not among {some}.",)
+    if within:
+        return (f"No: they do so among {some}, but not overall.",)
+    return (f"No, neither overall nor among {some}.",)
+
+
+def _conclude_most(figures: Figures, question: ControlledQuestion) -> Choices:
+    yes = figures[1].ahead == YES
+    return ("Yes, most of them do.", "Yes.") if yes else ("No, not most of them.", "No.")
+
+
+def _conclude_typical(figures: Figures, question: ControlledQuestion) -> Choices:
+    mean, middle = (figure.is_ahead(question.groups[0]) for figure in figures)
+    if mean and middle:
+        return ("Yes, by both.", "Yes, on average and by the median.")
+    if mean:
+        return ("No: on average they do, by the median they do not.",)
+    if middle:
+        return ("No: by the median they do, on average they do not.",)
+    return ("No, by neither.", "No, neither on average nor by the median.")
+
+
+def _conclude_open(figures: Figures, question: ControlledQuestion) -> Choices:
+    quality, focus = question.quality, question.focus
+    if quality is None:
+        raise AssertionError("an open question has a quality")
+    rising = dict(zip(quality.measures, quality.rising, strict=True))
+    for_whom: dict[str, list[str]] = {group: [] for group in question.groups}
+    for figure in figures:
+        if figure.ahead:
+            behind = next(group for group in question.groups if group != figure.ahead)
+            for_whom[figure.ahead if rising[figure.design.measure] else behind].append(
+                _name(figure, question)
+            )
+    sides = [(group, names) for group, names in for_whom.items() if names]
+    if not sides:
+        return ("By these figures neither, for they are the same.",)
+    if len(sides) == 1:
+        ((group, names),) = sides
+        return (
+            f"By all of these figures, {focus.say_those(group)} {quality.words}."
+            if len(names) == len(figures)
+            else f"By {join_words(names)}, {focus.say_those(group)} {quality.words}.",
+        )
+    (one, ones), (other, others) = sides
+    return (
+        f"So it depends on what counts: {join_words(ones)} {_speak(ones)} for {focus.say_those(one)}, "
+        f"{join_words(others)} for {focus.say_those(other)}.",
+        f"Which of them {quality.words} turns on the figure: {focus.say_those(one)} by {join_words(ones)}, "
+        f"{focus.say_those(other)} by {join_words(others)}.",
+    )
+
+
+def _speak(names: Sequence[str]) -> str:
+    return "speak" if len(names) > 1 else "speaks"
+
+
+CONCLUSIONS: Mapping[str, Callable[[Figures, ControlledQuestion], Choices]] = {
+    OPEN: _conclude_open, BOTH: _conclude_both, LEADER: _conclude_leader, WITHIN: _conclude_within,
+    MOST: _conclude_most, TYPICAL: _conclude_typical,
+}  # fmt: skip
+"""Design -> what its figures come to."""

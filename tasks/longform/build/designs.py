@@ -1,0 +1,81 @@
+"""What questions ask: which groups are compared, and by which figures. None is answered by one number."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from tasks.longform.rows import FigureDesign, Focus, Measure, Quality
+
+OPEN, BOTH, LEADER, WITHIN, MOST, TYPICAL = "open", "both", "leader", "within", "most", "typical"
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The figures that a question is about; quality: only of an open one."""
+
+    figures: tuple[FigureDesign, ...]
+    quality: Quality | None = None
+
+
+@dataclass(frozen=True)
+class Design:
+    """One kind of question. groups: how many it names. choose: returns None where a focus has too little."""
+
+    groups: int
+    choose: Callable[[Focus, Counter[str], random.Random], Chosen | None]
+
+
+def _take(focus: Focus, used: Counter[str], dice: random.Random, count: int) -> list[Measure]:
+    """Take the measures that were asked about least."""
+    shuffled = dice.sample(focus.measures, len(focus.measures))
+    taken = sorted(shuffled, key=lambda measure: used[measure.column])[:count]
+    return taken if len(taken) == count else []
+
+
+def _choose_means(focus: Focus, used: Counter[str], dice: random.Random) -> Chosen | None:
+    taken = _take(focus, used, dice, 2)
+    return Chosen(tuple(FigureDesign("mean", one.column) for one in taken)) if taken else None
+
+
+def _choose_open(focus: Focus, used: Counter[str], dice: random.Random) -> Chosen | None:
+    if not focus.qualities:
+        return None
+    quality = min(
+        dice.sample(focus.qualities, len(focus.qualities)),
+        key=lambda one: (used[one.words], *(used[name] for name in one.measures)),
+    )
+    means = tuple(FigureDesign("mean", name) for name in quality.measures)
+    return Chosen((*means, FigureDesign("highest", quality.measures[0])), quality)
+
+
+def _choose_within(focus: Focus, used: Counter[str], dice: random.Random) -> Chosen | None:
+    taken = _take(focus, used, dice, 2)
+    if not taken:
+        return None
+    asked, over = taken
+    return Chosen((FigureDesign("mean", asked.column), FigureDesign("mean", asked.column, over.column)))
+
+
+def _choose_most(focus: Focus, used: Counter[str], dice: random.Random) -> Chosen | None:
+    (one,) = _take(focus, used, dice, 1)
+    return Chosen((FigureDesign("mean", one.column), FigureDesign("share", one.column)))
+
+
+def _choose_typical(focus: Focus, used: Counter[str], dice: random.Random) -> Chosen | None:
+    (one,) = _take(focus, used, dice, 1)
+    return Chosen((FigureDesign("mean", one.column), FigureDesign("median", one.column)))
+
+
+DESIGNS: Mapping[str, Design] = {
+    OPEN: Design(2, _choose_open),
+    BOTH: Design(2, _choose_means),
+    MOST: Design(2, _choose_most),
+    LEADER: Design(3, _choose_means),
+    WITHIN: Design(2, _choose_within),
+    TYPICAL: Design(2, _choose_typical),
+}
+"""In the order in which questions take them in turn, an open one after every definite one."""
+DEFINITE = tuple(name for name in DESIGNS if name != OPEN)

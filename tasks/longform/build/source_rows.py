@@ -1,0 +1,141 @@
+"""Stage: whole rows of a source, from which those of a synthetic database are taken.
+
+Values drawn column by column make rows that cannot be (2,475 miles in 30 minutes), so rows stay whole.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
+
+from tasks.artifacts.rows import Drafts, Origin, make_id
+from tasks.databases.columns import Column, split_column_id
+from tasks.databases.execution import SafeDatabase
+from tasks.databases.values import Value
+from tasks.longform.build.sql import quote, quote_column, write_literal
+from tasks.longform.entries import SourceDatabase
+from tasks.longform.rows import Focus, SourceColumn, SourceRow
+
+Cells = dict[str, Value]
+"""Column -> value."""
+KEPT = 36
+"""Rows kept of each group of a focus."""
+ALIKE = 4
+"""Rows kept at most that refer to the same rows, where rows have keys."""
+READ = 400
+"""Rows of a group that are looked at, at equal distances in the order of its amounts."""
+
+
+def source_rows(
+    entry: SourceDatabase, source_columns: list[SourceColumn], foci: list[Focus]
+) -> Drafts[SourceRow]:
+    """Keep up to KEPT rows of every group of every focus, and the rows that they refer to."""
+    columns = [row.column for row in source_columns]
+    kept: list[SourceRow] = []
+    with SafeDatabase(entry.file) as database:
+        wanted: dict[tuple[str, Value], None] = {}
+        for focus in foci:
+            for group in focus.groups:
+                for tables in _read_group(focus, group, columns, database):
+                    kept.append(_make_row(focus.id, group, tables, entry))
+                    wanted.update(dict.fromkeys(list_references(tables, columns)))
+        kept += _read_referred(wanted, columns, entry, database)
+    return Drafts(kept)
+
+
+def list_references(tables: Mapping[str, Cells], columns: Sequence[Column]) -> Iterator[tuple[str, Value]]:
+    """Yield (id of a column, value) of what rows refer to beyond themselves by keys that may not be empty."""
+    for column in columns:
+        if column.table in tables and column.references and not column.nullable:
+            target, name = split_column_id(column.references)
+            value = tables[column.table].get(column.name)
+            if value is not None and tables.get(target, {}).get(name) != value:
+                yield column.references, value
+
+
+def _read_group(
+    focus: Focus, group: str, columns: Sequence[Column], database: SafeDatabase
+) -> list[dict[str, Cells]]:
+    shown = [column for column in columns if column.table in focus.tables]
+    names = [f"c{place}" for place in range(len(shown))]
+    listed = ", ".join(f"{quote_column(one.id)} AS {name}" for one, name in zip(shown, names, strict=True))
+    amounts = [quote_column(measure.column) for measure in focus.measures]
+    rows = database.query(
+        f"SELECT {', '.join(names)} FROM (SELECT {listed}, COUNT(*) OVER () AS n, "  # noqa: S608 (quoted names)
+        f"ROW_NUMBER() OVER (ORDER BY {', '.join(amounts)}) AS place FROM {focus.source} "
+        f"WHERE {quote_column(focus.group)} = {write_literal(group)} "
+        f"AND COALESCE({', '.join(amounts)}, NULL) IS NOT NULL) "
+        f"WHERE place % MAX(1, n / {READ}) = 0 ORDER BY place LIMIT {READ}"
+    ).rows
+    found: list[dict[str, Cells]] = []
+    for row in rows:
+        tables: dict[str, Cells] = {table: {} for table in focus.tables}
+        for column, value in zip(shown, row, strict=True):
+            tables[column.table][column.name] = value
+        found.append(tables)
+    alike: defaultdict[str, list[dict[str, Cells]]] = defaultdict(list)
+    for tables in found:
+        alike[json.dumps(list_keys(tables, focus, columns))].append(tables)
+    if len(alike) == 1:
+        return _spread(found, KEPT)
+    ranked = sorted(alike.values(), key=lambda rows: -len(rows))
+    chosen = [_spread(rows, ALIKE) for rows in ranked[:KEPT]]
+    in_turn = [row for turn in zip_longest(*chosen) for row in turn if row is not None]
+    return in_turn[:KEPT]
+
+
+def list_keys(
+    tables: Mapping[str, Cells], focus: Focus, columns: Sequence[Column]
+) -> list[tuple[str, Value]]:
+    """List (column id, value) of what a row shares with those that may stand in its place.
+
+    That is keys that may not be empty, and all of the rows that it is joined to but what refers back to it.
+    """
+    keys = []
+    for column in columns:
+        if column.table not in tables:
+            continue
+        own = column.table == focus.table
+        back = split_column_id(column.references or "")[0] == focus.table
+        joined = split_column_id(column.references or "")[0] in tables
+        if (own and column.references and (joined or not column.nullable)) or (not own and not back):
+            keys.append((column.id, tables[column.table][column.name]))
+    return keys
+
+
+def _spread(rows: Sequence[dict[str, Cells]], count: int) -> list[dict[str, Cells]]:
+    """Pick rows at equal distances."""
+    if len(rows) <= count:
+        return list(rows)
+    return [rows[int(len(rows) * (part + 0.5) / count)] for part in range(count)]
+
+
+def _read_referred(
+    wanted: dict[tuple[str, Value], None],
+    columns: Sequence[Column],
+    entry: SourceDatabase,
+    database: SafeDatabase,
+) -> Iterator[SourceRow]:
+    """Read the rows that others refer to, and those that these refer to in turn."""
+    queue = list(wanted)
+    for reference, value in queue:  # grows
+        table = split_column_id(reference)[0]
+        shown = [column for column in columns if column.table == table]
+        rows = database.query(
+            f"SELECT {', '.join(quote_column(column.id) for column in shown)} FROM {quote(table)} "  # noqa: S608 (quoted names)
+            f"WHERE {quote_column(reference)} = {write_literal(value)} LIMIT 1"
+        ).rows
+        for row in rows:
+            tables = {table: {column.name: cell for column, cell in zip(shown, row, strict=True)}}
+            for further in list_references(tables, columns):
+                if further not in wanted:
+                    wanted[further] = None
+                    queue.append(further)
+            yield _make_row("", "", tables, entry)
+
+
+def _make_row(focus: str, group: str, tables: Mapping[str, Cells], entry: SourceDatabase) -> SourceRow:
+    told = json.dumps(tables, ensure_ascii=False)
+    return SourceRow(make_id(focus, group, told), focus, group, told, (Origin("file", entry.file.name),))
