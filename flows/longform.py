@@ -58,6 +58,7 @@ LONGFORM = Flow(
         EVALUATION.stage("longform.meta_reviews", prompts=("review_meta",), roles=("*",), drops=False),
         EVALUATION.stage("longform.revisions", prompts=("revise_step",), roles=("*",), drops=False),
         EVALUATION.stage("longform.error_types", prompts=("error_type",), roles=("*",), drops=False),
+        EVALUATION.stage("longform.human_labels", reads=("data/labels",)),
         EVALUATION.stage(
             "longform.peer_canaries",
             prompts=("judge_conclusive", "judge_interpretive", "review_step"),

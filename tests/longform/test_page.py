@@ -249,6 +249,13 @@ def test_an_item_of_unknown_making_is_shown_without(page: Path) -> None:
     assert (item["controlled"], item["rounds"], item["measures"]) == ("", None, [])
 
 
+def test_people_have_a_form_to_label(page: Path) -> None:
+    form = (page / "to_label.csv").read_text(encoding="utf-8-sig")
+    assert "Imperfect" in form
+    assert "Reason 0 of IP" not in form
+    assert 'href="to_label.csv"' in (page / "index.html").read_text(encoding="utf-8")
+
+
 def test_an_empty_cell_says_why(page: Path) -> None:
     html = (page / "index.html").read_text(encoding="utf-8")
     assert '<td class="n none"><span class="dim">the agent neither plans nor queries</span>' in html

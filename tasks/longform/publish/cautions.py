@@ -10,6 +10,7 @@ from tasks.longform.judge.opinions import find_gap
 from tasks.longform.judge.peer_canaries import PeerHealth
 from tasks.longform.judge.reviews import REVIEWED
 from tasks.longform.publish.outcomes import Outcome
+from tasks.longform.publish.tables_people import PeopleAgreement
 from tasks.longform.rows import Review
 
 THRESHOLDS = "judging.thresholds."
@@ -21,6 +22,7 @@ def list_cautions(
     outcomes: Sequence[Outcome],
     reviews: Iterable[Review],
     health: PeerHealth,
+    people: PeopleAgreement,
     entry: AgentEvaluation,
     settings: Mapping[str, object],
 ) -> list[str]:
@@ -38,14 +40,18 @@ def list_cautions(
     )
     answered = [outcome for outcome in outcomes if outcome.answered]
     unscored = sum(outcome.quality is None for outcome in answered)
-    judge = find_warnings(thresholds, n=len(answered), n_unscored=unscored, canaries=health.judge)
+    judge = find_warnings(
+        thresholds, n=len(answered), n_unscored=unscored, canaries=health.judge, human=people.judge
+    )
     lines = [f"Answers against the reference, by `{entry.judge}`: {warning}" for warning in judge]
     if any(agent in REVIEWED for agent in entry.agents):
         # Nobody was asked about a step of an interaction with a gap.
         whole = {outcome.interaction.id for outcome in outcomes if not find_gap(outcome.interaction)}
         asked = [review for review in reviews if review.interaction in whole]
         missing = sum(review.verdict is None for review in asked)
-        peers = find_warnings(thresholds, n=len(asked), n_unscored=missing, canaries=health.reviewer)
+        peers = find_warnings(
+            thresholds, n=len(asked), n_unscored=missing, canaries=health.reviewer, human=people.reviewer
+        )
         lines += [f"Peer review, by `{entry.reviewer}`: {warning}" for warning in peers]
     return [*lines, *_warn_failed(outcomes, thresholds.unscored_share), *_warn_one_model(entry, settings)]
 

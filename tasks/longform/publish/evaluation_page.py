@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tasks.artifacts.rows import Counts
 from tasks.longform.entries import AgentEvaluation
+from tasks.longform.judge.judged_parts import list_parts, make_form
 from tasks.longform.publish.figure_tables import (
     PageScatter,
     PageTable,
@@ -29,12 +30,14 @@ from tasks.longform.rows import (
     SyntheticDatabase,
 )
 from tasks.reports.calls import read_calls
-from tasks.reports.folder import BrowsedRows, write_page
+from tasks.reports.folder import BrowsedRows, Form, write_page
 from tasks.reports.frame import open_templates
 from tasks.reports.page import ASSESSMENTS, Headline, Page
 
 PAGES = Path(__file__).parents[1] / "pages"
 ASSETS = ("longform.css", "longform.js")
+FORM = "to_label.csv"
+"""The CSV form for people's labels, linked on the page."""
 SUBTITLE = (
     "How agents answer questions that need several queries and a synthesis: held against a reference answer, "
     "and each step (planning, queries, synthesis) reviewed by peers without one."
@@ -122,6 +125,7 @@ def evaluation_page(
         assets=[PAGES / asset for asset in ASSETS],
         rows=BrowsedRows("rows", ItemBrowser(shown, show_interactions(ordered, judged))),
         calls=calls,
+        form=Form(FORM, make_form(list_parts(items, interactions, reference_verdicts, revisions))),
     )
     return Counts(len(interactions), len(interactions), {})
 
