@@ -34,6 +34,7 @@ LONGFORM = Flow(
         SET.stage("longform.items", drops=False),
         SET.stage("longform.contracts", reads=(SOURCES,), beside=True, out="contracts"),
         SET.stage("longform.statistics", out="statistics.json"),
+        SET.stage("longform.set_page", beside=True, out="data/reports/longform-sets/${key}"),
         # Agents (sections 3 and 4.1), and their judges (section 4.2)
         EVALUATION.stage(
             "longform.interactions",

@@ -15,7 +15,8 @@ from tasks.longform.publish.cautions import list_cautions
 from tasks.longform.publish.figure_cells import round_figures
 from tasks.longform.publish.figure_series import draw_agents, draw_models, draw_queries
 from tasks.longform.publish.outcomes import Outcome, count_tokens, count_valid, join_outcomes, list_fitting
-from tasks.longform.publish.tables_answers import compare_agents, compare_queries, describe_set
+from tasks.longform.publish.table_set import describe_set
+from tasks.longform.publish.tables_answers import compare_agents, compare_queries
 from tasks.longform.publish.tables_peers import Peers, count_errors, tabulate_peers
 from tasks.longform.publish.tables_people import compare_with_people, measure_people
 from tasks.longform.rows import (

@@ -35,7 +35,7 @@ from tasks.reports.frame import open_templates
 from tasks.reports.page import ASSESSMENTS, Headline, Page
 
 PAGES = Path(__file__).parents[1] / "pages"
-ASSETS = ("longform.css", "longform.js")
+ASSETS = ("longform.css", "items.js", "longform.js")
 FORM = "to_label.csv"
 """The CSV form for people's labels, linked on the page."""
 SUBTITLE = (
