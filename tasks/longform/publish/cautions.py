@@ -8,7 +8,7 @@ from tasks.judging.trust import TrustThresholds, find_warnings
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.opinions import find_gap
 from tasks.longform.judge.peer_canaries import PeerHealth
-from tasks.longform.judge.reviews import REVIEWED
+from tasks.longform.judge.peers import REVIEWED
 from tasks.longform.publish.outcomes import Outcome
 from tasks.longform.publish.tables_people import PeopleAgreement
 from tasks.longform.rows import Review

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from tasks.longform.entries import AgentEvaluation
-from tasks.longform.judge.reviews import REVIEWED
+from tasks.longform.judge.peers import REVIEWED
 from tasks.longform.publish.figure_cells import (
     FigureCell,
     FigureTable,

@@ -11,8 +11,7 @@ from tasks.artifacts.rows import Dropped
 from tasks.judging.human_labels import HumanLabel
 from tasks.judging.trust import HumanAgreement, measure_agreement
 from tasks.longform.entries import AgentEvaluation
-from tasks.longform.judge.peers import list_verdicts
-from tasks.longform.judge.reviews import REVIEWED
+from tasks.longform.judge.peers import REVIEWED, list_verdicts
 from tasks.longform.publish.figure_cells import ROWS, FigureCell, FigureTable, Line, leave_empty, mean_cell
 from tasks.longform.publish.outcomes import Outcome, select
 from tasks.longform.publish.tables_peers import Peers
