@@ -12,8 +12,8 @@ from tasks.longform.judge.peers import REVIEWED
 from tasks.longform.publish.outcomes import Outcome
 from tasks.longform.publish.tables_people import PeopleAgreement
 from tasks.longform.rows import Review
+from tasks.settings import read_section
 
-THRESHOLDS = "judging.thresholds."
 WRITER = "generator"
 """The role that writes reference answers."""
 
@@ -31,13 +31,7 @@ def list_cautions(
     reviews: of reviewers, meta-reviewers and the revision. settings: `judging.thresholds.*`, and `roles.*` if
     they are known.
     """
-    thresholds = TrustThresholds.model_validate(
-        {
-            name.removeprefix(THRESHOLDS): value
-            for name, value in settings.items()
-            if name.startswith(THRESHOLDS)
-        }
-    )
+    thresholds = read_section(settings, "judging.thresholds", TrustThresholds)
     answered = [outcome for outcome in outcomes if outcome.answered]
     unscored = sum(outcome.quality is None for outcome in answered)
     judge = find_warnings(
