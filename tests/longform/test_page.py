@@ -52,6 +52,11 @@ def make_table(number: str, columns: list[str], *lines: tuple[list[str], list[An
     }  # fmt: skip
 
 
+def make_point(queries: int, quality: float) -> dict[str, Any]:
+    where = {"interaction": "x1", "model": "agent", "agent": "sequential"}
+    return {**where, "valid_queries": queries, "quality": quality}
+
+
 def make_figures() -> dict[str, Any]:
     empty = {
         **CELL,
@@ -70,7 +75,7 @@ def make_figures() -> dict[str, Any]:
     )
     scatters = {
         "conclusive": {
-            "points": [{"interaction": "x1", "valid_queries": 2, "quality": 1.0}],
+            "points": [make_point(2, 1.0)],
             "n": 1,
             "failed": 1,
             "pearson": None,
@@ -78,7 +83,7 @@ def make_figures() -> dict[str, Any]:
             "why": "1 points, and 3 are wanted",
         },
         "interpretive": {
-            "points": [{"valid_queries": n, "quality": n + 1.0} for n in (0, 1, 3)],
+            "points": [make_point(n, n + 1.0) for n in (0, 1, 3)],
             "n": 3,
             "failed": 0,
             "pearson": 1.0,

@@ -9,14 +9,9 @@ from pathlib import Path
 from tasks.artifacts.rows import Counts
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.judged_parts import list_parts, make_form
-from tasks.longform.publish.figure_tables import (
-    PageScatter,
-    PageTable,
-    Panel,
-    draw_models,
-    draw_panels,
-    read_figures,
-)
+from tasks.longform.publish.figure_cells import FigureTable
+from tasks.longform.publish.figure_series import Scatter
+from tasks.longform.publish.figure_tables import Panel, draw_models, draw_panels, read_figures
 from tasks.longform.publish.item_browser import ItemBrowser, JudgedInteractions, show_interactions
 from tasks.longform.publish.shown_items import show_items
 from tasks.longform.rows import (
@@ -53,9 +48,9 @@ class EvaluationContent:
     """
 
     panels: Sequence[Panel]
-    scatters: Mapping[str, PageScatter]
+    scatters: Mapping[str, Scatter]
     models: Sequence[Panel]
-    tables: Mapping[str, PageTable]
+    tables: Mapping[str, FigureTable]
     about: Sequence[tuple[str, str]]
 
 
