@@ -35,6 +35,7 @@ LONGFORM = Flow(
         SET.stage("longform.items", drops=False),
         SET.stage("longform.contracts", reads=(SOURCES,), beside=True, out="contracts"),
         SET.stage("longform.statistics", out="statistics.json"),
+        SET.stage("longform.set_page", beside=True, out="data/reports/longform-sets/${key}"),
         # Agents (sections 3 and 4.1), and their judges (section 4.2)
         EVALUATION.stage(
             "longform.interactions",
@@ -59,6 +60,7 @@ LONGFORM = Flow(
         EVALUATION.stage("longform.meta_reviews", prompts=("review_meta",), roles=("*",), drops=False),
         EVALUATION.stage("longform.revisions", prompts=("revise_step",), roles=("*",), drops=False),
         EVALUATION.stage("longform.error_types", prompts=("error_type",), roles=("*",), drops=False),
+        EVALUATION.stage("longform.human_labels", reads=("data/labels",)),
         EVALUATION.stage(
             "longform.peer_canaries",
             prompts=("judge_conclusive", "judge_interpretive", "review_step"),

@@ -29,12 +29,22 @@ OR = " or "
 Verdict = TypeVar("Verdict", str, int)
 
 
-class Canary(BaseModel):
-    """One canary. `accepted` may hold several neighbouring scores."""
+class KnownCase(BaseModel):
+    """What canaries of every kind have."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     id: str = Field(min_length=1)
+    accepted: tuple[str, ...] = Field(min_length=1)
+    """The right verdicts: one label, or scores written as whole numbers, where neighbours can be defended."""
+
+
+Case = TypeVar("Case", bound=KnownCase)
+
+
+class Canary(KnownCase):
+    """One canary."""
+
     kind: Kind
     query: str
     answer: str
@@ -43,8 +53,6 @@ class Canary(BaseModel):
     """The response to judge."""
     contexts: tuple[str, ...] = ()
     """The contexts for judges that are shown some."""
-    accepted: tuple[str, ...] = Field(min_length=1)
-    """The right verdicts: one label, or scores written as whole numbers."""
 
     @model_validator(mode="after")
     def _check_verdicts(self) -> Canary:
@@ -94,28 +102,33 @@ class CanaryHealth:
 
 def read_canaries(kind: Kind, path: Path = FILE) -> tuple[Canary, ...]:
     """Read the canaries of one kind, sorted by id. Raises BadInput for an unreadable or malformed file."""
+    return tuple(canary for canary in read_cases(path, Canary) if canary.kind == kind)
+
+
+def read_cases(path: Path, model: type[Case]) -> tuple[Case, ...]:
+    """Read a file of canaries, a YAML list, sorted by id.
+
+    model: of one of them. Raises BadInput for a file that is unreadable or malformed, or has an id twice.
+    """
     try:
         records = yaml.safe_load(path.read_text(encoding="utf-8"))
-        canaries = [_read_canary(record) for record in records]
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, TypeError) as error:
-        raise BadInput(path, f"cannot be read as a list of canaries: {_first_line(error)}") from error
-    except ValidationError as error:
-        where = ".".join(str(part) for part in error.errors()[0]["loc"])
-        raise BadInput(path, f"a canary's {where or 'fields'}: {error.errors()[0]['msg']}") from error
-    ids = [canary.id for canary in canaries]
-    if repeated := sorted({canary_id for canary_id in ids if ids.count(canary_id) > 1}):
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        reason = str(error).splitlines()[0]
+        raise BadInput(path, f"cannot be read as a list of canaries: {reason}") from error
+    if not isinstance(records, list):
+        raise BadInput(path, f"cannot be read as a list of canaries: it is {records!r:.40}")
+    cases = []
+    for place, record in enumerate(records):
+        try:
+            cases.append(model.model_validate(record))
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(map(str, (place, *first["loc"])))
+            raise BadInput(path, f"a canary's {where}: {first['msg']}") from error
+    ids = [case.id for case in cases]
+    if repeated := sorted({case_id for case_id in ids if ids.count(case_id) > 1}):
         raise BadInput(path, f"has two canaries {repeated[0]!r}")
-    return tuple(sorted((canary for canary in canaries if canary.kind == kind), key=lambda canary: canary.id))
-
-
-def _read_canary(record: object) -> Canary:
-    if not isinstance(record, dict):
-        raise TypeError(f"an entry is {record!r:.40}, not a mapping")
-    return Canary.model_validate(record)
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0]
+    return tuple(sorted(cases, key=lambda case: case.id))
 
 
 def find_no_rule(canary: Canary) -> str:

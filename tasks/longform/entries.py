@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
 from tasks.distinct import Names, check_distinct
+from tasks.judging.label_file import LabelFile
 
 AgentName = Literal["none", "sequential", "iterative", "guess"]
 
@@ -93,6 +94,8 @@ class AgentEvaluation(BaseModel):
     reviewers: int = Field(default=3, gt=0)
     meta_reviewers: int = Field(default=3, gt=0)
     more: MorePeers | None = None
+    labels: LabelFile | None = None
+    """People's labels of answers and steps, a file in data/labels: id, label and, if several rated, rater."""
 
     def count_peers(self, rank: int) -> tuple[int, int]:
         """Return how many reviewers and meta-reviewers the item of a rank (0, 1, ... by id) has."""

@@ -11,6 +11,8 @@ CONCLUSIVE, INTERPRETIVE = "conclusive", "interpretive"
 KINDS = (CONCLUSIVE, INTERPRETIVE)
 STEPS = ("IP", "TE", "IS")
 """The steps of an interaction (section 3): interaction planning, tool employment, information synthesis."""
+ANSWER = "match"
+"""What is judged beside the steps: the answer, held against the reference."""
 PERFECT, IMPERFECT = "Perfect", "Imperfect"
 MATCH, NOT_MATCH = "Match", "Not Match"
 
@@ -339,4 +341,20 @@ class ErrorLabel:
     step: str
     label: str | None
     problem: str
+    origin: tuple[Origin, ...]
+
+
+@dataclass(frozen=True)
+class PersonLabel:
+    """Stage human_labels: one person's verdict on an answer, or on one step of an interaction."""
+
+    id: str
+    interaction: str
+    item: str
+    part: str
+    """`match` for the answer against the reference; `IP`, `TE` or `IS`"""
+    rater: str
+    """Empty if the file names none."""
+    label: str
+    """As the judge's: `Match` or `Not Match`, `1` to `5`; `Perfect` or `Imperfect` of a step."""
     origin: tuple[Origin, ...]

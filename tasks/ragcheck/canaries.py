@@ -11,7 +11,7 @@ from tasks.models.ask import Answer, Ask
 from tasks.ragcheck.entries import Assessment
 from tasks.ragcheck.grading import JUDGING, JudgingOptions, grade_response
 from tasks.ragcheck.rows import Grade, ReferenceQuestion
-from tasks.ragcheck.settings import read_section
+from tasks.settings import read_section
 from tasks.systems.contract import Passage
 
 

@@ -14,9 +14,9 @@ from tasks.ragcheck.entries import Continuity
 from tasks.ragcheck.judge_report import find_thresholds, report_judge
 from tasks.ragcheck.page_parts import count_drops, make_page, write_ragcheck_page
 from tasks.ragcheck.rows import ENDS, FAILED, Conversation, ConversationFigure, Guard, ReferenceQuestion
-from tasks.ragcheck.settings import read_section
 from tasks.reports.calls import read_calls
 from tasks.reports.page import Headline
+from tasks.settings import read_section
 
 SUBTITLE = (
     "How far, and how soon, a system leads somebody who asks on to the reference answer. wscore weighs early "

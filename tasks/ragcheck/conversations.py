@@ -17,8 +17,8 @@ from tasks.ragcheck.entries import Continuity
 from tasks.ragcheck.grading import JUDGING, JudgingOptions
 from tasks.ragcheck.rows import Conversation, ReferenceQuestion
 from tasks.ragcheck.sampling import sample_evenly
-from tasks.ragcheck.settings import read_section
 from tasks.ragcheck.systems import build_systems
+from tasks.settings import read_section
 from tasks.systems.build import SystemEntry
 from tasks.systems.contract import Document, System
 

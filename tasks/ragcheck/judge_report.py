@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from tasks.judging.canaries import CanaryHealth, CanaryRow, measure_health
 from tasks.judging.trust import HumanAlpha, TrustThresholds, find_warnings, warn_human_alpha
-from tasks.ragcheck.settings import read_section
+from tasks.settings import read_section
 
 
 @dataclass(frozen=True)

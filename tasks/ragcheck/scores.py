@@ -11,7 +11,7 @@ from tasks.models.ask import Ask
 from tasks.ragcheck.entries import Assessment
 from tasks.ragcheck.grading import JUDGING, JudgingOptions, grade_response, read_grade
 from tasks.ragcheck.rows import Context, JudgeScore, ReferenceQuestion, SystemAnswer
-from tasks.ragcheck.settings import read_section
+from tasks.settings import read_section
 
 
 async def scores(

@@ -2,7 +2,7 @@
 
 import json
 import random
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -18,7 +18,16 @@ from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.error_types import LABELS
 from tasks.longform.publish.evaluation_figures import evaluation_figures
 from tasks.longform.publish.figure_cells import mean_cell, rate_cell, round_figures
-from tasks.longform.rows import KINDS, STEPS, ErrorLabel, Interaction, LongformItem, ReferenceVerdict, Review
+from tasks.longform.rows import (
+    KINDS,
+    STEPS,
+    ErrorLabel,
+    Interaction,
+    LongformItem,
+    PersonLabel,
+    ReferenceVerdict,
+    Review,
+)
 from tests.longform.scripted_judges import make_interaction, make_item, make_query, make_review
 
 KIND = {
@@ -63,6 +72,7 @@ class Rows:
     revisions: list[Review]
     errors: list[ErrorLabel]
     canaries: list[CanaryRow]
+    labels: list[PersonLabel] = field(default_factory=list)
 
     def run(self, folder: Path, entry: AgentEvaluation = ENTRY, **settings: object) -> tuple[Any, Counts]:
         statistics, out = folder / "statistics.json", folder / "evaluation_figures.json"
@@ -70,6 +80,7 @@ class Rows:
         counts = evaluation_figures(
             items=self.items, interactions=self.interactions, reference_verdicts=self.verdicts,
             reviews=self.reviews, meta_reviews=self.metas, revisions=self.revisions, error_types=self.errors,
+            human_labels=self.labels, human_labels_dropped=[],
             peer_canaries=self.canaries, statistics=statistics, entry=entry, key="tiny",
             interactions_calls=folder / "interactions.calls.parquet", out=out,
             settings={**SETTINGS, **settings},
@@ -457,6 +468,20 @@ def test_canaries_are_told_apart(rows: Rows, tmp_path: Path, kind: str, who: str
     (warning,) = replace(rows, canaries=make_canaries(1, kind)).run(tmp_path)[0]["warnings"]
     assert who in warning
     assert f"c-{kind}-0" in warning
+
+
+def test_a_judge_that_people_disagree_with_is_warned_of(rows: Rows, tmp_path: Path) -> None:
+    judged = [verdict for verdict in rows.verdicts if verdict.label]
+    turned = {"Match": "Not Match", "Not Match": "Match"}
+    told = [
+        PersonLabel(f"p-{v.id}", v.interaction, v.item, "match", "ann", turned[v.label or ""], ())
+        for v in judged
+    ]
+    labelled = ENTRY.model_copy(update={"labels": Path("data/labels/tiny.csv")})
+    (warning,) = replace(rows, labels=told).run(tmp_path, labelled)[0]["warnings"]
+    assert f"`judge`: The judge agrees with people on 0.0% of {len(told)} items" in warning
+    (warning,) = rows.run(tmp_path, labelled)[0]["warnings"]
+    assert "none of them is of an answer here" in warning
 
 
 def test_shares_of_failures_are_warned_of(rows: Rows, tmp_path: Path) -> None:

@@ -54,6 +54,11 @@ def make_table(number: str, columns: list[str], *lines: tuple[list[str], list[An
     }  # fmt: skip
 
 
+def make_point(queries: int, quality: float) -> dict[str, Any]:
+    where = {"interaction": "x1", "model": "agent", "agent": "sequential"}
+    return {**where, "valid_queries": queries, "quality": quality}
+
+
 def make_figures() -> dict[str, Any]:
     empty = {
         **CELL,
@@ -72,7 +77,7 @@ def make_figures() -> dict[str, Any]:
     )
     scatters = {
         "conclusive": {
-            "points": [{"interaction": "x1", "valid_queries": 2, "quality": 1.0}],
+            "points": [make_point(2, 1.0)],
             "n": 1,
             "failed": 1,
             "pearson": None,
@@ -80,7 +85,7 @@ def make_figures() -> dict[str, Any]:
             "why": "1 points, and 3 are wanted",
         },
         "interpretive": {
-            "points": [{"valid_queries": n, "quality": n + 1.0} for n in (0, 1, 3)],
+            "points": [make_point(n, n + 1.0) for n in (0, 1, 3)],
             "n": 3,
             "failed": 0,
             "pearson": 1.0,
@@ -246,6 +251,13 @@ def test_an_item_has_its_whole_database(page: Path) -> None:
 def test_an_item_of_unknown_making_is_shown_without(page: Path) -> None:
     item = read_data(page / "rows.js")["items"]["i2"]
     assert (item["controlled"], item["rounds"], item["measures"]) == ("", None, [])
+
+
+def test_people_have_a_form_to_label(page: Path) -> None:
+    form = (page / "to_label.csv").read_text(encoding="utf-8-sig")
+    assert "Imperfect" in form
+    assert "Reason 0 of IP" not in form
+    assert 'href="to_label.csv"' in (page / "index.html").read_text(encoding="utf-8")
 
 
 def test_an_empty_cell_says_why(page: Path) -> None:

@@ -46,10 +46,10 @@ from tasks.judging.equality import holds_answer
 from tasks.judging.human_labels import HumanLabel
 from tasks.judging.trust import HumanAgreement, TrustThresholds, find_warnings, measure_agreement
 from tasks.scoring.running import Bootstrap
+from tasks.settings import read_section
 from tasks.systems.contract import Document
 
 DIGITS = 10
-THRESHOLDS = "judging.thresholds."
 
 
 class AssessmentParams(BaseModel):
@@ -201,14 +201,9 @@ def _describe_judge(
     settings: Mapping[str, object],
 ) -> JudgeFigures:
     """Describe the judge. people: agreement over all verdicts, and over its own; nothing without labels."""
-    given = {
-        name.removeprefix(THRESHOLDS): value
-        for name, value in settings.items()
-        if name.startswith(THRESHOLDS)
-    }
     health, further = measure_health(canaries), measure_further(canaries)
     unscored = sum(judgement.judgement is None for judgement in judgements)
-    thresholds = TrustThresholds.model_validate(given)
+    thresholds = read_section(settings, "judging.thresholds", TrustThresholds)
     over_all, by_judge = people or (None, None)
     warnings = find_warnings(
         thresholds, n=len(judgements), n_unscored=unscored, canaries=health, further=further, human=over_all

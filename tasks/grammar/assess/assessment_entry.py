@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import BaseModel, ConfigDict
 
 from tasks.grammar.assess.ablation import DocumentAblation
-
-LABELS = Path("data/labels")
-"""The folder of human labels: a dependency in dvc.yaml as a whole, since a label file is optional."""
+from tasks.judging.label_file import LabelFile
 
 
 class AssessmentEntry(BaseModel):
@@ -27,13 +23,5 @@ class AssessmentEntry(BaseModel):
     """Ablation: remove documents from the corpus."""
     baselines: bool = True
     """Also judge a sample of the answers by reference-free methods: up to seven calls each."""
-    labels: Path | None = None
+    labels: LabelFile | None = None
     """Human labels of the answers, a CSV file in data/labels: id, label and, if several rated, rater."""
-
-    @field_validator("labels")
-    @classmethod
-    def check_folder(cls, labels: Path | None) -> Path | None:
-        """Refuse a file outside of `LABELS`: a change of it would not make the stage run again."""
-        if labels is not None and labels.parent != LABELS:
-            raise ValueError(f"must be a file in {LABELS}")
-        return labels

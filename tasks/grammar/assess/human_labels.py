@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
-from tasks.grammar.assess.assessment_entry import LABELS, AssessmentEntry
+from tasks.grammar.assess.assessment_entry import AssessmentEntry
 from tasks.grammar.assessment_rows import AnswerLabel, AssessedAnswer
 from tasks.judging.human_files import is_same_text, write_form
 from tasks.judging.human_labels import read_human_labels
+from tasks.judging.label_file import FOLDER
 from tasks.scoring.grammar import JUDGEMENTS
 
 UNKNOWN, OTHER, TWICE = "unknown_answer", "other_response", "labelled_twice"
@@ -38,7 +39,7 @@ def human_labels(answers: list[AssessedAnswer], entry: AssessmentEntry) -> Draft
         elif (row := make_id("label", answer.id, label.rater)) in kept:
             dropped.append(_drop(line.line, TWICE, f"{label.id}: its answer has a label of {label.rater!r}"))
         else:
-            file = Origin("file", (LABELS / entry.labels.name).as_posix())
+            file = Origin("file", (FOLDER / entry.labels.name).as_posix())
             origin = (Origin("row", f"answers#{answer.id}"), file)
             kept[row] = AnswerLabel(row, answer.id, label.rater, label.label, origin)
     return Drafts(list(kept.values()), dropped)

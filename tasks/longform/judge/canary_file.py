@@ -6,10 +6,9 @@ import json
 from pathlib import Path
 from typing import Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, model_validator
 
-from tasks.errors import BadInput
+from tasks.judging.canaries import KnownCase, read_cases
 from tasks.longform.judge.opinions import PEER_VERDICTS
 from tasks.longform.judge.reference_verdicts import LABELS, SCORES
 from tasks.longform.rows import CONCLUSIVE, KINDS, STEPS, AgentQuery, Interaction, LongformItem
@@ -33,12 +32,9 @@ class CanaryQuery(BaseModel):
     error: str = ""
 
 
-class PeerCanary(BaseModel):
+class PeerCanary(KnownCase):
     """One canary: an answer to hold against a reference, or a step to review."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    id: str = Field(min_length=1)
     kind: Literal["conclusive", "interpretive", "IP", "TE", "IS"]
     question: str
     reference: str = ""
@@ -47,8 +43,6 @@ class PeerCanary(BaseModel):
     plan: str = ""
     queries: tuple[CanaryQuery, ...] = ()
     answer: str = "(not reviewed)"
-    accepted: tuple[str, ...] = Field(min_length=1)
-    """The right verdict; of scores, neighbouring ones where both can be defended."""
 
     @model_validator(mode="after")
     def _check_verdicts(self) -> PeerCanary:
@@ -75,16 +69,4 @@ class PeerCanary(BaseModel):
 
 def read_peer_canaries(path: Path = FILE) -> tuple[PeerCanary, ...]:
     """Read the canaries, sorted by id. Raises BadInput for an unreadable or malformed file."""
-    try:
-        records = yaml.safe_load(path.read_text(encoding="utf-8"))
-        canaries = TypeAdapter(list[PeerCanary]).validate_python(records)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        reason = str(error).splitlines()[0]
-        raise BadInput(path, f"cannot be read as a list of canaries: {reason}") from error
-    except ValidationError as error:
-        where = ".".join(str(part) for part in error.errors()[0]["loc"])
-        raise BadInput(path, f"a canary's {where or 'fields'}: {error.errors()[0]['msg']}") from error
-    ids = [canary.id for canary in canaries]
-    if repeated := sorted({canary_id for canary_id in ids if ids.count(canary_id) > 1}):
-        raise BadInput(path, f"has two canaries {repeated[0]!r}")
-    return tuple(sorted(canaries, key=lambda canary: canary.id))
+    return read_cases(path, PeerCanary)

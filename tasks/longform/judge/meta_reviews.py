@@ -17,9 +17,8 @@ from tasks.longform.judge.opinions import (
     make_review_id,
     skip,
 )
-from tasks.longform.judge.peers import group_reviews, rank_items
-from tasks.longform.judge.reviews import REVIEWED
-from tasks.longform.rows import STEPS, Interaction, LongformItem, Review
+from tasks.longform.judge.peers import group_reviews, list_steps, rank_items
+from tasks.longform.rows import Interaction, LongformItem, Review
 from tasks.models.ask import Ask
 
 NOTHING = "no review has a verdict"
@@ -42,24 +41,22 @@ async def meta_reviews(
     A review without a verdict is not shown. Where none has one, the rows have none either, and nobody is
     asked.
     """
-    by_id, ranks, groups = {item.id: item for item in items}, rank_items(items), group_reviews(reviews)
-
-    async def weigh(interaction: Interaction, step: str, reviewer: int) -> Review:
-        seen = groups.get((interaction.id, step), ())
-        item = by_id[interaction.item]
-        return await weigh_reviews(item, interaction, step, reviewer, seen, entry.reviewer, params, ask)
-
-    return Drafts(
-        await asyncio.gather(
-            *(
-                weigh(interaction, step, reviewer)
-                for interaction in interactions
-                if interaction.agent in REVIEWED
-                for step in STEPS
-                for reviewer in range(entry.count_peers(ranks[interaction.item])[1])
-            )
+    ranks, groups = rank_items(items), group_reviews(reviews)
+    made = (
+        weigh_reviews(
+            item,
+            interaction,
+            step,
+            reviewer,
+            groups.get((interaction.id, step), ()),
+            entry.reviewer,
+            params,
+            ask,
         )
+        for item, interaction, step in list_steps(items, interactions)
+        for reviewer in range(entry.count_peers(ranks[item.id])[1])
     )
+    return Drafts(await asyncio.gather(*made))
 
 
 async def weigh_reviews(

@@ -5,9 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
-
-from pydantic import BaseModel
 
 from tasks.artifacts.rows import Drafts, Origin
 from tasks.judging.canaries import OR, CanaryHealth, CanaryRow, measure_health
@@ -17,8 +14,7 @@ from tasks.longform.judge.reference_verdicts import ReferenceJudging, judge_answ
 from tasks.longform.judge.reviews import Reviewing, review_step
 from tasks.longform.rows import KINDS, STEPS
 from tasks.models.ask import Ask
-
-Section = TypeVar("Section", bound=BaseModel)
+from tasks.settings import read_section
 
 
 @dataclass(frozen=True)
@@ -38,16 +34,10 @@ async def peer_canaries(
     the conclusive canaries and half of the steps deserve the worse verdict, so that a judge that is always
     content is right on half of them. Raises BadInput for an unreadable canary file.
     """
-    judging = _read_section(settings, "longform.reference_verdicts", ReferenceJudging)
-    reviewing = _read_section(settings, "longform.reviews", Reviewing)
+    judging = read_section(settings, "longform.reference_verdicts", ReferenceJudging)
+    reviewing = read_section(settings, "longform.reviews", Reviewing)
     tried = (try_canary(canary, entry, judging, reviewing, ask) for canary in read_peer_canaries())
     return Drafts(await asyncio.gather(*tried))
-
-
-def _read_section(settings: Mapping[str, object], name: str, model: type[Section]) -> Section:
-    prefix = f"{name}."
-    given = {key.removeprefix(prefix): value for key, value in settings.items() if key.startswith(prefix)}
-    return model.model_validate(given)
 
 
 async def try_canary(

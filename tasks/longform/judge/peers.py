@@ -1,14 +1,26 @@
-"""What peers' verdicts on one step come to: the majority, unanimity and the pooled share of Table 5."""
+"""The steps that peers judge, and what their verdicts on one come to: majority, unanimity, pooled share."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from tasks.longform.rows import IMPERFECT, PERFECT, LongformItem, Review
+from tasks.longform.rows import IMPERFECT, PERFECT, STEPS, Interaction, LongformItem, Review
 
+REVIEWED = ("sequential", "iterative")
+"""The agents that interact with a database."""
 Verdicts = Sequence[str | None]
 """Of the (meta-)reviewers of one step; None for a reply without a verdict."""
+
+
+def list_steps(
+    items: Iterable[LongformItem], interactions: Iterable[Interaction]
+) -> Iterator[tuple[LongformItem, Interaction, str]]:
+    """List what peers judge: every step of every interaction of an agent that interacts, with its item."""
+    by_id = {item.id: item for item in items}
+    for interaction in interactions:
+        if interaction.agent in REVIEWED:
+            yield from ((by_id[interaction.item], interaction, step) for step in STEPS)
 
 
 def decide(verdicts: Verdicts) -> str | None:

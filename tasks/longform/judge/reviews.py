@@ -16,12 +16,9 @@ from tasks.longform.judge.opinions import (
     make_review_id,
     skip,
 )
-from tasks.longform.judge.peers import rank_items
-from tasks.longform.rows import STEPS, Interaction, LongformItem, Review
+from tasks.longform.judge.peers import list_steps, rank_items
+from tasks.longform.rows import Interaction, LongformItem, Review
 from tasks.models.ask import Ask
-
-REVIEWED = ("sequential", "iterative")
-"""The agents that interact with a database."""
 
 
 class Reviewing(PeerPrompts):
@@ -40,18 +37,13 @@ async def reviews(
     The agents `none` and `guess` do not interact: there is no row of theirs. An interaction without a plan
     or an answer has rows without verdicts, and nobody is asked.
     """
-    by_id, ranks = {item.id: item for item in items}, rank_items(items)
-    return Drafts(
-        await asyncio.gather(
-            *(
-                review_step(by_id[interaction.item], interaction, step, reviewer, entry.reviewer, params, ask)
-                for interaction in interactions
-                if interaction.agent in REVIEWED
-                for step in STEPS
-                for reviewer in range(entry.count_peers(ranks[interaction.item])[0])
-            )
-        )
+    ranks = rank_items(items)
+    made = (
+        review_step(item, interaction, step, reviewer, entry.reviewer, params, ask)
+        for item, interaction, step in list_steps(items, interactions)
+        for reviewer in range(entry.count_peers(ranks[item.id])[0])
     )
+    return Drafts(await asyncio.gather(*made))
 
 
 async def review_step(

@@ -18,9 +18,8 @@ from tasks.longform.judge.opinions import (
     make_review_id,
     skip,
 )
-from tasks.longform.judge.peers import decide, group_reviews, list_verdicts
-from tasks.longform.judge.reviews import REVIEWED
-from tasks.longform.rows import PERFECT, STEPS, Interaction, LongformItem, Review
+from tasks.longform.judge.peers import decide, group_reviews, list_steps, list_verdicts
+from tasks.longform.rows import PERFECT, Interaction, LongformItem, Review
 from tasks.models.ask import Answer, Ask
 
 NOTHING = "fewer than half of the meta-reviews have a verdict"
@@ -45,22 +44,14 @@ async def revisions(
     Perfect there is nothing to disregard: the verdict is Perfect without a rationale or a call. Where fewer
     than half of them have a verdict, the row has none, and nobody is asked.
     """
-    by_id, groups = {item.id: item for item in items}, group_reviews(meta_reviews)
-
-    async def revise(interaction: Interaction, step: str) -> Review:
-        seen, item = groups.get((interaction.id, step), ()), by_id[interaction.item]
-        return await revise_step(item, interaction, step, seen, entry.reviewer, params, ask)
-
-    return Drafts(
-        await asyncio.gather(
-            *(
-                revise(interaction, step)
-                for interaction in interactions
-                if interaction.agent in REVIEWED
-                for step in STEPS
-            )
+    groups = group_reviews(meta_reviews)
+    made = (
+        revise_step(
+            item, interaction, step, groups.get((interaction.id, step), ()), entry.reviewer, params, ask
         )
+        for item, interaction, step in list_steps(items, interactions)
     )
+    return Drafts(await asyncio.gather(*made))
 
 
 async def revise_step(

@@ -1,60 +1,17 @@
 "use strict";
 // The viewer of interactions: an item with its database, and what one agent did with it and was told of it.
 Benchloom.want("rows", (data) => {
-  const {make, count, browse, mark, dim, paint, showCalls, showIds} = Benchloom;
+  const {make, count, browse, mark, dim, showCalls, showIds, sql, said, tellRows, showRows, showItem} = Benchloom;
   const STEPS = {IP: "Interaction planning", TE: "Tool employment", IS: "Information synthesis"};
   const itemOf = (row) => data.items[row.item];
   const good = (verdict) => ({Match: "good", Perfect: "good", "Not Match": "bad", Imperfect: "bad"}[verdict]
     || (/^[45] of 5$/.test(verdict) ? "good" : /^[12] of 5$/.test(verdict) ? "bad" : "off"));
   const markVerdict = (verdict) => mark(verdict || "no verdict", good(verdict));
-  const sql = (text) => make("pre", {class: "sql"}, ...paint(text, true, false));
-  const said = (text, kind) => make("p", {class: `said ${kind || ""}`}, text);
-  const tellRows = (number) => `${count(number)} ${number === 1 ? "row" : "rows"}`;
-  const open = (kind, summary, ...inside) => make("details", {class: kind},
-    make("summary", null, ...[summary].flat()), make("div", {class: "inside"}, ...inside));
-
-  function showRows([, columns, rows, total]) {
-    if (!total) return [dim("No rows.")];
-    const cells = (row) => row.map((cell) => make("td", {class: typeof cell === "number" ? "n" : null},
-      cell === null ? make("span", {class: "dim"}, "NULL") : String(cell)));
-    return [
-      make("div", {class: "scroll", tabindex: "0"}, make("table", {class: "result"},
-        make("thead", null, make("tr", null, ...columns.map((name) => make("th", null, name)))),
-        make("tbody", null, ...rows.map((row) => make("tr", null, ...cells(row)))))),
-      ...(rows.length < total ? [dim(`${count(rows.length)} of ${tellRows(total)} shown, as the agent saw them.`)] : []),
-    ];
-  }
 
   function showQuery([, text, result, error], number) {
     const found = error ? make("span", {class: "error"}, "error") : make("span", {class: "dim"}, tellRows(result[3]));
     return make("details", {class: "query", open: "open"}, make("summary", null, make("strong", null, `Query ${number}`), " · ", found),
       make("div", {class: "inside"}, sql(text), ...(error ? [said(error, "error")] : showRows(result))));
-  }
-
-  function showClaim([text, query, result]) {
-    return open("claim", [text, make("span", {class: "dim"}, ` · ${tellRows(result[3])}`)], sql(query), ...showRows(result));
-  }
-
-  function showDatabase(item) {
-    const told = item.measures.map(([column, holds]) => make("li", null, make("span", {class: "mono"}, column), " ",
-      mark(holds ? "as conjectured" : "not as conjectured", holds ? "good" : "off")));
-    return [
-      make("h3", null, "Synthetic database ", mark(item.database, "off")),
-      dim(`${count(item.tables.length)} tables, ${tellRows(item.tables.reduce((sum, table) => sum + table[3], 0))}`,
-        item.rounds === null ? "" : `; its rows were asked for ${item.rounds === 1 ? "once" : `${count(item.rounds)} times`}`, "."),
-      ...(told.length ? [make("ul", {class: "plain"}, ...told)] : [dim("Nothing is known of its conjecture.")]),
-      ...item.tables.map((table) => open("rows", [make("strong", {class: "mono"}, table[0]), make("span", {class: "dim"}, ` · ${tellRows(table[3])}`)], ...showRows(table))),
-    ];
-  }
-
-  function showItem(item) {
-    return [
-      make("h3", null, "Question ", mark(item.kind, "off")), make("p", {class: "question"}, item.question),
-      item.controlled ? open("claim", "What it was condensed from", said(item.controlled)) : null,
-      make("h3", null, "Reference answer ", item.by === "plain" ? mark("stated plainly", "off") : ""), said(item.reference, "reply"),
-      ...(item.claims.length ? item.claims.map(showClaim) : [dim("No query backs it.")]),
-      ...showDatabase(item),
-    ];
   }
 
   // The steps in their order; a query's has what came of it. What stands elsewhere in full is left out.

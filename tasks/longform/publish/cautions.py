@@ -8,11 +8,12 @@ from tasks.judging.trust import TrustThresholds, find_warnings
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.opinions import find_gap
 from tasks.longform.judge.peer_canaries import PeerHealth
-from tasks.longform.judge.reviews import REVIEWED
+from tasks.longform.judge.peers import REVIEWED
 from tasks.longform.publish.outcomes import Outcome
+from tasks.longform.publish.tables_people import PeopleAgreement
 from tasks.longform.rows import Review
+from tasks.settings import read_section
 
-THRESHOLDS = "judging.thresholds."
 WRITER = "generator"
 """The role that writes reference answers."""
 
@@ -21,6 +22,7 @@ def list_cautions(
     outcomes: Sequence[Outcome],
     reviews: Iterable[Review],
     health: PeerHealth,
+    people: PeopleAgreement,
     entry: AgentEvaluation,
     settings: Mapping[str, object],
 ) -> list[str]:
@@ -29,23 +31,21 @@ def list_cautions(
     reviews: of reviewers, meta-reviewers and the revision. settings: `judging.thresholds.*`, and `roles.*` if
     they are known.
     """
-    thresholds = TrustThresholds.model_validate(
-        {
-            name.removeprefix(THRESHOLDS): value
-            for name, value in settings.items()
-            if name.startswith(THRESHOLDS)
-        }
-    )
+    thresholds = read_section(settings, "judging.thresholds", TrustThresholds)
     answered = [outcome for outcome in outcomes if outcome.answered]
     unscored = sum(outcome.quality is None for outcome in answered)
-    judge = find_warnings(thresholds, n=len(answered), n_unscored=unscored, canaries=health.judge)
+    judge = find_warnings(
+        thresholds, n=len(answered), n_unscored=unscored, canaries=health.judge, human=people.judge
+    )
     lines = [f"Answers against the reference, by `{entry.judge}`: {warning}" for warning in judge]
     if any(agent in REVIEWED for agent in entry.agents):
         # Nobody was asked about a step of an interaction with a gap.
         whole = {outcome.interaction.id for outcome in outcomes if not find_gap(outcome.interaction)}
         asked = [review for review in reviews if review.interaction in whole]
         missing = sum(review.verdict is None for review in asked)
-        peers = find_warnings(thresholds, n=len(asked), n_unscored=missing, canaries=health.reviewer)
+        peers = find_warnings(
+            thresholds, n=len(asked), n_unscored=missing, canaries=health.reviewer, human=people.reviewer
+        )
         lines += [f"Peer review, by `{entry.reviewer}`: {warning}" for warning in peers]
     return [*lines, *_warn_failed(outcomes, thresholds.unscored_share), *_warn_one_model(entry, settings)]
 

@@ -1,4 +1,4 @@
-"""Stage: the figures of an evaluation: Tables 1 to 3 and 5, errors, Figures 2 to 4 (section 4)."""
+"""Stage: the figures of an evaluation: Tables 1 to 5, errors, Figures 2 to 4 (section 4)."""
 
 from __future__ import annotations
 
@@ -6,20 +6,27 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tasks.artifacts.rows import Counts
+from tasks.artifacts.rows import Counts, Dropped
 from tasks.files import write_text
 from tasks.judging.canaries import CanaryRow
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.peer_canaries import measure_peers
 from tasks.longform.publish.cautions import list_cautions
-from tasks.longform.publish.figure_cells import FigureTable, round_figures
+from tasks.longform.publish.figure_cells import round_figures
 from tasks.longform.publish.figure_series import draw_agents, draw_models, draw_queries
 from tasks.longform.publish.outcomes import Outcome, count_tokens, count_valid, join_outcomes, list_fitting
-from tasks.longform.publish.tables_answers import compare_agents, compare_queries, describe_set
+from tasks.longform.publish.table_set import describe_set
+from tasks.longform.publish.tables_answers import compare_agents, compare_queries
 from tasks.longform.publish.tables_peers import Peers, count_errors, tabulate_peers
-from tasks.longform.rows import ErrorLabel, Interaction, LongformItem, ReferenceVerdict, Review
-
-PEOPLE = FigureTable("4", "Agreement with people", (), (), (), ("No people's labels yet.",))
+from tasks.longform.publish.tables_people import compare_with_people, measure_people
+from tasks.longform.rows import (
+    ErrorLabel,
+    Interaction,
+    LongformItem,
+    PersonLabel,
+    ReferenceVerdict,
+    Review,
+)
 
 
 def evaluation_figures(
@@ -30,6 +37,8 @@ def evaluation_figures(
     meta_reviews: list[Review],
     revisions: list[Review],
     error_types: list[ErrorLabel],
+    human_labels: list[PersonLabel],
+    human_labels_dropped: list[Dropped],
     peer_canaries: list[CanaryRow],
     statistics: Path,
     interactions_calls: Path,
@@ -47,12 +56,13 @@ def evaluation_figures(
     outcomes = join_outcomes(items, interactions, reference_verdicts)
     peers = Peers.gather(reviews, meta_reviews, revisions)
     health = measure_peers(peer_canaries)
+    people = measure_people(outcomes, peers, human_labels, entry)
     fitting = list_fitting(outcomes, {item.id for item in items}, entry.models)
     tables = (
         describe_set(json.loads(statistics.read_text(encoding="utf-8"))),
         compare_agents(outcomes, entry, count_tokens(outcomes, interactions_calls)),
         compare_queries(outcomes, entry, fitting, len(items)),
-        PEOPLE,
+        compare_with_people(outcomes, peers, human_labels, human_labels_dropped, entry),
         tabulate_peers(outcomes, peers, entry),
         count_errors(outcomes, error_types, entry),
     )
@@ -68,8 +78,11 @@ def evaluation_figures(
         "reviewer": entry.reviewer,
         "items": len(items),
         "counts": counts,
-        "warnings": list_cautions(outcomes, [*reviews, *meta_reviews, *revisions], health, entry, settings),
+        "warnings": list_cautions(
+            outcomes, [*reviews, *meta_reviews, *revisions], health, people, entry, settings
+        ),
         "canaries": health,
+        "people": people,
         "tables": {table.number: table for table in tables},
         "figures": {
             "2": draw_agents(outcomes, entry),

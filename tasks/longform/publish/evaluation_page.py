@@ -8,14 +8,10 @@ from pathlib import Path
 
 from tasks.artifacts.rows import Counts
 from tasks.longform.entries import AgentEvaluation
-from tasks.longform.publish.figure_tables import (
-    PageScatter,
-    PageTable,
-    Panel,
-    draw_models,
-    draw_panels,
-    read_figures,
-)
+from tasks.longform.judge.judged_parts import list_parts, make_form
+from tasks.longform.publish.figure_cells import FigureTable
+from tasks.longform.publish.figure_series import Scatter
+from tasks.longform.publish.figure_tables import Panel, draw_models, draw_panels, read_figures
 from tasks.longform.publish.item_browser import ItemBrowser, JudgedInteractions, show_interactions
 from tasks.longform.publish.shown_items import show_items
 from tasks.longform.rows import (
@@ -29,12 +25,14 @@ from tasks.longform.rows import (
     SyntheticDatabase,
 )
 from tasks.reports.calls import read_calls
-from tasks.reports.folder import BrowsedRows, write_page
+from tasks.reports.folder import BrowsedRows, Form, write_page
 from tasks.reports.frame import open_templates
 from tasks.reports.page import ASSESSMENTS, Headline, Page
 
 PAGES = Path(__file__).parents[1] / "pages"
-ASSETS = ("longform.css", "longform.js")
+ASSETS = ("longform.css", "items.js", "longform.js")
+FORM = "to_label.csv"
+"""The CSV form for people's labels, linked on the page."""
 SUBTITLE = (
     "How agents answer questions that need several queries and a synthesis: held against a reference answer, "
     "and each step (planning, queries, synthesis) reviewed by peers without one."
@@ -50,9 +48,9 @@ class EvaluationContent:
     """
 
     panels: Sequence[Panel]
-    scatters: Mapping[str, PageScatter]
+    scatters: Mapping[str, Scatter]
     models: Sequence[Panel]
-    tables: Mapping[str, PageTable]
+    tables: Mapping[str, FigureTable]
     about: Sequence[tuple[str, str]]
 
 
@@ -122,6 +120,7 @@ def evaluation_page(
         assets=[PAGES / asset for asset in ASSETS],
         rows=BrowsedRows("rows", ItemBrowser(shown, show_interactions(ordered, judged))),
         calls=calls,
+        form=Form(FORM, make_form(list_parts(items, interactions, reference_verdicts, revisions))),
     )
     return Counts(len(interactions), len(interactions), {})
 

@@ -19,8 +19,8 @@ ROWS = "interactions"
 class FigureCell:
     """One figure. A failure is in no value: it is counted beside it."""
 
-    value: float | None
-    """None if it is not defined; then `why` says the reason."""
+    value: int | float | None
+    """A count is whole. None if it is not defined; then `why` says the reason."""
     n: int
     """How many the value is over."""
     failed: int

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tasks.longform.entries import AgentEvaluation
-from tasks.longform.judge.reviews import REVIEWED
+from tasks.longform.judge.peers import REVIEWED
 from tasks.longform.publish.figure_cells import FigureCell
 from tasks.longform.publish.outcomes import Outcome, average_scores, count_valid, rate_matches, select
 from tasks.longform.publish.tables_peers import Peers, rate_all_perfect, rate_perfect

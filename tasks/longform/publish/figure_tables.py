@@ -10,79 +10,11 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from tasks.errors import BadInput
+from tasks.longform.publish.figure_cells import FigureCell, FigureTable
+from tasks.longform.publish.figure_series import ModelBars, Scatter
 
 SHARE, SCORE = (0, 1), (1, 5)
 """The scales of figure 2."""
-
-
-@dataclass(frozen=True)
-class PageCell:
-    """A cell of a table; a value of None has its reason in `why`. of: what `n` and `failed` count."""
-
-    value: int | float | str | None
-    n: int | None = None
-    failed: int = 0
-    interval: tuple[float, float] | None = None
-    of: str = ""
-    why: str = ""
-
-
-@dataclass(frozen=True)
-class PageLine:
-    """A line of a table; it has a label for each of `heads`."""
-
-    label: tuple[str, ...]
-    cells: tuple[PageCell, ...]
-
-
-@dataclass(frozen=True)
-class PageTable:
-    """A table of the artifact evaluation_figures."""
-
-    number: str | int
-    title: str
-    heads: tuple[str, ...]
-    columns: tuple[str, ...]
-    lines: tuple[PageLine, ...]
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class ScatterPoint:
-    """An interaction of figure 3."""
-
-    valid_queries: int
-    quality: float
-
-
-@dataclass(frozen=True)
-class PageScatter:
-    """Figure 3 of one kind of item; without a correlation `why` says the reason."""
-
-    points: tuple[ScatterPoint, ...]
-    n: int
-    failed: int
-    pearson: float | None
-    spearman: float | None
-    why: str
-
-
-@dataclass(frozen=True)
-class PageBar:
-    """The quality of one agent by one model."""
-
-    match_rate: PageCell
-    mean_score: PageCell
-
-
-@dataclass(frozen=True)
-class PageModel:
-    """One model of figure 4. steps: share of Perfect, `all` of all steps."""
-
-    model: str
-    bar: PageBar
-    guess: PageBar | None
-    steps: Mapping[str, PageCell]
 
 
 class PageSeries(BaseModel):
@@ -90,8 +22,8 @@ class PageSeries(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    scatters: Mapping[str, PageScatter] = Field(default={}, alias="3")
-    models: tuple[PageModel, ...] = Field(default=(), alias="4")
+    scatters: Mapping[str, Scatter] = Field(default={}, alias="3")
+    models: tuple[ModelBars, ...] = Field(default=(), alias="4")
 
 
 @dataclass(frozen=True)
@@ -99,7 +31,7 @@ class PageFigures:
     """What the page shows of the artifact; the rest of it is ignored."""
 
     warnings: tuple[str, ...] = ()
-    tables: Mapping[str, PageTable] = field(default_factory=dict)
+    tables: Mapping[str, FigureTable] = field(default_factory=dict)
     figures: PageSeries = field(default_factory=PageSeries)
 
 
@@ -110,7 +42,7 @@ class Panel:
     title: str
     bottom: int
     top: int
-    lines: Sequence[tuple[str, PageCell]]
+    lines: Sequence[tuple[str, FigureCell]]
 
 
 def read_figures(path: Path) -> PageFigures:
@@ -124,7 +56,7 @@ def read_figures(path: Path) -> PageFigures:
         raise BadInput(path, "is no JSON file", hint="run the stage evaluation_figures") from error
 
 
-def draw_panels(tables: Mapping[str, PageTable]) -> list[Panel]:
+def draw_panels(tables: Mapping[str, FigureTable]) -> list[Panel]:
     """Make figure 2 from table 2: a panel for each of its columns that is a rate of matches or a score."""
     if "2" not in tables:
         return []
@@ -138,7 +70,7 @@ def draw_panels(tables: Mapping[str, PageTable]) -> list[Panel]:
     return panels
 
 
-def draw_models(models: Sequence[PageModel]) -> list[Panel]:
+def draw_models(models: Sequence[ModelBars]) -> list[Panel]:
     """Make figure 4: a panel for each measure of quality, and for each step."""
     if not models:
         return []
@@ -156,7 +88,7 @@ def draw_models(models: Sequence[PageModel]) -> list[Panel]:
     ]
 
 
-def _list_bars(models: Sequence[PageModel], measure: str) -> list[tuple[str, PageCell]]:
+def _list_bars(models: Sequence[ModelBars], measure: str) -> list[tuple[str, FigureCell]]:
     bars = [
         (label, bar)
         for row in models

@@ -1,17 +1,15 @@
-"""Tables 1 to 3: the question set, the agents' answers and how they came about, with and without queries."""
+"""Tables 2 and 3: the agents' answers and how they came about, with and without queries."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
 
 from tasks.longform.entries import AgentEvaluation
-from tasks.longform.judge.reviews import REVIEWED
+from tasks.longform.judge.peers import REVIEWED
 from tasks.longform.publish.figure_cells import (
     FigureCell,
     FigureTable,
     Line,
-    count_cell,
     leave_empty,
     mean_cell,
 )
@@ -28,29 +26,6 @@ INTERACTIVE = ("plan, words", "queries", "valid queries")
 """The measures of agents that query."""
 COMPARED = ("none", "sequential")
 INITIALS = {CONCLUSIVE: "C", INTERPRETIVE: "I"}
-
-
-def describe_set(statistics: Mapping[str, Any]) -> FigureTable:
-    """Make Table 1 of what `statistics.json` holds (section 2)."""
-    kinds, databases = statistics["by_kind"], statistics["databases"]
-    n = statistics["items"]
-    rows = [
-        ("questions", count_cell(n, n, "questions")),
-        *((f"questions, {kind}", count_cell(kinds[kind]["items"], n, "questions")) for kind in KINDS),
-        ("reference answer, mean words", count_cell(statistics["answer_words"], n, "questions")),
-        *(
-            (
-                f"reference answer, mean words, {kind}",
-                count_cell(kinds[kind]["answer_words"], kinds[kind]["items"], "questions"),
-            )
-            for kind in KINDS
-        ),
-        ("tables per database, median", count_cell(databases["tables"], n, "databases")),
-        ("columns per table, median", count_cell(databases["columns_per_table"], n, "databases")),
-        ("rows per table, median", count_cell(databases["rows_per_table"], n, "databases")),
-    ]
-    lines = tuple(Line((label,), (cell,)) for label, cell in rows)
-    return FigureTable("1", "The question set", ("measure",), ("value",), lines)
 
 
 def compare_agents(

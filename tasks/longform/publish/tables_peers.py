@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.error_types import LABELS
-from tasks.longform.judge.peers import Verdicts, agree, decide, group_reviews, list_verdicts, pool
-from tasks.longform.judge.reviews import REVIEWED
+from tasks.longform.judge.peers import REVIEWED, Verdicts, agree, decide, group_reviews, list_verdicts, pool
 from tasks.longform.publish.figure_cells import (
     FigureCell,
     FigureTable,

@@ -1,0 +1,68 @@
+"""Stage: read people's labels of answers and steps from a file (section 4.4)."""
+
+from __future__ import annotations
+
+from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
+from tasks.judging.human_files import is_same_text
+from tasks.judging.human_labels import LabelLine, read_human_labels
+from tasks.judging.label_file import FOLDER
+from tasks.longform.entries import AgentEvaluation
+from tasks.longform.judge.judged_parts import JudgedPart, list_parts
+from tasks.longform.judge.opinions import PEER_VERDICTS
+from tasks.longform.judge.reference_verdicts import LABELS, SCORES
+from tasks.longform.rows import Interaction, LongformItem, PersonLabel, ReferenceVerdict, Review
+
+UNKNOWN, OTHER, SCALE = "unknown_verdict", "other_response", "other_scale"
+
+
+def human_labels(
+    items: list[LongformItem],
+    interactions: list[Interaction],
+    reference_verdicts: list[ReferenceVerdict],
+    revisions: list[Review],
+    entry: AgentEvaluation,
+) -> Drafts[PersonLabel]:
+    """Match labels to what they judge; no rows if the evaluation names no file.
+
+    A line's id is that of a row of `reference_verdicts`, or of `revisions` for a step. Drop reasons, with
+    the line in `detail`: those of `read_human_labels`; `unknown_verdict` (no such row, or its interaction has
+    nothing to judge); `other_response` (the line shows another response, so it labels another run);
+    `other_scale` (Match for a score, say). Raises BadInput as `read_human_labels`.
+    """
+    if entry.labels is None:
+        return Drafts([])
+    parts = {part.id: part for part in list_parts(items, interactions, reference_verdicts, revisions)}
+    read = read_human_labels(entry.labels, (*LABELS, *SCORES, *PEER_VERDICTS))
+    dropped = [_drop(line.line, line.reason, line.detail) for line in read.unusable]
+    kept = []
+    for line in read.labels:
+        part = parts.get(line.label.id)
+        if part is None:
+            dropped.append(_drop(line.line, UNKNOWN, f"{line.label.id} is no answer or step here"))
+        elif line.shown and not is_same_text(line.shown, part.response):
+            dropped.append(_drop(line.line, OTHER, f"{line.label.id}: the agent has said something else"))
+        elif line.label.label not in part.choices:
+            given = f"{line.label.label!r}, none of {', '.join(part.choices)}"
+            dropped.append(_drop(line.line, SCALE, f"{line.label.id}: label is {given}"))
+        else:
+            kept.append(_make_row(line, part, entry.labels.name))
+    return Drafts(kept, dropped)
+
+
+def _make_row(line: LabelLine, part: JudgedPart, file: str) -> PersonLabel:
+    return PersonLabel(
+        id=make_id("label", part.id, line.label.rater),
+        interaction=part.interaction.id,
+        item=part.item.id,
+        part=part.part,
+        rater=line.label.rater,
+        label=line.label.label,
+        origin=(
+            Origin("row", f"{part.artifact}#{part.id}"),
+            Origin("file", (FOLDER / file).as_posix()),
+        ),
+    )
+
+
+def _drop(line: int, reason: str, what: str) -> Dropped:
+    return Dropped(make_id("label", line, reason), reason, f"line {line}: {what}")

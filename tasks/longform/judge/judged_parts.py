@@ -1,0 +1,115 @@
+"""What judges give a verdict on, as people are shown it who judge it too (section 4.4)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tasks.judging.human_files import write_form
+from tasks.longform.judge.opinions import PEER_VERDICTS, find_gap, find_no_answer
+from tasks.longform.judge.reference_verdicts import LABELS, SCORES
+from tasks.longform.rows import (
+    ANSWER,
+    CONCLUSIVE,
+    AgentQuery,
+    Interaction,
+    LongformItem,
+    ReferenceVerdict,
+    Review,
+)
+
+FORM = ("id", "part", "question", "reference", "plan", "queries", "response", "choices", "label", "rater")
+
+
+@dataclass(frozen=True)
+class JudgedPart:
+    """An answer or a step that has a row of verdict. id: of that row; artifact: where it stands."""
+
+    id: str
+    artifact: str
+    interaction: Interaction
+    item: LongformItem
+    part: str
+    choices: tuple[str, ...]
+    """The labels that it may have."""
+
+    @property
+    def response(self) -> str:
+        """What is judged: the plan, the queries with their results, or the answer."""
+        if self.part == "IP":
+            return self.interaction.plan
+        if self.part == "TE":
+            return tell_queries(self.interaction.queries)
+        return self.interaction.answer or ""
+
+
+def list_parts(
+    items: Iterable[LongformItem],
+    interactions: Iterable[Interaction],
+    reference_verdicts: Iterable[ReferenceVerdict],
+    revisions: Iterable[Review],
+) -> list[JudgedPart]:
+    """List what there is to judge; an interaction without an answer has nothing, as for judges."""
+    by_id, made = {item.id: item for item in items}, {row.id: row for row in interactions}
+    answers = [
+        JudgedPart(
+            verdict.id,
+            "reference_verdicts",
+            made[verdict.interaction],
+            by_id[verdict.item],
+            ANSWER,
+            LABELS if verdict.kind == CONCLUSIVE else SCORES,
+        )
+        for verdict in reference_verdicts
+        if not find_no_answer(made[verdict.interaction])
+    ]
+    steps = [
+        JudgedPart(
+            revision.id,
+            "revisions",
+            made[revision.interaction],
+            by_id[revision.item],
+            revision.step,
+            PEER_VERDICTS,
+        )
+        for revision in revisions
+        if not find_gap(made[revision.interaction])
+    ]
+    return [*answers, *steps]
+
+
+def tell_queries(queries: Sequence[AgentQuery]) -> str:
+    """Write queries with their results for a person to read."""
+    return "\n".join(f"{number}. {_tell(query)}" for number, query in enumerate(queries, 1))
+
+
+def _tell(query: AgentQuery) -> str:
+    if query.error:
+        return f"{query.sql}\nIt failed: {query.error}"
+    rows = [json.dumps(row, ensure_ascii=False) for row in (query.columns, *json.loads(query.rows))]
+    return "\n".join([query.sql, f"Rows: {query.n_rows}", *rows])
+
+
+def make_form(parts: Iterable[JudgedPart]) -> str:
+    """Write the CSV form for labels: what a judge of the part is shown, without any judge's verdict.
+
+    Lines are sorted by id, a hash, so that the first hundred are a random sample.
+    """
+    return write_form(FORM, [_fill_line(part) for part in sorted(parts, key=lambda part: part.id)])
+
+
+def _fill_line(part: JudgedPart) -> tuple[str, ...]:
+    made, name = part.interaction, part.part
+    return (
+        part.id,
+        name,
+        part.item.question,
+        part.item.reference if name == ANSWER else "",
+        made.plan if name in ("TE", "IS") else "",
+        tell_queries(made.queries) if name == "IS" else "",
+        part.response,
+        " | ".join(part.choices),
+        "",
+        "",
+    )

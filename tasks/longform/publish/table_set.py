@@ -1,0 +1,32 @@
+"""Table 1: the question set (section 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tasks.longform.publish.figure_cells import FigureTable, Line, count_cell
+from tasks.longform.rows import KINDS
+
+
+def describe_set(statistics: Mapping[str, Any]) -> FigureTable:
+    """Make Table 1 of what `statistics.json` holds (section 2)."""
+    kinds, databases = statistics["by_kind"], statistics["databases"]
+    n = statistics["items"]
+    rows = [
+        ("questions", count_cell(n, n, "questions")),
+        *((f"questions, {kind}", count_cell(kinds[kind]["items"], n, "questions")) for kind in KINDS),
+        ("reference answer, mean words", count_cell(statistics["answer_words"], n, "questions")),
+        *(
+            (
+                f"reference answer, mean words, {kind}",
+                count_cell(kinds[kind]["answer_words"], kinds[kind]["items"], "questions"),
+            )
+            for kind in KINDS
+        ),
+        ("tables per database, median", count_cell(databases["tables"], n, "databases")),
+        ("columns per table, median", count_cell(databases["columns_per_table"], n, "databases")),
+        ("rows per table, median", count_cell(databases["rows_per_table"], n, "databases")),
+    ]
+    lines = tuple(Line((label,), (cell,)) for label, cell in rows)
+    return FigureTable("1", "The question set", ("measure",), ("value",), lines)

@@ -1,0 +1,171 @@
+"""Table 4: what people say of answers and steps, and how judges agree with them (section 4.4)."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from tasks.artifacts.rows import Dropped
+from tasks.judging.human_labels import HumanLabel
+from tasks.judging.trust import HumanAgreement, measure_agreement
+from tasks.longform.entries import AgentEvaluation
+from tasks.longform.judge.peers import REVIEWED, list_verdicts
+from tasks.longform.publish.figure_cells import ROWS, FigureCell, FigureTable, Line, leave_empty, mean_cell
+from tasks.longform.publish.outcomes import Outcome, select
+from tasks.longform.publish.tables_peers import Peers
+from tasks.longform.rows import ANSWER, INTERPRETIVE, KINDS, MATCH, PERFECT, STEPS, PersonLabel
+from tasks.scoring.statistics import find_wilson_interval
+
+TITLE = "Agreement with people"
+ALL = "all"
+COLUMNS = ("people, mean", "judge, mean", "agreement", "Cohen's kappa", "people's own alpha")
+LEVELS: Mapping[str, str] = {"1": "low", "2": "low", "3": "low", "4": "medium", "5": "high"}
+"""People tell scores of 1 to 3 apart with difficulty (footnote 3): agreement is on levels."""
+NOBODY = "Not shown: the evaluation names no file of people's labels (`labels`, a file in data/labels)."
+
+
+@dataclass(frozen=True)
+class PeopleAgreement:
+    """How each judge agrees with people, over all that they labelled; None where they labelled nothing."""
+
+    judge: HumanAgreement | None
+    reviewer: HumanAgreement | None
+
+
+def compare_with_people(
+    outcomes: Sequence[Outcome],
+    peers: Peers,
+    labels: Sequence[PersonLabel],
+    unusable: Sequence[Dropped],
+    entry: AgentEvaluation,
+) -> FigureTable:
+    """Make Table 4, of each model and each agent of whose interactions people labelled some.
+
+    Steps have the revised verdict. unusable: lines of the file that were dropped.
+    """
+    if entry.labels is None:
+        return FigureTable("4", TITLE, (), (), (), (NOBODY,))
+    lost = _describe_unusable(unusable)
+    if not labels:
+        return FigureTable("4", TITLE, (), (), (), ("Not shown: the file holds no label of this run.", *lost))
+    lines = []
+    for model in entry.models:
+        for agent in entry.agents:
+            own = select(outcomes, model=model, agent=agent)
+            known = {outcome.interaction.id for outcome in own}
+            if not any(label.interaction in known for label in labels):
+                continue
+            for part in (ANSWER, *(STEPS if agent in REVIEWED else ())):
+                for kind in (*KINDS, *(() if part == ANSWER else (ALL,))):
+                    chosen = select(own, kind="" if kind == ALL else kind)
+                    cells = _compare(chosen, part, kind, peers, labels)
+                    lines.append(Line((model, agent, part, kind), cells))
+    raters = len({label.rater for label in labels})
+    notes = (
+        f"{raters} {'rater' if raters == 1 else 'raters'}. People's mean: the mean of the raters' own means; "
+        "a share of Match or of Perfect, or of scores 1 to 5. The judge's: over the same interactions.",
+        "Agreement and kappa: the judge's verdict, for steps the revised one, against the label that most "
+        "people gave. Scores are low (1 to 3), medium (4) or high (5) there. An interaction on which people "
+        "are split evenly, or without a verdict, is in neither. Alpha: Krippendorff's, nominal.",
+        *lost,
+    )
+    return FigureTable("4", TITLE, ("model", "agent", "judged", "items"), COLUMNS, tuple(lines), notes)
+
+
+def measure_people(
+    outcomes: Sequence[Outcome], peers: Peers, labels: Sequence[PersonLabel], entry: AgentEvaluation
+) -> PeopleAgreement:
+    """Measure both judges over all models, agents and items, for the warnings at the page's head."""
+    if entry.labels is None:
+        return PeopleAgreement(None, None)
+    answers = [label for label in labels if label.part == ANSWER]
+    steps = [label for label in labels if label.part != ANSWER]
+    verdicts = {
+        f"{outcome.interaction.id} {part}": _level(_find_verdict(outcome, part, peers))
+        for outcome in outcomes
+        for part in (ANSWER, *STEPS)
+    }
+    judge, reviewer = (
+        measure_agreement(
+            verdicts, [HumanLabel(f"{row.interaction} {row.part}", _rank(row), row.rater) for row in own]
+        )
+        for own in (answers, steps)
+    )
+    return PeopleAgreement(judge if answers or not steps else None, reviewer if steps else None)
+
+
+def _compare(
+    outcomes: Sequence[Outcome], part: str, kind: str, peers: Peers, labels: Sequence[PersonLabel]
+) -> tuple[FigureCell, ...]:
+    by_id = {outcome.interaction.id: outcome for outcome in outcomes}
+    own = [label for label in labels if label.part == part and label.interaction in by_id]
+    if not own:
+        return (leave_empty("nobody labelled any", "labels"),) * len(COLUMNS)
+    given = {row: _find_verdict(by_id[row], part, peers) for row in sorted({x.interaction for x in own})}
+    value = int if part == ANSWER and kind == INTERPRETIVE else _is_good
+    found = measure_agreement(
+        {row: _level(verdict) for row, verdict in given.items()},
+        [HumanLabel(label.interaction, _rank(label), label.rater) for label in own],
+    )
+    return (
+        _average_raters([(label.rater, value(label.label)) for label in own]),
+        mean_cell([None if verdict is None else value(verdict) for verdict in given.values()]),
+        _show_agreement(found),
+        _show_undefined(found.kappa, found.n, ROWS, "with one label for all, chance agrees as well"),
+        _show_undefined(found.raters_alpha, found.n_items, ROWS, "one rater, or one label for all"),
+    )
+
+
+def _is_good(label: str) -> int:
+    return int(label in (MATCH, PERFECT))
+
+
+def _rank(label: PersonLabel) -> str:
+    return LEVELS.get(label.label, label.label)
+
+
+def _level(verdict: str | None) -> str | None:
+    return None if verdict is None else LEVELS.get(verdict, verdict)
+
+
+def _find_verdict(outcome: Outcome, part: str, peers: Peers) -> str | None:
+    """Find the judge's verdict on a part, a score as text; None if there is none."""
+    if part != ANSWER:
+        given = list_verdicts(peers.revisions.get((outcome.interaction.id, part), ()))
+        return given[0] if given else None
+    verdict = outcome.verdict
+    if verdict is None or outcome.quality is None:
+        return None
+    return verdict.label if verdict.score is None else str(verdict.score)
+
+
+def _average_raters(labels: Sequence[tuple[str, int]]) -> FigureCell:
+    """Average each rater's mean. Labels on one interaction are not independent: there is no interval."""
+    by_rater: defaultdict[str, list[int]] = defaultdict(list)
+    for rater, value in labels:
+        by_rater[rater].append(value)
+    means = [fmean(values) for _, values in sorted(by_rater.items())]
+    return FigureCell(fmean(means), len(labels), 0, None, "labels")
+
+
+def _show_agreement(found: HumanAgreement) -> FigureCell:
+    failed = found.n_unsettled + found.n_unscored
+    if found.agreement is None:
+        return leave_empty("no interaction with a verdict and a label of most people", ROWS, failed)
+    interval = find_wilson_interval(round(found.agreement * found.n), found.n)
+    return FigureCell(found.agreement, found.n, failed, interval, ROWS)
+
+
+def _show_undefined(value: float | None, n: int, of: str, why: str) -> FigureCell:
+    return FigureCell(value, n, 0, None, of, "" if value is not None else f"not defined: {why}")
+
+
+def _describe_unusable(unusable: Sequence[Dropped]) -> tuple[str, ...]:
+    if not unusable:
+        return ()
+    reasons = Counter(dropped.reason for dropped in unusable)
+    listed = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
+    first = min(unusable, key=lambda dropped: dropped.id).detail
+    return (f"Lines of the file that could not be used: {listed} (such as {first}).",)

@@ -1,0 +1,311 @@
+"""Run an evaluation by script: the real stages, from the agents to the figures and the page."""
+
+import asyncio
+import csv
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tasks.artifacts.parquet import write_rows
+from tasks.artifacts.rows import Dropped, make_id
+from tasks.databases.execution import QueryLimits
+from tasks.judging.canaries import CanaryRow
+from tasks.longform.entries import AgentEvaluation, MorePeers
+from tasks.longform.judge.canary_file import read_peer_canaries
+from tasks.longform.judge.error_types import ErrorTyping, error_types
+from tasks.longform.judge.human_labels import human_labels
+from tasks.longform.judge.meta_reviews import MetaReviewing, meta_reviews
+from tasks.longform.judge.peer_canaries import peer_canaries
+from tasks.longform.judge.reference_verdicts import ReferenceJudging, reference_verdicts
+from tasks.longform.judge.reviews import Reviewing, reviews
+from tasks.longform.judge.revisions import Revising, revisions
+from tasks.longform.publish.evaluation_figures import evaluation_figures
+from tasks.longform.publish.evaluation_page import evaluation_page
+from tasks.longform.publish.statistics import statistics
+from tasks.longform.rows import AgentQuery, LongformItem
+from tasks.longform.solve import session
+from tasks.longform.solve.interactions import interactions
+from tasks.longform.solve.options import AgentLimits
+from tasks.longform.solve.querying import run_queries
+from tasks.models.calls import Call
+from tests.longform import scripted_agents
+from tests.longform.evaluation_script import (
+    AGENTS,
+    KIND,
+    LARGE,
+    NAMES,
+    RATERS,
+    STEPS,
+    WORD,
+    Play,
+    Skill,
+    Writer,
+)
+from tests.longform.scripted_agents import ScriptedAgents
+from tests.longform.scripted_judges import Asked, ScriptedJudges
+
+SQL = {
+    "good": "SELECT name FROM stadium",
+    "empty": "SELECT name FROM stadium WHERE seats < 0",
+    "bad": "SELECT mascot FROM stadium",
+}
+JUDGED = (
+    "interactions",
+    "reference_verdicts",
+    "reviews",
+    "meta_reviews",
+    "revisions",
+    "error_types",
+)
+DROPPING = ("control", "condense", "confirm", "conjecture", "construct", "classify")
+SHAPES = {
+    name: {"tables": 2 + place % 3, "columns": 7 + place % 5, "rows": 10 + place}
+    for place, name in enumerate(NAMES)
+}
+"""The databases, as the statistics of the set count them."""
+MORE = MorePeers(items=8, reviewers=3, meta_reviewers=2)
+Judge = Callable[[Asked], str]
+
+
+@dataclass
+class ScriptedEvaluation:
+    """Everybody's script, and what the stages make of it. skills: by model; labelled: agents, by people."""
+
+    folder: Path
+    skills: Mapping[str, Skill]
+    seed: int = 1
+    more: MorePeers | None = MORE
+    labelled: tuple[str, ...] = ("sequential", "guess")
+
+    @property
+    def entry(self) -> AgentEvaluation:
+        return AgentEvaluation(
+            set="tiny",
+            agents=AGENTS,
+            models=tuple(self.skills),
+            judge="judge",
+            reviewer="reviewer",
+            reviewers=1,
+            meta_reviewers=1,
+            more=self.more,
+        )
+
+    @cached_property
+    def plays(self) -> list[Play]:
+        writer = Writer(self.seed, self.more)
+        return [
+            writer.write(skill, item, model, agent)
+            for item in NAMES
+            for model, skill in self.skills.items()
+            for agent in AGENTS
+        ]
+
+    @cached_property
+    def items(self) -> list[LongformItem]:
+        return [make_item(place, name) for place, name in enumerate(NAMES)]
+
+    def run(self, judge: Judge | None = None) -> Any:
+        """Run every stage; return the figures as read back. judge: of the canaries, else judged rightly."""
+        entry, items = self.entry, self.items
+        ask: Any = ScriptedJudges(self._judge)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(session, "run_queries", run_by_content)
+            acting: Any = ScriptedAgents(self._act)
+            made = gather(interactions(items, entry, AgentLimits(), acting))
+        verdicts = gather(reference_verdicts(items, made, entry, ReferenceJudging(), ask))
+        reviewed = gather(reviews(items, made, entry, Reviewing(), ask))
+        weighed = gather(meta_reviews(items, made, reviewed, entry, MetaReviewing(), ask))
+        revised = gather(revisions(items, made, weighed, entry, Revising(), ask))
+        errors = gather(error_types(items, made, revised, entry, ErrorTyping(), ask))
+        self.rows = dict(zip(JUDGED, (made, verdicts, reviewed, weighed, revised, errors), strict=True))
+        labelled = entry.model_copy(update={"labels": self.write_labels()})
+        people = human_labels(items, made, verdicts, revised, labelled)
+        out = self.folder / "evaluation_figures.json"
+        self.counts = evaluation_figures(
+            items=items,
+            **self.rows,
+            human_labels=list(people.rows),
+            human_labels_dropped=list(people.dropped),
+            peer_canaries=judge_canaries(entry, judge or judge_rightly),
+            statistics=self.write_statistics(),
+            interactions_calls=self.folder / "none.parquet",
+            entry=labelled,
+            key="tiny",
+            settings={},
+            out=out,
+        )
+        return json.loads(out.read_text(encoding="utf-8"))
+
+    def write_page(self) -> str:
+        """Write the page of what `run` has made, and return its text."""
+        write_rows(self.folder / "none.parquet", Call, [])
+        arguments: dict[str, Any] = {f"{name}_calls": self.folder / "none.parquet" for name in JUDGED}
+        evaluation_page(
+            items=self.items,
+            **self.rows,
+            **arguments,
+            evaluation_figures=self.folder / "evaluation_figures.json",
+            control=[],
+            construct=[],
+            conclude=[],
+            entry=self.entry,
+            key="tiny",
+            out=self.folder / "page",
+        )
+        return (self.folder / "page/index.html").read_text(encoding="utf-8")
+
+    def list_labelled(self) -> list[Play]:
+        """List what people label."""
+        return [play for play in self.plays if play.agent in self.labelled and play.answered]
+
+    def write_labels(self) -> Path:
+        """Write the file of three raters."""
+        path = self.folder / "labels.csv"
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(("id", "label", "rater"))
+            for play in self.list_labelled():
+                for rater in range(RATERS):
+                    writer.writerow((play.verdict, play.people[rater], f"rater {rater}"))
+                    for step, script in play.steps.items() if play.reviewed else ():
+                        row = make_id("revisions", play.id, step, 0)
+                        writer.writerow((row, WORD[script.people[rater]], f"rater {rater}"))
+        return path
+
+    def write_statistics(self) -> Path:
+        """Run the stage `statistics` on the items; of what made them it needs the databases' sizes alone."""
+        dropped: dict[str, Any] = {f"{name}_dropped": self.folder / f"{name}.parquet" for name in DROPPING}
+        for file in dropped.values():
+            write_rows(file, Dropped, [])
+        made: list[Any] = [
+            SimpleNamespace(id=name, **shape, rounds=1, borne_out=(True,)) for name, shape in SHAPES.items()
+        ]
+        out = self.folder / "statistics.json"
+        statistics(items=self.items, control=[], construct=made, conclude=[], out=out, **dropped)
+        return out
+
+    @cached_property
+    def _by_id(self) -> dict[str, Play]:
+        return {play.id: play for play in self.plays}
+
+    def _act(self, asked: scripted_agents.Asked) -> str:
+        play = self._by_id[asked.row]
+        words = " ".join(["word"] * play.plan)
+        if asked.prompt == "agent_plan":
+            return f"Information needed: {words}\nTables and columns: {words}\nRetrieval steps: {words}"
+        if asked.prompt == "agent_queries":
+            return "\n".join(f"SQL: {SQL[kind]};" for kind in play.queries)
+        if asked.prompt == "agent_next_query":
+            done = asked.text.count("\nRound ")
+            return (
+                "ENOUGH" if done == len(play.queries) else f"Need: {words}\nSQL: {SQL[play.queries[done]]};"
+            )
+        answer = " ".join(["said"] * play.words)
+        return f"Reasoning: so.\nAnswer: {answer}" if asked.prompt == "agent_alone" else answer
+
+    @cached_property
+    def _said(self) -> dict[str, str | None]:
+        """The id of each row of a judge -> what the judge says; None for nothing that can be read."""
+        said: dict[str, str | None] = {}
+        for play in self.plays:
+            said[play.verdict] = None if play.grade == "?" else play.grade
+            for step, script in play.steps.items():
+                passes = (
+                    ("reviews", script.reviewers),
+                    ("meta_reviews", script.metas),
+                    ("revisions", script.revision),
+                )
+                for stage, letters in passes:
+                    for number, letter in enumerate(letters):
+                        said[make_id(stage, play.id, step, number)] = WORD[letter]
+                said[make_id("error_types", play.id, step)] = None if script.error == "?" else script.error
+        return said
+
+    def _judge(self, asked: Asked) -> str:
+        verdict = self._said[asked.row]
+        return "I cannot tell." if verdict is None else write_verdict(asked, verdict)
+
+
+def gather(stage: Any) -> list[Any]:
+    """Run a stage that drops nothing."""
+    drafts = asyncio.run(stage)
+    assert not drafts.dropped
+    return list(drafts.rows)
+
+
+def make_item(place: int, name: str) -> LongformItem:
+    script = scripted_agents.SCRIPT + "".join(
+        f"INSERT INTO stadium VALUES ({number}, 'Ground number {number}', {number});\n"
+        for number in range(10, 410 if name == LARGE else 11)
+    )
+    return LongformItem(
+        id=name,
+        database="concerts",
+        question=f"Which stadium is it, number {place}?",
+        kind=KIND[name],
+        reference=" ".join(["word"] * (5 + place)),
+        claims=(),
+        script=script,
+        confirmed_by="model",
+        origin=(),
+    )
+
+
+@cache
+def run_once(database: bytes, sql: str, limits: QueryLimits, shown_rows: int) -> AgentQuery:
+    """Run a query on a database, given as the bytes of its file."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "item.sqlite"
+        file.write_bytes(database)
+        (query,) = run_queries(file, [sql], limits, shown_rows)
+    return query
+
+
+def run_by_content(
+    file: Path, queries: Sequence[str], limits: QueryLimits, shown_rows: int
+) -> list[AgentQuery]:
+    """Stand in for `run_queries`: a query on the same records is run once, for its process takes long."""
+    return [run_once(file.read_bytes(), sql, limits, shown_rows) for sql in queries]
+
+
+def judge_canaries(entry: AgentEvaluation, judge: Judge) -> list[CanaryRow]:
+    """Have the canaries judged."""
+    ask: Any = ScriptedJudges(judge)
+    return list(asyncio.run(peer_canaries(entry, {}, ask)).rows)
+
+
+@cache
+def list_right_verdicts() -> dict[str, str]:
+    """Map the rows of canaries to their right verdicts."""
+    right = {}
+    for canary in read_peer_canaries():
+        parts = (
+            ("reviews", canary.id, canary.kind, 0)
+            if canary.kind in STEPS
+            else ("reference_verdicts", canary.id)
+        )
+        right[make_id(*parts)] = canary.accepted[0]
+    return right
+
+
+def judge_rightly(asked: Asked) -> str:
+    """Reply to a canary as is right."""
+    return write_verdict(asked, list_right_verdicts()[asked.row])
+
+
+def judge_kindly(asked: Asked) -> str:
+    """Reply that all is well, whatever is asked."""
+    best = {"judge_conclusive": "Match", "judge_interpretive": "5"}
+    return write_verdict(asked, best.get(asked.prompt, "Perfect"))
+
+
+def write_verdict(asked: Asked, verdict: str) -> str:
+    """Write a reply in the form that its prompt asks for."""
+    return f"So it is.\n{'Score' if asked.prompt == 'judge_interpretive' else 'Verdict'}: {verdict}"
