@@ -152,7 +152,8 @@ def test_a_database_is_the_same_file_each_time(tmp_path: Path) -> None:
     [
         "ATTACH '{folder}/evil' AS e", "VACUUM INTO '{folder}/evil'", "nonsense", "DELETE FROM a",
         "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) INSERT INTO a SELECT n FROM r",
-        "INSERT INTO a VALUES (zeroblob(900000000))", "INSERT INTO a SELECT b FROM a",
+        "INSERT INTO a VALUES (zeroblob(900000000))",
+        "INSERT INTO a VALUES (1); " + "INSERT INTO a SELECT b FROM a;" * 40,
         "PRAGMA user_version = 1", "DROP TABLE a",
         "CREATE TRIGGER t AFTER INSERT ON a BEGIN SELECT 1; END", "CREATE VIEW v AS SELECT b FROM a",
         "CREATE VIRTUAL TABLE f USING fts5(x)", "UPDATE a SET b = 2", "CREATE TEMP TABLE t (x)",
