@@ -17,6 +17,7 @@ BENCHMARKS = (
     "assessment",
     "contracts",
     "execution",
+    "longform",
 )
 
 

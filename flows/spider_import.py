@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from flows import spider_longform
 from flows.settings import edit_params, get_section, load_params
 from tasks.artifacts.rows import make_id
 from tasks.databases.entry import DatabaseEntry
@@ -26,11 +27,19 @@ NAMED = 20
 
 
 def import_spider(
-    root: Path, path: Path, names: Sequence[str], take: int | None, seed: int, *, every: bool
+    root: Path,
+    path: Path,
+    names: Sequence[str],
+    take: int | None,
+    seed: int,
+    *,
+    every: bool,
+    question_set: str | None = None,
 ) -> tuple[list[str], list[str]]:
     """Bring databases of a release into a project; return what was done and what was left out, a line each.
 
     names: ids of databases. take: as many others with rows, drawn by seed. every: all of them.
+    question_set: a name under `longform.sets`; then they are sources of long-form questions, too.
     Files go to data/raw/spider, entries to `databases` of params.yaml, questions to questions.jsonl. Raises
     BadInput, and changes nothing, for a release, id or entry that is none, and where nothing can be used.
     """
@@ -38,7 +47,10 @@ def import_spider(
         release = read_release(folder)
         names = list(dict.fromkeys(names))
         wanted = choose(release, names, take, seed, every=every)
-        entries = get_section(load_params(root), "databases") or {}
+        params = load_params(root)
+        entries = get_section(params, "databases") or {}
+        if question_set is not None:
+            spider_longform.check_set(params, question_set)
         done: dict[str, str] = {}
         left = list(release.problems)
         for name in wanted:
@@ -48,6 +60,8 @@ def import_spider(
             file = (FOLDER / f"{name}.sqlite").as_posix()
             if name in entries and (entries[name] or {}).get("file") != file:
                 raise BadInput("params.yaml", f"databases.{name} is another database", hint="rename that one")
+            if question_set is not None:
+                spider_longform.check_source(params, name, file)
             asked = sum(question.database == name for question in release.questions)
             problem, size = look_at(release.databases[name])
             if problem and not drawn:
@@ -65,6 +79,8 @@ def import_spider(
             with write_beside(root / FOLDER / f"{name}.sqlite") as draft:
                 shutil.copyfile(str(source), draft)
     keep_questions(root, release, list(done))
+    if question_set is not None:
+        left += spider_longform.write_seeds(root / FOLDER, release, list(done))
     with edit_params(root) as data:
         data["databases"] = data.get("databases") or {}
         for name in done:
@@ -77,7 +93,12 @@ def import_spider(
                 "source": SOURCE,
                 "attribution": ATTRIBUTION,
             }
+        if question_set is not None:
+            files = {name: (FOLDER / f"{name}.sqlite").as_posix() for name in done}
+            spider_longform.enter_set(data, question_set, files)
     lines = [*done.values(), f"{len(done)} databases: {FOLDER.as_posix()}, questions: {QUESTIONS.as_posix()}"]
+    if question_set is not None:
+        lines.append(f"longform.sets.{question_set}: {len(done)} databases, what steers them: *.seeds.json")
     first = next(iter(done))
     return [*lines, f"now: benchloom graph, then benchloom run grammar-dataset@{first}"], left
 

@@ -132,6 +132,10 @@ def spider(
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Of the draw.")] = 0,
     every: Annotated[bool, typer.Option("--all", help="All of its databases that have rows.")] = False,
+    longform: Annotated[
+        str | None,
+        typer.Option(metavar="SET", help="Long-form questions over them, too: this one of `longform.sets`."),
+    ] = None,
 ) -> None:
     """Bring in databases of Spider with the questions about them (docs/databases.md).
 
@@ -140,7 +144,9 @@ def spider(
     from flows.settings import find_project
     from flows.spider_import import import_spider
 
-    done, left = import_spider(find_project(), path, database or [], take, seed, every=every)
+    done, left = import_spider(
+        find_project(), path, database or [], take, seed, every=every, question_set=longform
+    )
     for line in left[:NAMED]:
         print(f"benchloom: left out: {line}", file=sys.stderr)
     if len(left) > NAMED:

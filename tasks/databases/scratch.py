@@ -22,6 +22,21 @@ __all__ = ["Built", "ScratchLimits", "build_scratch", "write_create", "write_dat
 LABEL = "the scratch database"
 LONGEST_CHARACTER = 4
 """Bytes of a character in UTF-8, at most."""
+MOST_STEPS = 10_000_000
+"""Steps of SQLite's virtual machine in one statement of a script; an INSERT takes some ten for each row."""
+MOST_PAGES = 1 << 16
+"""Pages of 4 KiB in the database of a script."""
+SCRIPTED = frozenset(
+    {
+        sqlite3.SQLITE_CREATE_TABLE,
+        sqlite3.SQLITE_INSERT,
+        # Of VALUES with several rows.
+        sqlite3.SQLITE_SELECT,
+        # UNIQUE makes an index, for which its table is read.
+        sqlite3.SQLITE_CREATE_INDEX,
+        sqlite3.SQLITE_READ,
+    }
+)
 
 
 class ScratchLimits(BaseModel):
@@ -97,16 +112,31 @@ def build_scratch(create: Sequence[str], text: str, limits: ScratchLimits = DEFA
 def write_database(script: str, path: Path) -> None:
     """Write the database of a script as a SQLite file; its bytes depend on the script and SQLite's version.
 
-    Raises BadInput if the script does not run.
+    The script may be anyone's, as a dataset's items are: nothing is run but CREATE TABLE and INSERT,
+    without functions and recursion and within a limit of steps and size. Raises BadInput if it does not run.
     """
     with closing(sqlite3.connect(":memory:")) as connection:
-        # No statement of a script reaches another file.
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
         connection.execute("PRAGMA foreign_keys = OFF")
+        connection.execute(f"PRAGMA max_page_count = {MOST_PAGES}")
+        connection.set_authorizer(_authorize)
+        connection.set_progress_handler(lambda: 1, MOST_STEPS)
         try:
             connection.executescript(script)
         except sqlite3.Error as error:
-            raise BadInput(path, f"its script does not run: {error}") from error
+            raise BadInput(
+                path,
+                f"its script does not run: {error}",
+                hint="it may hold CREATE TABLE and INSERT INTO ... VALUES with literals, and nothing else",
+            ) from error
+        connection.set_authorizer(None)
         content = connection.serialize()
     with write_beside(path) as draft:
         draft.write_bytes(content)
+
+
+def _authorize(action: int, first: str | None, *_: str | None) -> int:
+    """Allow what CREATE TABLE and INSERT need."""
+    if action in SCRIPTED or (action == sqlite3.SQLITE_UPDATE and first == "sqlite_master"):
+        return sqlite3.SQLITE_OK
+    return sqlite3.SQLITE_DENY

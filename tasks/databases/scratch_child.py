@@ -6,28 +6,16 @@ up files, processes and unlimited memory. Parsing refuses first; the engine refu
 
 from __future__ import annotations
 
-import math
 import sqlite3
-import time
 from collections.abc import Iterator, Mapping
-from typing import cast
 
 from tasks.databases import scratch_inserts
-from tasks.databases.frames import (
-    drop_privileges,
-    dump_rows,
-    frame_rows,
-    limit_cpu,
-    receive,
-    send,
-    send_error,
-    serve,
-)
+from tasks.databases.frames import drop_privileges, dump_rows, frame_rows, limit_cpu
 from tasks.databases.messages import Limits, ReaderRequest
 from tasks.databases.scratch_create import quote_name
 from tasks.databases.scratch_inserts import Row
 from tasks.databases.scratch_keys import Inserted, describe_broken_keys, list_primary
-from tasks.databases.sqlite_child import PROGRESS_STEPS, classify_error
+from tasks.databases.sqlite_process import Timed, classify_error, serve_process, set_limits, set_pragmas
 from tasks.errors import SqlError, SqlFailed, SqlRefused, SqlTooLarge
 
 KINDS: Mapping[str, type[SqlError]] = {"refused": SqlRefused, "large": SqlTooLarge, "failed": SqlFailed}
@@ -46,11 +34,8 @@ class ScratchDatabase:
 
     def __init__(self, setup: ScratchSetup) -> None:
         self.setup = setup
-        self.deadline = math.inf
         self.connection = sqlite3.connect(":memory:", isolation_level=None)
-        for pragma in ("trusted_schema = OFF", "foreign_keys = ON", "temp_store = MEMORY"):
-            self.connection.execute(f"PRAGMA {pragma}")
-        self.connection.execute(f"PRAGMA hard_heap_limit = {setup['memory'] * 3 // 4}")
+        set_pragmas(self.connection, setup, ("foreign_keys = ON", "temp_store = MEMORY"))
         for statement in setup["create"]:
             self.connection.execute(statement)
         # A key that SQLite cannot hold is our mistake: it shows itself here, and not at the model's rows.
@@ -63,19 +48,14 @@ class ScratchDatabase:
         self.connection.execute("BEGIN")
         # Rows may come in any order: what a key refers to is looked for at the end.
         self.connection.execute("PRAGMA defer_foreign_keys = ON")
-        for category, limit in (
-            (sqlite3.SQLITE_LIMIT_LENGTH, setup["bytes"]),
-            (sqlite3.SQLITE_LIMIT_SQL_LENGTH, setup["bytes"]),
-            (sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 20),
-            (sqlite3.SQLITE_LIMIT_COMPOUND_SELECT, 2),
-            (sqlite3.SQLITE_LIMIT_VDBE_OP, 250_000),
-            (sqlite3.SQLITE_LIMIT_ATTACHED, 0),
-            (sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 0),
-            (sqlite3.SQLITE_LIMIT_WORKER_THREADS, 0),
-        ):
-            self.connection.setlimit(category, limit)
+        limits = {
+            sqlite3.SQLITE_LIMIT_SQL_LENGTH: setup["bytes"],
+            sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 20,
+            sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 2,
+        }
+        set_limits(self.connection, setup, limits)
         self.connection.set_authorizer(self.authorize)
-        self.connection.set_progress_handler(self.is_late, PROGRESS_STEPS)
+        self.timed = Timed(self.connection)
         drop_privileges(setup["memory"])
 
     def authorize(
@@ -87,13 +67,9 @@ class ScratchDatabase:
             return sqlite3.SQLITE_OK
         return sqlite3.SQLITE_DENY
 
-    def is_late(self) -> bool:
-        """Return whether the time is over; SQLite then stops."""
-        return time.monotonic() > self.deadline
-
     def answer(self, request: ReaderRequest) -> Iterator[bytes]:
         """Insert the rows of a reply; yield a frame with the tables and, in order, (table, statement)."""
-        self.deadline = time.monotonic() + request["seconds"]
+        self.timed.start(request["seconds"])
         limit_cpu(request["seconds"])
         rows = scratch_inserts.read_inserts(
             request["sql"], self.tables, rows=self.setup["rows"], value=self.setup["value"]
@@ -117,8 +93,7 @@ class ScratchDatabase:
     def _insert(self, row: Row) -> int | None:
         """Insert one row and return its rowid."""
         try:
-            if self.is_late():
-                raise sqlite3.OperationalError("interrupted")
+            self.timed.check()
             cursor = self.connection.execute(row.sql)
         except sqlite3.Error as error:
             kind, text = classify_error(error)
@@ -143,13 +118,4 @@ def classify(error: Exception) -> tuple[str, str]:
 
 def main() -> None:
     """Make the tables of the first frame and answer requests."""
-    setup = cast("ScratchSetup | None", receive())
-    if setup is None:
-        return
-    try:
-        database = ScratchDatabase(setup)
-    except (sqlite3.Error, MemoryError) as error:
-        send_error("open", str(error))
-    else:
-        send([b'{"ready":true}'])
-        serve(database, classify)
+    serve_process(ScratchDatabase, classify)

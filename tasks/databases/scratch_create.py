@@ -47,7 +47,8 @@ def write_create(columns: Sequence[Column], tables: Collection[str]) -> list[str
     """Write a CREATE TABLE statement for each of `tables`; a table comes behind those that it refers to.
 
     columns: of whole tables; a reference to a table or a column that is not among them is left out.
-    The tables are STRICT: a text in a column of integers is an error (SQLite 3.37). Several columns that
+    The tables are STRICT: a text in a column of integers is an error (SQLite 3.37). A primary key is NOT NULL
+    as in any other engine, but for a single INTEGER, which SQLite numbers by itself. Several columns that
     refer to all of another table's key are one foreign key; one that refers to a part of it is left out, as
     SQLite cannot hold it. A column outside of the key that is referred to becomes UNIQUE.
     """
@@ -117,7 +118,8 @@ def _write_column(column: Column, *, alone: bool, unique: Collection[str]) -> st
     words = [quote_name(column.name), kind]
     if alone:
         words.append("PRIMARY KEY")
-    elif not column.nullable:
+    numbered = alone and kind == "INTEGER"
+    if not numbered and (column.primary_key or not column.nullable):
         words.append("NOT NULL")
     if column.name in unique:
         words.append("UNIQUE")

@@ -13,16 +13,26 @@ from tasks.errors import SqlRefused
 TWICE = "an apostrophe in a text is written twice: 'it''s'"
 SHOWN = 80
 FENCE = re.compile(r" {0,3}(?:```+|~~~+)[^`]*")
+STRAY = re.compile(r"\W*(?:\w+\s+)?insert\s+into\b.*\bvalues\b", re.IGNORECASE)
+"""A line with a statement, perhaps behind a fence and the name of a language."""
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def take_fenced(text: str) -> str:
-    """Return what stands in a reply's fenced blocks, the last perhaps without its end; all if it has none."""
+    """Return what stands in a reply's fenced blocks, the last perhaps without its end; all if it has none.
+
+    Raises SqlRefused for an INSERT on a line of its own outside of them, or on the line that opens one: the
+    row would be lost.
+    """
     lines = text.split("\n")
     if not any(FENCE.fullmatch(line.rstrip()) for line in lines):
         return text
     inside, taken = False, []
     for line in lines:
+        if not inside and STRAY.match(line):
+            raise SqlRefused(
+                f"a statement outside of the code blocks ({shorten(line)}); write all in one block"
+            )
         if FENCE.fullmatch(line.rstrip()):
             inside = not inside
             # Blocks are statements of their own, even where the last of a block lacks its semicolon.
@@ -61,5 +71,10 @@ def _find_unclosed(sql: str, engine: Dialect) -> str:
 
 def name_place(number: int, statement: str) -> str:
     """Name a statement by its number and its first characters."""
-    line = " ".join(statement.split())
-    return f"statement {number} ({line if len(line) <= SHOWN else line[: SHOWN - 3] + '...'})"
+    return f"statement {number} ({shorten(statement)})"
+
+
+def shorten(text: str) -> str:
+    """Return the first characters of a text in one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= SHOWN else line[: SHOWN - 3] + "..."

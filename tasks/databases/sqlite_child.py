@@ -6,28 +6,14 @@ read-only and, before the first request, gives up writing files, starting proces
 
 from __future__ import annotations
 
-import math
 import sqlite3
-import time
 from collections.abc import Iterator
 from functools import lru_cache, partial
-from typing import cast
 
 from tasks.databases.checking import check_select
-from tasks.databases.frames import (
-    drop_privileges,
-    fetch,
-    frame_rows,
-    limit_cpu,
-    receive,
-    send,
-    send_error,
-    serve,
-)
+from tasks.databases.frames import drop_privileges, fetch, frame_rows, limit_cpu
 from tasks.databases.messages import ReaderRequest, SqliteSetup
-from tasks.errors import SqlRefused
-
-PROGRESS_STEPS = 20_000
+from tasks.databases.sqlite_process import Timed, classify_error, serve_process, set_limits, set_pragmas
 
 # Left out: random and randomblob (not deterministic), zeroblob (size without work), the current_ family,
 # load_extension, and everything that reveals the engine or the connection.
@@ -43,52 +29,37 @@ json_group_array json_group_object json_each json_tree -> ->>
 """
 FUNCTIONS = frozenset(HARMLESS.split())
 VIRTUAL = frozenset({"json_each", "json_tree"})
+LIMITS = {
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,
+    sqlite3.SQLITE_LIMIT_COLUMN: 500,
+    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 200,
+    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 100,
+    sqlite3.SQLITE_LIMIT_FUNCTION_ARG: 50,
+    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 500,
+    sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER: 1_000,
+}
 
 
 class SqliteReader:
     """The connection, its limits, and the current statement."""
 
     def __init__(self, setup: SqliteSetup) -> None:
-        self.deadline = math.inf
         self.bytes: int = setup["bytes"]
         self.cursor: sqlite3.Cursor | None = None
         self.connection = sqlite3.connect(setup["uri"], uri=True, isolation_level=None)
         self.connection.text_factory = partial(str, encoding="utf-8", errors="replace")
-        for pragma in (
-            "trusted_schema = OFF",
-            "query_only = ON",
-            f"temp_store = {'FILE' if setup['disk'] else 'MEMORY'}",
-            "cell_size_check = ON",
-            f"hard_heap_limit = {setup['memory'] * 3 // 4}",
-        ):
-            self.connection.execute(f"PRAGMA {pragma}")
+        store = f"temp_store = {'FILE' if setup['disk'] else 'MEMORY'}"
+        set_pragmas(self.connection, setup, ("query_only = ON", store, "cell_size_check = ON"))
         names = self.connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
         # Not by SQLite's own `lower`, which leaves letters as they are that are not ASCII.
         self.tables = {name.lower() for (name,) in names} | VIRTUAL
         # A table-valued function is created at its first use, by steps that the authorizer would refuse.
         for name in sorted(VIRTUAL):
             self.connection.execute(f"SELECT 1 FROM {name}('[]')").fetchall()  # noqa: S608 (constants)
-        self._set_limits()
+        set_limits(self.connection, setup, LIMITS)
         self.connection.set_authorizer(self.authorize)
-        self.connection.set_progress_handler(self.is_late, PROGRESS_STEPS)
+        self.timed = Timed(self.connection)
         drop_privileges(setup["memory"], disk=setup["disk"])
-
-    def _set_limits(self) -> None:
-        for category, limit in (
-            (sqlite3.SQLITE_LIMIT_LENGTH, self.bytes),
-            (sqlite3.SQLITE_LIMIT_SQL_LENGTH, 100_000),
-            (sqlite3.SQLITE_LIMIT_COLUMN, 500),
-            (sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 200),
-            (sqlite3.SQLITE_LIMIT_COMPOUND_SELECT, 100),
-            (sqlite3.SQLITE_LIMIT_VDBE_OP, 250_000),
-            (sqlite3.SQLITE_LIMIT_FUNCTION_ARG, 50),
-            (sqlite3.SQLITE_LIMIT_ATTACHED, 0),
-            (sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 500),
-            (sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 1_000),
-            (sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 0),
-            (sqlite3.SQLITE_LIMIT_WORKER_THREADS, 0),
-        ):
-            self.connection.setlimit(category, limit)
 
     def authorize(self, action: int, first: str | None, second: str | None, *_: str | None) -> int:
         """Allow reading the user's tables and harmless functions, and nothing else."""
@@ -103,13 +74,9 @@ class SqliteReader:
             return sqlite3.SQLITE_OK
         return sqlite3.SQLITE_DENY
 
-    def is_late(self) -> bool:
-        """Return whether the statement's time is over; SQLite then stops."""
-        return time.monotonic() > self.deadline
-
     def answer(self, request: ReaderRequest) -> Iterator[bytes]:
         """Start or continue a statement; yield the pieces of one JSON frame."""
-        self.deadline = time.monotonic() + request["seconds"]
+        self.timed.start(request["seconds"])
         limit_cpu(request["seconds"])
         if "sql" in request:
             self.close()
@@ -136,36 +103,6 @@ def check_once(sql: str) -> None:
     check_select(sql)
 
 
-def classify_error(error: Exception) -> tuple[str, str]:
-    """Return an error's kind, one that the parent knows, and its message."""
-    text = str(error) or type(error).__name__
-    if isinstance(error, OverflowError):
-        return "large", text
-    if isinstance(error, MemoryError) or "out of memory" in text:
-        return "memory", "the statement needs more memory than it may have"
-    if isinstance(error, sqlite3.DataError) or "too big" in text:
-        return "large", "a value is larger than the result may be"
-    if "interrupted" in text:
-        return "timeout", text
-    if (
-        isinstance(error, SqlRefused)
-        or "not authorized" in text
-        or "prohibited" in text
-        or "one statement" in text
-    ):
-        return "refused", text
-    return "failed", text
-
-
 def main() -> None:
     """Open the file of the first frame and answer requests."""
-    setup = cast("SqliteSetup | None", receive())
-    if setup is None:
-        return
-    try:
-        reader = SqliteReader(setup)
-    except (sqlite3.Error, MemoryError) as error:
-        send_error("open", str(error))
-    else:
-        send([b'{"ready":true}'])
-        serve(reader, classify_error)
+    serve_process(SqliteReader, classify_error)

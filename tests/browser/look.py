@@ -23,6 +23,7 @@ from flows.settings import find_project
 from tasks.errors import BadInput, BenchloomError
 from tasks.reports.lineage_page import write_lineage
 from tests.browser.assessments import open_answer
+from tests.browser.reviewing import ARTIFACT, list_lost, make_project, review, serve_review
 from tests.browser.staged import run_ragcheck, stage_ragcheck, write_nights
 from tests.browser.watch import Complaints, open_chromium
 from tests.flows.prefect_api import ask_prefect
@@ -74,6 +75,7 @@ def look(root: Path, pictures: Path | None, prefect: str | None, no_prefect: boo
             complaints = look_at_site(browser, root / "data" / "reports", pictures)
             for view, path in made:
                 complaints += look_at_page(browser, view, path, pictures)
+            complaints += look_at_review(browser, make_project(Path(scratch) / "reviewed"), pictures)
             if not no_prefect:
                 with find_prefect(root, prefect) as url:
                     complaints += look_at_prefect(browser, root, url, pictures)
@@ -201,6 +203,20 @@ CORRECTNESS = View("correctness", "#list a", "graded", open_graded)
 CONTINUITY = View("continuity", "#list a", "conversation", open_conversation)
 LINEAGE = View("lineage", "#tree [role=treeitem]", "source", open_source)
 NIGHTS = View("nights", ".plot .point")
+
+
+def look_at_review(browser: Browser, root: Path, pictures: Path) -> list[str]:
+    """Have two reviewers decide on questions, each in a look of their own; return what is wrong or lost."""
+    with serve_review(ARTIFACT, root=root) as (url, _):
+        complaints = Complaints(url)
+        for reviewer, (look, name) in {"Anna": ("light", "review"), "Ben": ("dark", "review_dark")}.items():
+            page = new_page(browser, complaints, *LOOKS[look])
+            page.goto(url)
+            review(page, reviewer)
+            complaints.lines += [f"review: {overflow}" for overflow in find_overflow(page)]
+            page.screenshot(path=pictures / f"{name}.png")
+            page.context.close()
+    return complaints.lines + list_lost(root)
 
 
 def look_at_prefect(browser: Browser, root: Path, url: str, pictures: Path) -> list[str]:

@@ -147,9 +147,52 @@ def test_a_database_is_the_same_file_each_time(tmp_path: Path) -> None:
         assert read_tables(connection) == run(built.script)
 
 
-def test_a_script_reaches_no_other_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "ATTACH '{folder}/evil' AS e", "VACUUM INTO '{folder}/evil'", "nonsense", "DELETE FROM a",
+        "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) INSERT INTO a SELECT n FROM r",
+        "INSERT INTO a VALUES (zeroblob(900000000))",
+        "INSERT INTO a VALUES (1); " + "INSERT INTO a SELECT b FROM a;" * 40,
+        "PRAGMA user_version = 1", "DROP TABLE a",
+        "CREATE TRIGGER t AFTER INSERT ON a BEGIN SELECT 1; END", "CREATE VIEW v AS SELECT b FROM a",
+        "CREATE VIRTUAL TABLE f USING fts5(x)", "UPDATE a SET b = 2", "CREATE TEMP TABLE t (x)",
+        "INSERT INTO a SELECT 1 FROM " + ", ".join(f"sqlite_master s{n}" for n in range(30)),
+    ],
+)  # fmt: skip
+def test_a_script_makes_tables_and_rows_and_nothing_else(statement: str, tmp_path: Path) -> None:
     path = tmp_path / "x.sqlite"
-    for statement in (f"ATTACH '{tmp_path}/evil' AS e", f"VACUUM INTO '{tmp_path}/evil'", "nonsense"):
-        with pytest.raises(BadInput, match="its script does not run"):
-            write_database(f"CREATE TABLE a (b); {statement};", path)
+    tables = "".join(f"CREATE TABLE t{n} (x);" for n in range(5))
+    script = f"CREATE TABLE a (b); {tables} {statement.replace('{folder}', str(tmp_path))};"
+    with pytest.raises(BadInput, match=r"its script does not run: .*CREATE TABLE and INSERT"):
+        write_database(script, path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_script_may_have_keys_and_several_rows_in_a_statement(tmp_path: Path) -> None:
+    rows = ", ".join(f"({n}, 'x')" for n in range(2_000))
+    create = "CREATE TABLE a (b INTEGER PRIMARY KEY, c TEXT DEFAULT 'x' REFERENCES a (c), UNIQUE (c, b))"
+    script = f"{create}; INSERT INTO a VALUES {rows};"
+    write_database(script, tmp_path / "x.sqlite")
+    with contextlib.closing(sqlite3.connect(tmp_path / "x.sqlite")) as connection:
+        assert connection.execute("SELECT count(*) FROM a").fetchall() == [(2_000,)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```sql INSERT INTO authors VALUES (1, 'A', 1);\nINSERT INTO authors VALUES (2, 'B', 1);\n```",
+        "INSERT INTO authors VALUES (1, 'A', 1);\n```\nINSERT INTO authors VALUES (2, 'B', 1);\n```",
+        "```\nINSERT INTO authors VALUES (2, 'B', 1);\n```\nand\n- insert  into authors (born) values (1)",
+    ],
+)
+def test_no_row_outside_of_the_blocks_is_lost_in_silence(text: str) -> None:
+    assert "a statement outside of the code blocks (" in fail(text, SqlRefused)
+
+
+def test_a_columns_name_is_no_kind_of_error() -> None:
+    for name in ("interrupted", "out of memory", "too big", "not authorized", "is prohibited"):
+        create = [f'CREATE TABLE flights (id INTEGER PRIMARY KEY, "{name}" INTEGER NOT NULL) STRICT']
+        assert f"NOT NULL constraint failed: flights.{name}" in fail(
+            "INSERT INTO flights VALUES (1, NULL)", create=create
+        )

@@ -60,3 +60,22 @@ def test_keys_of_several_columns_circles_and_words_of_sql(tmp_path: Path) -> Non
     INSERT INTO "order" (a, b) VALUES (1, 'b'); INSERT INTO lines (x, y, code) VALUES (1, 'b', 'c')"""
     assert set(build_scratch(create, rows).rows.values()) == {1}
     assert "no such a, b" in fail(rows.replace("(1, 'b', 'c')", "(1, 'a', 'c')"), create=create)
+
+
+def test_a_key_is_never_null(tmp_path: Path) -> None:
+    schema = """
+    CREATE TABLE codes (code TEXT PRIMARY KEY, name TEXT);
+    CREATE TABLE pairs (a INTEGER, b TEXT, PRIMARY KEY (a, b));
+    CREATE TABLE numbers (id INTEGER PRIMARY KEY NOT NULL, name TEXT);
+    """
+    with contextlib.closing(sqlite3.connect(tmp_path / "schema.sqlite")) as connection:
+        connection.executescript(schema)
+    create = write_create(reflect(tmp_path / "schema.sqlite"), ["codes", "pairs", "numbers"])
+    assert "id INTEGER PRIMARY KEY,\n" in "\n".join(create)
+    for text, column in (
+        ("INSERT INTO codes VALUES (NULL, 'x')", "codes.code"),
+        ("INSERT INTO codes (name) VALUES ('x')", "codes.code"),
+        ("INSERT INTO pairs VALUES (1, NULL)", "pairs.b"),
+        ("INSERT INTO pairs VALUES (NULL, 'x')", "pairs.a"),
+    ):
+        assert f"NOT NULL constraint failed: {column}" in fail(text, create=create)

@@ -10,8 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.commands.import_ import app
-from flows.settings import load_params, parse_database
+from flows.settings import edit_params, load_params, parse_database
 from tasks.errors import BadInput
+from tasks.longform.entries import QuestionSet, SourceDatabase
 from tests.flows.conftest import make_folder
 
 ROOT = Path(__file__).parents[2]
@@ -152,6 +153,61 @@ def test_a_release_that_is_broken_is_named_by_file(root, tmp_path, file, content
     release = make_release(tmp_path / "spider")
     (release / file).write_text(content)
     assert said in str(call(release, "--all").exception)
+
+
+def test_databases_become_sources_of_long_form_questions_with_their_own_as_seeds(root, tmp_path):
+    release = make_release(tmp_path / "spider")
+    (release / "train_spider.json").write_text("[]")
+    before = load_params(root)["longform"]
+    done = call(release, "--all", "--longform", "spider")
+    assert done.exit_code == 0, done.output
+    assert "longform.sets.spider: 2 databases" in done.stdout
+    assert "towns: has no question of its own" in done.stderr
+    longform = load_params(root)["longform"]
+    file = "data/raw/spider/cities.sqlite"
+    assert longform["databases"] == {
+        **before["databases"], "cities": {"file": file}, "towns": {"file": "data/raw/spider/towns.sqlite"},
+    }  # fmt: skip
+    assert SourceDatabase(**longform["databases"]["cities"]).file == Path(file)
+    added = QuestionSet(**longform["sets"].pop("spider"))
+    assert (sorted(added.databases), added.questions) == (["cities", "towns"], 1)
+    assert longform["sets"] == before["sets"]
+    folder = root / "data/raw/spider"
+    assert json.loads((folder / "cities.seeds.json").read_text()) == ["How many cities?"]
+    assert not (folder / "towns.seeds.json").exists()
+
+
+def test_what_stands_in_a_set_stays_and_a_database_enters_once(root, tmp_path):
+    release = make_release(tmp_path / "spider")
+    assert call(release, "--database", "cities", "--longform", "mine").exit_code == 0
+    with edit_params(root) as data:
+        data["longform"]["sets"]["mine"]["questions"] = 3
+        data["longform"]["databases"]["cities"]["words"] = {"city": "places"}
+    for name in ("towns", "cities"):
+        assert call(release, "--database", name, "--longform", "mine").exit_code == 0
+    longform = load_params(root)["longform"]
+    assert longform["sets"]["mine"] == {"questions": 3, "databases": ["cities", "towns"]}
+    assert longform["databases"]["cities"]["words"] == {"city": "places"}
+
+
+@pytest.mark.parametrize(
+    ("section", "named", "said"),
+    [
+        ("{}", "no/name", "--longform: 'no/name' is no name"),
+        ("{sets: {mine: 7}}", "mine", "longform.sets.mine is no set of databases"),
+        (
+            "{databases: {cities: {file: own.sqlite}}}",
+            "mine",
+            "longform.databases.cities is another database",
+        ),
+    ],
+)
+def test_a_set_that_cannot_be_made_changes_nothing(root, tmp_path, section, named, said):
+    (root / "params.yaml").write_text(f"databases: {{}}\nlongform: {section}\n")
+    done = call(make_release(tmp_path / "spider"), "--database", "cities", "--longform", named)
+    assert isinstance(done.exception, BadInput)
+    assert said in str(done.exception)
+    assert not (root / "data/raw/spider").exists()
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="BENCHLOOM_SPIDER names no release")

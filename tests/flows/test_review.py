@@ -5,10 +5,9 @@ import http.client
 import io
 import json
 import signal
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -19,11 +18,11 @@ from flows.cli import main
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Origin, make_id
 from tasks.judging.decisions import load_decisions
+from tests.browser.reviewing import serve_review
 from tests.browser.watch import Complaints, find_chromium, open_chromium
 
 PATIENCE_MS = 30_000
 """For a browser on a machine that is busy with other things."""
-CLI = [sys.executable, "-m", "flows.cli"]
 ARTIFACT = "data/trial/sample/condense.parquet"
 FILE = "data/labels/review/trial-sample-condense.jsonl"
 TEXTS = [
@@ -344,18 +343,6 @@ def test_every_command_has_help_with_an_example(command):
     assert f"Example: benchloom review {command}" in " ".join(call(command, "--help").stdout.split())
 
 
-@contextmanager
-def serving(*words):
-    """Serve the artifact in a process of its own; give its URL and the process."""
-    command = [*CLI, "review", "serve", ARTIFACT, *words]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        yield server.stdout.readline().strip(), server
-    finally:
-        server.kill()
-        server.communicate()
-
-
 def send(url, path="", method="GET", body=None, **headers):
     parts = urlsplit(url)
     connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=20)
@@ -375,7 +362,7 @@ def decide(url, key, decision, reviewer="Anna", **more):
 
 
 def test_only_the_page_that_has_the_token_is_answered(project):
-    with serving() as (url, _):
+    with serve_review(ARTIFACT) as (url, _):
         parts = urlsplit(url)
         bare = f"http://{parts.netloc}"
         assert parts.hostname == "127.0.0.1"
@@ -395,7 +382,7 @@ def test_only_the_page_that_has_the_token_is_answered(project):
 
 
 def test_the_policy_is_strict_and_in_every_answer(project):
-    with serving() as (url, _):
+    with serve_review(ARTIFACT) as (url, _):
         status, headers, page = send(url)
         assert status == 200
         for reply in (headers, send(url, "items?reviewer=Anna")[1], send(url, "no")[1], send(url[:-5])[1]):
@@ -430,7 +417,7 @@ def test_what_is_no_decision_is_refused(project, served):
 
 @pytest.fixture
 def served(project):
-    with serving() as (url, _):
+    with serve_review(ARTIFACT) as (url, _):
         yield url
 
 
@@ -458,12 +445,12 @@ def test_a_form_and_a_page_write_the_same_file(project, served):
 
 
 def test_decisions_survive_a_killed_server(project):
-    with serving() as (url, server):
+    with serve_review(ARTIFACT) as (url, server):
         assert decide(url, IDS[0], "accept") == 200
         assert decide(url, IDS[1], "edit", edited={"text": "An image?"}) == 200
         server.send_signal(signal.SIGKILL)
         server.wait()
-    with serving() as (url, _):
+    with serve_review(ARTIFACT) as (url, _):
         rows = json.loads(send(url, "items?reviewer=Anna")[2])["items"]
         assert {row["item"]: row["decision"] for row in rows if row["decision"]} == {
             IDS[0]: "accept",
@@ -476,7 +463,11 @@ def test_decisions_survive_a_killed_server(project):
 
 def test_two_servers_and_many_people_at_once_lose_nothing(project):
     people = [f"person {number}" for number in range(12)]
-    with serving() as (one, _), serving() as (other, _), ThreadPoolExecutor(12) as pool:
+    with (
+        serve_review(ARTIFACT) as (one, _),
+        serve_review(ARTIFACT) as (other, _),
+        ThreadPoolExecutor(12) as pool,
+    ):
         jobs = [
             pool.submit(decide, url, key, "accept", name)
             for number, name in enumerate(people)
@@ -489,7 +480,7 @@ def test_two_servers_and_many_people_at_once_lose_nothing(project):
 
 
 def test_ctrl_c_ends_it_with_130(project):
-    with serving() as (_, server):
+    with serve_review(ARTIFACT) as (_, server):
         server.send_signal(signal.SIGINT)
         _, said = server.communicate(timeout=20)
     assert server.returncode == 130
