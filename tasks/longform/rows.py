@@ -13,6 +13,8 @@ STEPS = ("IP", "TE", "IS")
 """The steps of an interaction (section 3): interaction planning, tool employment, information synthesis."""
 PERFECT, IMPERFECT = "Perfect", "Imperfect"
 MATCH, NOT_MATCH = "Match", "Not Match"
+STATISTIC = "statistic"
+"""The kind of an agent's step that had a statistic computed."""
 
 
 @dataclass(frozen=True)
@@ -171,6 +173,18 @@ class LongformItem:
 
 
 @dataclass(frozen=True)
+class AgentStatistic:
+    """A statistic of a query's result that an agent asked for, and what came of it."""
+
+    request: str
+    """Such as `pearson(seats, concerts)`: its kind, and columns of the result."""
+    figures: str
+    """By name, as JSON; of a whole result, also where the agent was shown fewer rows."""
+    error: str
+    """Why there are none; empty where there are."""
+
+
+@dataclass(frozen=True)
 class AgentQuery:
     """One query that an agent wrote, and what came of it."""
 
@@ -182,6 +196,7 @@ class AgentQuery:
     """Rows of the result in all."""
     error: str
     """Why there is no result; empty where there is one."""
+    statistics: tuple[AgentStatistic, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -189,7 +204,7 @@ class AgentStep:
     """One step of an agent, in the order in which it was taken."""
 
     kind: str
-    """`plan`, `need`, `query`, `reasoning` or `answer`"""
+    """`plan`, `need`, `query`, `statistic`, `reasoning` or `answer`"""
     text: str
 
 
