@@ -16,6 +16,7 @@ from tasks.longform.solve.replies import (
 )
 from tasks.longform.solve.room import estimate_tokens, quote_data
 from tasks.longform.solve.session import FoundResult, Session
+from tasks.longform.solve.tools import offer_round
 
 
 async def work_iteratively(session: Session) -> str | None:
@@ -55,5 +56,6 @@ async def _take_round(session: Session, left: int) -> Round | None:
         },
         parse=partial(parse_round, statistics=params.statistics),
         grammar=make_round_grammar(params),
+        tools=offer_round(statistics=params.statistics),
         max_tokens=NEED_TOKENS + params.query_tokens + STATISTIC_TOKENS * params.statistics,
     )

@@ -14,6 +14,7 @@ from tasks.longform.solve.replies import (
     parse_queries,
 )
 from tasks.longform.solve.session import Session
+from tasks.longform.solve.tools import offer_queries
 
 TOKENS_PER_WORD = 2
 """Names of columns take more tokens than words do."""
@@ -60,6 +61,7 @@ async def _run_queries(session: Session) -> None:
         },
         parse=partial(parse_queries, statistics=params.statistics),
         grammar=make_queries_grammar(params),
+        tools=offer_queries(statistics=params.statistics),
         max_tokens=(params.query_tokens + STATISTIC_TOKENS * params.statistics) * params.queries,
     )
     if queries is None:

@@ -22,7 +22,7 @@ from tasks.longform.solve.room import (
     fit_results,
 )
 from tasks.longform.solve.statistic import MOST
-from tasks.models.ask import Ask
+from tasks.models.ask import Ask, Tool
 
 Value = TypeVar("Value")
 
@@ -78,6 +78,7 @@ class Session:
         parse: Callable[[str], Value],
         grammar: str,
         max_tokens: int,
+        tools: Sequence[Tool] = (),
     ) -> Value | None:
         """Ask the model by a prompt about the question; None if no attempt parsed, which is a problem."""
         answer = await self._ask(
@@ -88,6 +89,7 @@ class Session:
             parse=parse,
             grammar=grammar,
             max_tokens=max_tokens,
+            tools=tools,
         )
         self.calls.append(answer.call)
         if answer.value is None:
