@@ -215,9 +215,9 @@ class Interaction:
     id: str
     item: str
     agent: str
-    """`none`, `sequential`, `iterative` or `guess`"""
+    """`none`, `sequential`, `iterative`, `guess`, or `system` for one of the user's"""
     model: str
-    """The role that the agent was asked as."""
+    """The role that the agent was asked as; of a system its name."""
     plan: str
     """Its plan; of the iterative agent the needs one after the other; empty for `none` and `guess`."""
     queries: tuple[AgentQuery, ...]

@@ -20,8 +20,8 @@ from tasks.longform.judge.peers import rank_items
 from tasks.longform.rows import STEPS, Interaction, LongformItem, Review
 from tasks.models.ask import Ask
 
-REVIEWED = ("sequential", "iterative")
-"""The agents that interact with a database."""
+REVIEWED = ("sequential", "iterative", "system")
+"""The agents that interact with a database; `system` is one of the user's."""
 
 
 class Reviewing(PeerPrompts):
