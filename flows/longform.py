@@ -13,6 +13,11 @@ EVALUATION = Scope(
     looks_in=(SET.at("${item.set}"),),
     evaluates="longform.reference_verdicts",
 )
+OWN = Scope(
+    over="longform.systems",
+    folder="data/longform/${item.set}/systems/${key}",
+    looks_in=(SET.at("${item.set}"),),
+)
 
 LONGFORM = Flow(
     "longform",
@@ -48,6 +53,14 @@ LONGFORM = Flow(
                 "agent_queries",
             ),
             roles=("*",),
+            drops=False,
+        ),
+        # A system of the user's, which `benchloom evaluate longform` has judged by the stages below
+        OWN.stage(
+            "longform.system_interactions",
+            artifact="interactions",
+            roles=("*",),
+            settings=("evaluation",),
             drops=False,
         ),
         EVALUATION.stage(

@@ -15,6 +15,8 @@ ANSWER = "match"
 """What is judged beside the steps: the answer, held against the reference."""
 PERFECT, IMPERFECT = "Perfect", "Imperfect"
 MATCH, NOT_MATCH = "Match", "Not Match"
+STATISTIC = "statistic"
+"""The kind of an agent's step that had a statistic computed."""
 
 
 @dataclass(frozen=True)
@@ -252,6 +254,18 @@ class LongformItem:
 
 
 @dataclass(frozen=True)
+class AgentStatistic:
+    """A statistic of a query's result that an agent asked for, and what came of it."""
+
+    request: str
+    """Such as `pearson(seats, concerts)`: its kind, and columns of the result."""
+    figures: str
+    """By name, as JSON; of a whole result, also where the agent was shown fewer rows."""
+    error: str
+    """Why there are none; empty where there are."""
+
+
+@dataclass(frozen=True)
 class AgentQuery:
     """One query that an agent wrote, and what came of it."""
 
@@ -263,6 +277,7 @@ class AgentQuery:
     """Rows of the result in all."""
     error: str
     """Why there is no result; empty where there is one."""
+    statistics: tuple[AgentStatistic, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -270,7 +285,7 @@ class AgentStep:
     """One step of an agent, in the order in which it was taken."""
 
     kind: str
-    """`plan`, `need`, `query`, `reasoning` or `answer`"""
+    """`plan`, `need`, `query`, `statistic`, `reasoning` or `answer`"""
     text: str
 
 
@@ -281,9 +296,9 @@ class Interaction:
     id: str
     item: str
     agent: str
-    """`none`, `sequential`, `iterative` or `guess`"""
+    """`none`, `sequential`, `iterative`, `guess`, or `system` for one of the user's"""
     model: str
-    """The role that the agent was asked as."""
+    """The role that the agent was asked as; of a system its name."""
     plan: str
     """Its plan; of the iterative agent the needs one after the other; empty for `none` and `guess`."""
     queries: tuple[AgentQuery, ...]

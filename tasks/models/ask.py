@@ -39,8 +39,9 @@ class Role(BaseModel):
     seed: int | None = 0
     attempts: int = Field(default=3, ge=1)
     """How often to ask until an answer parses, the first time included."""
-    constrain: Literal["grammar", "json_schema", "none"] = "none"
-    """The constrained decoding that the endpoint supports. `none`: only the parser checks answers."""
+    constrain: Literal["grammar", "json_schema", "tools", "none"] = "none"
+    """What the endpoint can hold a reply to: a GBNF grammar, a JSON schema, calls of tools. `none`: only the
+    parser checks answers."""
     logprobs: bool = False
     """Whether the endpoint returns log probabilities."""
 
@@ -55,6 +56,23 @@ class Prompt:
 
 
 @dataclass(frozen=True)
+class Tool:
+    """A function that a model may call instead of replying in text.
+
+    parameters: a JSON schema of objects, lists and texts. The `title` of a text is its label in the reply as
+    text (tasks/models/tools.py); that of an object without properties is the whole reply.
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, object]
+
+    def describe(self) -> dict[str, object]:
+        """Return the tool as it is sent, and as it is part of the ledger key."""
+        return {"name": self.name, "description": self.description, "parameters": self.parameters}
+
+
+@dataclass(frozen=True)
 class Request:
     """One model call, as it is sent and as its ledger key is computed."""
 
@@ -63,7 +81,7 @@ class Request:
     decoding: Mapping[str, Any] = field(default_factory=dict)
     """temperature, top_p, max_tokens, seed, logprobs ..., by their names in the OpenAI protocol."""
     constraint: Mapping[str, object] = field(default_factory=dict)
-    """{"grammar": text} or {"json_schema": schema}, or nothing."""
+    """{"grammar": text}, {"json_schema": schema} or {"tools": [tool, ...]}, or nothing."""
     sample: int = 0
     attempt: int = 0
     epoch: str = ""
@@ -151,6 +169,7 @@ class Ask(Protocol):
         max_tokens: int | None = None,
         top_logprobs: int = 0,
         turns: Sequence[tuple[str, str]] = (),
+        tools: Sequence[Tool] = (),
     ) -> Answer[Value]:
         """Ask a role one question.
 
@@ -158,7 +177,8 @@ class Ask(Protocol):
         fields: the values of its Jinja2 fields. turns: (user, assistant) messages of an earlier
         conversation, inserted before the prompt's last message.
         parse: text -> value, raising Unparsed; then the question is asked again with the next attempt
-        number, up to the role's attempts. grammar / schema: sent if the role's endpoint supports them.
+        number, up to the role's attempts. grammar / schema / tools: sent if the role's endpoint supports
+        them; a call of a tool comes to `parse` as text (tasks/models/tools.py).
         sample: another number asks the same question anew. top_logprobs: how many of the most likely
         tokens to return per position, if the role's endpoint supports it (see `compare_choices`); if
         not, `Answer.logprobs` is empty. row: the id named in errors and in the calls artifact.
@@ -239,6 +259,7 @@ def make_request(
     epoch: str = "",
     max_tokens: int | None = None,
     top_logprobs: int = 0,
+    tools: Sequence[Tool] = (),
 ) -> Request:
     """Build the request for a rendered prompt: decoding parameters, seed and constraint by the role."""
     decoding: dict[str, object] = {
@@ -255,4 +276,6 @@ def make_request(
         constraint = {"grammar": grammar}
     elif role.constrain == "json_schema" and schema is not None:
         constraint = {"json_schema": schema}
+    elif role.constrain == "tools" and tools:
+        constraint = {"tools": [tool.describe() for tool in tools]}
     return Request(role.model, prompt.messages, decoding, constraint, sample, attempt, epoch, identity)

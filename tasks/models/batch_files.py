@@ -55,6 +55,9 @@ def _read_result(key: str, row: Mapping[str, Any], request: Request | None) -> B
         retry = not isinstance(status, int) or status in RETRIED or status >= 500
         said_plainly = plain(str(said.get("message", "no word")))
         return Failure(f"answered {plain(str(status), 20)}: {said_plainly}", retry, paid=False)
+    if request is None and _has_calls(body):
+        # Its text depends on the tools that were offered, and no one knows them any more.
+        return Failure("answered by a tool call that cannot be read any more", retry=True, paid=True)
     embeds = isinstance(body, dict) and "data" in body
     known = request or Request("", ({"role": INPUT if embeds else "user", "content": ""},))
     try:
@@ -62,6 +65,13 @@ def _read_result(key: str, row: Mapping[str, Any], request: Request | None) -> B
     except UnusableReply as error:
         return Failure(str(error), retry=True, paid=True)
     return make_entry(key, reply)
+
+
+def _has_calls(body: object) -> bool:
+    try:
+        return bool(body["choices"][0]["message"]["tool_calls"])  # type: ignore[index]
+    except (KeyError, IndexError, TypeError):
+        return False
 
 
 def _read_object(row: Mapping[str, Any], name: str) -> Mapping[str, Any]:

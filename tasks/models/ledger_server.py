@@ -31,7 +31,9 @@ MINUTE_S = 60.0
 MAX_BODY_BYTES = 64 << 20
 SAMPLES, ATTEMPTS = 32, 8
 """How many samples and attempts are tried for a body without a key header."""
-NO_DECODING = frozenset({"model", "messages", "grammar", "response_format", "stream", "n", "user"})
+NO_DECODING = frozenset(
+    {"model", "messages", "grammar", "response_format", "tools", "tool_choice", "stream", "n", "user"}
+)
 
 
 @dataclass
@@ -199,6 +201,8 @@ def guess_keys(body: Mapping[str, Any], identities: Mapping[str, str]) -> list[I
         constraint = {"grammar": body["grammar"]}
     elif body.get("response_format", {}).get("type") == "json_schema":
         constraint = {"json_schema": body["response_format"]["json_schema"]["schema"]}
+    elif "tools" in body:
+        constraint = {"tools": [tool["function"] for tool in body["tools"]]}
     decoding = {name: value for name, value in body.items() if name not in NO_DECODING}
     likely = Request(model, tuple(body["messages"]), decoding, constraint, identity=identity)
     numbers = product(range(ATTEMPTS), range(SAMPLES))

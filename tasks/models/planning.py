@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tasks.models.ask import Answer, Request, Send, try_parse
+from tasks.models.ask import Answer, Request, Send, Tool
 from tasks.models.calls import Call
 from tasks.models.client import estimate_worst_case
 from tasks.models.dispatcher import Dispatcher
@@ -16,6 +16,7 @@ from tasks.models.embeddings import read_vector
 from tasks.models.logprobs import read_logprobs
 from tasks.models.request_builder import RequestBuilder
 from tasks.models.system_calls import is_system_call, read_system
+from tasks.models.tools import parse_entry
 
 Value = TypeVar("Value")
 
@@ -69,6 +70,7 @@ class PlanningModel:
         max_tokens: int | None = None,
         top_logprobs: int = 0,
         turns: Sequence[tuple[str, str]] = (),
+        tools: Sequence[Tool] = (),
     ) -> Answer[Value]:
         """Count one question, with its attempts as far as they are recorded."""
         self.is_exact = self.is_exact and not self._has_missing
@@ -77,7 +79,7 @@ class PlanningModel:
         while True:
             request = self._builder.request(
                 rendered, found_role, attempt, grammar=grammar, schema=schema, sample=sample,
-                max_tokens=max_tokens, top_logprobs=top_logprobs,
+                max_tokens=max_tokens, top_logprobs=top_logprobs, tools=tools,
             )  # fmt: skip
             key = request.key()
             attempt += 1
@@ -85,7 +87,7 @@ class PlanningModel:
                 self._new[key] = request
                 return await self._answer_missing(key, attempt)
             self._known.add(key)
-            value, problem = try_parse(parse, entry.text, request.decoding["max_tokens"])
+            value, problem = parse_entry(entry, request, parse)
             if problem is None or attempt == found_role.attempts:
                 logprobs = read_logprobs(entry.extra)
                 return Answer(value, entry.text, key, attempt, problem or "", logprobs)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tasks.errors import CallMissing
-from tasks.models.ask import Answer, Prompt, Request, Send, try_parse
+from tasks.models.ask import Answer, Prompt, Request, Send, Tool
 from tasks.models.budget import NOTHING, Amount
 from tasks.models.calls import Call, make_call
 from tasks.models.client import CallResult
@@ -19,6 +19,7 @@ from tasks.models.entries import LedgerEntry
 from tasks.models.logprobs import read_logprobs
 from tasks.models.request_builder import RequestBuilder
 from tasks.models.system_calls import read_system
+from tasks.models.tools import parse_entry
 from tasks.models.unfinished import Unfinished
 
 Value = TypeVar("Value")
@@ -70,6 +71,7 @@ class RecordedModel:
         max_tokens: int | None = None,
         top_logprobs: int = 0,
         turns: Sequence[tuple[str, str]] = (),
+        tools: Sequence[Tool] = (),
     ) -> Answer[Value]:
         """Ask until an answer parses or the role's attempts are spent."""
         found_role, rendered = self._builder.role(role), self._builder.render(prompt, fields, turns)
@@ -77,10 +79,10 @@ class RecordedModel:
         while True:
             request = self._builder.request(
                 rendered, found_role, attempt, grammar=grammar, schema=schema, sample=sample,
-                max_tokens=max_tokens, top_logprobs=top_logprobs,
+                max_tokens=max_tokens, top_logprobs=top_logprobs, tools=tools,
             )  # fmt: skip
             entry = await self._get(request, row, rendered.name)
-            value, problem = try_parse(parse, entry.text, request.decoding["max_tokens"])
+            value, problem = parse_entry(entry, request, parse)
             self._add_call(make_call(self._builder.stage, row, role, rendered, request, entry, problem))
             attempt += 1
             if problem is None or attempt == found_role.attempts:

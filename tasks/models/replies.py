@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import Any
 
-from tasks.models.ask import Request
+from tasks.models.ask import Request, Tool
 from tasks.models.embeddings import is_embedding, round_vector
 from tasks.models.entries import LedgerEntry, check_values, estimate_tokens, is_count
+from tasks.models.tools import BAD_CALL, BadCall, describe_tools, list_tools, write_calls
 
 CHAT, EMBEDDINGS = "/chat/completions", "/embeddings"
 FINISH_REASON = re.compile(r"[\w.:-]{1,40}", re.ASCII)
@@ -74,27 +75,39 @@ def build_body(request: Request, served_model: str | None = None) -> dict[str, o
     if "json_schema" in request.constraint:
         schema = {"name": "answer", "strict": True, "schema": request.constraint["json_schema"]}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
-    return body
+    return body | describe_tools(request)
 
 
 def parse_reply(body: Any, request: Request) -> ModelReply:
-    """Read a reply. Raises UnusableReply where it is no chat completion.
+    """Read a reply: its text, or its tool calls as text. Raises UnusableReply where it is no chat completion.
 
     What stands beside its text is left out where no ledger can hold it.
     """
     try:
         choice = body["choices"][0]
-        text = choice["message"].get("content") or ""
+        message = choice["message"]
+        text = message.get("content") or ""
         reason, logprobs = choice.get("finish_reason"), choice.get("logprobs")
+        called = message.get("tool_calls")
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise UnusableReply(f"sent a reply that is no chat completion ({type(error).__name__})") from error
     if not isinstance(text, str):
         raise UnusableReply("sent a reply whose content is no text")
+    if called and (tools := list_tools(request)):
+        text, reason = _read_calls(called, tools)
     # JSON may hold half a surrogate pair, which no UTF-8 file can.
     text = text.encode("utf-8", "replace").decode()
     prompt, completion, estimated = _count_tokens(body.get("usage"), request, text)
     finished = reason if isinstance(reason, str) and FINISH_REASON.fullmatch(reason) else "stop"
     return ModelReply(text, finished, prompt, completion, estimated, _keep_logprobs(logprobs))
+
+
+def _read_calls(called: object, tools: Sequence[Tool]) -> tuple[str, str]:
+    """Return the calls as text, and the finish reason."""
+    try:
+        return write_calls(called, tools), "tool_calls"
+    except BadCall as error:
+        return f"bad_call: {error}", BAD_CALL
 
 
 def _keep_logprobs(logprobs: object) -> Mapping[str, object]:
@@ -143,10 +156,12 @@ def make_entry(key: str, reply: ModelReply) -> LedgerEntry:
 
 
 def estimate_prompt(request: Request) -> int:
-    """Estimate a request's prompt tokens, including a JSON schema."""
+    """Estimate a request's prompt tokens, including a JSON schema or tools."""
     parts = [message.get("content", "") for message in request.messages]
     if "json_schema" in request.constraint:
         parts.append(json.dumps(request.constraint["json_schema"]))
+    if "tools" in request.constraint:
+        parts.append(json.dumps(request.constraint["tools"]))
     return estimate_tokens("".join(parts)) + 4 * len(request.messages)
 
 

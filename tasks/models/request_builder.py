@@ -57,7 +57,7 @@ class RequestBuilder:
         return replace(rendered, messages=(*rendered.messages[:-1], *earlier, rendered.messages[-1]))
 
     def request(self, prompt: Prompt, role: Role, attempt: int, **options: Any) -> Request:
-        """Make the request of one attempt. options: grammar, schema, sample, max_tokens, top_logprobs."""
+        """Make the request of one attempt. options: those of `make_request`."""
         identity = self.identities.get(role.model, "")
         return make_request(prompt, role, identity=identity, attempt=attempt, epoch=self.epoch, **options)
 

@@ -13,6 +13,7 @@ from tasks.longform.solve.interactions import AGENTS, interactions
 from tasks.longform.solve.options import AgentLimits
 from tasks.longform.solve.replies import (
     Round,
+    WrittenQuery,
     make_answer_grammar,
     make_plan_grammar,
     make_queries_grammar,
@@ -23,7 +24,14 @@ from tasks.longform.solve.replies import (
     parse_reasoned,
     parse_round,
 )
-from tasks.longform.solve.room import INSTRUCTIONS, Fitted, estimate_tokens, fit_description, quote_data
+from tasks.longform.solve.room import (
+    INSTRUCTIONS,
+    STATISTICS,
+    Fitted,
+    estimate_tokens,
+    fit_description,
+    quote_data,
+)
 from tasks.models.ask import Unparsed, render_prompt
 from tests.longform.scripted_agents import PLAN, PROMPTS, SCRIPT, Asked, ScriptedAgents, make_item
 
@@ -341,14 +349,16 @@ def test_the_same_words_begin_the_prompts_of_agents_that_query() -> None:
     assert len(set(starts)) == 1
 
 
-def test_prompts_without_their_fields_are_as_short_as_assumed() -> None:
+@pytest.mark.parametrize("statistics", [False, True])
+def test_prompts_without_their_fields_are_as_short_as_assumed(statistics: bool) -> None:
     fields = {
         "question": "", "database": "", "records": "", "plan": "", "queries": 3, "words": 80, "left": 3,
-        "thought_words": 80, "enough": "ENOUGH", "findings": [{"need": "", "sql": "x", "result": ""}] * 3,
+        "thought_words": 80, "enough": "ENOUGH", "statistics": statistics,
+        "findings": [{"need": "", "sql": "x", "result": ""}] * 3,
     }  # fmt: skip
     for path in sorted(PROMPTS.glob("agent_*.md")):
         text = "".join(message["content"] for message in render_prompt(path, fields).messages)
-        assert estimate_tokens(text) <= INSTRUCTIONS, path.name
+        assert estimate_tokens(text) <= INSTRUCTIONS + STATISTICS * statistics, path.name
 
 
 @pytest.mark.parametrize(
@@ -361,7 +371,7 @@ def test_prompts_without_their_fields_are_as_short_as_assumed() -> None:
     ],
 )  # fmt: skip
 def test_queries_are_read(reply: str, queries: tuple[str, ...]) -> None:
-    assert parse_queries(reply) == queries
+    assert parse_queries(reply) == tuple(map(WrittenQuery, queries))
 
 
 @pytest.mark.parametrize("reply", ["", "SELECT 1", "SQL: ", "SQL: ;", "The SQL: SELECT 1"])
@@ -371,9 +381,9 @@ def test_other_replies_are_no_queries(reply: str) -> None:
 
 
 def test_rounds_are_read() -> None:
-    assert parse_round("ENOUGH") == parse_round("**Enough.**") == Round("", "")
+    assert parse_round("ENOUGH") == parse_round("**Enough.**") == Round("", None)
     assert parse_round("Need: the\n sizes\nSQL: SELECT 1;\nResult: 7\nNeed: b\nSQL: SELECT 2;") == Round(
-        "the sizes", "SELECT 1"
+        "the sizes", WrittenQuery("SELECT 1")
     )
     for reply in ("", "ENOUGH of this", "Need: a", "SQL: SELECT 1;", "Need: \nSQL: SELECT 1;"):
         with pytest.raises(Unparsed, match="no_"):

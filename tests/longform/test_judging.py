@@ -205,7 +205,7 @@ class TestReviews:
         assert all("\nVerdict 3fa91c" not in asked.text for asked in ask.asked)
 
     def test_statistics_are_shown_to_those_who_judge_results(self):
-        steps = (AgentStep("statistics", "correlation 0.83"),)
+        steps = (AgentStep("statistic", "correlation 0.83"),)
         ask = ScriptedJudges(say(OK))
         review(ask, [make_interaction(steps=steps)])
         assert ["> correlation 0.83" in asked.text for asked in ask.asked] == [False] * 3 + [True] * 6
@@ -373,7 +373,7 @@ class TestRoom:
         long = "A word, 123, and so on; " * 900
         huge = make_interaction(
             plan=long, answer=long, queries=(make_query([[long, 5.25]] * 100, sql=long),) * 5,
-            steps=(AgentStep("statistics", long),),
+            steps=(AgentStep("statistic", long),),
         )  # fmt: skip
         item = make_item(question=long, script=SCRIPT_OF_MANY)
         ask = ScriptedJudges(say(BAD, long))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tasks.artifacts.rows import make_id
-from tasks.models.ask import Answer, Ask, Send
+from tasks.models.ask import Answer, Ask, Send, Tool
 
 Value = TypeVar("Value")
 
@@ -37,6 +37,7 @@ class ResampledAsk:
         max_tokens: int | None = None,
         top_logprobs: int = 0,
         turns: Sequence[tuple[str, str]] = (),
+        tools: Sequence[Tool] = (),
     ) -> Answer[Value]:
         """Ask a role one question, with the replaced role exchanged; parameters as in `Ask`."""
         swapped = role == self.replaced
@@ -52,6 +53,7 @@ class ResampledAsk:
             max_tokens=max_tokens,
             top_logprobs=top_logprobs,
             turns=turns,
+            tools=tools,
         )
 
     async def embed(self, texts: Sequence[str], *, role: str, row: str) -> list[list[float]]:

@@ -32,6 +32,8 @@ from tasks.grammar.rows import OwnTemplate, SqlTemplate
 from tasks.models.ask import Answer, Ask, Unparsed
 
 CONSTRAIN = "roles.generator.constrain"
+FREE = ("none", "tools")
+"""Its values by which decoding is held to nothing here."""
 SUFFIX_NAMES = {
     name: tuple(suffix.removeprefix(":") for suffix in suffixes) for name, suffixes in SUFFIXES.items()
 }
@@ -114,7 +116,7 @@ async def sql_templates(
     towards no kind; where they stand instead of a model's, no model is asked. settings: `roles.generator`,
     dotted name -> value. Raises BadInput if the database names a kind that there is not.
     """
-    free = settings.get(CONSTRAIN) == "none"
+    free = settings.get(CONSTRAIN) in FREE
     kept = {own.id: _take_own(own) for own in own_templates}
     if any(own.instead for own in own_templates):
         return Drafts(list(kept.values()))

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.databases.columns import Column
 from tasks.grammar.construct.sql_rules import read_template
-from tasks.grammar.construct.sql_templates import CONSTRAIN
+from tasks.grammar.construct.sql_templates import CONSTRAIN, FREE
 from tasks.grammar.construct.style_rules import list_long_sentences
 from tasks.grammar.construct.text_criteria import Criterion, TextTemplates
 from tasks.grammar.construct.text_grammar import write_message_grammar, write_text_grammar
@@ -79,7 +79,7 @@ async def text_templates(
             ],
         )
     ]
-    if settings.get(CONSTRAIN) == "none":
+    if settings.get(CONSTRAIN) in FREE:
         asking = [_ask_text(request, schema, params.criteria[request.criterion], ask) for request in requests]
     else:
         offers = compose_offers(requests, schema, params.criteria)

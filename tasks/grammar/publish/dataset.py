@@ -14,7 +14,7 @@ from tasks.artifacts.export import draft_folder, write_jsonl
 from tasks.artifacts.rows import Counts
 from tasks.artifacts.statistics import read_statistics
 from tasks.databases.entry import DatabaseEntry
-from tasks.grammar.construct.sql_templates import CONSTRAIN
+from tasks.grammar.construct.sql_templates import CONSTRAIN, FREE
 from tasks.grammar.publish.authorship import AUTHORSHIP, list_own
 from tasks.grammar.publish.choices import describe_choices, describe_idle
 from tasks.grammar.publish.readings import describe_reading
@@ -103,7 +103,7 @@ def dataset(
             made=(
                 *wording.made,
                 *reading.made,
-                *([describe_choices(sql_templates, free=settings.get(CONSTRAIN) == "none")] if asked else []),
+                *([describe_choices(sql_templates, free=settings.get(CONSTRAIN) in FREE)] if asked else []),
                 describe_idle(fill_in, sql_templates, sought=bool(settings.get(EVERY_VALUE_MATTERS, True))),
             ),
             rebuild=REBUILD,

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from tasks.databases.scratch import write_database
 from tasks.judging.quoting import quote
 from tasks.longform.judge.query_texts import show_queries
-from tasks.longform.rows import Interaction, LongformItem, Review
+from tasks.longform.rows import STATISTIC, Interaction, LongformItem, Review
 from tasks.longform.solve.describe_database import SAMPLES, Database, read_database
 from tasks.longform.solve.room import estimate_tokens, fit_description
 
@@ -59,7 +59,7 @@ def show_step(
     if step == "IP":
         return tuple(before)
     after = []
-    if computed := "\n".join(taken.text for taken in interaction.steps if taken.kind == "statistics"):
+    if computed := "\n".join(taken.text for taken in interaction.steps if taken.kind == STATISTIC):
         after.append(_show("Statistics that the agent had computed", computed, room * STATISTICS))
     if step == "IS":
         after.append(_show("Answer of the agent", interaction.answer or "", room * ANSWER))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tasks.longform.rows import IMPERFECT, PERFECT, STEPS, Interaction, LongformItem, Review
 
-REVIEWED = ("sequential", "iterative")
+REVIEWED = ("sequential", "iterative", "system")
 """The agents that interact with a database."""
 Verdicts = Sequence[str | None]
 """Of the (meta-)reviewers of one step; None for a reply without a verdict."""

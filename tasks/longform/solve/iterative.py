@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tasks.longform.solve.answering import write_answer
 from tasks.longform.solve.describe_database import describe_database
-from tasks.longform.solve.replies import ENOUGH, NEED_TOKENS, Round, make_round_grammar, parse_round
+from tasks.longform.solve.replies import (
+    ENOUGH,
+    NEED_TOKENS,
+    STATISTIC_TOKENS,
+    Round,
+    make_round_grammar,
+    parse_round,
+)
 from tasks.longform.solve.room import estimate_tokens, quote_data
 from tasks.longform.solve.session import FoundResult, Session
+from tasks.longform.solve.tools import offer_round
 
 
 async def work_iteratively(session: Session) -> str | None:
@@ -19,11 +29,11 @@ async def work_iteratively(session: Session) -> str | None:
         if taken is None:
             session.findings.append(FoundResult("", None))
             continue
-        if not taken.sql:
+        if taken.query is None:
             break
         session.plan = "\n".join(filter(None, (session.plan, taken.need)))
         session.note("need", taken.need)
-        await session.run([taken.sql], taken.need)
+        await session.run([taken.query], taken.need)
     return await write_answer(session)
 
 
@@ -37,8 +47,15 @@ async def _take_round(session: Session, left: int) -> Round | None:
     shown = sum(estimate_tokens(text) for found in findings for text in found.values())
     return await session.ask(
         "agent_next_query",
-        {"database": session.describe(room - shown), "findings": findings, "left": left, "enough": ENOUGH},
-        parse=parse_round,
+        {
+            "database": session.describe(room - shown),
+            "findings": findings,
+            "left": left,
+            "enough": ENOUGH,
+            "statistics": params.statistics,
+        },
+        parse=partial(parse_round, statistics=params.statistics),
         grammar=make_round_grammar(params),
-        max_tokens=NEED_TOKENS + params.query_tokens,
+        tools=offer_round(statistics=params.statistics),
+        max_tokens=NEED_TOKENS + params.query_tokens + STATISTIC_TOKENS * params.statistics,
     )

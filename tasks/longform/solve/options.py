@@ -29,4 +29,6 @@ class AgentLimits(BaseModel):
     answer_tokens: int = Field(default=160, gt=0)
     answer_words: int = Field(default=80, gt=0)
     """What agents are told about the length of an answer."""
+    statistics: bool = False
+    """Whether agents that query may also ask for correlations, regressions and quantiles."""
     limits: QueryLimits = QueryLimits()

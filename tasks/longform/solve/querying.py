@@ -1,4 +1,4 @@
-"""Run the queries that an agent wrote, and show what came of them."""
+"""Run the queries that an agent wrote, and compute the statistics of their results."""
 
 from __future__ import annotations
 
@@ -8,45 +8,37 @@ from pathlib import Path
 
 from tasks.databases.execution import QueryLimits, SafeDatabase
 from tasks.errors import SqlError
-from tasks.longform.rows import AgentQuery
+from tasks.longform.rows import AgentQuery, AgentStatistic
 from tasks.longform.solve.describe_database import truncate_cells
+from tasks.longform.solve.replies import WrittenQuery
+from tasks.longform.solve.statistic import compute_statistic
 
 ERROR = 240
 """Maximum length of an error in characters."""
+NO_RESULT = "its query has no result"
 
 
-def run_queries(file: Path, queries: Sequence[str], limits: QueryLimits, shown_rows: int) -> list[AgentQuery]:
-    """Run queries one after the other on a SQLite file; one that fails is kept with its error."""
+def run_queries(
+    file: Path, queries: Sequence[WrittenQuery], limits: QueryLimits, shown_rows: int
+) -> list[AgentQuery]:
+    """Run queries one after the other on a SQLite file; one that fails is kept with its error.
+
+    Their statistics are of all rows of the result, however many are shown.
+    """
     with SafeDatabase(file, limits, children=1) as safe:
-        return [_run_query(safe, sql, shown_rows) for sql in queries]
+        return [_run_query(safe, query, shown_rows) for query in queries]
 
 
-def _run_query(safe: SafeDatabase, sql: str, shown_rows: int) -> AgentQuery:
+def _run_query(safe: SafeDatabase, query: WrittenQuery, shown_rows: int) -> AgentQuery:
     try:
-        result = safe.query(sql)
+        result = safe.query(query.sql)
     except SqlError as error:
         line = " ".join(f"{type(error).__name__}: {error}".split())
-        return AgentQuery(sql, (), "[]", 0, line[:ERROR])
+        failed = tuple(AgentStatistic(request, "{}", NO_RESULT) for request in query.statistics)
+        return AgentQuery(query.sql, (), "[]", 0, line[:ERROR], failed)
     shown = [truncate_cells(row) for row in result.rows[:shown_rows]]
-    return AgentQuery(sql, result.columns, json.dumps(shown, ensure_ascii=False), len(result.rows), "")
-
-
-def show_result(query: AgentQuery | None, *, rows: bool = True) -> str:
-    """Write a query's result for a prompt: its columns and rows, or its error.
-
-    The text is to be quoted: cells are data of anyone's. rows: False leaves the rows out and counts them.
-    """
-    if query is None:
-        return "nothing: there was no query in the reply"
-    if query.error:
-        return query.error
-    if not query.n_rows:
-        return "no rows"
-    shown = json.loads(query.rows) if rows else []
-    lines = [
-        json.dumps(list(query.columns), ensure_ascii=False),
-        *(json.dumps(row, ensure_ascii=False) for row in shown),
-    ]
-    if more := query.n_rows - len(shown):
-        lines.append(f"-- {more} {'more ' if shown else ''}row{'s' * (more > 1)} not shown")
-    return "\n".join(lines)
+    statistics = tuple(
+        compute_statistic(request, result.columns, result.rows) for request in query.statistics
+    )
+    rows = json.dumps(shown, ensure_ascii=False)
+    return AgentQuery(query.sql, result.columns, rows, len(result.rows), "", statistics)

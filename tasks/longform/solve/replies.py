@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from tasks.longform.solve.options import AgentLimits
+from tasks.longform.solve.statistic import KINDS
 from tasks.models.ask import Unparsed
 
 PLAN_PARTS = ("Information needed", "Tables and columns", "Retrieval steps")
 ENOUGH = "ENOUGH"
-NEED, SQL, REASONING, ANSWER = "Need", "SQL", "Reasoning", "Answer"
-NEED_TOKENS = 50
+NEED, SQL, STATISTIC, REASONING, ANSWER = "Need", "SQL", "Statistic", "Reasoning", "Answer"
+NEED_TOKENS, STATISTIC_TOKENS = 50, 40
 NEED_CHARACTERS = 160
+STATISTIC_CHARACTERS = 160
 CHARACTERS_PER_WORD, CHARACTERS_PER_TOKEN = 8, 3
 """Grammars count characters; SQL has fewer of them a token than prose."""
 SIGNS = r"[*_`#>\- \t]*"
@@ -30,11 +33,19 @@ FENCE = re.compile(r"^[ \t]*```\w*[ \t]*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
+class WrittenQuery:
+    """A query, and the statistics that are asked for of its result (tasks/longform/solve/statistic.py)."""
+
+    sql: str
+    statistics: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Round:
-    """What the iterative agent says in a round; both are empty where it has enough."""
+    """What the iterative agent says in a round: a need and its query, or neither where it has enough."""
 
     need: str
-    sql: str
+    query: WrittenQuery | None
 
 
 def make_plan_grammar(params: AgentLimits) -> str:
@@ -46,13 +57,15 @@ def make_plan_grammar(params: AgentLimits) -> str:
 
 def make_queries_grammar(params: AgentLimits) -> str:
     """Build the GBNF grammar of a list of queries."""
-    return f'root ::= sql ("\\n" sql){{0,{params.queries - 1}}}\n{_sql_rule(params)}'
+    query, rules = _query_rules(params)
+    return f'root ::= {query} ("\\n" {query}){{0,{params.queries - 1}}}\n{rules}'
 
 
 def make_round_grammar(params: AgentLimits) -> str:
     """Build the GBNF grammar of a round: a need and a query, or the word that ends the rounds."""
     head = json.dumps(f"{NEED}: ")
-    return f'root ::= "{ENOUGH}" | {head} {_line(NEED_CHARACTERS)} "\\n" sql\n{_sql_rule(params)}'
+    query, rules = _query_rules(params)
+    return f'root ::= "{ENOUGH}" | {head} {_line(NEED_CHARACTERS)} "\\n" {query}\n{rules}'
 
 
 def make_answer_grammar(params: AgentLimits, *, reasoning: bool = False) -> str:
@@ -64,10 +77,17 @@ def make_answer_grammar(params: AgentLimits, *, reasoning: bool = False) -> str:
     return f'root ::= "{REASONING}: " {line} "\\n{ANSWER}: " {answer}'
 
 
-def _sql_rule(params: AgentLimits) -> str:
+def _query_rules(params: AgentLimits) -> tuple[str, str]:
+    """Return the name of the rule of a query, and the rules: with a statistic of it, where there are such."""
     # A semicolon ends a query, so that a small model does not run on into the next.
     characters = params.query_tokens * CHARACTERS_PER_TOKEN
-    return f'sql ::= "{SQL}: " ("SELECT " | "WITH ") [^;\\n\\r]{{1,{characters}}} ";"'
+    sql = f'sql ::= "{SQL}: " ("SELECT " | "WITH ") [^;\\n\\r]{{1,{characters}}} ";"'
+    if not params.statistics:
+        return "sql", sql
+    kinds = " | ".join(json.dumps(f"{kind}(") for kind in KINDS)
+    columns = f"[^()\\n\\r]{{1,{STATISTIC_TOKENS * CHARACTERS_PER_TOKEN}}}"
+    statistic = f'statistic ::= "{STATISTIC}: " ({kinds}) {columns} ")"'
+    return "query", f'query ::= sql ("\\n" statistic)?\n{sql}\n{statistic}'
 
 
 def _line(characters: int) -> str:
@@ -82,23 +102,43 @@ def parse_plan(reply: str) -> str:
     return "\n".join(f"{label}: {_join_lines(text, 'no_plan')}" for label, text in parts)
 
 
-def parse_queries(reply: str) -> tuple[str, ...]:
-    """Read one query or more. Raises Unparsed if there is none."""
-    parts = _split(reply, (SQL,))
-    if not parts:
+def parse_queries(reply: str, *, statistics: bool = False) -> tuple[WrittenQuery, ...]:
+    """Read one query or more, each with its statistics. Raises Unparsed if there is none."""
+    parts = _split(reply, (SQL, STATISTIC) if statistics else (SQL,))
+    queries = _join_queries(parts)
+    if not queries:
         raise Unparsed(f"no_query: no line begins with `{SQL}: `")
-    return tuple(_read_sql(text) for _, text in parts)
+    return queries
 
 
-def parse_round(reply: str) -> Round:
+def parse_round(reply: str, *, statistics: bool = False) -> Round:
     """Read a need and its query, or that there is enough. Raises Unparsed if it is neither."""
     if re.fullmatch(rf"{SIGNS}{ENOUGH}[.!]?{SIGNS}", reply.strip(), re.IGNORECASE):
-        return Round("", "")
-    parts = _split(reply, (NEED, SQL))
+        return Round("", None)
+    parts = _split(reply, (NEED, SQL, STATISTIC) if statistics else (NEED, SQL))
     # Models that do not stop write further rounds, with results of their own invention: the first one counts.
     if [label for label, _ in parts[:2]] != [NEED, SQL]:
         raise Unparsed(f"no_round: it must be `{ENOUGH}`, or `{NEED}: ` and `{SQL}: `")
-    return Round(_join_lines(parts[0][1], "no_need"), _read_sql(parts[1][1]))
+    own = takewhile(lambda part: part[0] == STATISTIC, parts[2:])
+    (query,) = _join_queries([parts[1], *own])
+    return Round(_join_lines(parts[0][1], "no_need"), query)
+
+
+def _join_queries(parts: Iterable[tuple[str, str]]) -> tuple[WrittenQuery, ...]:
+    """Give every query the statistics that stand behind it; one before the first query is of none."""
+    queries: list[WrittenQuery] = []
+    for label, text in parts:
+        if label == SQL:
+            queries.append(WrittenQuery(_read_sql(text)))
+        elif queries:
+            before = queries.pop()
+            queries.append(WrittenQuery(before.sql, (*before.statistics, _read_line(text))))
+    return tuple(queries)
+
+
+def _read_line(text: str) -> str:
+    """Read the first line of a text, without the signs of inline code around it."""
+    return next(iter(text.strip().splitlines()), "").strip("` \t")[:STATISTIC_CHARACTERS]
 
 
 def parse_answer(reply: str) -> str:

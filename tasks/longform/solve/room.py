@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from tasks.judging.quoting import quote
 from tasks.longform.rows import AgentQuery
 from tasks.longform.solve.describe_database import SAMPLES, Database, describe_database
-from tasks.longform.solve.querying import show_result
+from tasks.longform.solve.results import show_result
 
 INSTRUCTIONS = 240
 """Tokens of a prompt file of the agents without its fields, at most."""
+STATISTICS = 120
+"""What the statistics tool adds to a prompt, at most."""
 UNLIMITED = 10**7
 """Quoting truncates long texts in their middle; here whole things are left out before."""
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tasks.longform.solve.answering import write_answer
 from tasks.longform.solve.replies import (
     PLAN_PARTS,
+    STATISTIC_TOKENS,
     make_plan_grammar,
     make_queries_grammar,
     parse_plan,
     parse_queries,
 )
 from tasks.longform.solve.session import Session
+from tasks.longform.solve.tools import offer_queries
 
 TOKENS_PER_WORD = 2
 """Names of columns take more tokens than words do."""
@@ -37,6 +41,7 @@ async def _write_plan(session: Session) -> str | None:
         {
             "database": session.describe(session.measure_room()),
             "words": max(8, params.plan_tokens // len(PLAN_PARTS) // TOKENS_PER_WORD),
+            "statistics": params.statistics,
         },
         parse=parse_plan,
         grammar=make_plan_grammar(params),
@@ -52,10 +57,12 @@ async def _run_queries(session: Session) -> None:
             "database": session.describe(session.measure_room(session.plan)),
             "plan": session.plan,
             "queries": params.queries,
+            "statistics": params.statistics,
         },
-        parse=parse_queries,
+        parse=partial(parse_queries, statistics=params.statistics),
         grammar=make_queries_grammar(params),
-        max_tokens=params.query_tokens * params.queries,
+        tools=offer_queries(statistics=params.statistics),
+        max_tokens=(params.query_tokens + STATISTIC_TOKENS * params.statistics) * params.queries,
     )
     if queries is None:
         return

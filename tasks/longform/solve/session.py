@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from tasks.judging.quoting import clean
-from tasks.longform.rows import AgentQuery, AgentStep
+from tasks.longform.rows import STATISTIC, AgentQuery, AgentStep
 from tasks.longform.solve.describe_database import SAMPLES, Database
 from tasks.longform.solve.options import AgentLimits
 from tasks.longform.solve.querying import run_queries
-from tasks.longform.solve.room import INSTRUCTIONS, estimate_tokens, fit_description, fit_results
-from tasks.models.ask import Ask
+from tasks.longform.solve.replies import WrittenQuery
+from tasks.longform.solve.results import show_statistic
+from tasks.longform.solve.room import (
+    INSTRUCTIONS,
+    STATISTICS,
+    estimate_tokens,
+    fit_description,
+    fit_results,
+)
+from tasks.longform.solve.statistic import MOST
+from tasks.models.ask import Ask, Tool
 
 Value = TypeVar("Value")
 
@@ -69,6 +78,7 @@ class Session:
         parse: Callable[[str], Value],
         grammar: str,
         max_tokens: int,
+        tools: Sequence[Tool] = (),
     ) -> Value | None:
         """Ask the model by a prompt about the question; None if no attempt parsed, which is a problem."""
         answer = await self._ask(
@@ -79,6 +89,7 @@ class Session:
             parse=parse,
             grammar=grammar,
             max_tokens=max_tokens,
+            tools=tools,
         )
         self.calls.append(answer.call)
         if answer.value is None:
@@ -93,22 +104,32 @@ class Session:
         """Record what a prompt has no room for."""
         self.left_out.update(dict.fromkeys(names))
 
-    async def run(self, queries: Sequence[str], need: str = "") -> None:
-        """Run queries and add them to the findings, failed ones too."""
+    async def run(self, queries: Sequence[WrittenQuery], need: str = "") -> None:
+        """Run queries and add them to the findings, failed ones too, with their statistics."""
         params = self.params
-        for query in await asyncio.to_thread(
-            run_queries, self.database.file, queries, params.limits, params.shown_rows
-        ):
+        fewer = [replace(query, statistics=query.statistics[:MOST]) for query in queries]
+        ran = await asyncio.to_thread(
+            run_queries, self.database.file, fewer, params.limits, params.shown_rows
+        )
+        for written, query in zip(queries, ran, strict=True):
             self.findings.append(FoundResult(need, query))
+            number = len(self.queries)
             self.note("query", query.sql)
+            for statistic in query.statistics:
+                self.note(STATISTIC, f"Of query {number}: {show_statistic(statistic)}")
             if query.n_rows > params.shown_rows:
-                more, number = query.n_rows - params.shown_rows, len(self.queries)
+                more = query.n_rows - params.shown_rows
                 self.leave_out([f"{more} of {query.n_rows} rows of query {number}"])
+            if over := len(written.statistics) - len(query.statistics):
+                self.leave_out(
+                    [f"{over} of {len(written.statistics)} statistics of query {number}, over the limit"]
+                )
 
     def measure_room(self, *texts: str) -> float:
         """Return how many tokens a prompt has left for data, beside the question and other texts."""
         said = sum(map(estimate_tokens, (self.question, *texts)))
-        return max(0.0, self.params.prompt_tokens - INSTRUCTIONS - said)
+        instructions = INSTRUCTIONS + STATISTICS * self.params.statistics
+        return max(0.0, self.params.prompt_tokens - instructions - said)
 
     def describe(self, tokens: float, samples: int = SAMPLES) -> str:
         """Describe the database within a number of tokens, quoted for a prompt."""

@@ -1,0 +1,170 @@
+"""`benchloom evaluate longform`: a system of the user's on a dataset folder, judged as the agents are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from tasks.artifacts.rows import make_id
+from tasks.errors import BadInput
+from tasks.judging.trust import TrustThresholds, find_warnings
+from tasks.longform.judge.opinions import find_gap
+from tasks.longform.judge.peer_canaries import measure_peers
+from tasks.longform.judge.peers import decide, group_reviews, list_verdicts
+from tasks.longform.own_items import read_own_items
+from tasks.longform.publish.figure_cells import FigureCell, mean_cell, rate_cell, round_figures
+from tasks.longform.publish.outcomes import Outcome, average_scores, join_outcomes, rate_matches
+from tasks.longform.rows import PERFECT, STEPS, Interaction, LongformItem, Review
+from tasks.longform.solve.system_interactions import SystemLimits
+from tasks.systems.capabilities import needs_documents
+from tasks.systems.entries import SystemEntry
+from tasks.systems.evaluation import Evaluated, EvaluationOptions, OwnDataset, ReadSection
+
+STAGES = (
+    "system_interactions",
+    "reference_verdicts",
+    "reviews",
+    "meta_reviews",
+    "revisions",
+    "error_types",
+    "peer_canaries",
+)
+PEERS = ("reviews", "meta_reviews", "revisions")
+
+
+def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
+    """Read and check the items. Raises BadInput, one line."""
+    for option, value in (
+        ("--turns", options.turns),
+        ("--language", options.language),
+        ("--documents", options.documents),
+    ):
+        if value:
+            raise BadInput(option, "is of other flows: a long-form question comes with its database")
+    if needs_documents(entry):
+        raise BadInput(f"systems.{options.system}", "retrieves from documents, and long-form items have none")
+    params = read("longform.system_interactions", SystemLimits)
+    found = read_own_items(options.dataset)
+    items = found.items[: options.limit]
+    settings = entry.model_dump(mode="json"), params.model_dump(mode="json")
+    asked = [(item.id, item.question, item.kind, item.reference, item.script) for item in items]
+    key = make_id("evaluation", options.system, asked, *settings, options.as_of)
+    judged = params.model_dump(include={"judge", "reviewer", "reviewers", "meta_reviewers"})
+    return OwnDataset(
+        key,
+        {
+            "longform.systems": {"set": key, "system": options.system},
+            "longform.evaluations": {"set": key, **judged},
+        },
+        {"items": (LongformItem, items)},
+        tuple(f"longform.{stage}" for stage in STAGES),
+        found.problems,
+        (),
+        {"items": len(items)},
+        kept=("items",),
+    )
+
+
+def evaluate(rows: Mapping[str, Sequence[Any]], options: EvaluationOptions, read: ReadSection) -> Evaluated:
+    """Compute the figures from the stages' rows. rows: name of the artifact -> its rows."""
+    outcomes = join_outcomes(rows["items"], rows["interactions"], rows["reference_verdicts"])
+    health = measure_peers(rows["peer_canaries"])
+    thresholds = read("judging.thresholds", TrustThresholds)
+    whole = [outcome.interaction for outcome in outcomes if is_reviewed(outcome.interaction)]
+    reviews = {name: _keep(rows[name], whole) for name in PEERS}
+    answered = [outcome for outcome in outcomes if outcome.answered]
+    warnings: Sequence[str] = find_warnings(
+        thresholds,
+        n=len(answered),
+        n_unscored=sum(outcome.quality is None for outcome in answered),
+        canaries=health.judge,
+    )
+    if whole:
+        given = [review for name in PEERS for review in reviews[name]]
+        missing = sum(review.verdict is None for review in given)
+        peers = find_warnings(thresholds, n=len(given), n_unscored=missing, canaries=health.reviewer)
+        warnings = [*warnings, *(f"peer review: {warning}" for warning in peers)]
+    figures = {
+        "warnings": warnings,
+        "canaries": asdict(health),
+        "counts": count_outcomes(outcomes, whole),
+        "answers": measure_answers(outcomes),
+        "steps": {step: measure_step(step, whole, reviews) for step in STEPS} if whole else {},
+    }
+    return Evaluated(_round(figures), list_failures(outcomes, reviews, rows))
+
+
+def is_reviewed(interaction: Interaction) -> bool:
+    """Tell whether peers were asked about an interaction: it has a plan and an answer."""
+    return not find_gap(interaction)
+
+
+def count_outcomes(outcomes: Sequence[Outcome], whole: Sequence[Interaction]) -> dict[str, int]:
+    """Count interactions. failed: without an answer; unscored: without a verdict; reviewed: with a plan."""
+    answered = [outcome for outcome in outcomes if outcome.answered]
+    scored = sum(outcome.quality is not None for outcome in answered)
+    return {
+        "items": len(outcomes),
+        "failed": len(outcomes) - len(answered),
+        "scored": scored,
+        "unscored": len(answered) - scored,
+        "reviewed": len(whole),
+    }
+
+
+def measure_answers(outcomes: Sequence[Outcome]) -> dict[str, FigureCell]:
+    """Compute quality by kind, and means of queries and answers (Table 2)."""
+    asking = [outcome for outcome in outcomes if outcome.interaction.queries]
+    return {
+        "match rate": rate_matches(outcomes),
+        "mean score": average_scores(outcomes),
+        "queries": mean_cell([outcome.n_queries for outcome in asking]),
+        "valid queries": mean_cell([outcome.n_valid for outcome in asking]),
+        "answer words": mean_cell([outcome.answer_words for outcome in outcomes]),
+    }
+
+
+def measure_step(
+    step: str, whole: Sequence[Interaction], reviews: Mapping[str, Sequence[Review]]
+) -> dict[str, FigureCell]:
+    """Compute the share of interactions whose step is Perfect, by the majority of each kind of peers."""
+    return {name: rate_cell(_list_perfect(step, whole, reviews[name])) for name in PEERS}
+
+
+def _list_perfect(step: str, whole: Sequence[Interaction], reviews: Sequence[Review]) -> list[bool | None]:
+    groups = group_reviews(reviews)
+    verdicts = [decide(list_verdicts(groups.get((own.id, step), ()))) for own in whole]
+    return [None if verdict is None else verdict == PERFECT for verdict in verdicts]
+
+
+def _keep(reviews: Sequence[Review], whole: Sequence[Interaction]) -> list[Review]:
+    ids = {interaction.id for interaction in whole}
+    return [review for review in reviews if review.interaction in ids]
+
+
+def list_failures(
+    outcomes: Sequence[Outcome], reviews: Mapping[str, Sequence[Review]], rows: Mapping[str, Sequence[Any]]
+) -> list[str]:
+    """List what has no answer or verdict, one line each, with the reason."""
+    lines = []
+    for outcome in outcomes:
+        item, verdict = outcome.interaction.item, outcome.verdict
+        if not outcome.answered:
+            lines.append(f"item {item}: no answer: {outcome.interaction.problem or 'the answer is empty'}")
+        elif outcome.quality is None:
+            lines.append(f"item {item}: unscored: {verdict.problem if verdict else 'not judged'}")
+    lines += [
+        f"item {review.item}: {name}, {review.step}: no verdict: {review.problem}"
+        for name in PEERS
+        for review in reviews[name]
+        if review.verdict is None
+    ]
+    unread = [canary for canary in rows["peer_canaries"] if canary.given is None]
+    return lines + [f"canary {canary.id}: unscored: {canary.problem}" for canary in unread]
+
+
+def _round(figures: Mapping[str, object]) -> dict[str, object]:
+    rounded = round_figures(figures)
+    assert isinstance(rounded, dict)  # noqa: S101 - as it was given
+    return rounded

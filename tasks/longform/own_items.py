@@ -1,0 +1,185 @@
+"""Read a user's long-form items: a folder with items.parquet, or items.jsonl and databases beside it."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tasks.artifacts.parquet import read_rows
+from tasks.artifacts.rows import Origin, make_id
+from tasks.databases.execution import SafeDatabase
+from tasks.databases.scratch import ScratchLimits, build_scratch, write_database
+from tasks.databases.values import Value
+from tasks.errors import BadInput, SqlError
+from tasks.longform.rows import KINDS, Claim, LongformItem
+from tasks.longform.solve.describe_database import read_database
+
+PARQUET, LINES = "items.parquet", "items.jsonl"
+LIMITS = ScratchLimits(timeout_s=30.0, memory_mb=512, rows=50_000, characters=5_000_000, bytes=100_000)
+CREATE = re.compile(
+    r"""CREATE\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?(?:\w+|"[^"]+"|`[^`]+`|\[[^\]]+\])\s*\(""", re.IGNORECASE
+)
+"""The only statement beside INSERT; one with AS SELECT, TEMP or VIRTUAL is none."""
+
+
+class BadItem(ValueError):
+    """Raised for an item that cannot be asked; the message says why."""
+
+
+@dataclass(frozen=True)
+class OwnItems:
+    """Items sorted by id. problems: one line for each item that is left out."""
+
+    items: tuple[LongformItem, ...]
+    problems: tuple[str, ...]
+
+
+def read_own_items(folder: Path) -> OwnItems:
+    """Read a dataset folder, and build every database within limits. Raises BadInput without any item."""
+    if not folder.is_dir():
+        raise BadInput(
+            folder, "is no folder", hint=f"a folder with {PARQUET} or {LINES}; see docs/longform.md"
+        )
+    found = next((folder / name for name in (PARQUET, LINES) if (folder / name).is_file()), None)
+    if found is None:
+        raise BadInput(folder, f"has neither {PARQUET} nor {LINES}", hint="see docs/longform.md")
+    items: dict[str, LongformItem] = {}
+    problems: list[str] = []
+    given = _read_parquet(found) if found.name == PARQUET else _read_lines(found)
+    for place, record in given:
+        try:
+            item = record if isinstance(record, LongformItem) else _read_item(record, folder)
+            checked = _check(item)
+        except (BadItem, BadInput, SqlError) as error:
+            problems.append(f"{found.name}, {place}: {' '.join(str(error).split())}")
+            continue
+        if checked.id in items:
+            problems.append(f"{found.name}, {place}: the id {checked.id!r} stands twice; the first is kept")
+        else:
+            items[checked.id] = checked
+    if not items:
+        why = problems[0] if problems else "it is empty"
+        raise BadInput(found, f"has no item that can be asked ({why})")
+    return OwnItems(tuple(items[name] for name in sorted(items)), tuple(problems))
+
+
+def _read_parquet(file: Path) -> Iterator[tuple[str, LongformItem]]:
+    for item in read_rows(file, LongformItem):
+        yield f"item {item.id}", item
+
+
+def _read_lines(file: Path) -> Iterator[tuple[str, object]]:
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(file, f"cannot be read ({type(error).__name__})") from error
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                yield f"line {number}", json.loads(line)
+            except (ValueError, RecursionError):
+                yield f"line {number}", None
+
+
+def _read_item(record: object, folder: Path) -> LongformItem:
+    if not isinstance(record, dict):
+        raise BadItem("is no JSON object")
+    question, reference, kind = (_read_text(record, name) for name in ("question", "reference", "kind"))
+    script = _read_text(record, "script") if "script" in record else _dump(record, folder)
+    item_id = record.get("id", make_id("own item", question, script))
+    claims = record.get("claims", [])
+    if not isinstance(claims, list) or not all(isinstance(claim, dict) for claim in claims):
+        raise BadItem("claims is no list of objects with `text` and `sql`")
+    unread = tuple(Claim(_read_text(claim, "text"), _read_text(claim, "sql"), (), "") for claim in claims)
+    own = Origin("file", LINES)
+    return LongformItem(
+        str(item_id), str(record.get("database", "")), question, kind, reference, unread, script, "", (own,)
+    )
+
+
+def _read_text(record: Mapping[str, object], name: str) -> str:
+    text = record.get(name)
+    if not isinstance(text, str) or not text.strip():
+        raise BadItem(f"{name} is missing" if text is None else f"{name} is no text, or empty")
+    return text.encode("utf-8", "replace").decode().strip()
+
+
+def _dump(record: Mapping[str, object], folder: Path) -> str:
+    """Write a SQLite file as a script."""
+    if "database" not in record:
+        raise BadItem("has neither `script` nor `database`")
+    name = _read_text(record, "database")
+    file = (folder / name).resolve()
+    if not file.is_relative_to(folder.resolve()) or not file.is_file():
+        raise BadItem(f"database {name!r} is no file of the folder")
+    try:
+        tables = read_database(file).tables
+    except sqlite3.Error as error:
+        raise BadItem(f"database {name!r} cannot be read: {error}") from None
+    lines = [f"{table.create};" for table in tables]
+    for table in tables:
+        head = 'INSERT INTO "{}" VALUES'.format(table.name.replace('"', '""'))
+        lines += [f"{head} ({', '.join(map(_write, row))});" for row in table.rows]
+    return "\n".join(lines)
+
+
+def _write(value: Value) -> str:
+    if value is None:
+        return "NULL"
+    escaped = str(value).replace("'", "''")
+    return repr(value) if isinstance(value, int | float) else f"'{escaped}'"
+
+
+def _check(item: LongformItem) -> LongformItem:
+    """Check an item's kind, build its database, run its claims' queries. Raises BadItem or SqlError."""
+    if item.kind not in KINDS:
+        raise BadItem(f"kind is {item.kind[:40]!r}, and must be one of {', '.join(KINDS)}")
+    if not item.question.strip() or not item.reference.strip():
+        raise BadItem("question or reference is empty")
+    create, inserts = _split(item.script)
+    if not create or not inserts:
+        raise BadItem(f"its script has no {'INSERT' if create else 'CREATE TABLE'}")
+    try:
+        script = build_scratch(create, inserts, LIMITS).script
+    except BadInput as error:
+        said = str(error).rpartition(" (")[0].split(": ", 2)[-1]
+        raise BadItem(f"a CREATE TABLE of its script does not run: {said}") from error
+    return replace(item, script=script, claims=_run_claims(item.claims, script))
+
+
+def _split(script: str) -> tuple[list[str], str]:
+    """Split a script into its CREATE TABLE statements and the rest, which may be INSERT only."""
+    create, inserts, statement = [], [], ""
+    for piece in re.split(r"(?<=;)", script):
+        statement += piece
+        if not sqlite3.complete_statement(statement) and piece.endswith(";"):
+            continue
+        if CREATE.match(text := statement.strip()):
+            create.append(text)
+        elif text.upper().startswith("CREATE"):
+            raise BadItem(f"its script may hold CREATE TABLE and INSERT alone, and not {text[:60]!r}")
+        elif text:
+            inserts.append(text)
+        statement = ""
+    if statement.strip():
+        inserts.append(statement.strip())
+    return create, "\n".join(inserts)
+
+
+def _run_claims(claims: Sequence[Claim], script: str) -> tuple[Claim, ...]:
+    if not claims:
+        return ()
+    with TemporaryDirectory(prefix="benchloom-items-") as folder:
+        file = Path(folder) / "item.sqlite"
+        write_database(script, file)
+        with SafeDatabase(file, children=1) as safe:
+            results = [safe.query(claim.sql) for claim in claims]
+    return tuple(
+        replace(claim, columns=result.columns, rows=json.dumps([list(row) for row in result.rows]))
+        for claim, result in zip(claims, results, strict=True)
+    )

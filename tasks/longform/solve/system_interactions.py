@@ -1,0 +1,111 @@
+"""Stage: what a system of the user's does with every item: its answer, and plan and queries if it tells them.
+
+A system is sent a question with the item's database below it, as a script. What it returns as contexts beside
+the answer are the queries that it wrote; one with the title `plan` is its plan. The queries are run here, so
+that their results are known to be what the database says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tasks.artifacts.rows import Drafts, Origin, make_id
+from tasks.databases.execution import QueryLimits
+from tasks.databases.scratch import write_database
+from tasks.longform.rows import AgentQuery, AgentStep, Interaction, LongformItem
+from tasks.longform.solve.querying import run_queries
+from tasks.longform.solve.replies import WrittenQuery
+from tasks.models.ask import Ask
+from tasks.systems.build import build_system
+from tasks.systems.contract import Response
+from tasks.systems.entries import SystemEntry
+
+AGENT = "system"
+"""The agent's name in the rows of a user's system; the system's own name stands for the model."""
+PLAN = "plan"
+"""The title of a context that is the system's plan; every other context is a query."""
+
+
+class OwnAgent(BaseModel):
+    """One entry of `longform.systems`: a system of the user's on a question set."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    set: str
+    """A name under `longform.sets`."""
+    system: str
+    """A name under `systems`."""
+
+
+class SystemLimits(BaseModel):
+    """`longform.system_interactions` in params.yaml: what of a user's system is run, and who judges."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    queries: int = Field(default=16, gt=0)
+    """Maximum number of a system's queries that are run."""
+    shown_rows: int = Field(default=8, gt=0)
+    """Maximum number of rows of a result that reviewers are shown."""
+    limits: QueryLimits = QueryLimits()
+    judge: str = "judge"
+    reviewer: str = "reviewer"
+    reviewers: int = Field(default=3, gt=0)
+    meta_reviewers: int = Field(default=3, gt=0)
+
+
+async def system_interactions(
+    items: list[LongformItem], entry: OwnAgent, system: SystemEntry, params: SystemLimits, ask: Ask
+) -> Drafts[Interaction]:
+    """Ask a system every question. A failed answer is a row without one, with the reason in `problem`."""
+    built = build_system(entry.system, system, (), ask)
+    responses = await asyncio.gather(
+        *(built.answer(pose(item), row=make_id(item.id, AGENT, entry.system)) for item in items)
+    )
+    with TemporaryDirectory(prefix="benchloom-items-") as folder:
+        rows = [
+            await asyncio.to_thread(
+                make_interaction, item, entry.system, response, params, Path(folder) / f"{place}.sqlite"
+            )
+            for place, (item, response) in enumerate(zip(items, responses, strict=True))
+        ]
+    return Drafts(rows)
+
+
+def pose(item: LongformItem) -> str:
+    """Write what a system is asked: the question, then the database as statements of SQLite."""
+    return f"{item.question}\n\nSQLite database:\n{item.script}"
+
+
+def make_interaction(
+    item: LongformItem, name: str, response: Response, params: SystemLimits, file: Path
+) -> Interaction:
+    """Make the row of a system's response, and run its queries on the item's database, written to a file."""
+    told = [(passage.title.strip().lower() == PLAN, passage.text) for passage in response.passages or ()]
+    plan = "\n".join(text for is_plan, text in told if is_plan)
+    written = [WrittenQuery(text) for is_plan, text in told if not is_plan and text]
+    queries: list[AgentQuery] = []
+    if written:
+        write_database(item.script, file)
+        queries = run_queries(file, written[: params.queries], params.limits, params.shown_rows)
+    over = len(written) - len(queries)
+    steps = [("plan", plan), *(("query", query.sql) for query in queries), ("answer", response.text or "")]
+    return Interaction(
+        id=make_id(item.id, AGENT, name),
+        item=item.id,
+        agent=AGENT,
+        model=name,
+        plan=plan,
+        queries=tuple(queries),
+        answer=response.text,
+        steps=tuple(AgentStep(kind, text) for kind, text in steps if text),
+        left_out=(f"{over} of {len(written)} queries, over the limit",) if over else (),
+        problem=response.problem,
+        origin=(
+            Origin("row", f"items#{item.id}"),
+            *(Origin("call", call) for call in dict.fromkeys(response.calls)),
+        ),
+    )

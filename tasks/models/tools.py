@@ -1,0 +1,120 @@
+"""Tool calls of the OpenAI protocol: what a model may call, and its calls as text.
+
+A call's arguments are written as lines of a label and a value, `SQL: SELECT 1`, in the order of the tool's
+parameters. That is the form in which a model without tools replies, so one parser reads both, and the ledger
+holds text in either case.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from tasks.models.ask import Request, Tool, try_parse
+from tasks.models.entries import LedgerEntry
+
+Value = TypeVar("Value")
+
+BAD_CALL = "bad_tool_call"
+"""The finish reason of a reply whose tool calls cannot be read; its text says why."""
+MOST_CALLS = 32
+"""Tool calls of one reply that are read, at most."""
+SHOWN = 200
+"""In characters: how much of arguments that cannot be read is kept."""
+
+
+class BadCall(ValueError):
+    """Raised for a tool call that cannot be read; the message says why."""
+
+
+def describe_tools(request: Request) -> dict[str, object]:
+    """Return the fields of a body that offer a request's tools; no fields for a request without."""
+    tools = list_tools(request)
+    if not tools:
+        return {}
+    # One tool is named, since fewer endpoints know `required`.
+    choice: object = "required"
+    if len(tools) == 1:
+        choice = {"type": "function", "function": {"name": tools[0].name}}
+    return {
+        "tools": [{"type": "function", "function": tool.describe()} for tool in tools],
+        "tool_choice": choice,
+    }
+
+
+def list_tools(request: Request) -> list[Tool]:
+    """List the tools of a request."""
+    offered: Any = request.constraint.get("tools", ())
+    return [Tool(tool["name"], tool["description"], tool["parameters"]) for tool in offered]
+
+
+def parse_entry(
+    entry: LedgerEntry, request: Request, parse: Callable[[str], Value]
+) -> tuple[Value | None, str | None]:
+    """Parse a model's recorded reply; return (value, None), or (None, reason) if it does not parse."""
+    if entry.finish_reason == BAD_CALL and "tools" in request.constraint:
+        return None, entry.text
+    return try_parse(parse, entry.text, request.decoding["max_tokens"])
+
+
+def write_calls(calls: object, tools: Sequence[Tool]) -> str:
+    """Write the tool calls of a reply as text. Raises BadCall if one of them cannot be read."""
+    if not isinstance(calls, list):
+        raise BadCall("the tool calls are no list")
+    if len(calls) > MOST_CALLS:
+        raise BadCall(f"there are {len(calls)} tool calls; at most {MOST_CALLS} are read")
+    try:
+        return "\n".join(line for call in calls for line in _write_call(call, tools))
+    except RecursionError:
+        raise BadCall("the arguments are nested too deep") from None
+
+
+def _write_call(call: object, tools: Sequence[Tool]) -> Iterator[str]:
+    function = call.get("function") if isinstance(call, dict) else None
+    if not isinstance(function, dict):
+        raise BadCall("a tool call names no function")
+    name = function.get("name")
+    tool = next((tool for tool in tools if tool.name == name), None)
+    if tool is None:
+        raise BadCall(f"there is no tool {str(name)[:SHOWN]!r}")
+    return _write_value(_read_arguments(function.get("arguments")), tool.parameters, tool.name)
+
+
+def _read_arguments(arguments: object) -> object:
+    """Read arguments: JSON as text, or as some endpoints send it, an object; none at all are no arguments."""
+    if not isinstance(arguments, str):
+        return arguments if arguments is not None else {}
+    try:
+        return json.loads(arguments) if arguments.strip() else {}
+    except ValueError:
+        raise BadCall(f"the arguments are no JSON: {' '.join(arguments.split())[:SHOWN]}") from None
+
+
+def _write_value(value: object, schema: Mapping[str, Any], name: str) -> Iterator[str]:
+    """Write a value by its schema; `title` is its label. Of an object without properties, it is all."""
+    kind = schema["type"]
+    if kind == "string":
+        if not isinstance(value, str):
+            raise BadCall(f"{name} is no text")
+        yield f"{schema['title']}: {_write_lines(value)}"
+    elif kind == "array":
+        if not isinstance(value, list):
+            raise BadCall(f"{name} is no list")
+        for member in value:
+            yield from _write_value(member, schema["items"], name)
+    elif not isinstance(value, dict):
+        raise BadCall(f"the arguments of {name} are no object")
+    elif not schema["properties"]:
+        yield schema["title"]
+    else:
+        for field, own in schema["properties"].items():
+            if value.get(field) is not None:
+                yield from _write_value(value[field], own, field)
+            elif field in schema["required"]:
+                raise BadCall(f"{name} has no argument {field!r}")
+
+
+def _write_lines(text: str) -> str:
+    """Leave blank lines out: one ends a value in the text's form."""
+    return "\n".join(line for line in text.strip().splitlines() if line.strip())

@@ -1,0 +1,119 @@
+"""`benchloom evaluate longform` as a stranger runs it: a function as the system, judges on loopback."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from aiohttp import web
+
+from flows.settings import set_params
+from tasks.artifacts.parquet import read_rows
+from tasks.longform.rows import Interaction
+from tests.flows.sample import Sample, make_sample
+from tests.judging.scripted import sign
+from tests.longform.scripted_agents import SCRIPT
+from tests.models.scenes import answering, say
+
+OWN = """
+def answer(question, history):
+    asked, _, script = question.partition("\\n\\nSQLite database:\\n")
+    if "fails" in asked:
+        raise ValueError("no answer here")
+    if "mute" in asked:
+        return "Well said."
+    sql = "SELECT stadium, count(*) AS n FROM concert GROUP BY 1"
+    return {"answer": "Well said." if "INSERT" in script else "Badly said.",
+            "contexts": ["Count the concerts.", sql, "DROP TABLE concert"], "titles": ["plan", "query", ""]}
+"""
+ITEMS = [
+    {"id": f"{kind}-{name}", "question": f"{name}: which stadium?", "reference": "Balmoor.", "kind": kind,
+     "script": SCRIPT}
+    for kind, name in (("conclusive", "asks"), ("conclusive", "mute"), ("interpretive", "asks"),
+                       ("conclusive", "fails"))
+]  # fmt: skip
+
+
+async def judge(request: web.Request) -> web.Response:
+    """Find the answer and the steps of the system good, and all else bad."""
+    body = await request.json()
+    system, user = body["messages"][0]["content"], body["messages"][-1]["content"]
+    good = "Well said." in user or "Count the concerts." in user
+    if "Score " in user:
+        reply = "Score: 4"
+    elif "Not Match" in system + user:
+        reply = f"Verdict: {'Match' if good else 'Not Match'}"
+    else:
+        reply = f"Rationale: as it is.\nVerdict: {'Perfect' if good else 'Imperfect'}"
+    return say(sign(reply, user))
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sample]:
+    sample = make_sample(tmp_path_factory.mktemp("evaluate-longform"))
+    (sample.root / "stranger.py").write_text(OWN)
+    folder = sample.root / "mine"
+    folder.mkdir()
+    (folder / "items.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in ITEMS) + "{nope\n")
+    with answering(judge) as url:
+        endpoint = f"{{kind: openai, url: '{url}', in_flight: 4, retries: 0}}"
+        ours = "{kind: callable, version: '1', function: 'stranger:answer'}"
+        set_params(
+            sample.root,
+            [
+                f"run.endpoints.qwen25-coder-1b5={endpoint}",
+                f"systems.ours={ours}",
+                "longform.system_interactions.reviewers=2",
+                "longform.system_interactions.meta_reviewers=1",
+            ],
+        )
+        yield sample
+
+
+def test_a_system_is_asked_judged_and_written_down(project: Sample) -> None:
+    lock = (project.root / "dvc.lock").read_bytes()
+    words = ("evaluate", "longform", "--dataset", "mine", "--system", "ours", "--out", "out")
+    done = project.call("flows.cli", *words, "--json")
+    assert "Traceback" not in done.stderr, done.stderr
+    assert done.returncode == 1, done.stderr
+    assert "items.jsonl, line 5: is no JSON object" in done.stderr
+    assert "item conclusive-fails: no answer: the system raised ValueError" in done.stderr
+    out = project.root / "out"
+    figures = json.loads(done.stdout)
+    assert figures == json.loads((out / "figures.json").read_text())
+    assert figures["counts"] == {"items": 4, "failed": 1, "scored": 3, "unscored": 0, "reviewed": 2}
+    assert (figures["answers"]["match rate"]["value"], figures["answers"]["match rate"]["n"]) == (1.0, 2)
+    assert figures["answers"]["mean score"]["value"] == 4.0
+    assert figures["answers"]["queries"]["value"] == 2.0
+    assert figures["answers"]["valid queries"]["value"] == 1.0
+    assert {step: cells["reviews"]["value"] for step, cells in figures["steps"].items()} == {
+        "IP": 1.0, "TE": 1.0, "IS": 1.0,
+    }  # fmt: skip
+    assert str(project.root) not in (out / "figures.json").read_text()
+    rows = {row.item: row for row in read_rows(out / "interactions.parquet", Interaction)}
+    told = rows["conclusive-asks"]
+    assert (told.agent, told.model, told.plan) == ("system", "ours", "Count the concerts.")
+    assert json.loads(told.queries[0].rows) == [[1, 2], [2, 1]], "the query ran here"
+    assert told.queries[1].error.startswith("SqlRefused: ")
+    assert rows["conclusive-mute"].queries == ()
+    written = {path.name: path.read_bytes() for path in out.iterdir()}
+
+    again = project.call("flows.cli", *words, "--replay")
+    assert again.returncode == 1, again.stderr
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == written, "the ledger answers"
+    assert "4 items, 3 scored, 1 failed, 0 unscored" in " ".join(again.stdout.split())
+    assert "IP Perfect, reviewers" in again.stdout
+    assert (project.root / "dvc.lock").read_bytes() == lock
+
+
+def test_a_dataset_that_is_none_is_told_in_one_line(project: Sample) -> None:
+    (project.root / "empty").mkdir()
+    for dataset, said in (
+        ("nowhere", "is no folder"),
+        ("empty", "has neither items.parquet nor items.jsonl"),
+    ):
+        done = project.call("flows.cli", "evaluate", "longform", "--dataset", dataset, "--system", "ours")
+        assert done.returncode == 2, done.stderr
+        assert said in done.stderr
+        assert "Traceback" not in done.stderr
+    done = project.call("flows.cli", "evaluate", "longform", "--dataset", "mine", "--system", "weak")
+    assert "retrieves from documents" in done.stderr

@@ -1,0 +1,118 @@
+"""A user's dataset folder: what is read, and one line for what cannot be."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tasks.artifacts.parquet import write_rows
+from tasks.errors import BadInput
+from tasks.longform.own_items import read_own_items
+from tasks.longform.rows import LongformItem
+from tests.longform.scripted_agents import SCRIPT
+
+ITEM = {"id": "a", "question": "Which?", "reference": "Balmoor.", "kind": "conclusive", "script": SCRIPT}
+
+
+def write(folder: Path, *records: Any) -> Path:
+    lines = (record if isinstance(record, str) else json.dumps(record) for record in records)
+    (folder / "items.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    return folder
+
+
+def test_lines_are_read_with_their_claims_run(tmp_path: Path) -> None:
+    claim = {"text": "Two.", "sql": "SELECT count(*) AS n FROM concert WHERE stadium = 1"}
+    found = read_own_items(write(tmp_path, {**ITEM, "id": "b"}, {**ITEM, "claims": [claim]}))
+    assert found.problems == ()
+    assert [item.id for item in found.items] == ["a", "b"]
+    (made,) = found.items[0].claims
+    assert (made.columns, made.rows) == (("n",), "[[2]]")
+
+
+def test_a_sqlite_file_becomes_the_same_script(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "d.sqlite")) as connection:
+        connection.executescript(SCRIPT + "INSERT INTO stadium VALUES (5, 'O''Neil; \"x\"', NULL);")
+    named = {name: value for name, value in ITEM.items() if name != "script"}
+    (item,) = read_own_items(write(tmp_path, {**named, "database": "d.sqlite"})).items
+    assert "'O''Neil; \"x\"', NULL" in item.script
+    write_rows(tmp_path / "items.parquet", LongformItem, [item])
+    assert read_own_items(tmp_path).items == (item,), "what is written by the flow is read as it is"
+
+
+HOSTILE = [
+    "ATTACH DATABASE '/tmp/stolen.sqlite' AS x;",
+    "CREATE TRIGGER t AFTER INSERT ON stadium BEGIN DELETE FROM stadium; END;",
+    "CREATE TABLE u AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n;",
+    "CREATE VIRTUAL TABLE v USING fts5(a);",
+    "INSERT INTO stadium SELECT 9, zeroblob(1000000000), 1;",
+    "INSERT INTO sqlite_master VALUES (1, 2, 3, 4, 5);",
+    "PRAGMA writable_schema = ON;",
+    "VACUUM INTO '/tmp/stolen.sqlite';",
+    "INSERT INTO stadium VALUES (1, 'twice', 1);",
+    "INSERT INTO concert VALUES (9, 77, 2014);",
+    "INSERT INTO stadium VALUES (",
+    "CREATE TABLE (",
+]
+
+
+@pytest.mark.parametrize("statement", HOSTILE)
+def test_a_hostile_or_broken_script_is_one_line_and_the_others_are_read(
+    tmp_path: Path, statement: str
+) -> None:
+    found = read_own_items(write(tmp_path, ITEM, {**ITEM, "id": "b", "script": SCRIPT + statement}))
+    assert [item.id for item in found.items] == ["a"]
+    (problem,) = found.problems
+    assert problem.startswith("items.jsonl, line 2: ")
+    assert "\n" not in problem
+    assert not Path("/tmp/stolen.sqlite").exists()
+
+
+@pytest.mark.parametrize(
+    ("record", "said"),
+    [
+        ("{nope", "is no JSON object"),
+        ("[1]", "is no JSON object"),
+        ({**ITEM, "id": "b", "kind": "open"}, "kind is 'open', and must be one of conclusive, interpretive"),
+        ({**ITEM, "id": "b", "question": " "}, "question is no text, or empty"),
+        ({"question": "q", "kind": "conclusive"}, "reference is missing"),
+        ({"question": "q", "kind": "conclusive", "reference": "r"}, "has neither `script` nor `database`"),
+        ({**ITEM, "id": "b", "script": "INSERT INTO a VALUES (1);"}, "its script has no CREATE TABLE"),
+        ({**ITEM, "id": "b", "script": "CREATE TABLE a (x);"}, "its script has no INSERT"),
+        (
+            {**ITEM, "id": "b", "script": "CREATE TABLE a (x, x); INSERT INTO a VALUES (1, 2);"},
+            "line 2: a CREATE TABLE of its script does not run: duplicate column name: x",
+        ),
+        (ITEM, "the id 'a' stands twice; the first is kept"),
+        ({**ITEM, "id": "b", "claims": ["x"]}, "claims is no list of objects with `text` and `sql`"),
+        ({**ITEM, "id": "b", "claims": [{"text": "t", "sql": "SELECT town FROM stadium"}]}, "no such column"),
+        ({**ITEM, "id": "b", "claims": [{"text": "t", "sql": "DROP TABLE stadium"}]}, "line 2: "),
+    ],
+)
+def test_a_bad_line_is_named(tmp_path: Path, record: Any, said: str) -> None:
+    found = read_own_items(write(tmp_path, ITEM, record))
+    assert len(found.items) == 1
+    assert said in found.problems[0]
+
+
+def test_a_database_outside_the_folder_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    sqlite3.connect(tmp_path / "out.sqlite").close()
+    named = {name: value for name, value in ITEM.items() if name != "script"}
+    records = [ITEM, {**named, "id": "b", "database": "../out.sqlite"}]
+    assert "is no file of the folder" in read_own_items(write(tmp_path / "in", *records)).problems[0]
+
+
+def test_a_folder_without_items_is_told_in_one_line(tmp_path: Path) -> None:
+    for place, said in ((tmp_path / "none", "is no folder"), (tmp_path, "has neither items.parquet nor")):
+        with pytest.raises(BadInput, match=said):
+            read_own_items(place)
+    with pytest.raises(BadInput, match="no item that can be asked"):
+        read_own_items(write(tmp_path))
+    with pytest.raises(BadInput, match="line 1: is no JSON object"):
+        read_own_items(write(tmp_path, "{"))
+    (tmp_path / "items.parquet").write_bytes(b"PAR1")
+    with pytest.raises(BadInput, match=r"items\.parquet"):
+        read_own_items(tmp_path)
