@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from flows.params_file import NAME
@@ -45,7 +45,9 @@ def enter_set(data: Any, question_set: str, files: Mapping[str, str]) -> None:
     for part in ("databases", "sets"):
         section[part] = section.get(part) or {}
     for name, file in files.items():
-        section["databases"][name] = {**(section["databases"].get(name) or {}), "file": file}
+        questions = PurePosixPath(file).with_suffix(".seeds.json").as_posix()
+        already = section["databases"].get(name) or {}
+        section["databases"][name] = {**already, "file": file, "questions": questions}
     entry = section["sets"].get(question_set) or {"questions": 1}
     there = list(entry.get("databases") or [])
     section["sets"][question_set] = {
@@ -54,17 +56,15 @@ def enter_set(data: Any, question_set: str, files: Mapping[str, str]) -> None:
 
 
 def write_seeds(folder: Path, release: Release, names: Sequence[str]) -> list[str]:
-    """Write each database's own questions to `<name>.seeds.json`, a list of texts without repetition.
+    """Write each database's own questions to `<name>.seeds.json`, a list of texts, each once.
 
-    They steer the stage `longform.control`. Returns a line for each database that has none; it gets no file.
+    They steer `longform.control`. Returns a line for each database that has none; its list is empty.
     """
     without: list[str] = []
     for name in names:
         asked = [question.question for question in release.questions if question.database == name]
         path = folder / f"{name}.seeds.json"
-        if asked:
-            write_text(path, json.dumps(list(dict.fromkeys(asked)), ensure_ascii=False, indent=1) + "\n")
-        else:
-            path.unlink(missing_ok=True)
+        write_text(path, json.dumps(list(dict.fromkeys(asked)), ensure_ascii=False, indent=1) + "\n")
+        if not asked:
             without.append(f"{name}: has no question of its own; its tables alone steer its long-form ones")
     return without

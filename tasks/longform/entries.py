@@ -32,6 +32,8 @@ class SourceDatabase(BaseModel):
 
     file: Path
     """A SQLite file. Its schema is used, and rows of the groups that questions name."""
+    questions: Path
+    """A JSON list of the database's own questions, which show the model how people ask it."""
     words: Mapping[str, str] = {}
     """Table -> what its rows are called, where its name does not say it."""
     groups: Mapping[str, str] = {}

@@ -27,7 +27,9 @@ SWITCHED_ON = {
         "continuity": {"trial": {"systems": ["good", "single"]}},
     },
     "longform": {
-        "databases": {"trial": {"file": "data/raw/films/films.sqlite"}},
+        "databases": {
+            "trial": {"file": "data/raw/films/films.sqlite", "questions": "tasks/longform/no_questions.json"}
+        },
         "sets": {"trial": {"databases": ["trial"]}},
         "evaluations": {"trial": {"set": "trial"}},
     },

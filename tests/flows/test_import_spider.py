@@ -166,15 +166,17 @@ def test_databases_become_sources_of_long_form_questions_with_their_own_as_seeds
     longform = load_params(root)["longform"]
     file = "data/raw/spider/cities.sqlite"
     assert longform["databases"] == {
-        **before["databases"], "cities": {"file": file}, "towns": {"file": "data/raw/spider/towns.sqlite"},
-    }  # fmt: skip
+        **before["databases"],
+        "cities": {"file": file, "questions": "data/raw/spider/cities.seeds.json"},
+        "towns": {"file": "data/raw/spider/towns.sqlite", "questions": "data/raw/spider/towns.seeds.json"},
+    }
     assert SourceDatabase(**longform["databases"]["cities"]).file == Path(file)
     added = QuestionSet(**longform["sets"].pop("spider"))
     assert (sorted(added.databases), added.questions) == (["cities", "towns"], 1)
     assert longform["sets"] == before["sets"]
     folder = root / "data/raw/spider"
     assert json.loads((folder / "cities.seeds.json").read_text()) == ["How many cities?"]
-    assert not (folder / "towns.seeds.json").exists()
+    assert json.loads((folder / "towns.seeds.json").read_text()) == []
 
 
 def test_what_stands_in_a_set_stays_and_a_database_enters_once(root, tmp_path):

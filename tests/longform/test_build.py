@@ -30,6 +30,7 @@ from tasks.longform.build.designs import DESIGNS, MOST, OPEN, TYPICAL, WITHIN
 from tasks.longform.build.evidence import make_claim, read_figures, read_script
 from tasks.longform.build.foci import Foci, foci
 from tasks.longform.build.items import items
+from tasks.longform.build.seeds import seeds
 from tasks.longform.build.source_columns import source_columns
 from tasks.longform.build.source_rows import source_rows
 from tasks.longform.entries import MeasureWords, QuestionSet, SourceDatabase
@@ -87,7 +88,7 @@ def kennel(tmp_path: Path) -> SourceDatabase:
             connection.execute("INSERT INTO dogs VALUES (?, ?, ?, ?, ?, ?)", row)
             connection.execute("INSERT INTO dog_clubs VALUES (?, ?)", (number, 1 + number // 3 % 3))
         connection.commit()
-    return SourceDatabase.model_validate({"file": file, **ENTRY})
+    return SourceDatabase.model_validate({"file": file, "questions": file.with_name("asked.json"), **ENTRY})
 
 
 @pytest.fixture
@@ -100,6 +101,8 @@ def sources(kennel: SourceDatabase, tmp_path: Path) -> Path:
     write_rows(folder / "source_columns.parquet", SourceColumn, columns)
     write_rows(folder / "foci.parquet", Focus, found)
     write_rows(folder / "source_rows.parquet", SourceRow, source_rows(kennel, columns, found).rows)
+    kennel.questions.write_text(json.dumps(["Which dogs are  heavy?", "Which dogs are heavy?", "?" * 999]))
+    seeds(kennel, folder / "seeds.json")
     return folder.parent
 
 
@@ -184,19 +187,21 @@ def test_a_database_with_too_little_to_ask_says_how_much_is_missing(sources: Pat
 def test_words_for_what_is_not_there_are_refused(
     kennel: SourceDatabase, given: dict[str, object], problem: str
 ) -> None:
-    entry = SourceDatabase.model_validate({"file": kennel.file, **given})
+    entry = SourceDatabase.model_validate({"file": kennel.file, "questions": kennel.questions, **given})
     with pytest.raises(BadInput, match=problem):
         foci(entry, list(source_columns(entry).rows), Foci())
 
 
 def test_a_relation_says_where_the_value_goes(kennel: SourceDatabase) -> None:
     with pytest.raises(ValidationError, match=r"must have one \{\} where the value goes"):
-        SourceDatabase(file=kennel.file, groups={"dogs.breeder": "bred by"})
+        SourceDatabase(file=kennel.file, questions=kennel.questions, groups={"dogs.breeder": "bred by"})
 
 
 def test_groups_and_measures_can_be_left_out(kennel: SourceDatabase) -> None:
     measures = {"dogs.litters": None, "dogs.weight_kg": MeasureWords()}
-    entry = SourceDatabase(file=kennel.file, groups={"dogs.club": ""}, measures=measures)
+    entry = SourceDatabase(
+        file=kennel.file, questions=kennel.questions, groups={"dogs.club": ""}, measures=measures
+    )
     found = foci(entry, list(source_columns(entry).rows), Foci()).rows
     assert "club" not in {focus.group_words for focus in found}
     assert {measure.name for focus in found for measure in focus.measures} == {"weight"}
@@ -220,6 +225,20 @@ def test_a_question_that_names_too_little_is_asked_for_again_and_then_dropped(so
     assert "it does not name" in drafts.dropped[0].detail
     assert len(ask.asked) == 3
     assert "it does not name" in ask.asked[1].text
+
+
+def test_a_database_s_own_questions_are_shown_to_the_model(sources: Path) -> None:
+    ask = ScriptedJudges(reply)
+    questions = write_questions(sources, ask, 2)
+    assert {question.seed for question in questions} == {"Which dogs are heavy?"}
+    assert all("how people ask this database: Which dogs are heavy?" in asked.text for asked in ask.asked)
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}', "[1]", "[", "[" * 100_000])
+def test_a_file_of_questions_that_is_none_is_named(kennel: SourceDatabase, text: str) -> None:
+    kennel.questions.write_text(text)
+    with pytest.raises(BadInput, match=r"asked\.json"):
+        seeds(kennel, kennel.file.with_name("seeds.json"))
 
 
 def test_an_unknown_database_is_named(sources: Path) -> None:

@@ -1,0 +1,31 @@
+"""Stage: a database's own questions, which steer the new ones (section 2.1, control)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tasks.artifacts.rows import Counts
+from tasks.errors import BadInput
+from tasks.files import write_text
+from tasks.longform.entries import SourceDatabase
+
+HINT = 'write a JSON list of questions, such as ["How many cities?"]; [] where there are none'
+LONGEST = 300
+"""In characters: a longer text is no question to steer by."""
+
+
+def seeds(entry: SourceDatabase, out: Path) -> Counts:
+    """Copy a database's own questions, each once, without those that are too long to be shown.
+
+    Raises BadInput if the file is no JSON list of texts.
+    """
+    try:
+        found = json.loads(entry.questions.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise BadInput(entry.questions, "cannot be read as JSON", hint=HINT) from error
+    if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
+        raise BadInput(entry.questions, "is no list of texts", hint=HINT)
+    short = [text for text in dict.fromkeys(" ".join(text.split()) for text in found) if len(text) <= LONGEST]
+    write_text(out, json.dumps(short, ensure_ascii=False, indent=1) + "\n")
+    return Counts(len(found), len(short), {"too_long_or_repeated": len(found) - len(short)})
