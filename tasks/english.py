@@ -22,6 +22,9 @@ SHORT = frozenset([
 ])  # fmt: skip
 """The words of one and two letters: the list has single letters and initials, too."""
 
+SINGULARS = {"people": "person", "children": "child", "men": "man", "women": "woman", "series": "series",
+             "news": "news", "species": "species", "movies": "movie"}  # fmt: skip
+
 
 DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 
@@ -44,6 +47,32 @@ def write_value(value: str) -> str:
     except ValueError:
         return value
     return value if day is None else f"{day.day} {month_name[day.month]} {day.year}"
+
+
+def make_singular(word: str) -> str:
+    """Return the singular of an English noun, good enough for table names."""
+    if word in SINGULARS:
+        return SINGULARS[word]
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "xes", "ches", "shes")):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
+
+
+def make_plural(words: str) -> str:
+    """Return the plural of an English noun phrase, good enough for table names: film genre, film genres."""
+    *lead, word = words.split()
+    known = {singular: plural for plural, singular in SINGULARS.items()}
+    if word in known:
+        plural = known[word]
+    elif word.endswith("y") and word[-2:-1] not in tuple("aeiou"):
+        plural = f"{word[:-1]}ies"
+    elif word.endswith(("s", "x", "ch", "sh")):
+        plural = f"{word}es"
+    else:
+        plural = f"{word}s"
+    return " ".join([*lead, plural])
 
 
 def is_word(text: str) -> bool:

@@ -208,9 +208,14 @@ def test_groups_and_measures_can_be_left_out(kennel: SourceDatabase) -> None:
     assert {focus.relation for focus in found if focus.group_words == "breeder"} == {"whose breeder is {}"}
 
 
-def test_nothing_to_ask_says_what_is_missing(kennel: SourceDatabase) -> None:
-    with pytest.raises(StageFailed, match=r"at least two values of 1000 rows; lower longform.foci.least"):
-        foci(kennel, list(source_columns(kennel).rows), Foci(least=1000))
+def test_where_there_is_nothing_to_ask_every_question_says_so(kennel: SourceDatabase, sources: Path) -> None:
+    found = foci(kennel, list(source_columns(kennel).rows), Foci(least=1000)).rows
+    write_rows(sources / "kennel" / "foci.parquet", Focus, found)
+    entry = QuestionSet(databases=("kennel",), questions=2)
+    drafts = asyncio.run(control(sources, entry, Control(), ScriptedJudges(reply)))
+    assert not drafts.rows
+    assert [row.reason for row in drafts.dropped] == ["no_plan", "no_plan"]
+    assert "kennel has groups and measures for 0 questions of 2" in drafts.dropped[0].detail
 
 
 def test_a_question_that_names_too_little_is_asked_for_again_and_then_dropped(sources: Path) -> None:

@@ -8,15 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from tasks.databases.columns import Column
-from tasks.grammar.construct.names import (
-    LOOSE,
-    NAMES,
-    UNITS,
-    make_singular,
-    name_column,
-    name_table,
-    split_words,
-)
+from tasks.english import make_singular
+from tasks.grammar.construct.names import LOOSE, NAMES, UNITS, name_column, name_table, split_words
 from tasks.grammar.construct.queries import PLACEHOLDER, Query, table_of
 from tasks.grammar.construct.text_rules import LINKS, parse_text
 from tasks.grammar.construct.verbalisation import Verbalisation, find_relations, verbalise_query

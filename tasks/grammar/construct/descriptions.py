@@ -7,15 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tasks.databases.columns import Column
+from tasks.english import make_plural
 from tasks.grammar.construct.measured_words import describe_event, find_kind, list_bounds
 from tasks.grammar.construct.measures import is_pair
-from tasks.grammar.construct.names import (
-    is_name,
-    make_plural,
-    name_column,
-    name_column_with_unit,
-    name_table,
-)
+from tasks.grammar.construct.names import is_name, name_column, name_column_with_unit, name_table
 from tasks.grammar.construct.queries import Query, comparison_of, table_of
 from tasks.grammar.construct.scope import find_scope
 from tasks.grammar.construct.ties import (

@@ -6,14 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tasks.databases.columns import Column
-from tasks.english import choose_article
-from tasks.grammar.construct.names import (
-    UNITS,
-    is_name,
-    make_plural,
-    name_column,
-    name_column_with_unit,
-)
+from tasks.english import choose_article, make_plural
+from tasks.grammar.construct.names import UNITS, is_name, name_column, name_column_with_unit
 from tasks.grammar.construct.queries import Query, column_of, comparison_of
 from tasks.grammar.construct.ties import EVENTS, is_participle
 

@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from tasks.databases.columns import Column, split_column_id
+from tasks.english import make_singular
 
-SINGULARS = {"people": "person", "children": "child", "men": "man", "women": "woman", "series": "series",
-             "news": "news", "species": "species", "movies": "movie"}  # fmt: skip
 KEY_WORDS = frozenset(["id", "code", "key", "fk", "no", "number", "qid"])
 
 UNITS = frozenset(
@@ -77,32 +76,6 @@ def list_column_words(column: str, columns: Iterable[Column] = ()) -> list[str]:
 def _find_words(column: str, columns: Iterable[Column]) -> str:
     place = split_column_id(column)
     return next((other.words for other in columns if (other.table, other.name) == place), "")
-
-
-def make_singular(word: str) -> str:
-    """Return the singular of an English noun, good enough for table names."""
-    if word in SINGULARS:
-        return SINGULARS[word]
-    if word.endswith("ies") and len(word) > 4:
-        return word[:-3] + "y"
-    if word.endswith(("sses", "xes", "ches", "shes")):
-        return word[:-2]
-    return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
-
-
-def make_plural(words: str) -> str:
-    """Return the plural of an English noun phrase, good enough for table names: film genre, film genres."""
-    *lead, word = words.split()
-    known = {singular: plural for plural, singular in SINGULARS.items()}
-    if word in known:
-        plural = known[word]
-    elif word.endswith("y") and word[-2:-1] not in tuple("aeiou"):
-        plural = f"{word[:-1]}ies"
-    elif word.endswith(("s", "x", "ch", "sh")):
-        plural = f"{word}es"
-    else:
-        plural = f"{word}s"
-    return " ".join([*lead, plural])
 
 
 def is_identifying(column: Column) -> bool:

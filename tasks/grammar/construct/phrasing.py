@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from tasks.databases.columns import Column
+from tasks.english import make_plural
 from tasks.grammar.construct.descriptions import Described, Describer
 from tasks.grammar.construct.measured_words import (
     describe_event,
@@ -22,7 +23,6 @@ from tasks.grammar.construct.measures import is_pair
 from tasks.grammar.construct.names import (
     WEAK,
     is_name,
-    make_plural,
     name_column,
     name_column_with_unit,
     name_table,

@@ -15,8 +15,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from tasks.databases.columns import Column
-from tasks.english import choose_article, is_word
-from tasks.grammar.construct.names import list_column_words, make_singular
+from tasks.english import choose_article, is_word, make_singular
+from tasks.grammar.construct.names import list_column_words
 from tasks.grammar.construct.queries import PLACEHOLDER
 from tasks.models.ask import Unparsed
 

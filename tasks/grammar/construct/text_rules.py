@@ -22,6 +22,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tasks.databases.columns import Column
+from tasks.english import make_singular
 from tasks.grammar.construct.measured_words import name_amount
 from tasks.grammar.construct.names import (
     LOOSE,
@@ -29,7 +30,6 @@ from tasks.grammar.construct.names import (
     UNITS,
     WEAK,
     list_column_words,
-    make_singular,
     mentions,
     name_column,
     name_table,

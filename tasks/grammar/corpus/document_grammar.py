@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from tasks.grammar.construct.names import UNITS, make_singular
+from tasks.english import make_singular
+from tasks.grammar.construct.names import UNITS
 from tasks.grammar.corpus.entities import Fact
 
 WORD = 'w ::= [a-z]{1,14} ("-" [a-z]{2,10})?'

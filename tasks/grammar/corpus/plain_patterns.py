@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tasks.english import DATE, choose_article, write_value
-from tasks.grammar.construct.names import make_singular
+from tasks.english import DATE, choose_article, make_singular, write_value
 from tasks.grammar.corpus.entities import Fact
 from tasks.grammar.corpus.vocabulary import UNIT_NAMES, split_unit
 

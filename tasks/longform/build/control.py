@@ -25,8 +25,6 @@ from tasks.models.ask import Ask, Unparsed
 
 LEAST, MOST = 12, 70
 """Words of a question."""
-KNOWN = 4
-"""Rows that a group must have with the amounts that are asked about."""
 DRAWS = 3
 """How often a design is drawn that comes out as a question that there is already, before others are."""
 EVERY = 3
@@ -38,6 +36,8 @@ class Control(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    known: int = Field(default=4, ge=2)
+    """Rows that a group must have with the amounts that are asked about."""
     rounds: int = Field(default=3, ge=1)
     """How often a question is asked for, each time with what was wrong with the last one."""
 
@@ -75,9 +75,12 @@ async def control(sources: Path, entry: QuestionSet, params: Control, ask: Ask) 
     outcomes: list[ControlledQuestion | Dropped] = []
     asked = []
     for name in entry.databases:
-        plans = choose_plans(known, name, entry)
+        plans = choose_plans(known, name, entry, params.known)
         missing = entry.questions - len(plans)
-        detail = f"{name} has groups and measures for {len(plans)} questions of {entry.questions}"
+        detail = (
+            f"{name} has groups and measures for {len(plans)} questions of {entry.questions}; there are more "
+            "with a lower longform.foci.least or longform.control.known"
+        )
         outcomes += [
             Dropped(make_id(name, "no plan", number), "no_plan", detail) for number in range(missing)
         ]
@@ -89,8 +92,11 @@ async def control(sources: Path, entry: QuestionSet, params: Control, ask: Ask) 
     )
 
 
-def choose_plans(known: Sources, database: str, entry: QuestionSet) -> list[Plan]:
-    """Choose what the questions of a database are about: designs, tables and measures in turn."""
+def choose_plans(known: Sources, database: str, entry: QuestionSet, least: int) -> list[Plan]:
+    """Choose what the questions of a database are about: designs, tables and measures in turn.
+
+    least: rows that a group must have.
+    """
     dice = random.Random(f"{entry.seed} {database}")  # noqa: S311 (no secret)
     foci = known.read_foci(database)
     dice.shuffle(foci)
@@ -101,7 +107,7 @@ def choose_plans(known: Sources, database: str, entry: QuestionSet) -> list[Plan
     for number in range(entry.questions):
         design = OPEN if number % EVERY == 1 else next(definite)
         for name in (design,) * DRAWS + DEFINITE:
-            plan = _choose_plan(name, foci, used, dice, known.read_rows(database), seeds)
+            plan = _choose_plan(name, foci, used, dice, known.read_rows(database), seeds, least)
             if plan is None or plan.id in plans:
                 continue
             plans[plan.id] = plan
@@ -124,6 +130,7 @@ def _choose_plan(
     dice: random.Random,
     rows: Sequence[SourceRow],
     seeds: Sequence[str],
+    least: int,
 ) -> Plan | None:
     for focus in sorted(foci, key=lambda one: (used[one.id], used[f"{one.table} table"])):
         chosen = DESIGNS[design].choose(focus, used, dice)
@@ -131,7 +138,7 @@ def _choose_plan(
             continue
         own = [row for row in rows if row.focus == focus.id]
         figures = tuple(_set_threshold(figure, own) for figure in chosen.figures)
-        groups = [name for name in focus.groups if _has_enough(name, figures, own)]
+        groups = [name for name in focus.groups if _has_enough(name, figures, own, least)]
         wanted = DESIGNS[design].groups
         if len(groups) < wanted:
             continue
@@ -151,8 +158,8 @@ def _set_threshold(figure: FigureDesign, rows: Sequence[SourceRow]) -> FigureDes
     return replace(figure, threshold=float(f"{median(amounts or [0]):.2g}"))
 
 
-def _has_enough(group: str, figures: Sequence[FigureDesign], rows: Sequence[SourceRow]) -> bool:
-    """Tell whether a group has KNOWN rows with the amounts that are asked about.
+def _has_enough(group: str, figures: Sequence[FigureDesign], rows: Sequence[SourceRow], least: int) -> bool:
+    """Tell whether a group has `least` rows with the amounts that are asked about.
 
     Under a threshold there must be as many on either side of it: one that leaves nothing out asks nothing.
     """
@@ -162,7 +169,7 @@ def _has_enough(group: str, figures: Sequence[FigureDesign], rows: Sequence[Sour
         over = [amount for row in known if (amount := read_amount(row, figure.over)) is not None]
         above = sum(amount > figure.threshold for amount in over)
         few = min(above, len(over) - above) if figure.over else len(known)
-        if few < KNOWN or (figure.over and figure.threshold <= 0):
+        if few < least or (figure.over and figure.threshold <= 0):
             return False
     return True
 

@@ -48,7 +48,9 @@ def _choose_open(focus: Focus, used: Counter[str], dice: random.Random) -> Chose
         key=lambda one: (used[one.words], *(used[name] for name in one.measures)),
     )
     means = tuple(FigureDesign("mean", name) for name in quality.measures)
-    return Chosen((*means, FigureDesign("highest", quality.measures[0])), quality)
+    # Of three measures, none should count twice; two leave room for one more look.
+    further = () if len(means) > 2 else (FigureDesign("highest", quality.measures[0]),)
+    return Chosen((*means, *further), quality)
 
 
 def _choose_within(focus: Focus, used: Counter[str], dice: random.Random) -> Chosen | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
@@ -11,9 +12,10 @@ from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.databases.columns import Column, split_column_id
 from tasks.databases.execution import SafeDatabase
 from tasks.databases.joins import Join, JoinTree, list_join_trees
-from tasks.errors import BadInput, StageFailed
+from tasks.english import make_plural, make_singular
+from tasks.errors import BadInput
 from tasks.longform.build.sql import quote, quote_column
-from tasks.longform.build.words import say_amount
+from tasks.longform.build.words import say_amount, split_name
 from tasks.longform.entries import MeasureWords, SourceDatabase
 from tasks.longform.rows import Focus, Measure, Quality, SourceColumn
 
@@ -22,6 +24,7 @@ NO_AMOUNT = re.compile(
 )
 AMOUNT = re.compile(r"^number_of_", re.IGNORECASE)
 TIME = re.compile(r"\d:\d\d|\d-\d\d-\d")
+NUMBER = re.compile(r"\W*\d[\d.,]*\W*")
 KEY = re.compile(r"[_ ](code|id|number)$", re.IGNORECASE)
 VALUES = 6
 """Commonest values of a group column that are kept."""
@@ -41,7 +44,8 @@ class Foci(BaseModel):
 def foci(entry: SourceDatabase, source_columns: list[SourceColumn], params: Foci) -> Drafts[Focus]:
     """List the measures of every table with every column by which its rows can be grouped.
 
-    Raises BadInput for words about a column or group that is not there, StageFailed if nothing can be asked.
+    None where no table has an amount and two groups of enough rows; `control` says so of each question that
+    is not asked for that reason. Raises BadInput for words about a column or group that is not there.
     """
     columns = [row.column for row in source_columns]
     texts = [row.column for row in source_columns if _is_name(row)]
@@ -64,7 +68,7 @@ def foci(entry: SourceDatabase, source_columns: list[SourceColumn], params: Foci
                         Focus(
                             id=make_id(source, group.id),
                             table=table,
-                            table_words=entry.words.get(table, table.replace("_", " ")),
+                            table_words=entry.words.get(table) or _pluralize(table),
                             measures=own,
                             qualities=_find_qualities(entry, own),
                             group=group.id,
@@ -77,11 +81,6 @@ def foci(entry: SourceDatabase, source_columns: list[SourceColumn], params: Foci
                         )
                     )
     _check_names("groups", entry.groups, named)
-    if not rows:
-        raise StageFailed(
-            f"nothing to ask about in {entry.file.name}: no table has an amount and a group of texts with at "
-            f"least two values of {params.least} rows; lower longform.foci.least"
-        )
     return Drafts(rows)
 
 
@@ -136,11 +135,12 @@ def _is_amount(row: SourceColumn) -> bool:
 
 
 def _is_name(row: SourceColumn) -> bool:
-    """Tell whether a column's values are words to compare by: a text that is no code and no time of day."""
+    """Tell whether a column's values are words to compare by: texts that are no codes, times or numbers."""
     own = row.column
     if own.type != "text" or not own.descriptive or NO_AMOUNT.search(own.name):
         return False
-    return not any(TIME.search(value) for value in row.values)
+    texts = [json.loads(value) for value in row.values]
+    return not any(TIME.search(text) for text in texts) and not all(NUMBER.fullmatch(text) for text in texts)
 
 
 def _list_sides(tree: JoinTree, columns: Sequence[Column]) -> Iterator[tuple[str, str]]:
@@ -172,7 +172,8 @@ def name_group(table: str, group: Column, tree: JoinTree) -> str:
     links = [name for name in tree.route if name not in tree.tables]
     if links:
         words = [word for word in links[0].split("_") if not table.startswith(word)]
-        return _singular(" ".join(words) or _say(group.name))
+        *before, last = (" ".join(words) or _say(group.name)).split()
+        return " ".join([*before, make_singular(last)])
     keys = [a if join.left == table else b for join in tree.joins for a, b in join.on]
     spoken = [_say(name) for name in keys if not KEY.search(name)]
     own = _say(group.name)
@@ -181,15 +182,14 @@ def name_group(table: str, group: Column, tree: JoinTree) -> str:
     return spoken[0] if own.split()[-1] in spoken[0].split() else f"{own} of the {spoken[0]}"
 
 
+def _pluralize(table: str) -> str:
+    """Say what a table's rows are called, whether it is named by one of them or by several."""
+    *before, last = split_name(table).split()
+    return " ".join([*before, last if make_singular(last) != last else make_plural(last)])
+
+
 def _say(name: str) -> str:
-    return re.sub(r" name$", "", name.replace("_", " "))
-
-
-def _singular(words: str) -> str:
-    for end, one in (("ies", "y"), ("s", "")):
-        if words.endswith(end):
-            return words.removesuffix(end) + one
-    return words
+    return re.sub(r" name$", "", split_name(name))
 
 
 def _read_groups(group: Column, source: str, least: int, database: SafeDatabase) -> tuple[str, ...]:

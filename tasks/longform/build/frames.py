@@ -71,10 +71,8 @@ def view(question: ControlledQuestion) -> Asked:
 
 
 def _ask_open(asked: Asked) -> Parts:
-    figures = [
-        *(f"average {measure.name}" for measure in asked.measures),
-        f"highest {asked.measures[0].name}",
-    ]
+    kinds = {"mean": "average", "highest": "highest"}
+    figures = [f"{kinds[one.kind]} {asked.focus.find(one.measure).name}" for one in asked.figures]
     quality = asked.quality.words if asked.quality else ""
     return (
         ("How do", "By the records, how do", "Taken as a whole, how do"),

@@ -27,6 +27,8 @@ OFFERED = 2
 """Rows that are offered for one place, where the source has so many."""
 UPPER = 0.4
 """The part of a group's rows from which those of a group that is expected ahead are taken."""
+ABOVE = 2
+"""Rows of each group that a figure over some rows needs."""
 DECOYS = 2
 """Rows of a group that the question does not name: a query without a condition finds something else."""
 
@@ -168,6 +170,9 @@ class _Planner:
         if not known:
             raise SqlError(f"the source has no rows of {group} with the amounts that are asked about")
         upper = known[: max(size, round(len(known) * UPPER))]
+        above = [joined for joined in known if self._is_above(joined)]
+        lacking = max(0, ABOVE - sum(joined in upper for joined in above))
+        upper += [joined for joined in above if joined not in upper][:lacking]
         upper.sort(key=lambda joined: make_id(self.question.id, joined))
         gap = unknown[:1] if size > self.per_group else []
         places = self._place(self._mix(upper), size - len(gap))

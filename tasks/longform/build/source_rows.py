@@ -65,7 +65,7 @@ def _read_group(
     rows = database.query(
         f"SELECT {', '.join(names)} FROM (SELECT {listed}, COUNT(*) OVER () AS n, "  # noqa: S608 (quoted names)
         f"ROW_NUMBER() OVER (ORDER BY {', '.join(amounts)}) AS place FROM {focus.source} "
-        f"WHERE {quote_column(focus.group)} = {write_literal(group)} "
+        f"WHERE {quote_column(focus.group)} = {write_literal(group)}{_write_alone(focus, group, columns)} "
         f"AND COALESCE({', '.join(amounts)}, NULL) IS NOT NULL) "
         f"WHERE place % MAX(1, n / {READ}) = 0 ORDER BY place LIMIT {READ}"
     ).rows
@@ -84,6 +84,16 @@ def _read_group(
     chosen = [_spread(rows, ALIKE) for rows in ranked[:KEPT]]
     in_turn = [row for turn in zip_longest(*chosen) for row in turn if row is not None]
     return in_turn[:KEPT]
+
+
+def _write_alone(focus: Focus, group: str, columns: Sequence[Column]) -> str:
+    """Write a condition that leaves out rows of several groups: told of one alone, they would tell half."""
+    keys = [one.id for one in columns if one.table == focus.table and one.primary_key]
+    if focus.group.startswith(f"{focus.table}.") or len(keys) != 1:
+        return ""
+    key, name = quote_column(keys[0]), quote_column(focus.group)
+    others = ", ".join(write_literal(other) for other in focus.groups if other != group)
+    return f" AND {key} NOT IN (SELECT {key} FROM {focus.source} WHERE {name} IN ({others}))"  # noqa: S608 (quoted names)
 
 
 def list_keys(

@@ -16,16 +16,27 @@ UNITS = {
     "score": "points",
 }  # fmt: skip
 """The last word of a column's name -> its unit, written out."""
+ABBREVIATION = 4
+"""A name in capitals of so many letters at most is one."""
 
 
 def say_amount(column: str) -> tuple[str, str]:
     """Return what a numeric column is, and its unit: `box office`, `US dollars`; "" for no unit."""
-    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", split_column_id(column)[1]).replace("_", " ")
-    words = [word if word.isupper() and len(word) < 5 else word.lower() for word in spaced.split()]
+    words = split_name(split_column_id(column)[1]).split()
     unit = UNITS.get(words[-1].casefold(), "") if len(words) > 1 else ""
     if len(words) == 1 and re.search(r"[^s]s$", words[0]):
         return f"number of {words[0]}", ""
     return " ".join(words[:-1] if unit and words[-1] != "score" else words), unit
+
+
+def split_name(name: str) -> str:
+    """Write a name of the schema as words: `job title` for `JOB_TITLE`, `GNP growth` for `GNPGrowth`."""
+    if name.isupper() and len(name) > ABBREVIATION:
+        name = name.lower()
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).replace("_", " ")
+    return " ".join(
+        word if word.isupper() and 1 < len(word) <= ABBREVIATION else word.lower() for word in spaced.split()
+    )
 
 
 def say_value(value: float, measure: Measure) -> str:
