@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean, median
@@ -41,7 +42,9 @@ def statistics(
     kept = {item.id for item in items}
     made = [database for database in construct if database.id in kept]
     dropped = {
-        path.name.partition(".")[0]: sorted({row.reason for row in read_rows(path, Dropped)})
+        path.name.partition(".")[0]: dict(
+            sorted(Counter(row.reason for row in read_rows(path, Dropped)).items())
+        )
         for path in (
             control_dropped,
             condense_dropped,
