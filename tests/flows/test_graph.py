@@ -32,6 +32,7 @@ SWITCHED_ON = {
         },
         "sets": {"trial": {"databases": ["trial"]}},
         "evaluations": {"trial": {"set": "trial"}},
+        "systems": {"trial": {"set": "trial", "system": "good"}},
     },
     "assessments": {"trial": {"database": "films", "system": "weak", "llm_only": "trial"}},
     "companies": {"trial": {"seed": 0}},

@@ -89,7 +89,7 @@ class Model:
 
     async def __call__(
         self, prompt, fields, *, role, row, parse, grammar=None, schema=None, sample=0, max_tokens=None,
-        top_logprobs=0, turns=(),
+        top_logprobs=0, turns=(), tools=(),
     ) -> Answer[Any]:  # fmt: skip
         path = prompt if isinstance(prompt, Path) else PROMPTS / f"{prompt}.md"
         rendered = render_prompt(path, fields)
