@@ -81,8 +81,9 @@ async def control(sources: Path, entry: QuestionSet, params: Control, ask: Ask) 
             f"{name} has groups and measures for {len(plans)} questions of {entry.questions}; there are more "
             "with a lower longform.foci.least or longform.control.known"
         )
+        origin = (Origin("file", f"{name}/foci.parquet"),)
         outcomes += [
-            Dropped(make_id(name, "no plan", number), "no_plan", detail) for number in range(missing)
+            Dropped(make_id(name, "no plan", number), "no_plan", detail, origin) for number in range(missing)
         ]
         asked += [_write(name, plan, params.rounds, ask) for plan in plans]
     outcomes += await asyncio.gather(*asked)
