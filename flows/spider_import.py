@@ -79,8 +79,7 @@ def import_spider(
             with write_beside(root / FOLDER / f"{name}.sqlite") as draft:
                 shutil.copyfile(str(source), draft)
     keep_questions(root, release, list(done))
-    if question_set is not None:
-        left += spider_longform.write_seeds(root / FOLDER, release, list(done))
+    steered = spider_longform.write_seeds(root / FOLDER, release, list(done)) if question_set else 0
     with edit_params(root) as data:
         data["databases"] = data.get("databases") or {}
         for name in done:
@@ -98,7 +97,10 @@ def import_spider(
             spider_longform.enter_set(data, question_set, files)
     lines = [*done.values(), f"{len(done)} databases: {FOLDER.as_posix()}, questions: {QUESTIONS.as_posix()}"]
     if question_set is not None:
-        lines.append(f"longform.sets.{question_set}: {len(done)} databases, what steers them: *.seeds.json")
+        lines.append(
+            f"longform.sets.{question_set}: {len(done)} databases; {steered} have questions of their own, "
+            "which steer what is asked (*.seeds.json), of the others the tables alone do"
+        )
     first = next(iter(done))
     return [*lines, f"now: benchloom graph, then benchloom run grammar-dataset@{first}"], left
 

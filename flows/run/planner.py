@@ -78,7 +78,7 @@ def plan_stages(
         known = name in recorder.graph.plain  # of others DVC says what they are, from what lies there now
         waiting = [upstream for upstream in stale if not (known and plans[upstream].restored)]
         if waiting:
-            after = (f"after {', '.join(waiting)}",)
+            after = tuple(f"after {upstream}" for upstream in waiting)
             plans[name] = _plan_from_last(recorder.root, node, after, session)
             continue
         try:

@@ -54,7 +54,7 @@ class SourceDatabase(BaseModel):
         return groups
 
 
-class QuestionSet(BaseModel):
+class LongformSet(BaseModel):
     """One entry of `longform.sets`: questions over some databases."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

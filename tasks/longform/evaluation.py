@@ -12,10 +12,12 @@ from tasks.judging.trust import TrustThresholds, find_warnings
 from tasks.longform.judge.opinions import find_gap
 from tasks.longform.judge.peer_canaries import measure_peers
 from tasks.longform.judge.peers import decide, group_reviews, list_verdicts
+from tasks.longform.judge.rows import PERFECT, STEPS, Review
 from tasks.longform.own_items import read_own_items
 from tasks.longform.publish.figure_cells import FigureCell, mean_cell, rate_cell, round_figures
-from tasks.longform.publish.outcomes import Outcome, average_scores, join_outcomes, rate_matches
-from tasks.longform.rows import PERFECT, STEPS, Interaction, LongformItem, Review
+from tasks.longform.publish.outcomes import AnswerOutcome, average_scores, join_outcomes, rate_matches
+from tasks.longform.rows import LongformItem
+from tasks.longform.solve.rows import Interaction
 from tasks.longform.solve.system_interactions import SystemLimits
 from tasks.systems.capabilities import needs_documents
 from tasks.systems.entries import SystemEntry
@@ -100,7 +102,7 @@ def is_reviewed(interaction: Interaction) -> bool:
     return not find_gap(interaction)
 
 
-def count_outcomes(outcomes: Sequence[Outcome], whole: Sequence[Interaction]) -> dict[str, int]:
+def count_outcomes(outcomes: Sequence[AnswerOutcome], whole: Sequence[Interaction]) -> dict[str, int]:
     """Count interactions. failed: without an answer; unscored: without a verdict; reviewed: with a plan."""
     answered = [outcome for outcome in outcomes if outcome.answered]
     scored = sum(outcome.quality is not None for outcome in answered)
@@ -113,7 +115,7 @@ def count_outcomes(outcomes: Sequence[Outcome], whole: Sequence[Interaction]) ->
     }
 
 
-def measure_answers(outcomes: Sequence[Outcome]) -> dict[str, FigureCell]:
+def measure_answers(outcomes: Sequence[AnswerOutcome]) -> dict[str, FigureCell]:
     """Compute quality by kind, and means of queries and answers (Table 2)."""
     asking = [outcome for outcome in outcomes if outcome.interaction.queries]
     return {
@@ -144,7 +146,9 @@ def _keep(reviews: Sequence[Review], whole: Sequence[Interaction]) -> list[Revie
 
 
 def list_failures(
-    outcomes: Sequence[Outcome], reviews: Mapping[str, Sequence[Review]], rows: Mapping[str, Sequence[Any]]
+    outcomes: Sequence[AnswerOutcome],
+    reviews: Mapping[str, Sequence[Review]],
+    rows: Mapping[str, Sequence[Any]],
 ) -> list[str]:
     """List what has no answer or verdict, one line each, with the reason."""
     lines = []

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, TypeAdapter
 
+from tasks.longform.judge.rows import STEPS
 from tasks.longform.publish.figure_cells import FigureCell
-from tasks.longform.rows import STEPS
 from tasks.systems.evaluation import clean
 
 LABELS = {

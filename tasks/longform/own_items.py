@@ -27,7 +27,7 @@ CREATE = re.compile(
 """The only statement beside INSERT; one with AS SELECT, TEMP or VIRTUAL is none."""
 
 
-class BadItem(ValueError):
+class BadOwnItem(ValueError):
     """Raised for an item that cannot be asked; the message says why."""
 
 
@@ -55,7 +55,7 @@ def read_own_items(folder: Path) -> OwnItems:
         try:
             item = record if isinstance(record, LongformItem) else _read_item(record, folder)
             checked = _check(item)
-        except (BadItem, BadInput, SqlError) as error:
+        except (BadOwnItem, BadInput, SqlError) as error:
             problems.append(f"{found.name}, {place}: {' '.join(str(error).split())}")
             continue
         if checked.id in items:
@@ -88,13 +88,13 @@ def _read_lines(file: Path) -> Iterator[tuple[str, object]]:
 
 def _read_item(record: object, folder: Path) -> LongformItem:
     if not isinstance(record, dict):
-        raise BadItem("is no JSON object")
+        raise BadOwnItem("is no JSON object")
     question, reference, kind = (_read_text(record, name) for name in ("question", "reference", "kind"))
     script = _read_text(record, "script") if "script" in record else _dump(record, folder)
     item_id = record.get("id", make_id("own item", question, script))
     claims = record.get("claims", [])
     if not isinstance(claims, list) or not all(isinstance(claim, dict) for claim in claims):
-        raise BadItem("claims is no list of objects with `text` and `sql`")
+        raise BadOwnItem("claims is no list of objects with `text` and `sql`")
     unread = tuple(Claim(_read_text(claim, "text"), _read_text(claim, "sql"), (), "") for claim in claims)
     own = Origin("file", LINES)
     return LongformItem(
@@ -105,22 +105,22 @@ def _read_item(record: object, folder: Path) -> LongformItem:
 def _read_text(record: Mapping[str, object], name: str) -> str:
     text = record.get(name)
     if not isinstance(text, str) or not text.strip():
-        raise BadItem(f"{name} is missing" if text is None else f"{name} is no text, or empty")
+        raise BadOwnItem(f"{name} is missing" if text is None else f"{name} is no text, or empty")
     return text.encode("utf-8", "replace").decode().strip()
 
 
 def _dump(record: Mapping[str, object], folder: Path) -> str:
     """Write a SQLite file as a script."""
     if "database" not in record:
-        raise BadItem("has neither `script` nor `database`")
+        raise BadOwnItem("has neither `script` nor `database`")
     name = _read_text(record, "database")
     file = (folder / name).resolve()
     if not file.is_relative_to(folder.resolve()) or not file.is_file():
-        raise BadItem(f"database {name!r} is no file of the folder")
+        raise BadOwnItem(f"database {name!r} is no file of the folder")
     try:
         tables = read_database(file).tables
     except sqlite3.Error as error:
-        raise BadItem(f"database {name!r} cannot be read: {error}") from None
+        raise BadOwnItem(f"database {name!r} cannot be read: {error}") from None
     lines = [f"{table.create};" for table in tables]
     for table in tables:
         head = 'INSERT INTO "{}" VALUES'.format(table.name.replace('"', '""'))
@@ -136,19 +136,19 @@ def _write(value: Value) -> str:
 
 
 def _check(item: LongformItem) -> LongformItem:
-    """Check an item's kind, build its database, run its claims' queries. Raises BadItem or SqlError."""
+    """Check an item's kind, build its database, run its claims' queries. Raises BadOwnItem or SqlError."""
     if item.kind not in KINDS:
-        raise BadItem(f"kind is {item.kind[:40]!r}, and must be one of {', '.join(KINDS)}")
+        raise BadOwnItem(f"kind is {item.kind[:40]!r}, and must be one of {', '.join(KINDS)}")
     if not item.question.strip() or not item.reference.strip():
-        raise BadItem("question or reference is empty")
+        raise BadOwnItem("question or reference is empty")
     create, inserts = _split(item.script)
     if not create or not inserts:
-        raise BadItem(f"its script has no {'INSERT' if create else 'CREATE TABLE'}")
+        raise BadOwnItem(f"its script has no {'INSERT' if create else 'CREATE TABLE'}")
     try:
         script = build_scratch(create, inserts, LIMITS).script
     except BadInput as error:
         said = str(error).rpartition(" (")[0].split(": ", 2)[-1]
-        raise BadItem(f"a CREATE TABLE of its script does not run: {said}") from error
+        raise BadOwnItem(f"a CREATE TABLE of its script does not run: {said}") from error
     return replace(item, script=script, claims=_run_claims(item.claims, script))
 
 
@@ -162,7 +162,7 @@ def _split(script: str) -> tuple[list[str], str]:
         if CREATE.match(text := statement.strip()):
             create.append(text)
         elif text.upper().startswith("CREATE"):
-            raise BadItem(f"its script may hold CREATE TABLE and INSERT alone, and not {text[:60]!r}")
+            raise BadOwnItem(f"its script may hold CREATE TABLE and INSERT alone, and not {text[:60]!r}")
         elif text:
             inserts.append(text)
         statement = ""

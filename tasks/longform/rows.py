@@ -1,4 +1,4 @@
-"""Rows of the long-form flow's artifacts."""
+"""Rows of building a question set, from a source's columns to items."""
 
 from __future__ import annotations
 
@@ -9,14 +9,6 @@ from tasks.databases.columns import Column
 
 CONCLUSIVE, INTERPRETIVE = "conclusive", "interpretive"
 KINDS = (CONCLUSIVE, INTERPRETIVE)
-STEPS = ("IP", "TE", "IS")
-"""The steps of an interaction (section 3): interaction planning, tool employment, information synthesis."""
-ANSWER = "match"
-"""What is judged beside the steps: the answer, held against the reference."""
-PERFECT, IMPERFECT = "Perfect", "Imperfect"
-MATCH, NOT_MATCH = "Match", "Not Match"
-STATISTIC = "statistic"
-"""The kind of an agent's step that had a statistic computed."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +92,7 @@ class Focus:
 
 
 @dataclass(frozen=True)
-class SourceRow:
+class WholeRow:
     """Stage source_rows: a row of a source, with the rows that its focus joins it to.
 
     Also, with an empty `focus`, a row that some other refers to.
@@ -250,126 +242,4 @@ class LongformItem:
     script: str
     """The synthetic database as CREATE and INSERT statements of SQLite."""
     confirmed_by: str
-    origin: tuple[Origin, ...]
-
-
-@dataclass(frozen=True)
-class AgentStatistic:
-    """A statistic of a query's result that an agent asked for, and what came of it."""
-
-    request: str
-    """Such as `pearson(seats, concerts)`: its kind, and columns of the result."""
-    figures: str
-    """By name, as JSON; of a whole result, also where the agent was shown fewer rows."""
-    error: str
-    """Why there are none; empty where there are."""
-
-
-@dataclass(frozen=True)
-class AgentQuery:
-    """One query that an agent wrote, and what came of it."""
-
-    sql: str
-    columns: tuple[str, ...]
-    rows: str
-    """The rows as the agent was shown them, as JSON: a list of lists."""
-    n_rows: int
-    """Rows of the result in all."""
-    error: str
-    """Why there is no result; empty where there is one."""
-    statistics: tuple[AgentStatistic, ...] = ()
-
-
-@dataclass(frozen=True)
-class AgentStep:
-    """One step of an agent, in the order in which it was taken."""
-
-    kind: str
-    """`plan`, `need`, `query`, `statistic`, `reasoning` or `answer`"""
-    text: str
-
-
-@dataclass(frozen=True)
-class Interaction:
-    """Stage interactions: what one agent did with one item."""
-
-    id: str
-    item: str
-    agent: str
-    """`none`, `sequential`, `iterative`, `guess`, or `system` for one of the user's"""
-    model: str
-    """The role that the agent was asked as; of a system its name."""
-    plan: str
-    """Its plan; of the iterative agent the needs one after the other; empty for `none` and `guess`."""
-    queries: tuple[AgentQuery, ...]
-    answer: str | None
-    """None if it gave none; `problem` says why."""
-    steps: tuple[AgentStep, ...]
-    left_out: tuple[str, ...]
-    """What its prompts did not have for lack of room: tables, rows of a result."""
-    problem: str
-    origin: tuple[Origin, ...]
-
-
-@dataclass(frozen=True)
-class ReferenceVerdict:
-    """Stage reference_verdicts: an answer held against the reference answer."""
-
-    id: str
-    interaction: str
-    item: str
-    kind: str
-    label: str | None
-    """Of a conclusive item: `Match` or `Not Match`; None without an answer, or without a verdict."""
-    score: int | None
-    """Of an interpretive item: 1 to 5."""
-    reason: str
-    problem: str
-    origin: tuple[Origin, ...]
-
-
-@dataclass(frozen=True)
-class Review:
-    """Stages reviews, meta_reviews and revisions: one reviewer's word on one step of an interaction."""
-
-    id: str
-    interaction: str
-    item: str
-    step: str
-    """`IP`, `TE` or `IS`"""
-    reviewer: int
-    """0, 1, ..."""
-    verdict: str | None
-    """`Perfect` or `Imperfect`; None if the reply had no verdict."""
-    rationale: str
-    problem: str
-    origin: tuple[Origin, ...]
-
-
-@dataclass(frozen=True)
-class ErrorLabel:
-    """Stage error_types: which error of section 4.5 an imperfect step has."""
-
-    id: str
-    interaction: str
-    item: str
-    step: str
-    label: str | None
-    problem: str
-    origin: tuple[Origin, ...]
-
-
-@dataclass(frozen=True)
-class PersonLabel:
-    """Stage human_labels: one person's verdict on an answer, or on one step of an interaction."""
-
-    id: str
-    interaction: str
-    item: str
-    part: str
-    """`match` for the answer against the reference; `IP`, `TE` or `IS`"""
-    rater: str
-    """Empty if the file names none."""
-    label: str
-    """As the judge's: `Match` or `Not Match`, `1` to `5`; `Perfect` or `Imperfect` of a step."""
     origin: tuple[Origin, ...]

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from flows.commands.import_ import app
 from flows.settings import edit_params, load_params, parse_database
 from tasks.errors import BadInput
-from tasks.longform.entries import QuestionSet, SourceDatabase
+from tasks.longform.entries import LongformSet, SourceDatabase
 from tests.flows.conftest import make_folder
 
 ROOT = Path(__file__).parents[2]
@@ -161,8 +161,8 @@ def test_databases_become_sources_of_long_form_questions_with_their_own_as_seeds
     before = load_params(root)["longform"]
     done = call(release, "--all", "--longform", "spider")
     assert done.exit_code == 0, done.output
-    assert "longform.sets.spider: 2 databases" in done.stdout
-    assert "towns: has no question of its own" in done.stderr
+    assert "longform.sets.spider: 2 databases; 1 have questions of their own" in done.stdout
+    assert "left out" not in done.stderr
     longform = load_params(root)["longform"]
     file = "data/raw/spider/cities.sqlite"
     assert longform["databases"] == {
@@ -171,7 +171,7 @@ def test_databases_become_sources_of_long_form_questions_with_their_own_as_seeds
         "towns": {"file": "data/raw/spider/towns.sqlite", "questions": "data/raw/spider/towns.seeds.json"},
     }
     assert SourceDatabase(**longform["databases"]["cities"]).file == Path(file)
-    added = QuestionSet(**longform["sets"].pop("spider"))
+    added = LongformSet(**longform["sets"].pop("spider"))
     assert (sorted(added.databases), added.questions) == (["cities", "towns"], 1)
     assert longform["sets"] == before["sets"]
     folder = root / "data/raw/spider"

@@ -26,6 +26,7 @@ import psutil
 import pytest
 from aiohttp import ClientError, ClientSession, web
 
+from benchloom.yaml_files import write_yaml
 from flows.settings import set_params
 from tasks.models.client import KEY_HEADER
 from tasks.models.ledger import Ledger
@@ -43,6 +44,12 @@ SLOWER = 1.2
 MODEL = "qwen25-coder-1b5"
 TARGET = "grammar-text-templates@flights"
 GROUND = "grammar-assessment@films-weak"
+JUDGING = ("reference-verdicts", "reviews", "meta-reviews", "revisions", "error-types")
+JUDGED = tuple(
+    f"data/longform/sample/sample/{stage.replace('-', '_')}{more}.parquet"
+    for stage in JUDGING
+    for more in ("", ".calls")
+)
 LEDGER = ".benchloom/drill.sqlite"
 LEFT_S = 30.0
 """How long what a killed process had started may live on."""
@@ -273,27 +280,57 @@ def record_dataset(root: Path) -> Sample:
     return sample
 
 
-def make_run(sample: Sample, kind: type[Work], asked: Asked, **more: object) -> Work:
+def make_run(
+    sample: Sample, kind: type[Work], asked: Asked, name: str = "run", target: str = TARGET, **more: object
+) -> Work:
+    """Make the work of a run to a target, whose other stages have run."""
+    made = ("data/grammar", "data/raw/flights") if target == TARGET else JUDGED
+    begun = (sample.root / "dvc.lock").read_bytes()
+
     def left() -> dict[str, str]:
         record = json.dumps(sample.lock(), sort_keys=True)
         return {**sample.artifacts(), "dvc.lock": hashlib.sha256(record.encode()).hexdigest()}
 
     def wipe() -> None:
-        forget(sample, "data/grammar", "data/raw/flights", ".dvc/cache", ".dvc/tmp", "dvc.lock", ".benchloom")
+        forget(sample, *made, ".dvc/cache", ".dvc/tmp", "dvc.lock", ".benchloom")
+        if target != TARGET:
+            (sample.root / "dvc.lock").write_bytes(begun)
 
-    words = ("run", "--plain", TARGET)
-    return kind("server" if more else "run", sample, words, left, wipe, asked, **more)
+    return kind(name, sample, ("run", "--plain", target), left, wipe, asked, **more)
+
+
+@contextmanager
+def answer_from(shipped: str, sample: Sample, folder: Path) -> Iterator[Asked]:
+    """Answer a project's calls from a shipped ledger that it does not have."""
+    with Ledger(folder / f"{sample.root.name}.sqlite", [ROOT / f"data/ledger/{shipped}.jsonl.gz"]) as ledger:
+        asked = Asked(sample.root / LEDGER, LedgerServer(ledger, latency_s=0.05)._answer)
+        with answering(asked.handle) as url:
+            point(sample, url)
+            yield asked
 
 
 @contextmanager
 def open_run(folder: Path) -> Iterator[Work]:
     sample = record_dataset(folder / "run")
-    with Ledger(folder / "served.sqlite", [ROOT / "data/ledger/grammar.jsonl.gz"]) as ledger:
-        server = LedgerServer(ledger, latency_s=0.05)
-        asked = Asked(sample.root / LEDGER, server._answer)
-        with answering(asked.handle) as url:
-            point(sample, url)
-            yield make_run(sample, Work, asked)
+    with answer_from("grammar", sample, folder) as asked:
+        yield make_run(sample, Work, asked)
+
+
+@contextmanager
+def open_judging(folder: Path) -> Iterator[Work]:
+    """Begin where the answers are there, so that every moment falls into their judging."""
+    sample = make_sample(folder / "judging")
+    sample.run("longform-interactions@sample")
+    shutil.rmtree(sample.root / "data/ledger")
+    lock = sample.lock()
+    lock["stages"] = {
+        name: made
+        for name, made in lock["stages"].items()
+        if name not in {f"longform-{stage}@sample" for stage in JUDGING}
+    }
+    write_yaml(sample.root / "dvc.lock", lock)
+    with answer_from("longform", sample, folder) as asked:
+        yield make_run(sample, Work, asked, "judging", "longform-error-types@sample")
 
 
 @contextmanager
@@ -304,7 +341,7 @@ def open_server(folder: Path) -> Iterator[Work]:
     try:
         with answering(asked.handle) as url:
             point(sample, url, in_flight=2, retries=50, breaker=1_000)
-            yield make_run(sample, ServedWork, asked, server=served)
+            yield make_run(sample, ServedWork, asked, "server", server=served)
     finally:
         served.kill()
 
@@ -366,7 +403,10 @@ def open_sandbox(folder: Path) -> Iterator[Work]:
     )  # fmt: skip
 
 
-KINDS = {open_run: 0.15, open_night: 0.15, open_evaluation: 0.15, open_server: 0.2, open_sandbox: 0.35}
+KINDS = {
+    open_run: 0.1, open_judging: 0.1, open_night: 0.15, open_evaluation: 0.1, open_server: 0.2,
+    open_sandbox: 0.35,
+}  # fmt: skip
 """The share of the kills that falls on each kind: one costs as much as coming up so far."""
 
 

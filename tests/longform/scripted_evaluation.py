@@ -29,11 +29,12 @@ from tasks.longform.judge.revisions import Revising, revisions
 from tasks.longform.publish.evaluation_figures import evaluation_figures
 from tasks.longform.publish.evaluation_page import evaluation_page
 from tasks.longform.publish.statistics import statistics
-from tasks.longform.rows import AgentQuery, LongformItem
+from tasks.longform.rows import LongformItem
 from tasks.longform.solve import session
 from tasks.longform.solve.interactions import interactions
 from tasks.longform.solve.options import AgentLimits
 from tasks.longform.solve.querying import run_queries
+from tasks.longform.solve.rows import AgentQuery
 from tasks.models.calls import Call
 from tests.longform import scripted_agents
 from tests.longform.evaluation_script import (

@@ -8,7 +8,9 @@ from typing import Any
 
 import tasks.longform
 from tasks.artifacts.rows import make_id
-from tasks.longform.rows import AgentQuery, AgentStep, Interaction, LongformItem, Review
+from tasks.longform.judge.rows import Review
+from tasks.longform.rows import LongformItem
+from tasks.longform.solve.rows import AgentQuery, AgentStep, Interaction
 from tasks.models.ask import Answer, Unparsed, render_prompt
 from tests.judging.scripted import sign
 

@@ -25,7 +25,7 @@ from tasks.longform.build.condense import Condense, condense
 from tasks.longform.build.confirm import Confirm, confirm
 from tasks.longform.build.conjecture import conjecture, list_choices
 from tasks.longform.build.construct import Construct, construct
-from tasks.longform.build.control import Control, control
+from tasks.longform.build.control import Control, control, round_amount
 from tasks.longform.build.designs import DESIGNS, MOST, OPEN, TYPICAL, WITHIN
 from tasks.longform.build.evidence import make_claim, read_figures, read_script
 from tasks.longform.build.foci import Foci, foci
@@ -33,7 +33,7 @@ from tasks.longform.build.items import items
 from tasks.longform.build.seeds import seeds
 from tasks.longform.build.source_columns import source_columns
 from tasks.longform.build.source_rows import source_rows
-from tasks.longform.entries import MeasureWords, QuestionSet, SourceDatabase
+from tasks.longform.entries import LongformSet, MeasureWords, SourceDatabase
 from tasks.longform.rows import (
     CondensedQuestion,
     ConfirmedQuestion,
@@ -42,8 +42,8 @@ from tasks.longform.rows import (
     Focus,
     LongformItem,
     SourceColumn,
-    SourceRow,
     SyntheticDatabase,
+    WholeRow,
 )
 from tasks.models.ask import Unparsed
 from tests.longform.by_grammar import write_by_grammar
@@ -94,16 +94,20 @@ def kennel(tmp_path: Path) -> SourceDatabase:
 @pytest.fixture
 def sources(kennel: SourceDatabase, tmp_path: Path) -> Path:
     """The artifacts of the database, as the first three stages write them."""
-    folder = tmp_path / "sources" / "kennel"
+    return write_sources(kennel, tmp_path / "sources")
+
+
+def write_sources(kennel: SourceDatabase, root: Path) -> Path:
+    folder = root / "kennel"
     folder.mkdir(parents=True)
     columns = list(source_columns(kennel).rows)
     found = list(foci(kennel, columns, Foci()).rows)
     write_rows(folder / "source_columns.parquet", SourceColumn, columns)
     write_rows(folder / "foci.parquet", Focus, found)
-    write_rows(folder / "source_rows.parquet", SourceRow, source_rows(kennel, columns, found).rows)
+    write_rows(folder / "source_rows.parquet", WholeRow, source_rows(kennel, columns, found).rows)
     kennel.questions.write_text(json.dumps(["Which dogs are  heavy?", "Which dogs are heavy?", "?" * 999]))
     seeds(kennel, folder / "seeds.json")
-    return folder.parent
+    return root
 
 
 def reply(asked: Asked) -> str:
@@ -118,7 +122,7 @@ def reply(asked: Asked) -> str:
 def write_questions(
     sources: Path, ask: ScriptedJudges, count: int = 9, seed: int = 0
 ) -> list[ControlledQuestion]:
-    entry = QuestionSet(databases=("kennel",), questions=count, seed=seed)
+    entry = LongformSet(databases=("kennel",), questions=count, seed=seed)
     return list(asyncio.run(control(sources, entry, Control(), ask)).rows)
 
 
@@ -169,7 +173,7 @@ def test_every_design_is_asked_and_every_third_question_is_open(sources: Path) -
 
 
 def test_a_database_with_too_little_to_ask_says_how_much_is_missing(sources: Path) -> None:
-    entry = QuestionSet(databases=("kennel",), questions=500)
+    entry = LongformSet(databases=("kennel",), questions=500)
     drafts = asyncio.run(control(sources, entry, Control(), ScriptedJudges(reply)))
     assert len(drafts.rows) + len(drafts.dropped) == 500
     assert {row.reason for row in drafts.dropped} == {"no_plan"}
@@ -211,7 +215,7 @@ def test_groups_and_measures_can_be_left_out(kennel: SourceDatabase) -> None:
 def test_where_there_is_nothing_to_ask_every_question_says_so(kennel: SourceDatabase, sources: Path) -> None:
     found = foci(kennel, list(source_columns(kennel).rows), Foci(least=1000)).rows
     write_rows(sources / "kennel" / "foci.parquet", Focus, found)
-    entry = QuestionSet(databases=("kennel",), questions=2)
+    entry = LongformSet(databases=("kennel",), questions=2)
     drafts = asyncio.run(control(sources, entry, Control(), ScriptedJudges(reply)))
     assert not drafts.rows
     assert [row.reason for row in drafts.dropped] == ["no_plan", "no_plan"]
@@ -223,7 +227,7 @@ def test_a_question_that_names_too_little_is_asked_for_again_and_then_dropped(so
         lambda asked: "Which of the many dogs that are known here is the very best of them all?"
     )
     drafts = asyncio.run(
-        control(sources, QuestionSet(databases=("kennel",), questions=1), Control(rounds=3), ask)
+        control(sources, LongformSet(databases=("kennel",), questions=1), Control(rounds=3), ask)
     )
     assert not drafts.rows
     assert [row.reason for row in drafts.dropped] == ["uncontrolled"]
@@ -248,7 +252,7 @@ def test_a_file_of_questions_that_is_none_is_named(kennel: SourceDatabase, text:
 
 def test_an_unknown_database_is_named(sources: Path) -> None:
     with pytest.raises(BadInput, match="cattery"):
-        asyncio.run(control(sources, QuestionSet(databases=("cattery",)), Control(), ScriptedJudges(reply)))
+        asyncio.run(control(sources, LongformSet(databases=("cattery",)), Control(), ScriptedJudges(reply)))
 
 
 def test_every_question_is_traceable_through_all_stages(sources: Path) -> None:
@@ -617,3 +621,87 @@ def test_no_item_at_all_fails_and_says_where_they_were_lost(sources: Path) -> No
     questions = write_questions(sources, ScriptedJudges(reply), 2)
     with pytest.raises(StageFailed, match="2 were written, 0 confirmed"):
         items(questions, [], [], [], [])
+
+
+def read_club_rows(kennel: SourceDatabase) -> dict[str, set[str]]:
+    """Read which dogs stand for each club."""
+    columns = list(source_columns(kennel).rows)
+    found = [focus for focus in foci(kennel, columns, Foci()).rows if focus.group == "clubs.club_name"]
+    kept: dict[str, set[str]] = {}
+    for row in source_rows(kennel, columns, found).rows:
+        if row.group:
+            kept.setdefault(row.group, set()).add(json.loads(row.tables)["dogs"]["dog_name"])
+    return kept
+
+
+def add_clubs(kennel: SourceDatabase, last: int) -> set[str]:
+    """Put the dogs up to a number into a second club each, all too small to be asked about."""
+    with closing(sqlite3.connect(kennel.file)) as connection:
+        for number in range(1, last + 1):
+            connection.execute(
+                "INSERT OR IGNORE INTO clubs VALUES (?, ?)", (9 + number // 5, f"Sled {number // 5}")
+            )
+            connection.execute("INSERT INTO dog_clubs VALUES (?, ?)", (number, 9 + number // 5))
+        connection.commit()
+    return {f"Dog {number}" for number in range(1, last + 1)}
+
+
+def test_a_row_of_several_groups_is_not_told_of_one(kennel: SourceDatabase) -> None:
+    several = add_clubs(kennel, 20)
+    kept = read_club_rows(kennel)
+    assert set(kept) == {"Agility", "Rescue", "Herding"}
+    assert all(len(dogs) > 12 and not dogs & several for dogs in kept.values())
+
+
+def test_where_few_rows_have_one_group_those_of_none_asked_about_do(kennel: SourceDatabase) -> None:
+    several = add_clubs(kennel, 114)
+    with closing(sqlite3.connect(kennel.file)) as connection:
+        connection.execute("INSERT INTO dog_clubs VALUES (1, 2)")
+        connection.commit()
+    kept = read_club_rows(kennel)
+    assert all(len(dogs & several) > 12 for dogs in kept.values())
+    assert all("Dog 1" not in dogs for dogs in kept.values())
+
+
+def test_an_answer_says_of_how_many_rows_an_amount_is_known(sources: Path, tmp_path: Path) -> None:
+    questions = write_questions(sources, ScriptedJudges(reply))
+    question = breed(next(one for one in questions if one.design == TYPICAL), questions)
+    script = write_dogs(question, {"A": [30, 32], "B": [20]})
+    script += "\nINSERT INTO dogs VALUES (NULL, NULL, 3, 0);"
+    answer = answer_to(question, script, tmp_path)
+    assert "31 kilograms for dogs bred by A (known for 2 of 3 dogs)" in answer
+    assert "20 kilograms for those bred by B (one only)" in answer
+
+
+def test_measures_that_go_together_are_not_asked_about_together(
+    sources: Path, kennel: SourceDatabase
+) -> None:
+    with closing(sqlite3.connect(kennel.file)) as connection:
+        connection.execute("UPDATE dogs SET litters = weight_kg * 2")
+        connection.commit()
+    columns = list(source_columns(kennel).rows)
+    found = list(foci(kennel, columns, Foci()).rows)
+    write_rows(sources / "kennel" / "source_rows.parquet", WholeRow, source_rows(kennel, columns, found).rows)
+    questions = write_questions(sources, ScriptedJudges(reply))
+    assert {question.design for question in questions} == {OPEN, MOST, TYPICAL}
+
+
+@pytest.mark.parametrize(
+    ("amount", "said"),
+    [(81, 80), (73, 75), (130, 130), (1340, 1300), (24.6, 25), (0.083, 0.085), (0, 0), (-81, -80), (9.9, 10)],
+)
+def test_a_threshold_is_a_number_that_people_say(amount: float, said: float) -> None:
+    assert round_amount(amount) == said
+
+
+def test_a_link_table_whose_keys_may_be_empty_is_filled(kennel: SourceDatabase, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(kennel.file)) as connection:
+        connection.executescript(
+            "CREATE TABLE linked (dog_id INTEGER REFERENCES dogs (dog_id), "
+            "club_id INTEGER REFERENCES clubs (club_id)); INSERT INTO linked SELECT * FROM dog_clubs; "
+            "DROP TABLE dog_clubs; ALTER TABLE linked RENAME TO dog_clubs;"
+        )
+    built = Built(write_sources(kennel, tmp_path / "sources"), reply)
+    asked = [question for question in built.questions if question.focus.group == "clubs.club_name"]
+    assert asked
+    assert {made.id for made in built.made} == {question.id for question in built.questions}

@@ -8,7 +8,7 @@ from aiohttp import web
 
 from flows.settings import set_params
 from tasks.artifacts.parquet import read_rows
-from tasks.longform.rows import Interaction
+from tasks.longform.solve.rows import Interaction
 from tests.flows.sample import Sample, make_sample
 from tests.judging.scripted import sign
 from tests.longform.scripted_agents import SCRIPT

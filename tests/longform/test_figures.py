@@ -16,18 +16,11 @@ from tasks.artifacts.rows import Counts, Origin
 from tasks.judging.canaries import CanaryRow
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.error_types import LABELS
+from tasks.longform.judge.rows import STEPS, ErrorLabel, PersonLabel, ReferenceVerdict, Review
 from tasks.longform.publish.evaluation_figures import evaluation_figures
 from tasks.longform.publish.figure_cells import mean_cell, rate_cell, round_figures
-from tasks.longform.rows import (
-    KINDS,
-    STEPS,
-    ErrorLabel,
-    Interaction,
-    LongformItem,
-    PersonLabel,
-    ReferenceVerdict,
-    Review,
-)
+from tasks.longform.rows import KINDS, LongformItem
+from tasks.longform.solve.rows import Interaction
 from tests.longform.scripted_judges import make_interaction, make_item, make_query, make_review
 
 KIND = {

@@ -14,10 +14,10 @@ from tasks.errors import BadInput
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.human_labels import human_labels
 from tasks.longform.judge.judged_parts import FORM, list_parts, make_form
+from tasks.longform.judge.rows import PersonLabel, ReferenceVerdict
 from tasks.longform.publish.outcomes import join_outcomes
 from tasks.longform.publish.tables_peers import Peers
 from tasks.longform.publish.tables_people import compare_with_people, measure_people
-from tasks.longform.rows import PersonLabel, ReferenceVerdict
 from tests.longform.scripted_judges import make_interaction, make_item, make_query, make_review
 
 ITEMS = [make_item(1), make_item(2, kind="interpretive"), make_item(3)]

@@ -25,8 +25,9 @@ from tasks.longform.judge.query_texts import NO_QUERY, show_queries
 from tasks.longform.judge.reference_verdicts import ReferenceJudging, reference_verdicts
 from tasks.longform.judge.reviews import Reviewing, reviews
 from tasks.longform.judge.revisions import Revising, revisions
-from tasks.longform.rows import STEPS, AgentStep
+from tasks.longform.judge.rows import STEPS
 from tasks.longform.solve.room import estimate_tokens
+from tasks.longform.solve.rows import AgentStep
 from tests.longform.scripted_judges import (
     Asked,
     ScriptedJudges,

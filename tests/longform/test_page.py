@@ -9,23 +9,21 @@ from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Counts, Origin
 from tasks.errors import BadInput
 from tasks.longform.entries import AgentEvaluation
+from tasks.longform.judge.rows import ErrorLabel, ReferenceVerdict
 from tasks.longform.publish.evaluation_page import evaluation_page
 from tasks.longform.publish.figure_tables import draw_models, draw_panels, read_figures
 from tasks.longform.publish.item_browser import name_verdict
 from tasks.longform.publish.shown_items import read_tables
 from tasks.longform.rows import (
-    AgentStep,
     Claim,
     Conclusion,
     ControlledQuestion,
-    ErrorLabel,
     FigureDesign,
     Focus,
-    Interaction,
     Measure,
-    ReferenceVerdict,
     SyntheticDatabase,
 )
+from tasks.longform.solve.rows import AgentStep, Interaction
 from tasks.models.calls import Call
 from tests.longform.scripted_judges import SCRIPT, make_interaction, make_item, make_query, make_review
 

@@ -44,8 +44,10 @@ def say_figure(figure: FoundFigure, question: ControlledQuestion) -> Choices:
 
 
 def _count(figure: FoundFigure, name: str, question: ControlledQuestion) -> str:
-    count = figure.counts[name]
-    return f"{count} {question.focus.table_words}" if count != 1 else "one only"
+    known, total = figure.counts[name], figure.totals[name]
+    if known < total:
+        return f"known for {known} of {total} {question.focus.table_words}"
+    return f"{total} {question.focus.table_words}" if total != 1 else "one only"
 
 
 def _say_share(figure: FoundFigure, question: ControlledQuestion) -> Choices:
@@ -53,10 +55,11 @@ def _say_share(figure: FoundFigure, question: ControlledQuestion) -> Choices:
     one, other = question.groups
     ((count, above, mean),) = figure.rows
     value = say_value(float(str(mean)), measure)
+    are, exceed = ("is", "exceeds") if above == 1 else ("are", "exceed")
     return (
-        f"Of the {count} {question.focus.say_rows(one)} with a known {measure.name}, {above} are above "
-        f"{value}, the average of {question.focus.say_those(other)}.",
-        f"{above} of the {count} {question.focus.say_rows(one)} exceed {value}, the average {measure.name} "
+        f"Of the {count} {question.focus.say_rows(one)} with a known {measure.name}, {above} "
+        f"{are} above {value}, the average of {question.focus.say_those(other)}.",
+        f"{above} of the {count} {question.focus.say_rows(one)} {exceed} {value}, the average {measure.name} "
         f"of {question.focus.say_those(other)}.",
     )
 

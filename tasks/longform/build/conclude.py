@@ -12,6 +12,7 @@ from tasks.artifacts.rows import Drafts, Origin
 from tasks.longform.build.answers import conclude_figures, say_figure
 from tasks.longform.build.evidence import FoundFigure, make_claim, read_script
 from tasks.longform.build.frames import write_frame
+from tasks.longform.build.rounds import ask_in_rounds
 from tasks.longform.build.words import find_numbers, names_all
 from tasks.longform.rows import Claim, Conclusion, ConfirmedQuestion, ControlledQuestion, SyntheticDatabase
 from tasks.models.ask import Ask, Unparsed
@@ -67,31 +68,27 @@ async def _conclude(
     opening = "" if controlled.quality else verdicts[0][:3].rstrip(",:. ")
     sentences = [verdicts, *stated] if opening else [*stated, verdicts]
     plain = " ".join(wordings[0] for wordings in sentences)
-    origin = [Origin("row", f"construct#{made.id}")]
-    problem = ""
-    for number in range(rounds):
-        answer = await ask(
-            "conclude",
-            {
-                "question": question.text,
-                "findings": [claim.text for claim in claims],
-                "conclusion": verdicts[0],
-                "count": len(claims) + 1,
-                "opening": opening,
-                "problem": problem,
-            },
-            role="generator",
-            row=made.id,
-            parse=lambda text: check_prose(text, figures, sentences, claims, controlled, opening),
-            grammar=_write_grammar(sentences),
-            sample=number,
-            max_tokens=320,
-        )
-        origin.append(Origin("call", answer.call))
-        if answer.value is not None:
-            return Conclusion(made.id, answer.value, claims, "model", tuple(origin))
-        problem = answer.problem
-    return Conclusion(made.id, plain, claims, "plain", tuple(origin))
+    fields = {
+        "question": question.text,
+        "findings": [claim.text for claim in claims],
+        "conclusion": verdicts[0],
+        "count": len(claims) + 1,
+        "opening": opening,
+    }
+    written = await ask_in_rounds(
+        ask,
+        "conclude",
+        fields,
+        rounds=rounds,
+        row=made.id,
+        parse=lambda text: check_prose(text, figures, sentences, claims, controlled, opening),
+        grammar=_write_grammar(sentences),
+        max_tokens=320,
+    )
+    origin = (Origin("row", f"construct#{made.id}"), *written.calls)
+    if written.text is None:
+        return Conclusion(made.id, plain, claims, "plain", origin)
+    return Conclusion(made.id, written.text, claims, "model", origin)
 
 
 def _write_grammar(sentences: Sequence[Sequence[str]]) -> str:

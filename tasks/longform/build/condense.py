@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tasks.artifacts.rows import Drafts, Dropped, Origin
 from tasks.longform.build.designs import TYPICAL, WITHIN
 from tasks.longform.build.frames import SHORT, read_first, view, write_frame
+from tasks.longform.build.rounds import ask_in_rounds
 from tasks.longform.build.sentences import read_question
 from tasks.longform.build.words import find_numbers, names_all
 from tasks.longform.rows import CondensedQuestion, ControlledQuestion
@@ -71,28 +72,23 @@ async def _shorten(question: ControlledQuestion, params: Condense, ask: Ask) -> 
             raise Unparsed(f"it does not name {lost[0]:g}")
         return short
 
-    problem, calls = "", []
-    for number in range(params.rounds):
-        answer = await ask(
-            "condense",
-            {
-                "question": question.text,
-                "words": most,
-                "kept": [" or ".join(names) for names in kept],
-                "meant": read_first(frame),
-                "problem": problem,
-            },
-            role="generator",
-            row=question.id,
-            parse=parse,
-            grammar=write_frame(frame),
-            sample=number,
-            max_tokens=100,
-        )
-        calls.append(Origin("call", answer.call))
-        if answer.value is not None:
-            return CondensedQuestion(
-                question.id, answer.value, (Origin("row", f"control#{question.id}"), *calls)
-            )
-        problem = answer.problem
-    return Dropped(question.id, "uncondensed", f"{problem}: {answer.text[:200]}", tuple(calls))
+    fields = {
+        "question": question.text,
+        "words": most,
+        "kept": [" or ".join(names) for names in kept],
+        "meant": read_first(frame),
+    }
+    written = await ask_in_rounds(
+        ask,
+        "condense",
+        fields,
+        rounds=params.rounds,
+        row=question.id,
+        parse=parse,
+        grammar=write_frame(frame),
+        max_tokens=100,
+    )
+    if written.text is None:
+        return Dropped(question.id, "uncondensed", written.problem, written.calls)
+    origin = (Origin("row", f"control#{question.id}"), *written.calls)
+    return CondensedQuestion(question.id, written.text, origin)

@@ -13,7 +13,7 @@ from tasks.databases.columns import Column
 from tasks.judging.decisions import Decisions, load_decisions, name_decisions
 from tasks.judging.quoting import quote
 from tasks.judging.verdicts import make_list
-from tasks.longform.build.schemas import Sources
+from tasks.longform.build.schemas import SourceArtifacts
 from tasks.longform.rows import CondensedQuestion, ConfirmedQuestion, ControlledQuestion
 from tasks.models.ask import Ask
 
@@ -46,7 +46,7 @@ async def confirm(
     labels: the folder with people's decisions. Drop reasons: `refused_by_model`, `no_verdict`, `rejected` (by
     people), `split` (people are divided).
     """
-    known = Sources(sources)
+    known = SourceArtifacts(sources)
     decisions = load_decisions(labels / "review" / name_decisions(f"data/longform/{key}/condense.parquet"))
     asked = {question.id: question for question in control}
     outcomes = await asyncio.gather(

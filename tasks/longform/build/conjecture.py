@@ -12,7 +12,7 @@ from tasks.longform.build.answers import WORDS
 from tasks.longform.build.confirm import describe_tables
 from tasks.longform.build.evidence import NO, YES
 from tasks.longform.build.frames import view
-from tasks.longform.build.schemas import Sources
+from tasks.longform.build.schemas import SourceArtifacts
 from tasks.longform.rows import ConfirmedQuestion, Conjecture, ControlledQuestion
 from tasks.models.ask import Ask, Unparsed
 
@@ -24,7 +24,7 @@ async def conjecture(
 
     Drop reason: `no_conjecture`.
     """
-    known = Sources(sources)
+    known = SourceArtifacts(sources)
     asked = {question.id: question for question in control}
     outcomes = await asyncio.gather(
         *(_guess(question, asked[question.id], known, ask) for question in confirm)
@@ -59,7 +59,7 @@ def list_choices(question: ControlledQuestion) -> list[tuple[str, ...]]:
 
 
 async def _guess(
-    question: ConfirmedQuestion, controlled: ControlledQuestion, known: Sources, ask: Ask
+    question: ConfirmedQuestion, controlled: ControlledQuestion, known: SourceArtifacts, ask: Ask
 ) -> Conjecture | Dropped:
     heads, choices = list_heads(controlled), list_choices(controlled)
 

@@ -15,7 +15,7 @@ from tasks.errors import SqlError
 from tasks.longform.build.conjecture import list_heads
 from tasks.longform.build.evidence import FoundFigure, find_missing, read_script
 from tasks.longform.build.row_plan import TablePlan, plan_rows, write_grammar
-from tasks.longform.build.schemas import Sources
+from tasks.longform.build.schemas import SourceArtifacts
 from tasks.longform.build.words import join_words
 from tasks.longform.rows import ConfirmedQuestion, Conjecture, ControlledQuestion, SyntheticDatabase
 from tasks.models.ask import Ask
@@ -49,7 +49,7 @@ async def construct(
     Drop reasons: `refused` (the statements did not run), `nothing_to_compare` (a group has no value of a
     measure), `not_borne_out`.
     """
-    known = Sources(sources)
+    known = SourceArtifacts(sources)
     asked = {question.id: question for question in control}
     guessed = {guess.id: guess for guess in conjecture}
     outcomes = await asyncio.gather(
@@ -73,7 +73,7 @@ class _Construction:
         question: ConfirmedQuestion,
         controlled: ControlledQuestion,
         guess: Conjecture,
-        known: Sources,
+        known: SourceArtifacts,
         params: Construct,
     ) -> None:
         self.question, self.controlled, self.guess, self.params = question, controlled, guess, params

@@ -8,25 +8,29 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
+from math import floor, log10
 from pathlib import Path
-from statistics import median
+from statistics import StatisticsError, correlation, median
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.longform.build.designs import DEFINITE, DESIGNS, OPEN, Chosen
 from tasks.longform.build.frames import QUESTIONS, Asked, read_first, write_frame
-from tasks.longform.build.schemas import Sources, read_amount
+from tasks.longform.build.rounds import ask_in_rounds
+from tasks.longform.build.schemas import SourceArtifacts, read_amount
 from tasks.longform.build.sentences import read_question
 from tasks.longform.build.words import names_all
-from tasks.longform.entries import QuestionSet
-from tasks.longform.rows import ControlledQuestion, FigureDesign, Focus, SourceRow
+from tasks.longform.entries import LongformSet
+from tasks.longform.rows import ControlledQuestion, FigureDesign, Focus, WholeRow
 from tasks.models.ask import Ask, Unparsed
 
 LEAST, MOST = 12, 70
 """Words of a question."""
 DRAWS = 3
 """How often a design is drawn that comes out as a question that there is already, before others are."""
+ALIKE = 0.9
+"""Correlation from which on two measures go together, so that a question about both is foregone."""
 EVERY = 3
 """Every so-manieth question is an open one."""
 
@@ -65,13 +69,13 @@ class Plan:
         return Asked(self.focus, self.groups, self.chosen.quality, self.chosen.figures)
 
 
-async def control(sources: Path, entry: QuestionSet, params: Control, ask: Ask) -> Drafts[ControlledQuestion]:
+async def control(sources: Path, entry: LongformSet, params: Control, ask: Ask) -> Drafts[ControlledQuestion]:
     """Have a question written for every plan; one that names less than it must is asked for again.
 
     sources: the folder with the artifacts of each database. Drop reasons: `uncontrolled`, `no_plan` (a
     database has too few groups and measures for another question). Raises BadInput for one that has none.
     """
-    known = Sources(sources)
+    known = SourceArtifacts(sources)
     outcomes: list[ControlledQuestion | Dropped] = []
     asked = []
     for name in entry.databases:
@@ -93,7 +97,7 @@ async def control(sources: Path, entry: QuestionSet, params: Control, ask: Ask) 
     )
 
 
-def choose_plans(known: Sources, database: str, entry: QuestionSet, least: int) -> list[Plan]:
+def choose_plans(known: SourceArtifacts, database: str, entry: LongformSet, least: int) -> list[Plan]:
     """Choose what the questions of a database are about: designs, tables and measures in turn.
 
     least: rows that a group must have.
@@ -129,7 +133,7 @@ def _choose_plan(
     foci: Sequence[Focus],
     used: Counter[str],
     dice: random.Random,
-    rows: Sequence[SourceRow],
+    rows: Sequence[WholeRow],
     seeds: Sequence[str],
     least: int,
 ) -> Plan | None:
@@ -138,6 +142,8 @@ def _choose_plan(
         if chosen is None:
             continue
         own = [row for row in rows if row.focus == focus.id]
+        if chosen.quality is None and _go_together(chosen.figures, own):
+            continue
         figures = tuple(_set_threshold(figure, own) for figure in chosen.figures)
         groups = [name for name in focus.groups if _has_enough(name, figures, own, least)]
         wanted = DESIGNS[design].groups
@@ -151,15 +157,37 @@ def _choose_plan(
     return None
 
 
-def _set_threshold(figure: FigureDesign, rows: Sequence[SourceRow]) -> FigureDesign:
+def _set_threshold(figure: FigureDesign, rows: Sequence[WholeRow]) -> FigureDesign:
     """Set the threshold of a figure over some rows only: about the median of all, a round number."""
     if not figure.over:
         return figure
     amounts = [amount for row in rows if (amount := read_amount(row, figure.over)) is not None]
-    return replace(figure, threshold=float(f"{median(amounts or [0]):.2g}"))
+    return replace(figure, threshold=round_amount(median(amounts or [0])))
 
 
-def _has_enough(group: str, figures: Sequence[FigureDesign], rows: Sequence[SourceRow], least: int) -> bool:
+def round_amount(amount: float) -> float:
+    """Round to what people say: 81 to 80, 730 to 750, 1,340 to 1,300. Amounts below 0 are as above it."""
+    if amount == 0:
+        return 0.0
+    power = 10.0 ** floor(log10(abs(amount)))
+    step = power / 10 if abs(amount) < 2 * power else power / 2
+    return float(f"{round(amount / step) * step:.2g}")
+
+
+def _go_together(figures: Sequence[FigureDesign], rows: Sequence[WholeRow]) -> bool:
+    """Tell whether one of two measures says what the other will be, as the distance does of the air time."""
+    names = {name for figure in figures for name in (figure.measure, figure.over) if name}
+    if len(names) != 2:
+        return False
+    read = [[read_amount(row, name) for name in sorted(names)] for row in rows]
+    known = [(one, other) for one, other in read if one is not None and other is not None]
+    try:
+        return abs(correlation(*zip(*known, strict=True))) > ALIKE
+    except (StatisticsError, TypeError):  # none known, or all the same
+        return False
+
+
+def _has_enough(group: str, figures: Sequence[FigureDesign], rows: Sequence[WholeRow], least: int) -> bool:
     """Tell whether a group has `least` rows with the amounts that are asked about.
 
     Under a threshold there must be as many on either side of it: one that leaves nothing out asks nothing.
@@ -191,32 +219,28 @@ async def _write(database: str, plan: Plan, rounds: int, ask: Ask) -> Controlled
             raise Unparsed(f"it does not name {' and '.join(missing)}")
         return question
 
-    problem, calls = "", []
-    for number in range(rounds):
-        answer = await ask(
-            "control",
-            {"meant": read_first(frame), "named": list_named(asked), "seed": plan.seed, "problem": problem},
-            role="generator",
-            row=row,
-            parse=parse,
-            grammar=write_frame(frame),
-            sample=number,
-            max_tokens=140,
-        )
-        calls.append(Origin("call", answer.call))
-        if answer.value is not None:
-            return ControlledQuestion(
-                id=row,
-                database=database,
-                seed=plan.seed,
-                design=plan.design,
-                focus=plan.focus,
-                groups=plan.groups,
-                decoy=plan.decoy,
-                quality=plan.chosen.quality,
-                figures=figures,
-                text=answer.value,
-                origin=(Origin("row", f"foci#{plan.focus.id}"), *calls),
-            )
-        problem = answer.problem
-    return Dropped(row, "uncontrolled", f"{problem}: {answer.text[:200]}", tuple(calls))
+    written = await ask_in_rounds(
+        ask,
+        "control",
+        {"meant": read_first(frame), "named": list_named(asked), "seed": plan.seed},
+        rounds=rounds,
+        row=row,
+        parse=parse,
+        grammar=write_frame(frame),
+        max_tokens=140,
+    )
+    if written.text is None:
+        return Dropped(row, "uncontrolled", written.problem, written.calls)
+    return ControlledQuestion(
+        id=row,
+        database=database,
+        seed=plan.seed,
+        design=plan.design,
+        focus=plan.focus,
+        groups=plan.groups,
+        decoy=plan.decoy,
+        quality=plan.chosen.quality,
+        figures=figures,
+        text=written.text,
+        origin=(Origin("row", f"foci#{plan.focus.id}"), *written.calls),
+    )

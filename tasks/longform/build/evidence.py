@@ -26,7 +26,9 @@ class FoundFigure:
     rows: tuple[tuple[object, ...], ...]
     values: dict[str, float]
     counts: dict[str, int]
-    """Rows behind each group's value."""
+    """Rows behind each group's value: those that have the measure."""
+    totals: dict[str, int]
+    """Rows of each group, with the measure or without."""
 
     @property
     def ahead(self) -> str:
@@ -51,17 +53,21 @@ def write_query(question: ControlledQuestion, figure: FigureDesign) -> str:
     source = f"FROM {focus.source} WHERE {group} IN ({named}){some}"
     if figure.kind == "mean":
         return (
-            f"SELECT {group}, COUNT({amount}), ROUND(AVG({amount}), {digits}), MIN({amount}), MAX({amount}) "
-            f"{source} GROUP BY {group} ORDER BY {group}"
+            f"SELECT {group}, COUNT(*), COUNT({amount}), ROUND(AVG({amount}), {digits}), MIN({amount}), "
+            f"MAX({amount}) {source} GROUP BY {group} ORDER BY {group}"
         )
     if figure.kind == "highest":
-        return f"SELECT {group}, COUNT({amount}), MAX({amount}) {source} GROUP BY {group} ORDER BY {group}"
+        return (
+            f"SELECT {group}, COUNT(*), COUNT({amount}), MAX({amount}) {source} "
+            f"GROUP BY {group} ORDER BY {group}"
+        )
     if figure.kind == "median":
         return (
             f"WITH ranked AS (SELECT {group} AS name, {amount} AS amount, "  # noqa: S608 (quoted names)
-            f"ROW_NUMBER() OVER (PARTITION BY {group} ORDER BY {amount}) AS place, "
-            f"COUNT(*) OVER (PARTITION BY {group}) AS n {source} AND {amount} IS NOT NULL) "
-            f"SELECT name, MAX(n), ROUND(AVG(amount), {digits}) FROM ranked "
+            f"ROW_NUMBER() OVER (PARTITION BY {group} ORDER BY {amount} NULLS LAST) AS place, "
+            f"COUNT(*) OVER (PARTITION BY {group}) AS total, "
+            f"COUNT({amount}) OVER (PARTITION BY {group}) AS n {source}) "
+            f"SELECT name, MAX(total), MAX(n), ROUND(AVG(amount), {digits}) FROM ranked "
             "WHERE place IN ((n + 1) / 2, (n + 2) / 2) GROUP BY name ORDER BY name"
         )
     one, other = (write_literal(name) for name in question.groups)
@@ -93,17 +99,19 @@ def _read_figure(question: ControlledQuestion, figure: FigureDesign, database: S
     result = database.query(sql)
     values: dict[str, float] = {}
     counts: dict[str, int] = {}
+    totals: dict[str, int] = {}
     if figure.kind == "share":
         ((count, above, mean),) = result.rows
         if int(str(count)) and mean is not None:
             values[question.groups[0]] = int(str(above)) / int(str(count))
-            counts[question.groups[0]] = int(str(count))
+            counts[question.groups[0]] = totals[question.groups[0]] = int(str(count))
     else:
-        for row in result.rows:
-            if row[2] is not None:
-                values[str(row[0])] = float(str(row[2]))
-                counts[str(row[0])] = int(str(row[1]))
-    return FoundFigure(figure, sql, result.columns, tuple(result.rows), values, counts)
+        for group, total, known, value, *_ in result.rows:
+            if value is not None:
+                values[str(group)] = float(str(value))
+                counts[str(group)] = int(str(known))
+                totals[str(group)] = int(str(total))
+    return FoundFigure(figure, sql, result.columns, tuple(result.rows), values, counts, totals)
 
 
 def make_claim(text: str, figure: FoundFigure) -> Claim:

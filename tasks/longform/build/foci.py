@@ -20,16 +20,23 @@ from tasks.longform.entries import MeasureWords, SourceDatabase
 from tasks.longform.rows import Focus, Measure, Quality, SourceColumn
 
 NO_AMOUNT = re.compile(
-    r"(^|_)(year|number|no|latitude|longitude|direction|code|id|zip|phone|rank|order)(_|$)", re.IGNORECASE
+    r"(^|_)(year|number|no|latitude|longitude|direction|code|id|zip|phone|rank|order"
+    r"|advis[eo]r|instructor|manager|major|room)(_|$)",
+    re.IGNORECASE,
 )
+"""Numbers that name something: a key that no constraint declares, a date, a place in an order."""
 AMOUNT = re.compile(r"^number_of_", re.IGNORECASE)
 TIME = re.compile(r"\d:\d\d|\d-\d\d-\d")
 NUMBER = re.compile(r"\W*\d[\d.,]*\W*")
+PREPOSITION = re.compile(r" (in|of|at|by|to|for|from|on)$")
 KEY = re.compile(r"[_ ](code|id|number)$", re.IGNORECASE)
 VALUES = 6
 """Commonest values of a group column that are kept."""
 FEW = 4
 """A column with no more distinct values than this is a category in numbers."""
+
+ALIKE = 0.5
+"""A column is no measure unless it is named as one, where more of its values than this share are the same."""
 
 
 class Foci(BaseModel):
@@ -103,7 +110,7 @@ def _read_measures(
     found = []
     for row in source_columns:
         words = entry.measures.get(row.id, MeasureWords())
-        if words is None or not (row.id in entry.measures or _is_amount(row)):
+        if words is None or not (row.id in entry.measures or _is_amount(row, database)):
             continue
         name, unit = say_amount(row.id)
         name = words.name or name
@@ -124,14 +131,19 @@ def _find_qualities(entry: SourceDatabase, measures: Sequence[Measure]) -> tuple
     return tuple(found)
 
 
-def _is_amount(row: SourceColumn) -> bool:
+def _is_amount(row: SourceColumn, database: SafeDatabase) -> bool:
     """Tell whether a column holds amounts that a mean says something of."""
     own = row.column
     if own.type not in {"integer", "real"} or own.primary_key or own.references or not own.descriptive:
         return False
     if row.vocabulary and len(row.values) <= FEW:
         return False
-    return AMOUNT.search(own.name) is not None or NO_AMOUNT.search(own.name) is None
+    if AMOUNT.search(own.name) is None and NO_AMOUNT.search(own.name) is not None:
+        return False
+    amount, table = quote_column(row.id), quote(own.table)
+    counted = f"SELECT COUNT(*) AS n FROM {table} WHERE {amount} IS NOT NULL GROUP BY {amount}"  # noqa: S608
+    ((share,),) = database.query(f"SELECT MAX(n) * 1.0 / SUM(n) FROM ({counted})").rows  # noqa: S608
+    return share is not None and float(str(share)) <= ALIKE
 
 
 def _is_name(row: SourceColumn) -> bool:
@@ -171,8 +183,8 @@ def name_group(table: str, group: Column, tree: JoinTree) -> str:
         return _say(group.name)
     links = [name for name in tree.route if name not in tree.tables]
     if links:
-        words = [word for word in links[0].split("_") if not table.startswith(word)]
-        *before, last = (" ".join(words) or _say(group.name)).split()
+        words = [word for word in split_name(links[0]).split() if not split_name(table).startswith(word)]
+        *before, last = PREPOSITION.sub("", " ".join(words) or _say(group.name)).split()
         return " ".join([*before, make_singular(last)])
     keys = [a if join.left == table else b for join in tree.joins for a, b in join.on]
     spoken = [_say(name) for name in keys if not KEY.search(name)]

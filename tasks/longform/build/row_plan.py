@@ -21,7 +21,7 @@ from tasks.errors import SqlError
 from tasks.longform.build.evidence import YES
 from tasks.longform.build.source_rows import Cells, list_keys, list_references
 from tasks.longform.build.sql import quote, write_literal
-from tasks.longform.rows import Conjecture, ControlledQuestion, SourceRow
+from tasks.longform.rows import Conjecture, ControlledQuestion, WholeRow
 
 OFFERED = 2
 """Rows that are offered for one place, where the source has so many."""
@@ -70,7 +70,7 @@ def plan_rows(
     question: ControlledQuestion,
     conjecture: Conjecture,
     columns: Sequence[Column],
-    rows: Sequence[SourceRow],
+    rows: Sequence[WholeRow],
     per_group: int,
 ) -> list[TablePlan]:
     """Plan tables in an order in which every key refers to an earlier one.
@@ -87,7 +87,7 @@ class _Planner:
         question: ControlledQuestion,
         conjecture: Conjecture,
         columns: Sequence[Column],
-        rows: Sequence[SourceRow],
+        rows: Sequence[WholeRow],
         per_group: int,
     ) -> None:
         self.question, self.conjecture, self.columns = question, conjecture, columns
@@ -271,16 +271,12 @@ class _Planner:
 
     def _is_filled(self, column: Column) -> bool:
         """Tell whether a column is filled: what must be, keys, amounts; not times and flags beside them."""
-        if column.table != self.focus.table:
-            return (
-                not column.nullable
-                or column.primary_key
-                or column.id == self.focus.group
-                or "name" in column.name
-            )
         joined = column.references is not None and split_column_id(column.references)[0] in self.focus.tables
-        amount = column.id in {measure.column for measure in self.focus.measures}
-        return not column.nullable or column.primary_key or joined or amount or column.id == self.focus.group
+        if not column.nullable or column.primary_key or joined or column.id == self.focus.group:
+            return True
+        if column.table != self.focus.table:
+            return "name" in column.name
+        return column.id in {measure.column for measure in self.focus.measures}
 
     def _fill(self, cells: Cells, column: Column) -> Value:
         value = cells.get(column.name)

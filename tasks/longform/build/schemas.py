@@ -10,10 +10,10 @@ from pathlib import Path
 from tasks.artifacts.parquet import read_rows
 from tasks.databases.columns import Column, split_column_id
 from tasks.errors import BadInput
-from tasks.longform.rows import ControlledQuestion, Focus, SourceColumn, SourceRow
+from tasks.longform.rows import ControlledQuestion, Focus, SourceColumn, WholeRow
 
 
-class Sources:
+class SourceArtifacts:
     """The folder of the sources' artifacts, each read once."""
 
     def __init__(self, folder: Path) -> None:
@@ -21,16 +21,16 @@ class Sources:
         self._read = cache(
             lambda name: {row.id: row for row in read_rows(self._find(name, "source_columns"), SourceColumn)}
         )
-        self._rows = cache(lambda name: list(read_rows(self._find(name, "source_rows"), SourceRow)))
+        self._rows = cache(lambda name: list(read_rows(self._find(name, "source_rows"), WholeRow)))
 
     def read(self, database: str) -> Mapping[str, SourceColumn]:
         """Read a database's columns by id. Raises BadInput for one that is not in longform.databases."""
         found: Mapping[str, SourceColumn] = self._read(database)
         return found
 
-    def read_rows(self, database: str) -> Sequence[SourceRow]:
+    def read_rows(self, database: str) -> Sequence[WholeRow]:
         """Read a database's rows."""
-        found: Sequence[SourceRow] = self._rows(database)
+        found: Sequence[WholeRow] = self._rows(database)
         return found
 
     def read_foci(self, database: str) -> list[Focus]:
@@ -56,7 +56,7 @@ class Sources:
         return path
 
 
-def read_amount(row: SourceRow, column: str) -> float | None:
+def read_amount(row: WholeRow, column: str) -> float | None:
     """Read an amount of a row; None where it is not known, or is no number, or no column is named."""
     table, name = split_column_id(column) if column else ("", "")
     value = json.loads(row.tables).get(table, {}).get(name)

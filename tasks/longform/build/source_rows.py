@@ -16,7 +16,7 @@ from tasks.databases.execution import SafeDatabase
 from tasks.databases.values import Value
 from tasks.longform.build.sql import quote, quote_column, write_literal
 from tasks.longform.entries import SourceDatabase
-from tasks.longform.rows import Focus, SourceColumn, SourceRow
+from tasks.longform.rows import Focus, SourceColumn, WholeRow
 
 Cells = dict[str, Value]
 """Column -> value."""
@@ -24,16 +24,18 @@ KEPT = 36
 """Rows kept of each group of a focus."""
 ALIKE = 4
 """Rows kept at most that refer to the same rows, where rows have keys."""
+ENOUGH = 12
+"""Rows of a group that suffice to take those of this group only and of no other."""
 READ = 400
 """Rows of a group that are looked at, at equal distances in the order of its amounts."""
 
 
 def source_rows(
     entry: SourceDatabase, source_columns: list[SourceColumn], foci: list[Focus]
-) -> Drafts[SourceRow]:
+) -> Drafts[WholeRow]:
     """Keep up to KEPT rows of every group of every focus, and the rows that they refer to."""
     columns = [row.column for row in source_columns]
-    kept: list[SourceRow] = []
+    kept: list[WholeRow] = []
     with SafeDatabase(entry.file) as database:
         wanted: dict[tuple[str, Value], None] = {}
         for focus in foci:
@@ -62,14 +64,17 @@ def _read_group(
     names = [f"c{place}" for place in range(len(shown))]
     listed = ", ".join(f"{quote_column(one.id)} AS {name}" for one, name in zip(shown, names, strict=True))
     amounts = [quote_column(measure.column) for measure in focus.measures]
-    rows = database.query(
-        f"SELECT {', '.join(names)} FROM (SELECT {listed}, COUNT(*) OVER () AS n, "  # noqa: S608 (quoted names)
-        f"ROW_NUMBER() OVER (ORDER BY {', '.join(amounts)}) AS place FROM {focus.source} "
-        f"WHERE {quote_column(focus.group)} = {write_literal(group)}{_write_alone(focus, group, columns)} "
-        f"AND COALESCE({', '.join(amounts)}, NULL) IS NOT NULL) "
-        f"WHERE place % MAX(1, n / {READ}) = 0 ORDER BY place LIMIT {READ}"
-    ).rows
     found: list[dict[str, Cells]] = []
+    for alone in _write_alone(focus, group, columns):
+        rows = database.query(
+            f"SELECT {', '.join(names)} FROM (SELECT {listed}, COUNT(*) OVER () AS n, "  # noqa: S608 (quoted names)
+            f"ROW_NUMBER() OVER (ORDER BY {', '.join(amounts)}) AS place FROM {focus.source} "
+            f"WHERE {quote_column(focus.group)} = {write_literal(group)}{alone} "
+            f"AND COALESCE({', '.join(amounts)}, NULL) IS NOT NULL) "
+            f"WHERE place % MAX(1, n / {READ}) = 0 ORDER BY place LIMIT {READ}"
+        ).rows
+        if len(rows) >= ENOUGH:
+            break
     for row in rows:
         tables: dict[str, Cells] = {table: {} for table in focus.tables}
         for column, value in zip(shown, row, strict=True):
@@ -86,14 +91,19 @@ def _read_group(
     return in_turn[:KEPT]
 
 
-def _write_alone(focus: Focus, group: str, columns: Sequence[Column]) -> str:
-    """Write a condition that leaves out rows of several groups: told of one alone, they would tell half."""
+def _write_alone(focus: Focus, group: str, columns: Sequence[Column]) -> tuple[str, ...]:
+    """Write conditions that leave out rows of several groups, the strictest first.
+
+    Told of one group alone, such a row would tell half: a comedy and thriller would stand there as a comedy.
+    """
     keys = [one.id for one in columns if one.table == focus.table and one.primary_key]
     if focus.group.startswith(f"{focus.table}.") or len(keys) != 1:
-        return ""
+        return ("",)
     key, name = quote_column(keys[0]), quote_column(focus.group)
     others = ", ".join(write_literal(other) for other in focus.groups if other != group)
-    return f" AND {key} NOT IN (SELECT {key} FROM {focus.source} WHERE {name} IN ({others}))"  # noqa: S608 (quoted names)
+    several = f"SELECT {key} FROM {focus.source} GROUP BY {key} HAVING COUNT(*) > 1"  # noqa: S608 (quoted names)
+    rivals = f"SELECT {key} FROM {focus.source} WHERE {name} IN ({others})"  # noqa: S608 (quoted names)
+    return f" AND {key} NOT IN ({several})", f" AND {key} NOT IN ({rivals})"
 
 
 def list_keys(
@@ -127,7 +137,7 @@ def _read_referred(
     columns: Sequence[Column],
     entry: SourceDatabase,
     database: SafeDatabase,
-) -> Iterator[SourceRow]:
+) -> Iterator[WholeRow]:
     """Read the rows that others refer to, and those that these refer to in turn."""
     queue = list(wanted)
     for reference, value in queue:  # grows
@@ -146,6 +156,6 @@ def _read_referred(
             yield _make_row("", "", tables, entry)
 
 
-def _make_row(focus: str, group: str, tables: Mapping[str, Cells], entry: SourceDatabase) -> SourceRow:
+def _make_row(focus: str, group: str, tables: Mapping[str, Cells], entry: SourceDatabase) -> WholeRow:
     told = json.dumps(tables, ensure_ascii=False)
-    return SourceRow(make_id(focus, group, told), focus, group, told, (Origin("file", entry.file.name),))
+    return WholeRow(make_id(focus, group, told), focus, group, told, (Origin("file", entry.file.name),))

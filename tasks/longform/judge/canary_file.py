@@ -11,7 +11,9 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from tasks.judging.canaries import KnownCase, read_cases
 from tasks.longform.judge.opinions import PEER_VERDICTS
 from tasks.longform.judge.reference_verdicts import LABELS, SCORES
-from tasks.longform.rows import CONCLUSIVE, KINDS, STEPS, AgentQuery, Interaction, LongformItem
+from tasks.longform.judge.rows import STEPS
+from tasks.longform.rows import CONCLUSIVE, KINDS, LongformItem
+from tasks.longform.solve.rows import AgentQuery, Interaction
 
 FILE = Path(__file__).with_name("peer_canaries.yaml")
 Cell = int | float | str | None

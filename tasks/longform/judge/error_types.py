@@ -11,7 +11,9 @@ from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.exhibits import show_opinions, show_step
 from tasks.longform.judge.opinions import ask_opinion
-from tasks.longform.rows import IMPERFECT, ErrorLabel, Interaction, LongformItem, Review
+from tasks.longform.judge.rows import IMPERFECT, ErrorLabel, Review
+from tasks.longform.rows import LongformItem
+from tasks.longform.solve.rows import Interaction
 from tasks.models.ask import Ask
 
 OTHER = "other"

@@ -10,7 +10,9 @@ from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.judged_parts import JudgedPart, list_parts
 from tasks.longform.judge.opinions import PEER_VERDICTS
 from tasks.longform.judge.reference_verdicts import LABELS, SCORES
-from tasks.longform.rows import Interaction, LongformItem, PersonLabel, ReferenceVerdict, Review
+from tasks.longform.judge.rows import PersonLabel, ReferenceVerdict, Review
+from tasks.longform.rows import LongformItem
+from tasks.longform.solve.rows import Interaction
 
 UNKNOWN, OTHER, SCALE = "unknown_verdict", "other_response", "other_scale"
 

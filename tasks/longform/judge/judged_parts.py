@@ -9,15 +9,9 @@ from dataclasses import dataclass
 from tasks.judging.human_files import write_form
 from tasks.longform.judge.opinions import PEER_VERDICTS, find_gap, find_no_answer
 from tasks.longform.judge.reference_verdicts import LABELS, SCORES
-from tasks.longform.rows import (
-    ANSWER,
-    CONCLUSIVE,
-    AgentQuery,
-    Interaction,
-    LongformItem,
-    ReferenceVerdict,
-    Review,
-)
+from tasks.longform.judge.rows import ANSWER, ReferenceVerdict, Review
+from tasks.longform.rows import CONCLUSIVE, LongformItem
+from tasks.longform.solve.rows import AgentQuery, Interaction
 
 FORM = ("id", "part", "question", "reference", "plan", "queries", "response", "choices", "label", "rater")
 

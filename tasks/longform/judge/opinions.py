@@ -10,7 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from tasks.artifacts.rows import Origin, make_id
 from tasks.judging.verdicts import VerdictForm, make_form
 from tasks.longform.judge.exhibits import Exhibit
-from tasks.longform.rows import IMPERFECT, PERFECT, Interaction, Review
+from tasks.longform.judge.rows import IMPERFECT, PERFECT, Review
+from tasks.longform.solve.rows import Interaction
 from tasks.models.ask import Answer, Ask, Unparsed
 
 PEER_VERDICTS = (PERFECT, IMPERFECT)

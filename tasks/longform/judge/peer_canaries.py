@@ -12,7 +12,8 @@ from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.canary_file import PeerCanary, read_peer_canaries
 from tasks.longform.judge.reference_verdicts import ReferenceJudging, judge_answer
 from tasks.longform.judge.reviews import Reviewing, review_step
-from tasks.longform.rows import KINDS, STEPS
+from tasks.longform.judge.rows import STEPS
+from tasks.longform.rows import KINDS
 from tasks.models.ask import Ask
 from tasks.settings import read_section
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from tasks.longform.rows import IMPERFECT, PERFECT, STEPS, Interaction, LongformItem, Review
+from tasks.longform.judge.rows import IMPERFECT, PERFECT, STEPS, Review
+from tasks.longform.rows import LongformItem
+from tasks.longform.solve.rows import Interaction
 
 REVIEWED = ("sequential", "iterative", "system")
 """The agents that interact with a database."""

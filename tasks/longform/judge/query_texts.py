@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 
 from tasks.judging.quoting import quote
-from tasks.longform.rows import AgentQuery
 from tasks.longform.solve.room import estimate_tokens
+from tasks.longform.solve.rows import AgentQuery
 
 SQL, ERROR, LINE = 600, 240, 300
 """In characters: how much of a statement, of an error and of one row of a result is shown."""

@@ -12,7 +12,9 @@ from tasks.judging.scored import Scored
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.exhibits import show_answer
 from tasks.longform.judge.opinions import Opinion, ask_opinion, find_no_answer, skip
-from tasks.longform.rows import CONCLUSIVE, MATCH, NOT_MATCH, Interaction, LongformItem, ReferenceVerdict
+from tasks.longform.judge.rows import MATCH, NOT_MATCH, ReferenceVerdict
+from tasks.longform.rows import CONCLUSIVE, LongformItem
+from tasks.longform.solve.rows import Interaction
 from tasks.models.ask import Answer, Ask
 
 LABELS = (MATCH, NOT_MATCH)

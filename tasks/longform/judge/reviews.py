@@ -17,7 +17,9 @@ from tasks.longform.judge.opinions import (
     skip,
 )
 from tasks.longform.judge.peers import list_steps, rank_items
-from tasks.longform.rows import Interaction, LongformItem, Review
+from tasks.longform.judge.rows import Review
+from tasks.longform.rows import LongformItem
+from tasks.longform.solve.rows import Interaction
 from tasks.models.ask import Ask
 
 

@@ -19,7 +19,9 @@ from tasks.longform.judge.opinions import (
     skip,
 )
 from tasks.longform.judge.peers import decide, group_reviews, list_steps, list_verdicts
-from tasks.longform.rows import PERFECT, Interaction, LongformItem, Review
+from tasks.longform.judge.rows import PERFECT, Review
+from tasks.longform.rows import LongformItem
+from tasks.longform.solve.rows import Interaction
 from tasks.models.ask import Answer, Ask
 
 NOTHING = "fewer than half of the meta-reviews have a verdict"

@@ -9,9 +9,9 @@ from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.opinions import find_gap
 from tasks.longform.judge.peer_canaries import PeerHealth
 from tasks.longform.judge.peers import REVIEWED
-from tasks.longform.publish.outcomes import Outcome
+from tasks.longform.judge.rows import Review
+from tasks.longform.publish.outcomes import AnswerOutcome
 from tasks.longform.publish.tables_people import PeopleAgreement
-from tasks.longform.rows import Review
 from tasks.settings import read_section
 
 WRITER = "generator"
@@ -19,7 +19,7 @@ WRITER = "generator"
 
 
 def list_cautions(
-    outcomes: Sequence[Outcome],
+    outcomes: Sequence[AnswerOutcome],
     reviews: Iterable[Review],
     health: PeerHealth,
     people: PeopleAgreement,
@@ -50,7 +50,7 @@ def list_cautions(
     return [*lines, *_warn_failed(outcomes, thresholds.unscored_share), *_warn_one_model(entry, settings)]
 
 
-def _warn_failed(outcomes: Sequence[Outcome], most: float) -> Iterable[str]:
+def _warn_failed(outcomes: Sequence[AnswerOutcome], most: float) -> Iterable[str]:
     failed = sum(not outcome.answered for outcome in outcomes)
     if outcomes and failed / len(outcomes) > most:
         share = f"{100 * failed / len(outcomes):.1f}%"

@@ -11,22 +11,23 @@ from tasks.files import write_text
 from tasks.judging.canaries import CanaryRow
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.peer_canaries import measure_peers
+from tasks.longform.judge.rows import ErrorLabel, PersonLabel, ReferenceVerdict, Review
 from tasks.longform.publish.cautions import list_cautions
 from tasks.longform.publish.figure_cells import round_figures
 from tasks.longform.publish.figure_series import draw_agents, draw_models, draw_queries
-from tasks.longform.publish.outcomes import Outcome, count_tokens, count_valid, join_outcomes, list_fitting
+from tasks.longform.publish.outcomes import (
+    AnswerOutcome,
+    count_tokens,
+    count_valid,
+    join_outcomes,
+    list_fitting,
+)
 from tasks.longform.publish.table_set import describe_set
 from tasks.longform.publish.tables_answers import compare_agents, compare_queries
 from tasks.longform.publish.tables_peers import Peers, count_errors, tabulate_peers
 from tasks.longform.publish.tables_people import compare_with_people, measure_people
-from tasks.longform.rows import (
-    ErrorLabel,
-    Interaction,
-    LongformItem,
-    PersonLabel,
-    ReferenceVerdict,
-    Review,
-)
+from tasks.longform.rows import LongformItem
+from tasks.longform.solve.rows import Interaction
 
 
 def evaluation_figures(
@@ -96,7 +97,7 @@ def evaluation_figures(
     )
 
 
-def count_outcomes(outcomes: Sequence[Outcome]) -> dict[str, int]:
+def count_outcomes(outcomes: Sequence[AnswerOutcome]) -> dict[str, int]:
     """Count interactions by what became of them: interactions = scored + unscored + failed.
 
     failed: without an answer; unscored: with one, and without a verdict.

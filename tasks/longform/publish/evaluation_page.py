@@ -9,21 +9,14 @@ from pathlib import Path
 from tasks.artifacts.rows import Counts
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.judged_parts import list_parts, make_form
+from tasks.longform.judge.rows import ErrorLabel, ReferenceVerdict, Review
 from tasks.longform.publish.figure_cells import FigureTable
 from tasks.longform.publish.figure_series import Scatter
 from tasks.longform.publish.figure_tables import Panel, draw_models, draw_panels, read_figures
 from tasks.longform.publish.item_browser import ItemBrowser, JudgedInteractions, show_interactions
 from tasks.longform.publish.shown_items import show_items
-from tasks.longform.rows import (
-    Conclusion,
-    ControlledQuestion,
-    ErrorLabel,
-    Interaction,
-    LongformItem,
-    ReferenceVerdict,
-    Review,
-    SyntheticDatabase,
-)
+from tasks.longform.rows import Conclusion, ControlledQuestion, LongformItem, SyntheticDatabase
+from tasks.longform.solve.rows import Interaction
 from tasks.reports.calls import read_calls
 from tasks.reports.folder import BrowsedRows, Form, write_page
 from tasks.reports.frame import open_templates

@@ -9,10 +9,11 @@ import numpy as np
 
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.peers import REVIEWED
+from tasks.longform.judge.rows import STEPS
 from tasks.longform.publish.figure_cells import FigureCell
-from tasks.longform.publish.outcomes import Outcome, average_scores, count_valid, rate_matches, select
+from tasks.longform.publish.outcomes import AnswerOutcome, average_scores, count_valid, rate_matches, select
 from tasks.longform.publish.tables_peers import Peers, rate_all_perfect, rate_perfect
-from tasks.longform.rows import CONCLUSIVE, INTERPRETIVE, STEPS
+from tasks.longform.rows import CONCLUSIVE, INTERPRETIVE
 from tasks.scoring.correlation import correlate, rank
 
 GUESS = "guess"
@@ -75,7 +76,7 @@ class Scatter:
     why: str
 
 
-def draw_agents(outcomes: Sequence[Outcome], entry: AgentEvaluation) -> list[ModelPanel]:
+def draw_agents(outcomes: Sequence[AnswerOutcome], entry: AgentEvaluation) -> list[ModelPanel]:
     """Make Figure 2."""
     return [
         ModelPanel(
@@ -88,7 +89,7 @@ def draw_agents(outcomes: Sequence[Outcome], entry: AgentEvaluation) -> list[Mod
     ]
 
 
-def draw_models(outcomes: Sequence[Outcome], peers: Peers, entry: AgentEvaluation) -> list[ModelBars]:
+def draw_models(outcomes: Sequence[AnswerOutcome], peers: Peers, entry: AgentEvaluation) -> list[ModelBars]:
     """Make Figure 4; empty if the sequential agent was not run."""
     panels = []
     for model in entry.models if "sequential" in entry.agents else ():
@@ -100,28 +101,28 @@ def draw_models(outcomes: Sequence[Outcome], peers: Peers, entry: AgentEvaluatio
     return panels
 
 
-def _make_guess(outcomes: Sequence[Outcome], model: str, entry: AgentEvaluation) -> FigureBar | None:
+def _make_guess(outcomes: Sequence[AnswerOutcome], model: str, entry: AgentEvaluation) -> FigureBar | None:
     return _make_bar(outcomes, model, GUESS) if GUESS in entry.agents else None
 
 
-def _make_bar(outcomes: Sequence[Outcome], model: str, agent: str) -> FigureBar:
+def _make_bar(outcomes: Sequence[AnswerOutcome], model: str, agent: str) -> FigureBar:
     own = select(outcomes, model=model, agent=agent)
     return FigureBar(model, agent, rate_matches(own), average_scores(own))
 
 
-def _list_never_queried(outcomes: Sequence[Outcome], model: str) -> tuple[FigureBar, ...]:
+def _list_never_queried(outcomes: Sequence[AnswerOutcome], model: str) -> tuple[FigureBar, ...]:
     idle = [outcome for outcome in select(outcomes, model=model) if not outcome.interaction.queries]
     agents = [agent for agent in REVIEWED if select(idle, agent=agent)]
     return tuple(_make_bar(idle, model, agent) for agent in agents)
 
 
-def draw_queries(outcomes: Sequence[Outcome]) -> dict[str, Scatter]:
+def draw_queries(outcomes: Sequence[AnswerOutcome]) -> dict[str, Scatter]:
     """Make Figure 3, for conclusive and interpretive items apart; of agents that query."""
     own = [outcome for outcome in outcomes if outcome.interaction.agent in REVIEWED]
     return {kind: scatter(select(own, kind=kind)) for kind in (CONCLUSIVE, INTERPRETIVE)}
 
 
-def scatter(outcomes: Sequence[Outcome]) -> Scatter:
+def scatter(outcomes: Sequence[AnswerOutcome]) -> Scatter:
     """Correlate the number of valid queries with quality, over interactions that are scored."""
     points = tuple(
         Point(

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tasks.artifacts.rows import Origin
+from tasks.longform.judge.rows import STEPS, ErrorLabel, ReferenceVerdict, Review
 from tasks.longform.publish.shown_items import ShownItem, ShownQuery, show_origin, show_result
-from tasks.longform.rows import STEPS, ErrorLabel, Interaction, ReferenceVerdict, Review
+from tasks.longform.solve.rows import Interaction
 
 NO_ANSWER, NO_VERDICT = "no answer", "no verdict"
 

@@ -9,8 +9,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from tasks.longform.judge.opinions import find_no_answer
+from tasks.longform.judge.rows import MATCH, ReferenceVerdict
 from tasks.longform.publish.figure_cells import FigureCell, mean_cell, rate_cell
-from tasks.longform.rows import CONCLUSIVE, INTERPRETIVE, MATCH, Interaction, LongformItem, ReferenceVerdict
+from tasks.longform.rows import CONCLUSIVE, INTERPRETIVE, LongformItem
+from tasks.longform.solve.rows import Interaction
 
 UNFIT = "records do not fit"
 """How a problem of the agent `none` begins whose records are too many for its prompt."""
@@ -20,7 +22,7 @@ QUERYING = ("agent_queries", "agent_next_query")
 
 
 @dataclass(frozen=True)
-class Outcome:
+class AnswerOutcome:
     """What came of one interaction."""
 
     interaction: Interaction
@@ -76,24 +78,24 @@ def _has_failed(interaction: Interaction, prompts: Iterable[str]) -> bool:
 
 def join_outcomes(
     items: Iterable[LongformItem], interactions: Iterable[Interaction], verdicts: Iterable[ReferenceVerdict]
-) -> list[Outcome]:
+) -> list[AnswerOutcome]:
     """Join interactions with their items' kinds and their verdicts, sorted by model, agent and item."""
     kinds = {item.id: item.kind for item in items}
     judged = {verdict.interaction: verdict for verdict in verdicts}
     return [
-        Outcome(interaction, kinds[interaction.item], judged.get(interaction.id))
+        AnswerOutcome(interaction, kinds[interaction.item], judged.get(interaction.id))
         for interaction in sorted(interactions, key=lambda row: (row.model, row.agent, row.item))
     ]
 
 
 def select(
-    outcomes: Iterable[Outcome],
+    outcomes: Iterable[AnswerOutcome],
     *,
     model: str = "",
     agent: str = "",
     kind: str = "",
     items: Collection[str] | None = None,
-) -> list[Outcome]:
+) -> list[AnswerOutcome]:
     """Select the outcomes of a model, an agent, a kind of item, some items; an empty text selects all."""
     return [
         outcome
@@ -105,18 +107,18 @@ def select(
     ]
 
 
-def rate_matches(outcomes: Iterable[Outcome]) -> FigureCell:
+def rate_matches(outcomes: Iterable[AnswerOutcome]) -> FigureCell:
     """Compute the match rate over conclusive items, 0 to 1."""
     qualities = [outcome.quality for outcome in select(outcomes, kind=CONCLUSIVE)]
     return rate_cell([None if quality is None else quality == 1 for quality in qualities])
 
 
-def average_scores(outcomes: Iterable[Outcome]) -> FigureCell:
+def average_scores(outcomes: Iterable[AnswerOutcome]) -> FigureCell:
     """Average the scores over interpretive items, 1 to 5."""
     return mean_cell([outcome.quality for outcome in select(outcomes, kind=INTERPRETIVE)], interval=True)
 
 
-def list_fitting(outcomes: Iterable[Outcome], items: Iterable[str], models: Sequence[str]) -> set[str]:
+def list_fitting(outcomes: Iterable[AnswerOutcome], items: Iterable[str], models: Sequence[str]) -> set[str]:
     """List the items whose records fit every model's prompt: `none` answered, or failed for another reason.
 
     An item that `none` was not run on for each model is not among them.
@@ -129,7 +131,7 @@ def list_fitting(outcomes: Iterable[Outcome], items: Iterable[str], models: Sequ
     return {item for item in items if all((model, item) in fits for model in models)}
 
 
-def count_tokens(outcomes: Iterable[Outcome], calls: Path) -> Mapping[str, int] | None:
+def count_tokens(outcomes: Iterable[AnswerOutcome], calls: Path) -> Mapping[str, int] | None:
     """Sum prompt and completion tokens by interaction, over all attempts; None if there is no such file.
 
     An interaction that nothing was asked for is not in it. A call that several share counts for each.

@@ -13,10 +13,10 @@ from tasks.longform.publish.figure_cells import (
     leave_empty,
     mean_cell,
 )
-from tasks.longform.publish.outcomes import Outcome, average_scores, rate_matches, select
+from tasks.longform.publish.outcomes import AnswerOutcome, average_scores, rate_matches, select
 from tasks.longform.rows import CONCLUSIVE, INTERPRETIVE, KINDS
 
-MEASURES: Mapping[str, Callable[[Outcome], int | None]] = {
+MEASURES: Mapping[str, Callable[[AnswerOutcome], int | None]] = {
     "plan, words": lambda outcome: outcome.plan_words,
     "queries": lambda outcome: outcome.n_queries,
     "valid queries": lambda outcome: outcome.n_valid,
@@ -29,7 +29,7 @@ INITIALS = {CONCLUSIVE: "C", INTERPRETIVE: "I"}
 
 
 def compare_agents(
-    outcomes: Sequence[Outcome], entry: AgentEvaluation, tokens: Mapping[str, int] | None
+    outcomes: Sequence[AnswerOutcome], entry: AgentEvaluation, tokens: Mapping[str, int] | None
 ) -> FigureTable:
     """Make Table 2: quality, and measures of the interactions, for C and I apart.
 
@@ -63,7 +63,7 @@ def compare_agents(
 
 
 def _measure(
-    name: str, agent: str, outcomes: Sequence[Outcome], tokens: Mapping[str, int] | None
+    name: str, agent: str, outcomes: Sequence[AnswerOutcome], tokens: Mapping[str, int] | None
 ) -> FigureCell:
     if name in INTERACTIVE and agent not in REVIEWED:
         return leave_empty(f"the agent `{agent}` neither plans nor queries")
@@ -73,7 +73,7 @@ def _measure(
 
 
 def compare_queries(
-    outcomes: Sequence[Outcome], entry: AgentEvaluation, fitting: Collection[str], n_items: int
+    outcomes: Sequence[AnswerOutcome], entry: AgentEvaluation, fitting: Collection[str], n_items: int
 ) -> FigureTable:
     """Make Table 3: `none` against `sequential` on the items whose records fit for every model.
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.error_types import LABELS
 from tasks.longform.judge.peers import REVIEWED, Verdicts, agree, decide, group_reviews, list_verdicts, pool
+from tasks.longform.judge.rows import PERFECT, STEPS, ErrorLabel, Review
 from tasks.longform.publish.figure_cells import (
     FigureCell,
     FigureTable,
@@ -16,8 +17,7 @@ from tasks.longform.publish.figure_cells import (
     leave_empty,
     rate_cell,
 )
-from tasks.longform.publish.outcomes import Outcome, select
-from tasks.longform.rows import PERFECT, STEPS, ErrorLabel, Review
+from tasks.longform.publish.outcomes import AnswerOutcome, select
 
 Groups = Mapping[tuple[str, str], tuple[Review, ...]]
 ALL_STEPS = "all steps"
@@ -40,7 +40,7 @@ class Peers:
         return cls(group_reviews(reviews), group_reviews(meta_reviews), group_reviews(revisions))
 
 
-def tabulate_peers(outcomes: Sequence[Outcome], peers: Peers, entry: AgentEvaluation) -> FigureTable:
+def tabulate_peers(outcomes: Sequence[AnswerOutcome], peers: Peers, entry: AgentEvaluation) -> FigureTable:
     """Make Table 5, of each model and each agent that queries."""
     lines = []
     for model in entry.models:
@@ -132,7 +132,7 @@ def _rate_agreement(groups: Sequence[Verdicts], who: str) -> FigureCell:
 
 
 def count_errors(
-    outcomes: Sequence[Outcome], labels: Iterable[ErrorLabel], entry: AgentEvaluation
+    outcomes: Sequence[AnswerOutcome], labels: Iterable[ErrorLabel], entry: AgentEvaluation
 ) -> FigureTable:
     """Count the labels of imperfect steps, by step and error, of each model and agent."""
     listed = sorted(labels, key=lambda label: label.id)

@@ -12,10 +12,11 @@ from tasks.judging.human_labels import HumanLabel
 from tasks.judging.trust import HumanAgreement, measure_agreement
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.peers import REVIEWED, list_verdicts
+from tasks.longform.judge.rows import ANSWER, MATCH, PERFECT, STEPS, PersonLabel
 from tasks.longform.publish.figure_cells import ROWS, FigureCell, FigureTable, Line, leave_empty, mean_cell
-from tasks.longform.publish.outcomes import Outcome, select
+from tasks.longform.publish.outcomes import AnswerOutcome, select
 from tasks.longform.publish.tables_peers import Peers
-from tasks.longform.rows import ANSWER, INTERPRETIVE, KINDS, MATCH, PERFECT, STEPS, PersonLabel
+from tasks.longform.rows import INTERPRETIVE, KINDS
 from tasks.scoring.statistics import find_wilson_interval
 
 TITLE = "Agreement with people"
@@ -35,7 +36,7 @@ class PeopleAgreement:
 
 
 def compare_with_people(
-    outcomes: Sequence[Outcome],
+    outcomes: Sequence[AnswerOutcome],
     peers: Peers,
     labels: Sequence[PersonLabel],
     unusable: Sequence[Dropped],
@@ -75,7 +76,7 @@ def compare_with_people(
 
 
 def measure_people(
-    outcomes: Sequence[Outcome], peers: Peers, labels: Sequence[PersonLabel], entry: AgentEvaluation
+    outcomes: Sequence[AnswerOutcome], peers: Peers, labels: Sequence[PersonLabel], entry: AgentEvaluation
 ) -> PeopleAgreement:
     """Measure both judges over all models, agents and items, for the warnings at the page's head."""
     if entry.labels is None:
@@ -97,7 +98,7 @@ def measure_people(
 
 
 def _compare(
-    outcomes: Sequence[Outcome], part: str, kind: str, peers: Peers, labels: Sequence[PersonLabel]
+    outcomes: Sequence[AnswerOutcome], part: str, kind: str, peers: Peers, labels: Sequence[PersonLabel]
 ) -> tuple[FigureCell, ...]:
     by_id = {outcome.interaction.id: outcome for outcome in outcomes}
     own = [label for label in labels if label.part == part and label.interaction in by_id]
@@ -130,7 +131,7 @@ def _level(verdict: str | None) -> str | None:
     return None if verdict is None else LEVELS.get(verdict, verdict)
 
 
-def _find_verdict(outcome: Outcome, part: str, peers: Peers) -> str | None:
+def _find_verdict(outcome: AnswerOutcome, part: str, peers: Peers) -> str | None:
     """Find the judge's verdict on a part, a score as text; None if there is none."""
     if part != ANSWER:
         given = list_verdicts(peers.revisions.get((outcome.interaction.id, part), ()))

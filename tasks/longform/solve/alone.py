@@ -5,10 +5,10 @@ from __future__ import annotations
 from tasks.longform.solve.describe_database import describe_records
 from tasks.longform.solve.replies import make_answer_grammar, parse_reasoned
 from tasks.longform.solve.room import estimate_tokens, quote_data
-from tasks.longform.solve.session import Session
+from tasks.longform.solve.session import AgentSession
 
 
-async def work_alone(session: Session) -> str | None:
+async def work_alone(session: AgentSession) -> str | None:
     """Answer from all records; where they do not fit, nothing is sent and the problem says so."""
     params = session.params
     records = quote_data(describe_records(session.database.tables))

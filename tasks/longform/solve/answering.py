@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tasks.longform.solve.replies import make_answer_grammar, parse_answer
-from tasks.longform.solve.session import Session
+from tasks.longform.solve.session import AgentSession
 
 
-async def write_answer(session: Session, plan: str = "") -> str | None:
+async def write_answer(session: AgentSession, plan: str = "") -> str | None:
     """Write the answer from the question, the plan if there is one, and the queries with their results."""
     params = session.params
     answer = await session.ask(

@@ -21,7 +21,7 @@ ELLIPSIS = "..."
 
 
 @dataclass(frozen=True)
-class Table:
+class ShownTable:
     """A table: its CREATE statement on one line, and all its rows in the order of their insertion."""
 
     name: str
@@ -34,7 +34,7 @@ class Database:
     """An item's database. file: the SQLite file; tables: in the order in which they were created."""
 
     file: Path
-    tables: tuple[Table, ...]
+    tables: tuple[ShownTable, ...]
 
 
 def read_database(file: Path) -> Database:
@@ -49,14 +49,14 @@ def read_database(file: Path) -> Database:
         return Database(file, tuple(_read_table(connection, name, sql) for name, sql in named))
 
 
-def _read_table(connection: sqlite3.Connection, name: str, sql: str) -> Table:
+def _read_table(connection: sqlite3.Connection, name: str, sql: str) -> ShownTable:
     escaped = name.replace('"', '""')
     # NOT INDEXED: where an index covers all columns, SQLite may read the rows in the index's order.
     rows = connection.execute(f'SELECT * FROM "{escaped}" NOT INDEXED')  # noqa: S608 (a quoted name)
-    return Table(name, " ".join(sql.split()), tuple(tuple(to_plain_row(row)) for row in rows))
+    return ShownTable(name, " ".join(sql.split()), tuple(tuple(to_plain_row(row)) for row in rows))
 
 
-def describe_database(tables: Sequence[Table], samples: Mapping[str, int] | int = SAMPLES) -> str:
+def describe_database(tables: Sequence[ShownTable], samples: Mapping[str, int] | int = SAMPLES) -> str:
     """Describe tables: each one's CREATE statement, and its first rows as JSON lists, one a line.
 
     samples: how many rows, of every table or by its name. The text is to be quoted in a prompt: cells are
@@ -71,7 +71,7 @@ def describe_database(tables: Sequence[Table], samples: Mapping[str, int] | int 
     )
 
 
-def _describe_table(table: Table, samples: int) -> list[str]:
+def _describe_table(table: ShownTable, samples: int) -> list[str]:
     lines = [f"{table.create};"]
     if samples and table.rows:
         shown = table.rows[:samples]
@@ -79,7 +79,7 @@ def _describe_table(table: Table, samples: int) -> list[str]:
     return lines
 
 
-def describe_records(tables: Sequence[Table]) -> str:
+def describe_records(tables: Sequence[ShownTable]) -> str:
     """Describe tables with all their rows and whole cells."""
     return "\n".join(
         line

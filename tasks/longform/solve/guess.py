@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tasks.longform.solve.replies import make_answer_grammar, parse_answer
-from tasks.longform.solve.session import Session
+from tasks.longform.solve.session import AgentSession
 
 
-async def guess_answer(session: Session) -> str | None:
+async def guess_answer(session: AgentSession) -> str | None:
     """Answer from the question and the schema alone."""
     params = session.params
     answer = await session.ask(

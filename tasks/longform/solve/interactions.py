@@ -9,14 +9,15 @@ from tempfile import TemporaryDirectory
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.longform.entries import AgentEvaluation
-from tasks.longform.rows import Interaction, LongformItem
+from tasks.longform.rows import LongformItem
 from tasks.longform.solve.alone import work_alone
 from tasks.longform.solve.describe_database import Database, read_database
 from tasks.longform.solve.guess import guess_answer
 from tasks.longform.solve.iterative import work_iteratively
 from tasks.longform.solve.options import AgentLimits
+from tasks.longform.solve.rows import Interaction
 from tasks.longform.solve.sequential import work_sequentially
-from tasks.longform.solve.session import Agent, Session
+from tasks.longform.solve.session import Agent, AgentSession
 from tasks.models.ask import Ask
 
 AGENTS: Mapping[str, Agent] = {
@@ -61,7 +62,7 @@ async def interact(
 ) -> Interaction:
     """Have one agent answer one item. agent: a name in AGENTS; model: a role."""
     row = make_id(item.id, agent, model)
-    session = Session(row, model, item.question, database, params, ask)
+    session = AgentSession(row, model, item.question, database, params, ask)
     answer = await AGENTS[agent](session)
     return Interaction(
         id=row,

@@ -15,11 +15,11 @@ from tasks.longform.solve.replies import (
     parse_round,
 )
 from tasks.longform.solve.room import estimate_tokens, quote_data
-from tasks.longform.solve.session import FoundResult, Session
+from tasks.longform.solve.session import AgentSession, FoundResult
 from tasks.longform.solve.tools import offer_round
 
 
-async def work_iteratively(session: Session) -> str | None:
+async def work_iteratively(session: AgentSession) -> str | None:
     """Take rounds until the agent has enough or has used them up, then answer.
 
     A round whose reply cannot be read counts as one: the agent is told so in the next.
@@ -37,7 +37,7 @@ async def work_iteratively(session: Session) -> str | None:
     return await write_answer(session)
 
 
-async def _take_round(session: Session, left: int) -> Round | None:
+async def _take_round(session: AgentSession, left: int) -> Round | None:
     """Ask for a need and its query in one reply: a prompt for each would send all that was found twice."""
     params = session.params
     room = session.measure_room()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tasks.longform.rows import AgentQuery, AgentStatistic
+from tasks.longform.solve.rows import AgentQuery, AgentStatistic
 
 
 def show_result(query: AgentQuery | None, *, rows: bool = True) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tasks.judging.quoting import quote
-from tasks.longform.rows import AgentQuery
 from tasks.longform.solve.describe_database import SAMPLES, Database, describe_database
 from tasks.longform.solve.results import show_result
+from tasks.longform.solve.rows import AgentQuery
 
 INSTRUCTIONS = 240
 """Tokens of a prompt file of the agents without its fields, at most."""

@@ -13,14 +13,14 @@ from tasks.longform.solve.replies import (
     parse_plan,
     parse_queries,
 )
-from tasks.longform.solve.session import Session
+from tasks.longform.solve.session import AgentSession
 from tasks.longform.solve.tools import offer_queries
 
 TOKENS_PER_WORD = 2
 """Names of columns take more tokens than words do."""
 
 
-async def work_sequentially(session: Session) -> str | None:
+async def work_sequentially(session: AgentSession) -> str | None:
     """Plan, write and run all queries, then answer.
 
     Without a readable plan the queries are written from the question alone, and without queries the answer
@@ -34,7 +34,7 @@ async def work_sequentially(session: Session) -> str | None:
     return await write_answer(session, session.plan)
 
 
-async def _write_plan(session: Session) -> str | None:
+async def _write_plan(session: AgentSession) -> str | None:
     params = session.params
     return await session.ask(
         "agent_plan",
@@ -49,7 +49,7 @@ async def _write_plan(session: Session) -> str | None:
     )
 
 
-async def _run_queries(session: Session) -> None:
+async def _run_queries(session: AgentSession) -> None:
     params = session.params
     queries = await session.ask(
         "agent_queries",

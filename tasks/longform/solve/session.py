@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from tasks.judging.quoting import clean
-from tasks.longform.rows import STATISTIC, AgentQuery, AgentStep
 from tasks.longform.solve.describe_database import SAMPLES, Database
 from tasks.longform.solve.options import AgentLimits
 from tasks.longform.solve.querying import run_queries
@@ -21,6 +20,7 @@ from tasks.longform.solve.room import (
     fit_description,
     fit_results,
 )
+from tasks.longform.solve.rows import STATISTIC, AgentQuery, AgentStep
 from tasks.longform.solve.statistic import MOST
 from tasks.models.ask import Ask, Tool
 
@@ -33,7 +33,7 @@ class Agent(Protocol):
     What it does on the way (calls, queries, steps, failures) stands in the session afterwards.
     """
 
-    async def __call__(self, session: Session) -> str | None:
+    async def __call__(self, session: AgentSession) -> str | None:
         """Answer the session's question."""
         ...
 
@@ -46,7 +46,7 @@ class FoundResult:
     query: AgentQuery | None
 
 
-class Session:
+class AgentSession:
     """One agent's work on one item, in progress.
 
     plan, findings, steps, left_out, problems and calls: what goes into the interaction's row.

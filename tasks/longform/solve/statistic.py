@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tasks.databases.values import Value
-from tasks.longform.rows import AgentStatistic
+from tasks.longform.solve.rows import AgentStatistic
 from tasks.scoring.correlation import correlate, rank
 from tasks.scoring.metric import FloatArray
 
@@ -37,7 +37,7 @@ class BadRequest(ValueError):
 
 
 @dataclass(frozen=True)
-class Request:
+class StatisticRequest:
     """A request that was read. shares: of quantiles, 0 to 1."""
 
     kind: str
@@ -83,7 +83,7 @@ def _compute(text: str, columns: Sequence[str], rows: Sequence[Sequence[Value]])
     return {**rounded, "n": len(numbers), **({"rows left out": left_out} if left_out else {})}
 
 
-def _read_request(text: str) -> Request:
+def _read_request(text: str) -> StatisticRequest:
     found = FORM.fullmatch(text)
     kind = found[1].lower() if found else ""
     if found is None or kind not in KINDS:
@@ -93,7 +93,7 @@ def _read_request(text: str) -> Request:
     shares = arguments[wanted:] if kind == QUANTILES else []
     if len(arguments) - len(shares) != wanted:
         raise BadRequest(f"{kind} needs {wanted} column{'s' * (wanted > 1)}, and has {len(arguments)}")
-    return Request(kind, tuple(arguments[:wanted]), _read_shares(shares))
+    return StatisticRequest(kind, tuple(arguments[:wanted]), _read_shares(shares))
 
 
 def _split(text: str) -> list[str]:

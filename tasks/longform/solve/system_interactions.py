@@ -16,9 +16,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.databases.execution import QueryLimits
 from tasks.databases.scratch import write_database
-from tasks.longform.rows import AgentQuery, AgentStep, Interaction, LongformItem
+from tasks.longform.rows import LongformItem
 from tasks.longform.solve.querying import run_queries
 from tasks.longform.solve.replies import WrittenQuery
+from tasks.longform.solve.rows import AgentQuery, AgentStep, Interaction
 from tasks.models.ask import Ask
 from tasks.systems.build import build_system
 from tasks.systems.contract import Response

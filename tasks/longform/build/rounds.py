@@ -1,0 +1,50 @@
+"""Ask for a text until one holds, each time with what was wrong with the last one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from tasks.artifacts.rows import Origin
+from tasks.models.ask import Ask
+
+
+@dataclass(frozen=True)
+class Written:
+    """What the rounds came to. text: None if no reply held; then `problem` says why the last one did not."""
+
+    text: str | None
+    problem: str
+    calls: tuple[Origin, ...]
+
+
+async def ask_in_rounds(
+    ask: Ask,
+    prompt: str,
+    fields: Mapping[str, object],
+    *,
+    rounds: int,
+    row: str,
+    parse: Callable[[str], str],
+    grammar: str,
+    max_tokens: int,
+) -> Written:
+    """Ask the generator up to `rounds` times. fields: the prompt's, but `problem`."""
+    problem, text = "", ""
+    calls: list[Origin] = []
+    for number in range(rounds):
+        answer = await ask(
+            prompt,
+            {**fields, "problem": problem},
+            role="generator",
+            row=row,
+            parse=parse,
+            grammar=grammar,
+            sample=number,
+            max_tokens=max_tokens,
+        )
+        calls.append(Origin("call", answer.call))
+        if answer.value is not None:
+            return Written(answer.value, "", tuple(calls))
+        problem, text = answer.problem, answer.text
+    return Written(None, f"{problem}: {text[:200]}", tuple(calls))
