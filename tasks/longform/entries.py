@@ -23,6 +23,8 @@ class MeasureWords(BaseModel):
     """`Metacritic score`; empty takes the column's name, without its unit."""
     more: str = ""
     """What rows do that have more of it: `score higher on Metacritic`."""
+    negative: str = ""
+    """How an amount below 0 is said: `early` for a delay. Empty keeps the minus."""
 
 
 class SourceDatabase(BaseModel):
@@ -41,7 +43,7 @@ class SourceDatabase(BaseModel):
     text leaves the group out; one that is not named is said as `whose director is {}`."""
     measures: Mapping[str, MeasureWords | None] = {}
     """`table.column` -> its words; null leaves it out."""
-    qualities: Mapping[str, tuple[str, ...]] = {}
+    qualities: Mapping[str, Annotated[tuple[str, ...], Field(min_length=1)]] = {}
     """An abstract word as rows have it (`have been more successful`) -> the columns that may tell of it, with
     a minus before those of which less is better. Open questions turn on these."""
 

@@ -36,6 +36,8 @@ class Measure:
     """`US dollars`; empty for no unit."""
     more: str
     """What rows do that have more of it: `earn more`, `have a higher box office`."""
+    negative: str
+    """How an amount below 0 is said: `early`; empty keeps the minus."""
     digits: int
     """Decimal places to which figures of it are rounded."""
 

@@ -20,16 +20,17 @@ from tasks.errors import BadInput, StageFailed
 from tasks.judging.decisions import Decision, digest_row, name_decisions, write_decisions
 from tasks.longform.build.answers import conclude_figures, say_figure
 from tasks.longform.build.classify import classify
-from tasks.longform.build.conclude import Conclude, check_prose, conclude
+from tasks.longform.build.conclude import Conclude, conclude
 from tasks.longform.build.condense import Condense, condense
 from tasks.longform.build.confirm import Confirm, confirm
 from tasks.longform.build.conjecture import conjecture, list_choices
 from tasks.longform.build.construct import Construct, construct
 from tasks.longform.build.control import Control, control, round_amount
 from tasks.longform.build.designs import DESIGNS, MOST, OPEN, TYPICAL, WITHIN
-from tasks.longform.build.evidence import make_claim, read_figures, read_script
-from tasks.longform.build.foci import Foci, foci
+from tasks.longform.build.evidence import read_figures, read_script
+from tasks.longform.build.foci import Foci, count_digits, foci
 from tasks.longform.build.items import items
+from tasks.longform.build.prose import check_prose
 from tasks.longform.build.seeds import seeds
 from tasks.longform.build.source_columns import source_columns
 from tasks.longform.build.source_rows import source_rows
@@ -295,7 +296,8 @@ def test_groups_differ_in_size_and_a_further_group_stands_beside_them(sources: P
                 f"SELECT {question.focus.group}, COUNT(*) FROM {question.focus.source} GROUP BY 1"
             ).fetchall()
         counts = dict(rows)
-        assert [counts[name] for name in question.groups] == [5, 3, 4][: len(question.groups)]
+        sizes = [6, 4] if question.design == WITHIN else [5, 3, 4][: len(question.groups)]
+        assert [counts[name] for name in question.groups] == sizes
         assert set(counts) == {*question.groups, *filter(None, [question.decoy])}
 
 
@@ -570,42 +572,67 @@ def answered(sources: Path, tmp_path: Path) -> tuple[ControlledQuestion, str]:
     return question, write_dogs(question, {"A": [30, 32], "B": [20, 22.5]})
 
 
+def hold(prose: str, answered: tuple[ControlledQuestion, str]) -> str:
+    """Hold an answer against the figures of the fixture."""
+    question, script = answered
+    figures = read_script(script, question)
+    stated = [say_figure(figure, question) for figure in figures]
+    return check_prose(prose, figures, stated, conclude_figures(figures, question), question, "Yes")
+
+
+RIGHT = (
+    "Yes, by both. The average weight of dogs bred by A is higher than of those bred by B, 31 against "
+    "21.3 (2 and 2). The median says the same, 31 kilograms for A and 21.3 kilograms for B."
+)
+
+
 @pytest.mark.parametrize(
     ("prose", "problem"),
     [
-        ("Yes, by both: A has 31 and B has 21.3 and 99 kilograms.", "number 99"),
-        ("Yes, A is ahead of B in average weight.", "leaves out the number"),
+        ("Yes, by both. A has 31 and B has 21.3 and 99 kilograms.", "number 99"),
+        ("Yes, by both. A is ahead of B in average weight.", "leaves out the number"),
         ("No, A is not ahead.", "does not begin"),
         ("Yes, by both, for A.", "leaves out the name B"),
         ("Yes: A 31/2 vs. B 21/2.", "no plain prose"),
+        ("Yes, A is, and B is not: 31 against 21.3, 2 and 2.", "in these words: Yes, by both"),
+        (RIGHT.replace("higher", "lower"), "the other way"),
+        (
+            RIGHT.replace("bred by A", "bred by C").replace("bred by B", "bred by A").replace("C", "B"),
+            "beside",
+        ),
+        (RIGHT.replace("31 against 21.3", "21.3 against 31"), "beside what it is of"),
+        (f"{RIGHT} B is the heaviest of all.", "beside what it is of"),
+        (
+            RIGHT.replace("higher than of those bred by B,", "higher and lower than of those bred by B,"),
+            "two ways",
+        ),
     ],
 )
 def test_a_models_answer_that_the_rows_do_not_bear_out_is_refused(
     answered: tuple[ControlledQuestion, str], prose: str, problem: str
 ) -> None:
-    question, script = answered
-    figures = read_script(script, question)
-    stated = [say_figure(figure, question) for figure in figures]
-    claims = [make_claim(wordings[0], figure) for wordings, figure in zip(stated, figures, strict=True)]
-    sentences = [conclude_figures(figures, question), *stated]
     with pytest.raises(Unparsed, match=problem):
-        check_prose(prose, figures, sentences, claims, question, "Yes")
+        hold(prose, answered)
 
 
-def test_a_comparison_the_wrong_way_round_is_refused(answered: tuple[ControlledQuestion, str]) -> None:
-    question, script = answered
-    figures = read_script(script, question)
+def test_a_models_own_words_pass_where_every_number_stands_beside_its_group(
+    answered: tuple[ControlledQuestion, str],
+) -> None:
+    assert hold(RIGHT, answered) == RIGHT
+
+
+def test_swapped_values_of_an_open_question_are_refused(sources: Path) -> None:
+    built = Built(sources, reply)
+    question = built.find(OPEN)
+    made = next(one for one in built.made if one.id == question.id)
+    figures = read_script(made.script, question)
     stated = [say_figure(figure, question) for figure in figures]
-    claims = [make_claim(wordings[0], figure) for wordings, figure in zip(stated, figures, strict=True)]
-    sentences = [conclude_figures(figures, question), *stated]
-    right = (
-        "Yes, by both. The average weight of dogs bred by A is higher than of those bred by B, 31 against "
-        "21.3 (2 and 2). The median says the same, 31 kilograms for A and 21.3 kilograms for B."
-    )
-    assert check_prose(right, figures, sentences, claims, question, "Yes") == right
-    wrong = right.replace("higher", "lower")
-    with pytest.raises(Unparsed, match="the other way"):
-        check_prose(wrong, figures, sentences, claims, question, "Yes")
+    verdicts = conclude_figures(figures, question)
+    first, second = question.groups
+    swapped = stated[0][0].replace(first, "#").replace(second, first).replace("#", second)
+    prose = " ".join([swapped, *(wordings[0] for wordings in stated[1:]), verdicts[0]])
+    with pytest.raises(Unparsed, match="beside what it is of"):
+        check_prose(prose, figures, stated, verdicts, question, "")
 
 
 def test_what_does_not_pass_is_stated_plainly(sources: Path) -> None:
@@ -705,3 +732,94 @@ def test_a_link_table_whose_keys_may_be_empty_is_filled(kennel: SourceDatabase, 
     asked = [question for question in built.questions if question.focus.group == "clubs.club_name"]
     assert asked
     assert {made.id for made in built.made} == {question.id for question in built.questions}
+
+
+@pytest.mark.parametrize(
+    ("typical", "digits"), [(50_000, 0), (320, 1), (10, 1), (3.4, 2), (0.35, 3), (0.04, 4), (0, 1)]
+)
+def test_figures_have_three_digits_that_tell(typical: float, digits: int) -> None:
+    assert count_digits(typical) == digits
+
+
+def test_values_that_rounding_makes_the_same_are_told_apart(sources: Path, tmp_path: Path) -> None:
+    questions = write_questions(sources, ScriptedJudges(reply))
+    question = breed(next(one for one in questions if one.design == TYPICAL), questions)
+    answer = answer_to(question, write_dogs(question, {"A": [30.04], "B": [30.01]}), tmp_path)
+    assert answer.startswith("Yes, by both.")
+    assert "30.04 kilograms" in answer
+    assert "30.01 kilograms" in answer
+
+
+def test_an_amount_below_zero_is_said_in_words_where_there_are_some(sources: Path, tmp_path: Path) -> None:
+    questions = write_questions(sources, ScriptedJudges(reply))
+    question = breed(next(one for one in questions if one.design == TYPICAL), questions)
+    focus = question.focus
+    measures = tuple(replace(one, negative="too light") for one in focus.measures)
+    question = replace(question, focus=replace(focus, measures=measures))
+    answer = answer_to(question, write_dogs(question, {"A": [-3.5], "B": [20]}), tmp_path)
+    assert "3.5 kilograms too light for those bred by A" in answer
+
+
+def test_a_large_group_is_read_over_all_its_amounts(kennel: SourceDatabase) -> None:
+    with closing(sqlite3.connect(kennel.file)) as connection:
+        connection.executemany(
+            "INSERT INTO dogs VALUES (?, ?, ?, 3, 2000, 1)",
+            [(number, f"Dog {number}", number) for number in range(1000, 1770)],
+        )
+        connection.commit()
+    columns = list(source_columns(kennel).rows)
+    found = [focus for focus in foci(kennel, columns, Foci()).rows if focus.group == "breeders.breeder_name"]
+    rows = [
+        json.loads(row.tables) for row in source_rows(kennel, columns, found).rows if row.group == "Alder"
+    ]
+    assert max(row["dogs"]["weight_kg"] or 0 for row in rows) > 1700
+
+
+def test_rows_that_are_alike_and_have_no_key_are_one(tmp_path: Path) -> None:
+    file = tmp_path / "weather.sqlite"
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("CREATE TABLE observations (station TEXT, temperature_celsius REAL)")
+        for number in range(40):
+            row = ("Ash" if number % 2 else "Birch", 10.0 + number % 8)
+            connection.execute("INSERT INTO observations VALUES (?, ?)", row)
+        connection.commit()
+    entry = SourceDatabase(file=file, questions=tmp_path / "none.json")
+    columns = list(source_columns(entry).rows)
+    rows = source_rows(entry, columns, list(foci(entry, columns, Foci()).rows)).rows
+    assert rows
+    assert len({row.id for row in rows}) == len(rows)
+
+
+def test_a_key_back_to_the_measured_table_is_no_group_of_its_rows(tmp_path: Path) -> None:
+    file = tmp_path / "firm.sqlite"
+    with closing(sqlite3.connect(file)) as connection:
+        connection.executescript(
+            "CREATE TABLE departments (id INTEGER PRIMARY KEY, department_name TEXT NOT NULL, "
+            "manager_id INTEGER REFERENCES employees (id)); "
+            "CREATE TABLE employees (id INTEGER PRIMARY KEY, salary INTEGER, "
+            "department_id INTEGER REFERENCES departments (id));"
+        )
+        for number in range(40):
+            connection.execute(
+                "INSERT INTO departments VALUES (?, ?, ?)", (number, f"D{number % 2}", number // 4)
+            )
+            connection.execute("INSERT INTO employees VALUES (?, ?, ?)", (number, 100 + number, number % 8))
+        connection.commit()
+    entry = SourceDatabase(file=file, questions=tmp_path / "none.json")
+    found = foci(entry, list(source_columns(entry).rows), Foci()).rows
+    assert found
+    assert not any("manager_id" in focus.source for focus in found)
+
+
+def test_without_a_model_s_word_what_nobody_decided_says_so(sources: Path, tmp_path: Path) -> None:
+    ask = ScriptedJudges(reply)
+    questions = write_questions(sources, ask, 2)
+    short = list(asyncio.run(condense(questions, Condense(), ask)).rows)
+    silent = ScriptedJudges(lambda asked: "I cannot say.")
+    drafts = asyncio.run(confirm(short, questions, sources, tmp_path, "k", Confirm(least=0), silent))
+    assert [row.confirmed_by for row in drafts.rows] == ["nobody", "nobody"]
+
+
+def test_a_quality_without_a_measure_is_refused(kennel: SourceDatabase) -> None:
+    with pytest.raises(ValidationError, match="qualities"):
+        SourceDatabase(file=kennel.file, questions=kennel.questions, qualities={"do well": ()})

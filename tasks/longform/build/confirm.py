@@ -18,7 +18,9 @@ from tasks.longform.rows import CondensedQuestion, ConfirmedQuestion, Controlled
 from tasks.models.ask import Ask
 
 YES, NO = "Yes", "No"
-BY_MODEL = "model"
+BY_MODEL, BY_NOBODY = "model", "nobody"
+UNREAD = (BY_MODEL, BY_NOBODY)
+"""What stands in the place of the people who confirmed a question, where there are none."""
 CRITERIA = ("ambiguous", "not answerable", "one query is enough")
 """What a No to each line of the prompt says."""
 
@@ -29,7 +31,8 @@ class Confirm(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     least: int = Field(default=3, ge=0, le=3)
-    """How many of the three criteria the model must find met; 0 leaves all to people."""
+    """How many of the three criteria the model must find met; 0 leaves all to people, and what they have not
+    decided is kept as confirmed by `nobody`."""
 
 
 async def confirm(
@@ -82,6 +85,8 @@ async def _review(
         return ConfirmedQuestion(question.id, ruling.text or question.text, people, origin)
     if ruling.state in ("rejected", "split"):
         return Dropped(question.id, ruling.state, f"by {people}: {question.text}", origin)
+    if params.least == 0:
+        return ConfirmedQuestion(question.id, question.text, BY_NOBODY, origin)
     if answer.value is None:
         return Dropped(question.id, "no_verdict", answer.problem, origin)
     missed = [criterion for criterion, said in zip(CRITERIA, answer.value, strict=True) if said == NO]

@@ -46,15 +46,15 @@ async def construct(
 ) -> Drafts[SyntheticDatabase]:
     """Have rows written for every question that has a conjecture, and check them.
 
-    Drop reasons: `refused` (the statements did not run), `nothing_to_compare` (a group has no value of a
-    measure), `not_borne_out`.
+    Drop reasons: `no_rows` (the source has too few), `refused` (the statements did not run),
+    `nothing_to_compare` (a group has no value of a measure), `not_borne_out`.
     """
     known = SourceArtifacts(sources)
     asked = {question.id: question for question in control}
     guessed = {guess.id: guess for guess in conjecture}
     outcomes = await asyncio.gather(
         *(
-            _Construction(question, asked[question.id], guessed[question.id], known, params).run(ask)
+            _construct(question, asked[question.id], guessed[question.id], known, params, ask)
             for question in confirm
             if question.id in guessed
         )
@@ -63,6 +63,21 @@ async def construct(
         [outcome for outcome in outcomes if isinstance(outcome, SyntheticDatabase)],
         [outcome for outcome in outcomes if isinstance(outcome, Dropped)],
     )
+
+
+async def _construct(
+    question: ConfirmedQuestion,
+    controlled: ControlledQuestion,
+    guess: Conjecture,
+    known: SourceArtifacts,
+    params: Construct,
+    ask: Ask,
+) -> SyntheticDatabase | Dropped:
+    try:
+        construction = _Construction(question, controlled, guess, known, params)
+    except SqlError as error:
+        return Dropped(question.id, "no_rows", str(error), (Origin("row", f"conjecture#{guess.id}"),))
+    return await construction.run(ask)
 
 
 class _Construction:

@@ -150,7 +150,7 @@ def _choose_plan(
         if len(groups) < wanted:
             continue
         named = tuple(dice.sample(groups, wanted))
-        others = [name for name in focus.groups if name not in named]
+        others = [name for name in focus.groups if name not in named and list_known(name, figures, own)]
         decoy = dice.choice(others) if others else ""
         seed = dice.choice(seeds) if seeds else ""
         return Plan(design, focus, named, decoy, Chosen(figures, chosen.quality), seed)
@@ -188,19 +188,26 @@ def _go_together(figures: Sequence[FigureDesign], rows: Sequence[WholeRow]) -> b
 
 
 def _has_enough(group: str, figures: Sequence[FigureDesign], rows: Sequence[WholeRow], least: int) -> bool:
-    """Tell whether a group has `least` rows with the amounts that are asked about.
+    """Tell whether a group has `least` rows with all amounts that are asked about.
 
     Under a threshold there must be as many on either side of it: one that leaves nothing out asks nothing.
     """
-    own = [row for row in rows if row.group == group]
+    known = list_known(group, figures, rows)
+    if len(known) < least:
+        return False
     for figure in figures:
-        known = [row for row in own if read_amount(row, figure.measure) is not None]
-        over = [amount for row in known if (amount := read_amount(row, figure.over)) is not None]
-        above = sum(amount > figure.threshold for amount in over)
-        few = min(above, len(over) - above) if figure.over else len(known)
-        if few < least or (figure.over and figure.threshold <= 0):
-            return False
+        if figure.over:
+            above = sum((read_amount(row, figure.over) or 0) > figure.threshold for row in known)
+            if figure.threshold <= 0 or min(above, len(known) - above) < least:
+                return False
     return True
+
+
+def list_known(group: str, figures: Sequence[FigureDesign], rows: Sequence[WholeRow]) -> list[WholeRow]:
+    """List a group's rows with all amounts that are asked about."""
+    names = {name for figure in figures for name in (figure.measure, figure.over) if name}
+    own = [row for row in rows if row.group == group]
+    return [row for row in own if all(read_amount(row, name) is not None for name in names)]
 
 
 def list_named(asked: Asked) -> list[str]:

@@ -79,5 +79,5 @@ DESIGNS: Mapping[str, Design] = {
     WITHIN: Design(2, _choose_within),
     TYPICAL: Design(2, _choose_typical),
 }
-"""In the order in which questions take them in turn, an open one after every definite one."""
+"""In the order in which questions take them in turn, the definite ones; control puts open ones between."""
 DEFINITE = tuple(name for name in DESIGNS if name != OPEN)

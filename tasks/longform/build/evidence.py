@@ -14,6 +14,8 @@ from tasks.longform.build.sql import quote_column, write_literal
 from tasks.longform.rows import Claim, ControlledQuestion, FigureDesign
 
 YES, NO = "yes", "no"
+FURTHER = 4
+"""Decimal places beyond those of a measure, where its own do not tell two groups apart."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +45,11 @@ class FoundFigure:
         return self.ahead == group
 
 
-def write_query(question: ControlledQuestion, figure: FigureDesign) -> str:
-    """Write the query of a figure."""
+def write_query(question: ControlledQuestion, figure: FigureDesign, further: int = 0) -> str:
+    """Write the query of a figure. further: decimal places beyond those of its measure."""
     focus = question.focus
     group, amount = quote_column(focus.group), quote_column(figure.measure)
-    digits = focus.find(figure.measure).digits
+    digits = focus.find(figure.measure).digits + further
     named = ", ".join(map(write_literal, question.groups))
     some = f" AND {quote_column(figure.over)} > {figure.threshold:g}" if figure.over else ""
     source = f"FROM {focus.source} WHERE {group} IN ({named}){some}"
@@ -82,7 +84,16 @@ def write_query(question: ControlledQuestion, figure: FigureDesign) -> str:
 
 def read_figures(question: ControlledQuestion, database: SafeDatabase) -> list[FoundFigure]:
     """Run the query of every figure. Raises SqlError if one does not run."""
-    return [_read_figure(question, figure, database) for figure in question.figures]
+    return [_read_apart(question, figure, database) for figure in question.figures]
+
+
+def _read_apart(question: ControlledQuestion, figure: FigureDesign, database: SafeDatabase) -> FoundFigure:
+    """Read a figure, with more decimal places where rounding alone makes two groups the same."""
+    found = _read_figure(question, figure, database)
+    if len(set(found.values.values())) == len(found.values):
+        return found
+    finer = _read_figure(question, figure, database, FURTHER)
+    return finer if len(set(finer.values.values())) > len(set(found.values.values())) else found
 
 
 def read_script(script: str, question: ControlledQuestion) -> list[FoundFigure]:
@@ -94,8 +105,10 @@ def read_script(script: str, question: ControlledQuestion) -> list[FoundFigure]:
             return read_figures(question, database)
 
 
-def _read_figure(question: ControlledQuestion, figure: FigureDesign, database: SafeDatabase) -> FoundFigure:
-    sql = write_query(question, figure)
+def _read_figure(
+    question: ControlledQuestion, figure: FigureDesign, database: SafeDatabase, further: int = 0
+) -> FoundFigure:
+    sql = write_query(question, figure, further)
     result = database.query(sql)
     values: dict[str, float] = {}
     counts: dict[str, int] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from math import floor, log10
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -20,7 +21,7 @@ from tasks.longform.entries import MeasureWords, SourceDatabase
 from tasks.longform.rows import Focus, Measure, Quality, SourceColumn
 
 NO_AMOUNT = re.compile(
-    r"(^|_)(year|number|no|latitude|longitude|direction|code|id|zip|phone|rank|order"
+    r"(^|_)(year|number|no|latitude|longitude|direction|code|id|zip|[a-z]?phone|rank|order"
     r"|advis[eo]r|instructor|manager|major|room)(_|$)",
     re.IGNORECASE,
 )
@@ -30,6 +31,8 @@ TIME = re.compile(r"\d:\d\d|\d-\d\d-\d")
 NUMBER = re.compile(r"\W*\d[\d.,]*\W*")
 PREPOSITION = re.compile(r" (in|of|at|by|to|for|from|on)$")
 KEY = re.compile(r"[_ ](code|id|number)$", re.IGNORECASE)
+LIST = re.compile(r", .*\.$")
+"""A value that would end the sentence it stands in: `Apartment, Flat, Condo, etc.`."""
 VALUES = 6
 """Commonest values of a group column that are kept."""
 FEW = 4
@@ -116,9 +119,21 @@ def _read_measures(
         name = words.name or name
         amount = quote_column(row.id)
         ((typical,),) = database.query(f"SELECT AVG(ABS({amount})) FROM {quote(row.column.table)}").rows  # noqa: S608
-        digits = 0 if float(str(typical or 0)) >= 10_000 else 1
-        found.append(Measure(row.id, name, unit, words.more or f"have a higher {name}", digits))
+        digits = count_digits(float(str(typical or 0)))
+        found.append(Measure(row.id, name, unit, words.more or _say_more(name), words.negative, digits))
     return found
+
+
+def _say_more(name: str) -> str:
+    first, *_ = name.split()
+    return f"have higher {name}" if make_singular(first) != first else f"have a higher {name}"
+
+
+def count_digits(typical: float) -> int:
+    """Return the decimal places of figures of a measure: three digits that tell, one from 10 to 10,000."""
+    if typical >= 10_000:
+        return 0
+    return 1 if typical >= 10 or typical == 0 else min(9, 2 - floor(log10(typical)))
 
 
 def _find_qualities(entry: SourceDatabase, measures: Sequence[Measure]) -> tuple[Quality, ...]:
@@ -160,10 +175,17 @@ def _list_sides(tree: JoinTree, columns: Sequence[Column]) -> Iterator[tuple[str
     if len(tree.tables) == 1:
         yield tree.root, tree.root
         return
-    linked = len(tree.route) > 2
-    for one, far in (tree.tables, tree.tables[::-1]):
-        targets = {split_column_id(column.references or "")[0] for column in columns if column.table == one}
-        if linked or far in targets:
+    if len(tree.route) > 2:
+        one, far = tree.tables
+        yield from ((one, far), (far, one))
+        return
+    (join,) = tree.joins
+    keys = {column.id: column.references for column in columns}
+    for one, far, pairs in (
+        (join.left, join.right, join.on),
+        (join.right, join.left, [on[::-1] for on in join.on]),
+    ):
+        if all(keys[f"{one}.{a}"] == f"{far}.{b}" for a, b in pairs):
             yield one, far
 
 
@@ -208,6 +230,6 @@ def _read_groups(group: Column, source: str, least: int, database: SafeDatabase)
     name = quote_column(group.id)
     rows = database.query(
         f"SELECT {name} FROM {source} WHERE {name} <> '' GROUP BY {name} "  # noqa: S608 (quoted names)
-        f"HAVING COUNT(*) >= {least} ORDER BY COUNT(*) DESC, {name} LIMIT {VALUES}"
+        f"HAVING COUNT(*) >= {least} ORDER BY COUNT(*) DESC, {name} LIMIT {2 * VALUES}"
     ).rows
-    return tuple(str(value) for (value,) in rows)
+    return tuple(str(value) for (value,) in rows if not LIST.search(str(value)))[:VALUES]

@@ -25,9 +25,9 @@ from tasks.longform.rows import Conjecture, ControlledQuestion, WholeRow
 
 OFFERED = 2
 """Rows that are offered for one place, where the source has so many."""
-UPPER = 0.4
+UPPER = 0.6
 """The part of a group's rows from which those of a group that is expected ahead are taken."""
-ABOVE = 2
+ABOVE = 3
 """Rows of each group that a figure over some rows needs."""
 DECOYS = 2
 """Rows of a group that the question does not name: a query without a condition finds something else."""
@@ -151,9 +151,8 @@ class _Planner:
 
     def _choose_places(self) -> list[_Place]:
         """Choose the places of each group, then let the groups take turns."""
-        sizes = {
-            name: self.per_group + (1, -1, 0)[turn % 3] for turn, name in enumerate(self.question.groups)
-        }
+        per_group = self.per_group + (1 if self.over else 0)  # some are left out of a figure
+        sizes = {name: per_group + (1, -1, 0)[turn % 3] for turn, name in enumerate(self.question.groups)}
         if self.question.decoy:
             sizes[self.question.decoy] = DECOYS
         by_group = {name: self._choose_group(name, max(2, size)) for name, size in sizes.items()}
@@ -200,11 +199,11 @@ class _Planner:
         return places
 
     def _mix(self, rows: Sequence[dict[str, Cells]]) -> list[dict[str, Cells]]:
-        """Let rows above a figure's threshold and others take turns, two of the former first."""
+        """Let rows above a figure's threshold and others take turns, ABOVE of the former first."""
         above = [joined for joined in rows if self._is_above(joined)]
         below = [joined for joined in rows if joined not in above]
         turns = zip_longest(above[::2], below, above[1::2])
-        return [*above[:2], *(row for turn in turns for row in turn if row and row not in above[:2])]
+        return [*above[:ABOVE], *(row for turn in turns for row in turn if row and row not in above[:ABOVE])]
 
     def _is_above(self, joined: Mapping[str, Cells]) -> bool:
         """Tell whether a row is above the threshold of a figure; True where none has one."""
@@ -229,7 +228,9 @@ class _Planner:
         self.taken |= {json.dumps(joined[self.focus.table]) for joined in found.values()}
         rows = list(found.values())
         known = [
-            joined for joined in rows if all(joined[self.focus.table][name] is not None for name in names)
+            joined
+            for joined in rows
+            if all(isinstance(joined[self.focus.table][name], int | float) for name in names)
         ]
         scores: Counter[int] = Counter()
         for measure, sign in self._read_expected(group).items():

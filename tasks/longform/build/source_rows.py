@@ -33,7 +33,7 @@ READ = 400
 def source_rows(
     entry: SourceDatabase, source_columns: list[SourceColumn], foci: list[Focus]
 ) -> Drafts[WholeRow]:
-    """Keep up to KEPT rows of every group of every focus, and the rows that they refer to."""
+    """Keep up to KEPT rows of every group of every focus, and the rows that they refer to, each once."""
     columns = [row.column for row in source_columns]
     kept: list[WholeRow] = []
     with SafeDatabase(entry.file) as database:
@@ -44,7 +44,7 @@ def source_rows(
                     kept.append(_make_row(focus.id, group, tables, entry))
                     wanted.update(dict.fromkeys(list_references(tables, columns)))
         kept += _read_referred(wanted, columns, entry, database)
-    return Drafts(kept)
+    return Drafts(list({row.id: row for row in kept}.values()))
 
 
 def list_references(tables: Mapping[str, Cells], columns: Sequence[Column]) -> Iterator[tuple[str, Value]]:
@@ -71,7 +71,7 @@ def _read_group(
             f"ROW_NUMBER() OVER (ORDER BY {', '.join(amounts)}) AS place FROM {focus.source} "
             f"WHERE {quote_column(focus.group)} = {write_literal(group)}{alone} "
             f"AND COALESCE({', '.join(amounts)}, NULL) IS NOT NULL) "
-            f"WHERE place % MAX(1, n / {READ}) = 0 ORDER BY place LIMIT {READ}"
+            f"WHERE place * {READ} / n <> (place - 1) * {READ} / n ORDER BY place"
         ).rows
         if len(rows) >= ENOUGH:
             break

@@ -40,10 +40,11 @@ def split_name(name: str) -> str:
 
 
 def say_value(value: float, measure: Measure) -> str:
-    """Write an amount with its unit: `1,234.5 US dollars`."""
-    number = f"{value:,.2f}".rstrip("0").rstrip(".") if not float(value).is_integer() else f"{int(value):,}"
+    """Write an amount with its unit: `1,234.5 US dollars`, `3.5 minutes early`."""
+    early = measure.negative if value < 0 else ""
+    number = f"{abs(value) if early else value:,.9f}".rstrip("0").rstrip(".")
     unit = measure.unit.removesuffix("s") if number == "1" and measure.unit.endswith("s") else measure.unit
-    return f"{number} {unit}".strip()
+    return " ".join(filter(None, (number, unit, early)))
 
 
 def join_words(words: Sequence[str], last: str = "and") -> str:

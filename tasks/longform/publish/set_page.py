@@ -20,7 +20,7 @@ from tasks.artifacts.statistics import (
     read_statistics,
     sum_calls,
 )
-from tasks.longform.build.confirm import BY_MODEL
+from tasks.longform.build.confirm import UNREAD
 from tasks.longform.publish.figure_cells import FigureTable
 from tasks.longform.publish.shown_items import ShownItem, show_items
 from tasks.longform.publish.table_set import describe_set
@@ -172,10 +172,10 @@ def list_calls(artifacts: Iterable[Path]) -> dict[str, list[str]]:
 
 def list_warnings(items: Sequence[LongformItem]) -> list[str]:
     """Warn of questions that no person has passed."""
-    unread = sum(item.confirmed_by == BY_MODEL for item in items)
+    unread = sum(item.confirmed_by in UNREAD for item in items)
     if not unread:
         return []
-    return [f"{unread} of {len(items)} questions were confirmed by a model alone: no person has passed them."]
+    return [f"{unread} of {len(items)} questions were confirmed by no person."]
 
 
 def _make_headlines(figures: Mapping[str, Any], stages: Sequence[StageYield]) -> list[Headline]:

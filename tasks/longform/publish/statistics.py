@@ -12,7 +12,7 @@ from statistics import fmean, median
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Counts, Dropped
 from tasks.files import write_text
-from tasks.longform.build.confirm import BY_MODEL
+from tasks.longform.build.confirm import UNREAD
 from tasks.longform.rows import (
     CONCLUSIVE,
     INTERPRETIVE,
@@ -76,7 +76,7 @@ def statistics(
             by: sum(answer.by == by for answer in conclude if answer.id in kept) for by in ("model", "plain")
         },
         "questions_written": len(control),
-        "reviewed_by_people": sum(item.confirmed_by != BY_MODEL for item in items),
+        "reviewed_by_people": sum(item.confirmed_by not in UNREAD for item in items),
         "dropped": dropped,
     }
     write_text(out, json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
