@@ -11,11 +11,19 @@ from tasks.errors import BadInput
 from tasks.judging.trust import TrustThresholds, find_warnings
 from tasks.longform.judge.opinions import find_gap
 from tasks.longform.judge.peer_canaries import measure_peers
-from tasks.longform.judge.peers import decide, group_reviews, list_verdicts
-from tasks.longform.judge.rows import PERFECT, STEPS, Review
+from tasks.longform.judge.peers import group_reviews
+from tasks.longform.judge.rows import STEPS, Review
 from tasks.longform.own_items import read_own_items
-from tasks.longform.publish.figure_cells import FigureCell, mean_cell, rate_cell, round_figures
-from tasks.longform.publish.outcomes import AnswerOutcome, average_scores, join_outcomes, rate_matches
+from tasks.longform.publish.cautions import warn_failed
+from tasks.longform.publish.figure_cells import FigureCell, mean_cell, round_figures
+from tasks.longform.publish.outcomes import (
+    AnswerOutcome,
+    average_scores,
+    count_outcomes,
+    join_outcomes,
+    rate_matches,
+)
+from tasks.longform.publish.tables_peers import rate_perfect
 from tasks.longform.rows import LongformItem
 from tasks.longform.solve.rows import Interaction
 from tasks.longform.solve.system_interactions import SystemLimits
@@ -87,10 +95,13 @@ def evaluate(rows: Mapping[str, Sequence[Any]], options: EvaluationOptions, read
         missing = sum(review.verdict is None for review in given)
         peers = find_warnings(thresholds, n=len(given), n_unscored=missing, canaries=health.reviewer)
         warnings = [*warnings, *(f"peer review: {warning}" for warning in peers)]
+    counted = count_outcomes(outcomes)
+    # failed: without an answer; unscored: without a verdict; reviewed: with a plan.
+    counts = {name: counted[name] for name in ("failed", "scored", "unscored")}
     figures = {
-        "warnings": warnings,
+        "warnings": [*warnings, *warn_failed(outcomes, thresholds.unscored_share)],
         "canaries": asdict(health),
-        "counts": count_outcomes(outcomes, whole),
+        "counts": {"items": len(outcomes), **counts, "reviewed": len(whole)},
         "answers": measure_answers(outcomes),
         "steps": {step: measure_step(step, whole, reviews) for step in STEPS} if whole else {},
     }
@@ -102,22 +113,12 @@ def is_reviewed(interaction: Interaction) -> bool:
     return not find_gap(interaction)
 
 
-def count_outcomes(outcomes: Sequence[AnswerOutcome], whole: Sequence[Interaction]) -> dict[str, int]:
-    """Count interactions. failed: without an answer; unscored: without a verdict; reviewed: with a plan."""
-    answered = [outcome for outcome in outcomes if outcome.answered]
-    scored = sum(outcome.quality is not None for outcome in answered)
-    return {
-        "items": len(outcomes),
-        "failed": len(outcomes) - len(answered),
-        "scored": scored,
-        "unscored": len(answered) - scored,
-        "reviewed": len(whole),
-    }
-
-
 def measure_answers(outcomes: Sequence[AnswerOutcome]) -> dict[str, FigureCell]:
-    """Compute quality by kind, and means of queries and answers (Table 2)."""
-    asking = [outcome for outcome in outcomes if outcome.interaction.queries]
+    """Compute quality by kind, and means of queries and answers (Table 2).
+
+    An interaction without a query counts as 0, unless none has any: such a system does not tell its queries.
+    """
+    asking = outcomes if any(outcome.interaction.queries for outcome in outcomes) else []
     return {
         "match rate": rate_matches(outcomes),
         "mean score": average_scores(outcomes),
@@ -131,13 +132,8 @@ def measure_step(
     step: str, whole: Sequence[Interaction], reviews: Mapping[str, Sequence[Review]]
 ) -> dict[str, FigureCell]:
     """Compute the share of interactions whose step is Perfect, by the majority of each kind of peers."""
-    return {name: rate_cell(_list_perfect(step, whole, reviews[name])) for name in PEERS}
-
-
-def _list_perfect(step: str, whole: Sequence[Interaction], reviews: Sequence[Review]) -> list[bool | None]:
-    groups = group_reviews(reviews)
-    verdicts = [decide(list_verdicts(groups.get((own.id, step), ()))) for own in whole]
-    return [None if verdict is None else verdict == PERFECT for verdict in verdicts]
+    ids = [interaction.id for interaction in whole]
+    return {name: rate_perfect(ids, step, group_reviews(reviews[name])) for name in PEERS}
 
 
 def _keep(reviews: Sequence[Review], whole: Sequence[Interaction]) -> list[Review]:

@@ -7,6 +7,7 @@ import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,8 +15,8 @@ from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Origin, make_id
 from tasks.databases.execution import SafeDatabase
 from tasks.databases.scratch import ScratchLimits, build_scratch, write_database
-from tasks.databases.values import Value
 from tasks.errors import BadInput, SqlError
+from tasks.longform.build.sql import write_literal
 from tasks.longform.rows import KINDS, Claim, LongformItem
 from tasks.longform.solve.describe_database import read_database
 
@@ -25,6 +26,14 @@ CREATE = re.compile(
     r"""CREATE\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?(?:\w+|"[^"]+"|`[^`]+`|\[[^\]]+\])\s*\(""", re.IGNORECASE
 )
 """The only statement beside INSERT; one with AS SELECT, TEMP or VIRTUAL is none."""
+TOKEN = re.compile(
+    r"""'[^']*(?:'|\Z)|"[^"]*(?:"|\Z)|`[^`]*(?:`|\Z)|\[[^\]]*(?:\]|\Z)|--[^\n]*|/\*.*?(?:\*/|\Z)|;""",
+    re.DOTALL,
+)
+"""A text, a quoted name or a comment, whose semicolons end no statement; or a semicolon that does.
+
+One that is not closed runs to the end, so that a script is passed over once.
+"""
 
 
 class BadOwnItem(ValueError):
@@ -91,15 +100,29 @@ def _read_item(record: object, folder: Path) -> LongformItem:
         raise BadOwnItem("is no JSON object")
     question, reference, kind = (_read_text(record, name) for name in ("question", "reference", "kind"))
     script = _read_text(record, "script") if "script" in record else _dump(record, folder)
-    item_id = record.get("id", make_id("own item", question, script))
+    name, item_id = (_read_optional(record, field) for field in ("database", "id"))
     claims = record.get("claims", [])
     if not isinstance(claims, list) or not all(isinstance(claim, dict) for claim in claims):
         raise BadOwnItem("claims is no list of objects with `text` and `sql`")
     unread = tuple(Claim(_read_text(claim, "text"), _read_text(claim, "sql"), (), "") for claim in claims)
     own = Origin("file", LINES)
     return LongformItem(
-        str(item_id), str(record.get("database", "")), question, kind, reference, unread, script, "", (own,)
+        item_id or make_id("own item", question, script),
+        name,
+        question,
+        kind,
+        reference,
+        unread,
+        script,
+        "",
+        (own,),
     )
+
+
+def _read_optional(record: Mapping[str, object], name: str) -> str:
+    """Read a text that may be left out, or a whole number as one; empty if it is."""
+    value = record.get(name)
+    return "" if value is None else _read_text({name: str(value) if type(value) is int else value}, name)
 
 
 def _read_text(record: Mapping[str, object], name: str) -> str:
@@ -114,25 +137,28 @@ def _dump(record: Mapping[str, object], folder: Path) -> str:
     if "database" not in record:
         raise BadOwnItem("has neither `script` nor `database`")
     name = _read_text(record, "database")
-    file = (folder / name).resolve()
-    if not file.is_relative_to(folder.resolve()) or not file.is_file():
-        raise BadOwnItem(f"database {name!r} is no file of the folder")
+    file = _find_file(folder, name)
+    if file is None:
+        raise BadOwnItem(f"database {name[:60]!r} is no file of the folder")
     try:
         tables = read_database(file).tables
     except sqlite3.Error as error:
         raise BadOwnItem(f"database {name!r} cannot be read: {error}") from None
-    lines = [f"{table.create};" for table in tables]
+    # A comment in the last line would hide the semicolon.
+    lines = [f"{table.sql}\n;" if "--" in table.sql else f"{table.sql};" for table in tables]
     for table in tables:
         head = 'INSERT INTO "{}" VALUES'.format(table.name.replace('"', '""'))
-        lines += [f"{head} ({', '.join(map(_write, row))});" for row in table.rows]
+        lines += [f"{head} ({', '.join(map(write_literal, row))});" for row in table.rows]
     return "\n".join(lines)
 
 
-def _write(value: Value) -> str:
-    if value is None:
-        return "NULL"
-    escaped = str(value).replace("'", "''")
-    return repr(value) if isinstance(value, int | float) else f"'{escaped}'"
+def _find_file(folder: Path, name: str) -> Path | None:
+    """Find a file of a folder; None where there is none, or the name is none of a file."""
+    try:
+        file = (folder / name).resolve()
+        return file if file.is_relative_to(folder.resolve()) and file.is_file() else None
+    except (OSError, ValueError):
+        return None
 
 
 def _check(item: LongformItem) -> LongformItem:
@@ -141,6 +167,8 @@ def _check(item: LongformItem) -> LongformItem:
         raise BadOwnItem(f"kind is {item.kind[:40]!r}, and must be one of {', '.join(KINDS)}")
     if not item.question.strip() or not item.reference.strip():
         raise BadOwnItem("question or reference is empty")
+    if (size := len(item.script)) > LIMITS.characters:
+        raise BadOwnItem(f"its script has {size:,} characters; at most {LIMITS.characters:,} are allowed")
     create, inserts = _split(item.script)
     if not create or not inserts:
         raise BadOwnItem(f"its script has no {'INSERT' if create else 'CREATE TABLE'}")
@@ -154,20 +182,16 @@ def _check(item: LongformItem) -> LongformItem:
 
 def _split(script: str) -> tuple[list[str], str]:
     """Split a script into its CREATE TABLE statements and the rest, which may be INSERT only."""
-    create, inserts, statement = [], [], ""
-    for piece in re.split(r"(?<=;)", script):
-        statement += piece
-        if not sqlite3.complete_statement(statement) and piece.endswith(";"):
-            continue
-        if CREATE.match(text := statement.strip()):
+    create, inserts = [], []
+    ends = [token.end() for token in TOKEN.finditer(script) if token[0] == ";"]
+    for start, end in pairwise([0, *ends, len(script)]):
+        text = script[start:end].strip()
+        if CREATE.match(text):
             create.append(text)
         elif text.upper().startswith("CREATE"):
             raise BadOwnItem(f"its script may hold CREATE TABLE and INSERT alone, and not {text[:60]!r}")
         elif text:
             inserts.append(text)
-        statement = ""
-    if statement.strip():
-        inserts.append(statement.strip())
     return create, "\n".join(inserts)
 
 

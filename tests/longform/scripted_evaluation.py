@@ -67,10 +67,10 @@ JUDGED = (
 )
 DROPPING = ("control", "condense", "confirm", "conjecture", "construct", "classify")
 SHAPES = {
-    name: {"tables": 2 + place % 3, "columns": 7 + place % 5, "rows": 10 + place}
+    name: [(2 + (place + 3 * table) % 7, (5 * place + 7 * table) % 11) for table in range(2 + place % 3)]
     for place, name in enumerate(NAMES)
 }
-"""The databases, as the statistics of the set count them."""
+"""The databases that the statistics of the set count: columns and rows of each table."""
 MORE = MorePeers(items=8, reviewers=3, meta_reviewers=2)
 Judge = Callable[[Asked], str]
 
@@ -181,12 +181,13 @@ class ScriptedEvaluation:
         return path
 
     def write_statistics(self) -> Path:
-        """Run the stage `statistics` on the items; of what made them it needs the databases' sizes alone."""
+        """Run the stage `statistics` on the items; of what made them it needs the scripts alone."""
         dropped: dict[str, Any] = {f"{name}_dropped": self.folder / f"{name}.parquet" for name in DROPPING}
         for file in dropped.values():
             write_rows(file, Dropped, [])
         made: list[Any] = [
-            SimpleNamespace(id=name, **shape, rounds=1, borne_out=(True,)) for name, shape in SHAPES.items()
+            SimpleNamespace(id=name, script=write_script(shape), rounds=1, borne_out=(True,))
+            for name, shape in SHAPES.items()
         ]
         out = self.folder / "statistics.json"
         statistics(items=self.items, control=[], construct=made, conclude=[], out=out, **dropped)
@@ -232,6 +233,15 @@ class ScriptedEvaluation:
     def _judge(self, asked: Asked) -> str:
         verdict = self._said[asked.row]
         return "I cannot tell." if verdict is None else write_verdict(asked, verdict)
+
+
+def write_script(shape: Sequence[tuple[int, int]]) -> str:
+    """Write the script of a database of tables with so many columns and rows."""
+    lines = []
+    for table, (columns, rows) in enumerate(shape):
+        lines.append(f"CREATE TABLE t{table} ({', '.join(f'c{number}' for number in range(columns))});")
+        lines += [f"INSERT INTO t{table} VALUES ({', '.join(['1'] * columns)});"] * rows
+    return "\n".join(lines)
 
 
 def gather(stage: Any) -> list[Any]:

@@ -12,18 +12,24 @@ from pydantic import ValidationError
 from tasks.artifacts.rows import Drafts, Dropped
 from tasks.errors import BadInput
 from tasks.longform.entries import AgentEvaluation
+from tasks.longform.judge.exhibits import show_step
 from tasks.longform.judge.human_labels import human_labels
 from tasks.longform.judge.judged_parts import FORM, list_parts, make_form
 from tasks.longform.judge.rows import PersonLabel, ReferenceVerdict
 from tasks.longform.publish.outcomes import join_outcomes
 from tasks.longform.publish.tables_peers import Peers
 from tasks.longform.publish.tables_people import compare_with_people, measure_people
+from tasks.longform.solve.rows import AgentStep
 from tests.longform.scripted_judges import make_interaction, make_item, make_query, make_review
 
 ITEMS = [make_item(1), make_item(2, kind="interpretive"), make_item(3)]
 FAILED = make_query([], sql="SELECT bribe FROM shifts", error="SqlFailed: no such column: bribe")
 INTERACTIONS = [
-    make_interaction(1, queries=(make_query([["Ruvay", 28]], n_rows=9), FAILED)),
+    make_interaction(
+        1,
+        queries=(make_query([["Ruvay", 28]], n_rows=9), FAILED),
+        steps=(AgentStep("statistic", "pearson(ships, island): 0.5"), AgentStep("answer", "No.")),
+    ),
     make_interaction(2, "guess", plan="", queries=(), answer="-1 of them, perhaps."),
     make_interaction(3, answer=None, problem="agent_answer: no reply parsed"),
 ]
@@ -132,9 +138,28 @@ def test_the_form_shows_what_a_judge_is_shown_and_no_verdict() -> None:
     assert "2. SELECT bribe FROM shifts\nIt failed: SqlFailed: no such column: bribe" in shown
 
 
+def test_the_form_has_the_database_and_the_statistics_that_reviewers_are_shown() -> None:
+    parts = list_parts(ITEMS, INTERACTIONS, VERDICTS, REVISIONS)
+    lines = {row["id"]: row for row in csv.DictReader(io.StringIO(make_form(parts)))}
+    for part in parts:
+        if part.artifact != "revisions":
+            assert (lines[part.id]["database"], lines[part.id]["statistics"]) == ("", "")
+            continue
+        titles = {
+            exhibit.title.partition(" (")[0]: exhibit.text.replace("\n> ", "\n")
+            for exhibit in show_step(part.item, part.interaction, part.part, 100_000)
+        }
+        shown = lines[part.id]
+        assert "-- 3 sample rows of keepers:" in shown["database"]
+        assert shown["database"] in titles["Database"]
+        computed = titles.get("Statistics that the agent had computed", "")
+        assert bool(shown["statistics"]) == bool(computed) == (part.part != "IP")
+        assert shown["statistics"] in computed
+
+
 def test_a_filled_in_form_is_taken_whole(tmp_path: Path) -> None:
     rows = list(csv.reader(io.StringIO(make_form(list_parts(ITEMS, INTERACTIONS, VERDICTS, REVISIONS)))))
-    filled = [[*row[:-2], row[7].split(" | ")[0], "ann"] for row in rows[1:]]
+    filled = [[*row[:-2], row[FORM.index("choices")].split(" | ")[0], "ann"] for row in rows[1:]]
     with (tmp_path / "form.csv").open("w", encoding="utf-8-sig", newline="") as file:
         csv.writer(file).writerows([rows[0], *filled])
     drafts = read(tmp_path / "form.csv")

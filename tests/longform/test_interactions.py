@@ -8,7 +8,7 @@ import pytest
 from tasks.artifacts.rows import Origin, make_id, schema_of
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.rows import LongformItem
-from tasks.longform.solve.describe_database import Database, ShownTable, describe_database
+from tasks.longform.solve.describe_database import Database, DescribedTable, describe_database
 from tasks.longform.solve.interactions import AGENTS, interactions
 from tasks.longform.solve.options import AgentLimits
 from tasks.longform.solve.replies import (
@@ -313,7 +313,7 @@ def test_prompts_keep_to_their_size_and_name_what_they_leave_out() -> None:
 
 
 def test_a_description_leaves_out_sample_rows_first_then_tables() -> None:
-    tables = tuple(ShownTable(f"t{n}", f"CREATE TABLE t{n} (a, b)", (("x" * 40, n),)) for n in range(3))
+    tables = tuple(DescribedTable(f"t{n}", f"CREATE TABLE t{n} (a, b)", (("x" * 40, n),)) for n in range(3))
     database = Database(PROMPTS, tables)
     whole = estimate_tokens(quote_data(describe_database(tables)))
     assert fit_description(database, whole).left_out == ()

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,11 @@ from typing import Any
 import pytest
 
 from tasks.artifacts.parquet import write_rows
+from tasks.artifacts.rows import make_id
+from tasks.databases.scratch import write_database
 from tasks.errors import BadInput
-from tasks.longform.own_items import read_own_items
+from tasks.longform import own_items
+from tasks.longform.own_items import LIMITS, read_own_items
 from tasks.longform.rows import LongformItem
 from tests.longform.scripted_agents import SCRIPT
 
@@ -40,6 +44,27 @@ def test_a_sqlite_file_becomes_the_same_script(tmp_path: Path) -> None:
     assert "'O''Neil; \"x\"', NULL" in item.script
     write_rows(tmp_path / "items.parquet", LongformItem, [item])
     assert read_own_items(tmp_path).items == (item,), "what is written by the flow is read as it is"
+
+
+def test_a_sqlite_file_keeps_its_comments_and_spaces(tmp_path: Path) -> None:
+    create = """CREATE TABLE stadium (
+  id INTEGER PRIMARY KEY, -- a number; no code
+  town TEXT DEFAULT 'New  Town' CHECK (town <> 'a  b'), /* two; spaces */
+  seats INTEGER -- of the ground
+) -- the end
+"""
+    with closing(sqlite3.connect(tmp_path / "d.sqlite")) as connection:
+        connection.execute(create)
+        connection.execute("INSERT INTO stadium VALUES (1, 'Balmoor', 9)")
+        connection.commit()
+    named = {name: value for name, value in ITEM.items() if name != "script"}
+    found = read_own_items(write(tmp_path, {**named, "database": "d.sqlite"}))
+    assert found.problems == ()
+    write_database(found.items[0].script, tmp_path / "built.sqlite")
+    with closing(sqlite3.connect(tmp_path / "built.sqlite")) as connection:
+        connection.execute("INSERT INTO stadium (id) VALUES (2)")
+        rows = connection.execute("SELECT * FROM stadium").fetchall()
+    assert rows == [(1, "Balmoor", 9), (2, "New  Town", None)]
 
 
 HOSTILE = [
@@ -95,6 +120,50 @@ def test_a_bad_line_is_named(tmp_path: Path, record: Any, said: str) -> None:
     found = read_own_items(write(tmp_path, ITEM, record))
     assert len(found.items) == 1
     assert said in found.problems[0]
+
+
+@pytest.mark.parametrize(("field", "value"), [("id", "\ud800"), ("database", "\ud800"), ("id", 7)])
+def test_a_name_of_any_characters_is_read_as_one_that_can_be_written(
+    tmp_path: Path, field: str, value: object
+) -> None:
+    (item,) = read_own_items(write(tmp_path, {**ITEM, field: value})).items
+    assert getattr(item, field) == ("7" if value == 7 else "?")
+    assert make_id("evaluation", item.id, item.database)
+
+
+@pytest.mark.parametrize("value", [["x"], {}, True, " "])
+def test_an_id_that_is_no_text_is_named(tmp_path: Path, value: object) -> None:
+    found = read_own_items(write(tmp_path, ITEM, {**ITEM, "id": value}))
+    assert found.problems == ("items.jsonl, line 2: id is no text, or empty",)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a" * 5000])
+def test_a_name_that_no_file_can_have_is_named(tmp_path: Path, name: str) -> None:
+    named = {key: value for key, value in ITEM.items() if key != "script"}
+    found = read_own_items(write(tmp_path, ITEM, {**named, "id": "b", "database": name}))
+    assert "is no file of the folder" in found.problems[0]
+
+
+def test_a_script_beyond_the_limit_is_refused_before_it_is_split(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own_items, "_split", None)
+    long = {**ITEM, "script": SCRIPT + "-" * LIMITS.characters}
+    with pytest.raises(BadInput, match=r"its script has [\d,]+ characters; at most 5,000,000 are allowed"):
+        read_own_items(write(tmp_path, long))
+
+
+@pytest.mark.parametrize("part", [";", "';", "[;", "/*;", "INSERT INTO a VALUES ('", '`"['])
+def test_a_script_is_split_in_one_pass(part: str) -> None:
+    started = time.process_time()
+    own_items._split("CREATE TABLE a (x);" + part * 200_000)
+    assert time.process_time() - started < 5, "growing texts take minutes"
+
+
+def test_a_semicolon_in_a_text_a_name_or_a_comment_ends_no_statement() -> None:
+    create = 'CREATE TABLE a ("x;", [y;], `z;` -- no; end\n /* nor; here */);'
+    insert = "INSERT INTO a VALUES ('it''s; one', 2, 3);"
+    assert own_items._split(f"{create}\n{insert}\n{insert[:-1]}") == ([create], f"{insert}\n{insert[:-1]}")
 
 
 def test_a_database_outside_the_folder_is_not_read(tmp_path: Path) -> None:

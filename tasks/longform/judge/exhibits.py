@@ -61,13 +61,18 @@ def show_step(
     if step == "IP":
         return tuple(before)
     after = []
-    if computed := "\n".join(taken.text for taken in interaction.steps if taken.kind == STATISTIC):
+    if computed := tell_statistics(interaction):
         after.append(_show("Statistics that the agent had computed", computed, room * STATISTICS))
     if step == "IS":
         after.append(_show("Answer of the agent", interaction.answer or "", room * ANSWER))
     left = room * (1 - OPINIONS) - sum(estimate_tokens(exhibit.text) for exhibit in [*before, *after])
     queries = Exhibit("Queries of the agent, with their results", show_queries(interaction.queries, left))
     return (*before, queries, *after)
+
+
+def tell_statistics(interaction: Interaction) -> str:
+    """Write the statistics that an agent had computed, one a line."""
+    return "\n".join(taken.text for taken in interaction.steps if taken.kind == STATISTIC)
 
 
 def show_opinions(title: str, reviews: Sequence[Review], prompt_tokens: int) -> Exhibit:
@@ -100,7 +105,7 @@ def _show(title: str, text: str, tokens: float) -> Exhibit:
 
 
 def _describe(script: str, tokens: float) -> str:
-    fitted = fit_description(_read(script), tokens - 25)
+    fitted = fit_description(read_script(script), tokens - 25)
     if not fitted.left_out:
         return fitted.text
     tables = sum(name.startswith("table ") for name in fitted.left_out)
@@ -109,7 +114,8 @@ def _describe(script: str, tokens: float) -> str:
 
 
 @lru_cache(maxsize=256)
-def _read(script: str) -> Database:
+def read_script(script: str) -> Database:
+    """Read the database of an item's script. Raises BadInput if it does not run."""
     with TemporaryDirectory(prefix="benchloom-judged-") as folder:
         file = Path(folder) / "item.sqlite"
         write_database(script, file)

@@ -7,13 +7,28 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tasks.judging.human_files import write_form
+from tasks.longform.judge.exhibits import read_script, tell_statistics
 from tasks.longform.judge.opinions import PEER_VERDICTS, find_gap, find_no_answer
 from tasks.longform.judge.reference_verdicts import LABELS, SCORES
 from tasks.longform.judge.rows import ANSWER, ReferenceVerdict, Review
 from tasks.longform.rows import CONCLUSIVE, LongformItem
+from tasks.longform.solve.describe_database import describe_database
 from tasks.longform.solve.rows import AgentQuery, Interaction
 
-FORM = ("id", "part", "question", "reference", "plan", "queries", "response", "choices", "label", "rater")
+FORM = (
+    "id",
+    "part",
+    "question",
+    "reference",
+    "database",
+    "plan",
+    "queries",
+    "statistics",
+    "response",
+    "choices",
+    "label",
+    "rater",
+)
 
 
 @dataclass(frozen=True)
@@ -88,7 +103,8 @@ def _tell(query: AgentQuery) -> str:
 def make_form(parts: Iterable[JudgedPart]) -> str:
     """Write the CSV form for labels: what a judge of the part is shown, without any judge's verdict.
 
-    Lines are sorted by id, a hash, so that the first hundred are a random sample.
+    Lines are sorted by id, a hash, so that the first hundred are a random sample. Raises BadInput if the
+    script of an item does not run.
     """
     return write_form(FORM, [_fill_line(part) for part in sorted(parts, key=lambda part: part.id)])
 
@@ -100,8 +116,10 @@ def _fill_line(part: JudgedPart) -> tuple[str, ...]:
         name,
         part.item.question,
         part.item.reference if name == ANSWER else "",
+        "" if name == ANSWER else describe_database(read_script(part.item.script).tables),
         made.plan if name in ("TE", "IS") else "",
         tell_queries(made.queries) if name == "IS" else "",
+        tell_statistics(made) if name in ("TE", "IS") else "",
         part.response,
         " | ".join(part.choices),
         "",

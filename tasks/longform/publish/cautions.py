@@ -47,10 +47,11 @@ def list_cautions(
             thresholds, n=len(asked), n_unscored=missing, canaries=health.reviewer, human=people.reviewer
         )
         lines += [f"Peer review, by `{entry.reviewer}`: {warning}" for warning in peers]
-    return [*lines, *_warn_failed(outcomes, thresholds.unscored_share), *_warn_one_model(entry, settings)]
+    return [*lines, *warn_failed(outcomes, thresholds.unscored_share), *_warn_one_model(entry, settings)]
 
 
-def _warn_failed(outcomes: Sequence[AnswerOutcome], most: float) -> Iterable[str]:
+def warn_failed(outcomes: Sequence[AnswerOutcome], most: float) -> Iterable[str]:
+    """Warn of interactions without an answer, if their share, 0 to 1, is above `most`."""
     failed = sum(not outcome.answered for outcome in outcomes)
     if outcomes and failed / len(outcomes) > most:
         share = f"{100 * failed / len(outcomes):.1f}%"

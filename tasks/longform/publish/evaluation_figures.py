@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from tasks.artifacts.rows import Counts, Dropped
@@ -16,9 +16,8 @@ from tasks.longform.publish.cautions import list_cautions
 from tasks.longform.publish.figure_cells import round_figures
 from tasks.longform.publish.figure_series import draw_agents, draw_models, draw_queries
 from tasks.longform.publish.outcomes import (
-    AnswerOutcome,
+    count_outcomes,
     count_tokens,
-    count_valid,
     join_outcomes,
     list_fitting,
 )
@@ -95,21 +94,3 @@ def evaluation_figures(
     return Counts(
         len(interactions), counts["scored"], {"failed": counts["failed"], "unscored": counts["unscored"]}
     )
-
-
-def count_outcomes(outcomes: Sequence[AnswerOutcome]) -> dict[str, int]:
-    """Count interactions by what became of them: interactions = scored + unscored + failed.
-
-    failed: without an answer; unscored: with one, and without a verdict.
-    """
-    answered = [outcome for outcome in outcomes if outcome.answered]
-    scored = sum(outcome.quality is not None for outcome in answered)
-    return {
-        "interactions": len(outcomes),
-        "answered": len(answered),
-        "failed": len(outcomes) - len(answered),
-        "scored": scored,
-        "unscored": len(answered) - scored,
-        "queries": sum(len(outcome.interaction.queries) for outcome in outcomes),
-        "valid_queries": sum(count_valid(outcome.interaction) for outcome in outcomes),
-    }

@@ -12,10 +12,8 @@ from tasks.longform.judge.opinions import find_no_answer
 from tasks.longform.judge.rows import MATCH, ReferenceVerdict
 from tasks.longform.publish.figure_cells import FigureCell, mean_cell, rate_cell
 from tasks.longform.rows import CONCLUSIVE, INTERPRETIVE, LongformItem
-from tasks.longform.solve.rows import Interaction
+from tasks.longform.solve.rows import UNFIT, Interaction
 
-UNFIT = "records do not fit"
-"""How a problem of the agent `none` begins whose records are too many for its prompt."""
 PLANNING = ("agent_plan", "agent_next_query")
 QUERYING = ("agent_queries", "agent_next_query")
 """The prompts whose unreadable replies leave an interaction without a plan, and without queries."""
@@ -105,6 +103,24 @@ def select(
         and kind in ("", outcome.kind)
         and (items is None or outcome.interaction.item in items)
     ]
+
+
+def count_outcomes(outcomes: Sequence[AnswerOutcome]) -> dict[str, int]:
+    """Count interactions by what became of them: interactions = scored + unscored + failed.
+
+    failed: without an answer; unscored: with one, and without a verdict.
+    """
+    answered = [outcome for outcome in outcomes if outcome.answered]
+    scored = sum(outcome.quality is not None for outcome in answered)
+    return {
+        "interactions": len(outcomes),
+        "answered": len(answered),
+        "failed": len(outcomes) - len(answered),
+        "scored": scored,
+        "unscored": len(answered) - scored,
+        "queries": sum(len(outcome.interaction.queries) for outcome in outcomes),
+        "valid_queries": sum(count_valid(outcome.interaction) for outcome in outcomes),
+    }
 
 
 def rate_matches(outcomes: Iterable[AnswerOutcome]) -> FigureCell:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean, median
+from tempfile import TemporaryDirectory
 
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Counts, Dropped
 from tasks.files import write_text
 from tasks.longform.build.confirm import UNREAD
+from tasks.longform.publish.shown_items import read_tables
 from tasks.longform.rows import (
     CONCLUSIVE,
     INTERPRETIVE,
@@ -21,8 +22,6 @@ from tasks.longform.rows import (
     LongformItem,
     SyntheticDatabase,
 )
-
-TABLE = re.compile(r"^CREATE TABLE ", re.MULTILINE)
 
 
 def statistics(
@@ -38,7 +37,10 @@ def statistics(
     classify_dropped: Path,
     out: Path,
 ) -> Counts:
-    """Write Table 1 and the yields as JSON; lengths are in words, medians over databases."""
+    """Write Table 1 and the yields as JSON; lengths are in words.
+
+    Raises BadInput if a script does not run.
+    """
     kept = {item.id for item in items}
     made = [database for database in construct if database.id in kept]
     dropped = {
@@ -60,11 +62,7 @@ def statistics(
             kind: _describe([i for i in items if i.kind == kind]) for kind in (CONCLUSIVE, INTERPRETIVE)
         },
         "answer_words": _describe(items)["answer_words"],
-        "databases": {
-            "tables": _median([database.tables for database in made]),
-            "columns_per_table": _median([database.columns / database.tables for database in made]),
-            "rows_per_table": _median([database.rows / database.tables for database in made]),
-        },
+        "databases": _measure_databases(made),
         "claims": sum(len(item.claims) for item in items),
         "borne_out": sum(all(database.borne_out) for database in made),
         "measures_borne_out": [
@@ -86,6 +84,21 @@ def statistics(
 def _describe(items: Sequence[LongformItem]) -> dict[str, float | int | None]:
     words = [len(item.reference.split()) for item in items]
     return {"items": len(items), "answer_words": round(fmean(words), 1) if words else None}
+
+
+def _measure_databases(made: Sequence[SyntheticDatabase]) -> dict[str, float | None]:
+    """Compute the medians of tables over databases, and of columns and rows over all their tables."""
+    with TemporaryDirectory(prefix="benchloom-statistics-") as folder:
+        databases = [
+            read_tables(database.script, Path(folder) / f"{place}.sqlite")
+            for place, database in enumerate(made)
+        ]
+    tables = [table for database in databases for table in database]
+    return {
+        "tables": _median([len(database) for database in databases]),
+        "columns_per_table": _median([len(table.columns) for table in tables]),
+        "rows_per_table": _median([table.n_rows for table in tables]),
+    }
 
 
 def _median(values: Sequence[float]) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tasks.longform.solve.describe_database import describe_records
 from tasks.longform.solve.replies import make_answer_grammar, parse_reasoned
 from tasks.longform.solve.room import estimate_tokens, quote_data
+from tasks.longform.solve.rows import UNFIT
 from tasks.longform.solve.session import AgentSession
 
 
@@ -14,7 +15,7 @@ async def work_alone(session: AgentSession) -> str | None:
     records = quote_data(describe_records(session.database.tables))
     size, room = estimate_tokens(records), min(params.records_tokens, session.measure_room())
     if size > room:
-        session.problems.append(f"records do not fit: {size:.0f} of {room:.0f} tokens")
+        session.problems.append(f"{UNFIT}: {size:.0f} of {room:.0f} tokens")
         session.leave_out(f"records of {table.name}" for table in session.database.tables)
         return None
     reply = await session.ask(

@@ -21,12 +21,17 @@ ELLIPSIS = "..."
 
 
 @dataclass(frozen=True)
-class ShownTable:
-    """A table: its CREATE statement on one line, and all its rows in the order of their insertion."""
+class DescribedTable:
+    """A table: its CREATE statement as it was written, and all its rows in the order of their insertion."""
 
     name: str
-    create: str
+    sql: str
     rows: tuple[tuple[Value, ...], ...]
+
+    @property
+    def create(self) -> str:
+        """The CREATE statement on one line, for prompts; one with a comment does not run."""
+        return " ".join(self.sql.split())
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,7 @@ class Database:
     """An item's database. file: the SQLite file; tables: in the order in which they were created."""
 
     file: Path
-    tables: tuple[ShownTable, ...]
+    tables: tuple[DescribedTable, ...]
 
 
 def read_database(file: Path) -> Database:
@@ -49,14 +54,14 @@ def read_database(file: Path) -> Database:
         return Database(file, tuple(_read_table(connection, name, sql) for name, sql in named))
 
 
-def _read_table(connection: sqlite3.Connection, name: str, sql: str) -> ShownTable:
+def _read_table(connection: sqlite3.Connection, name: str, sql: str) -> DescribedTable:
     escaped = name.replace('"', '""')
     # NOT INDEXED: where an index covers all columns, SQLite may read the rows in the index's order.
     rows = connection.execute(f'SELECT * FROM "{escaped}" NOT INDEXED')  # noqa: S608 (a quoted name)
-    return ShownTable(name, " ".join(sql.split()), tuple(tuple(to_plain_row(row)) for row in rows))
+    return DescribedTable(name, sql, tuple(tuple(to_plain_row(row)) for row in rows))
 
 
-def describe_database(tables: Sequence[ShownTable], samples: Mapping[str, int] | int = SAMPLES) -> str:
+def describe_database(tables: Sequence[DescribedTable], samples: Mapping[str, int] | int = SAMPLES) -> str:
     """Describe tables: each one's CREATE statement, and its first rows as JSON lists, one a line.
 
     samples: how many rows, of every table or by its name. The text is to be quoted in a prompt: cells are
@@ -71,7 +76,7 @@ def describe_database(tables: Sequence[ShownTable], samples: Mapping[str, int] |
     )
 
 
-def _describe_table(table: ShownTable, samples: int) -> list[str]:
+def _describe_table(table: DescribedTable, samples: int) -> list[str]:
     lines = [f"{table.create};"]
     if samples and table.rows:
         shown = table.rows[:samples]
@@ -79,7 +84,7 @@ def _describe_table(table: ShownTable, samples: int) -> list[str]:
     return lines
 
 
-def describe_records(tables: Sequence[ShownTable]) -> str:
+def describe_records(tables: Sequence[DescribedTable]) -> str:
     """Describe tables with all their rows and whole cells."""
     return "\n".join(
         line

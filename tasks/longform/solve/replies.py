@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from tasks.longform.solve.options import AgentLimits
-from tasks.longform.solve.statistic import KINDS
+from tasks.longform.solve.statistic import KINDS, REQUEST_CHARACTERS
 from tasks.models.ask import Unparsed
 
 PLAN_PARTS = ("Information needed", "Tables and columns", "Retrieval steps")
@@ -21,7 +21,6 @@ ENOUGH = "ENOUGH"
 NEED, SQL, STATISTIC, REASONING, ANSWER = "Need", "SQL", "Statistic", "Reasoning", "Answer"
 NEED_TOKENS, STATISTIC_TOKENS = 50, 40
 NEED_CHARACTERS = 160
-STATISTIC_CHARACTERS = 160
 CHARACTERS_PER_WORD, CHARACTERS_PER_TOKEN = 8, 3
 """Grammars count characters; SQL has fewer of them a token than prose."""
 SIGNS = r"[*_`#>\- \t]*"
@@ -138,7 +137,7 @@ def _join_queries(parts: Iterable[tuple[str, str]]) -> tuple[WrittenQuery, ...]:
 
 def _read_line(text: str) -> str:
     """Read the first line of a text, without the signs of inline code around it."""
-    return next(iter(text.strip().splitlines()), "").strip("` \t")[:STATISTIC_CHARACTERS]
+    return next(iter(text.strip().splitlines()), "").strip("` \t")[:REQUEST_CHARACTERS]
 
 
 def parse_answer(reply: str) -> str:

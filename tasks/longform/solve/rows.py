@@ -8,6 +8,8 @@ from tasks.artifacts.rows import Origin
 
 STATISTIC = "statistic"
 """The kind of an agent's step that had a statistic computed."""
+UNFIT = "records do not fit"
+"""How a problem of the agent `none` begins whose records are too many for its prompt."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from tasks.scoring.metric import FloatArray
 QUANTILES = "quantiles"
 MOST = 3
 """Statistics of one query, at most."""
-REQUEST = 160
+REQUEST_CHARACTERS = 160
 """Maximum length of a request in characters."""
 LEAST_ROWS, DIGITS = 3, 6
 QUARTILES = (0.25, 0.5, 0.75)
@@ -52,7 +52,7 @@ def compute_statistic(
 
     Rows in which one of the named columns is NULL are left out and counted.
     """
-    shown = " ".join(request.split())[:REQUEST]
+    shown = " ".join(request.split())[:REQUEST_CHARACTERS]
     try:
         figures = _compute(shown, columns, rows)
     except BadRequest as error:

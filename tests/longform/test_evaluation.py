@@ -1,0 +1,65 @@
+"""The figures of a user's own system: what counts as zero, and what is warned of."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tasks.longform.evaluation import evaluate, measure_answers
+from tasks.longform.judge.rows import ReferenceVerdict
+from tasks.longform.publish.outcomes import join_outcomes
+from tasks.systems.evaluation import EvaluationOptions
+from tests.longform.scripted_judges import make_interaction, make_item, make_query
+
+ITEMS = [make_item(number) for number in range(10)]
+
+
+def make_rows(asking: int, answered: int) -> dict[str, Any]:
+    """Make ten interactions; the first ones tell a query, or have an answer that matches."""
+    made = [
+        make_interaction(
+            number,
+            "system",
+            id=f"x{number}",
+            plan="",
+            queries=(make_query(),) if number < asking else (),
+            answer="Yes." if number < answered else None,
+        )
+        for number in range(10)
+    ]
+    verdicts = [
+        ReferenceVerdict(f"v{n}", f"x{n}", f"i{n}", "conclusive", "Match", None, "", "", ())
+        for n in range(answered)
+    ]
+    empty: dict[str, Any] = {name: [] for name in ("reviews", "meta_reviews", "revisions", "peer_canaries")}
+    return {"items": ITEMS, "interactions": made, "reference_verdicts": verdicts, **empty}
+
+
+def read_default(_: str, model: Any) -> Any:
+    """Read a section that params.yaml leaves as it is."""
+    return model()
+
+
+def test_an_item_without_a_query_counts_as_none() -> None:
+    # One query on one of ten items: 1 / 10.
+    rows = make_rows(asking=1, answered=10)
+    cells = measure_answers(join_outcomes(ITEMS, rows["interactions"], rows["reference_verdicts"]))
+    for name in ("queries", "valid queries"):
+        assert (cells[name].value, cells[name].n) == (pytest.approx(0.1), 10)
+
+
+def test_a_system_that_tells_no_query_has_no_mean_of_them() -> None:
+    rows = make_rows(asking=0, answered=10)
+    cells = measure_answers(join_outcomes(ITEMS, rows["interactions"], rows["reference_verdicts"]))
+    assert (cells["queries"].value, cells["queries"].n) == (None, 0)
+
+
+@pytest.mark.parametrize(("answered", "warned"), [(1, True), (10, False)])
+def test_items_without_an_answer_are_warned_of(answered: int, warned: bool) -> None:
+    read: Any = read_default
+    options = EvaluationOptions(dataset=Path("mine"), system="ours")
+    rows = make_rows(asking=0, answered=answered)
+    figures: Any = evaluate(rows, options, read).figures
+    assert figures["answers"]["match rate"]["value"] == 1.0
+    said = "9 of 10 interactions have no answer (90.0%): they are in no mean below."
+    assert (said in figures["warnings"]) == warned
