@@ -72,6 +72,13 @@ LONGFORM = Flow(
         ),
         EVALUATION.stage("longform.reviews", prompts=("review_step",), roles=("*",), drops=False),
         EVALUATION.stage("longform.meta_reviews", prompts=("review_meta",), roles=("*",), drops=False),
+        EVALUATION.stage(
+            "longform.judge_repeats",
+            prompts=("judge_conclusive", "judge_interpretive", "review_meta"),
+            roles=("*",),
+            settings=("longform.reference_verdicts", "longform.meta_reviews"),
+            drops=False,
+        ),
         EVALUATION.stage("longform.revisions", prompts=("revise_step",), roles=("*",), drops=False),
         EVALUATION.stage("longform.error_types", prompts=("error_type",), roles=("*",), drops=False),
         EVALUATION.stage("longform.human_labels", reads=("data/labels",)),

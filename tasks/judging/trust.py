@@ -29,6 +29,8 @@ class TrustThresholds(BaseModel):
     human_alpha: float = Field(default=0.667, ge=0, le=1)
     """For scores: the least Krippendorff's alpha (ordinal) between judge and people."""
     unscored_share: float = Field(default=0.05, ge=0, le=1)
+    judge_repeats: float = Field(default=0.8, ge=0, le=1)
+    """The least share of verdicts that stay the same when they are asked for once more."""
 
 
 @dataclass(frozen=True)

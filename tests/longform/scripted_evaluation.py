@@ -21,6 +21,7 @@ from tasks.longform.entries import AgentEvaluation, MorePeers
 from tasks.longform.judge.canary_file import read_peer_canaries
 from tasks.longform.judge.error_types import ErrorTyping, error_types
 from tasks.longform.judge.human_labels import human_labels
+from tasks.longform.judge.judge_repeats import JudgeRepeating, judge_repeats
 from tasks.longform.judge.meta_reviews import MetaReviewing, meta_reviews
 from tasks.longform.judge.peer_canaries import peer_canaries
 from tasks.longform.judge.reference_verdicts import ReferenceJudging, reference_verdicts
@@ -72,6 +73,9 @@ SHAPES = {
 }
 """The databases that the statistics of the set count: columns and rows of each table."""
 MORE = MorePeers(items=8, reviewers=3, meta_reviewers=2)
+REPEATED = 20
+"""Items whose verdicts are asked for once more: 16 conclusive ones, and 4."""
+WARM = {"roles.judge.temperature": 0.7}
 Judge = Callable[[Asked], str]
 
 
@@ -128,12 +132,17 @@ class ScriptedEvaluation:
         self.rows = dict(zip(JUDGED, (made, verdicts, reviewed, weighed, revised, errors), strict=True))
         labelled = entry.model_copy(update={"labels": self.write_labels()})
         people = human_labels(items, made, verdicts, revised, labelled)
+        asked = JudgeRepeating(items=REPEATED)
+        self.repeats = gather(
+            judge_repeats(items, made, verdicts, reviewed, weighed, entry, asked, WARM, ask)
+        )
         out = self.folder / "evaluation_figures.json"
         self.counts = evaluation_figures(
             items=items,
             **self.rows,
             human_labels=list(people.rows),
             human_labels_dropped=list(people.dropped),
+            judge_repeats=self.repeats,
             peer_canaries=judge_canaries(entry, judge or judge_rightly),
             statistics=self.write_statistics(),
             interactions_calls=self.folder / "none.parquet",
@@ -218,7 +227,10 @@ class ScriptedEvaluation:
         said: dict[str, str | None] = {}
         for play in self.plays:
             said[play.verdict] = None if play.grade == "?" else play.grade
+            for way in ("again", "swapped"):
+                said[make_id("judge_repeats", play.id, "match", way)] = play.grade
             for step, script in play.steps.items():
+                said[make_id("judge_repeats", play.id, step, "swapped")] = "Imperfect"
                 passes = (
                     ("reviews", script.reviewers),
                     ("meta_reviews", script.metas),

@@ -16,7 +16,7 @@ from tasks.artifacts.rows import Counts, Origin
 from tasks.judging.canaries import CanaryRow
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.error_types import LABELS
-from tasks.longform.judge.rows import STEPS, ErrorLabel, PersonLabel, ReferenceVerdict, Review
+from tasks.longform.judge.rows import STEPS, ErrorLabel, JudgeRepeat, PersonLabel, ReferenceVerdict, Review
 from tasks.longform.publish.evaluation_figures import evaluation_figures
 from tasks.longform.publish.figure_cells import mean_cell, rate_cell, round_figures
 from tasks.longform.rows import KINDS, LongformItem
@@ -66,6 +66,7 @@ class Rows:
     errors: list[ErrorLabel]
     canaries: list[CanaryRow]
     labels: list[PersonLabel] = field(default_factory=list)
+    repeats: list[JudgeRepeat] = field(default_factory=list)
 
     def run(self, folder: Path, entry: AgentEvaluation = ENTRY, **settings: object) -> tuple[Any, Counts]:
         statistics, out = folder / "statistics.json", folder / "evaluation_figures.json"
@@ -74,7 +75,8 @@ class Rows:
             items=self.items, interactions=self.interactions, reference_verdicts=self.verdicts,
             reviews=self.reviews, meta_reviews=self.metas, revisions=self.revisions, error_types=self.errors,
             human_labels=self.labels, human_labels_dropped=[],
-            peer_canaries=self.canaries, statistics=statistics, entry=entry, key="tiny",
+            peer_canaries=self.canaries, judge_repeats=self.repeats,
+            statistics=statistics, entry=entry, key="tiny",
             interactions_calls=folder / "interactions.calls.parquet", out=out,
             settings={**SETTINGS, **settings},
         )  # fmt: skip
@@ -475,6 +477,39 @@ def test_a_judge_that_people_disagree_with_is_warned_of(rows: Rows, tmp_path: Pa
     assert f"`judge`: The judge agrees with people on 0.0% of {len(told)} items" in warning
     (warning,) = rows.run(tmp_path, labelled)[0]["warnings"]
     assert "none of them is of an answer here" in warning
+
+
+def make_repeats(part: str, way: str, after: list[str | None], before: str) -> list[JudgeRepeat]:
+    return [
+        JudgeRepeat(f"{part}-{way}-{n}", f"x{n}", "i1", part, way, before, verdict, "", ())
+        for n, verdict in enumerate(after)
+    ]
+
+
+def test_judges_that_change_their_verdicts_are_warned_of(rows: Rows, tmp_path: Path) -> None:
+    repeats = [
+        *make_repeats("match", "again", ["Match", "Match", None], "Match"),
+        *make_repeats("match", "swapped", ["Match", "Not Match"], "Match"),
+        *make_repeats("TE", "swapped", ["Imperfect", None], "Perfect"),
+    ]
+    found = replace(rows, repeats=repeats).run(tmp_path)[0]
+    judge, reviewer = found["warnings"]
+    assert judge.startswith("Answers against the reference, by `judge`: Asked once more")
+    assert "match, conclusive, swapped: 1 of 2 interactions the same (50.0%, 95% interval" in judge
+    assert "again: " not in judge
+    assert reviewer.startswith("Peer review, by `reviewer`: Asked once more")
+    assert "TE, all, swapped: 0 of 1 interactions the same" in reviewer
+    table = found["tables"]["repeats"]
+    check_rate(find(table, "match", "conclusive")["asked again, the same"], [True, True, None])
+    assert find(table, "IP", "all")["order swapped, the same"]["why"] == "no interactions"
+    mild = replace(rows, repeats=repeats).run(tmp_path, **{"judging.thresholds.judge_repeats": 0.5})[0]
+    assert [warning.split(",")[0] for warning in mild["warnings"]] == ["Peer review"]
+
+
+def test_without_repeats_the_table_says_so(figures: Any) -> None:
+    table = figures["tables"]["repeats"]
+    assert (table["columns"], table["lines"]) == ([], [])
+    assert "longform.judge_repeats.items" in table["notes"][0]
 
 
 def test_shares_of_failures_are_warned_of(rows: Rows, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from tests.longform.evaluation_script import (
     Play,
     Skill,
 )
-from tests.longform.scripted_evaluation import SHAPES, ScriptedEvaluation, judge_kindly
+from tests.longform.scripted_evaluation import REPEATED, SHAPES, ScriptedEvaluation, judge_kindly
 
 MODELS = ("first", "second")
 ALIKE = Skill(right=0.9, perfect=0.95, valid=0.9, broken=0)
@@ -362,6 +362,34 @@ def test_table_of_errors(evaluation: ScriptedEvaluation, figures: Any) -> None:
             known = [script.error for script in scripts if script.error != "?"]
             assert (cell["n"], cell["failed"]) == (len(known), len(scripts) - len(known))
             assert cell["value"] == (known.count(error) if known else None)
+
+
+def test_table_of_verdicts_asked_for_once_more(evaluation: ScriptedEvaluation, figures: Any) -> None:
+    """The script gives every answer its grade again, and calls every step Imperfect."""
+    table = figures["tables"]["repeats"]
+    again, swapped, distance = table["columns"]
+    own = [play for play in evaluation.plays if play.item in NAMES[:REPEATED]]
+    for kind in ("conclusive", "interpretive"):
+        cells = read_line(table, "match", kind)
+        answered = [play for play in own if KIND[play.item] == kind and play.answered]
+        expected = [None if play.grade == "?" else True for play in answered]
+        check_rate(cells[again], expected)
+        check_rate(cells[swapped], expected)
+        if kind == "interpretive":
+            check(cells[distance], [None if same is None else 0 for same in expected])
+    for step in STEPS:
+        cells = read_line(table, step, "all")
+        assert cells[again]["why"] == "steps are asked in the other order alone"
+        working = [play for play in own if play.agent in WORKERS and differs_in_reverse(play, step)]
+        firsts = [list_metas(play, step)[0] for play in working]
+        assert firsts
+        check_rate(cells[swapped], [None if first is None else not first for first in firsts])
+
+
+def differs_in_reverse(play: Play, step: str) -> bool:
+    """Tell whether reviews that differ by their verdicts alone read otherwise in reverse."""
+    given = [verdict for verdict in list_reviews(play, step) if verdict is not None]
+    return given != given[::-1]
 
 
 def test_figure_2(evaluation: ScriptedEvaluation, figures: Any) -> None:

@@ -33,14 +33,15 @@ class Exhibit:
     text: str
 
 
-def show_answer(item: LongformItem, interaction: Interaction, prompt_tokens: int) -> tuple[Exhibit, ...]:
-    """Show what the reference judge sees: question, reference answer and answer."""
+def show_answer(
+    item: LongformItem, interaction: Interaction, prompt_tokens: int, *, answer_first: bool = False
+) -> tuple[Exhibit, ...]:
+    """Show what the reference judge sees: question, reference answer and answer, or these two in turn."""
     room = prompt_tokens - FRAME
-    return (
-        _show("Question", item.question, room * QUESTION),
-        _show("Reference answer", item.reference, room * REFERENCE),
-        _show("Answer to judge", interaction.answer or "", room * REFERENCE),
-    )
+    reference = _show("Reference answer", item.reference, room * REFERENCE)
+    answer = _show("Answer to judge", interaction.answer or "", room * REFERENCE)
+    pair = (answer, reference) if answer_first else (reference, answer)
+    return (_show("Question", item.question, room * QUESTION), *pair)
 
 
 def show_step(

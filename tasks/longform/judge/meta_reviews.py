@@ -10,6 +10,7 @@ from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.exhibits import show_opinions, show_step
 from tasks.longform.judge.opinions import (
     PEER_VERDICTS,
+    Opinion,
     PeerPrompts,
     ask_opinion,
     find_gap,
@@ -21,7 +22,7 @@ from tasks.longform.judge.peers import group_reviews, list_steps, rank_items
 from tasks.longform.judge.rows import Review
 from tasks.longform.rows import LongformItem
 from tasks.longform.solve.rows import Interaction
-from tasks.models.ask import Ask
+from tasks.models.ask import Answer, Ask
 
 NOTHING = "no review has a verdict"
 
@@ -75,17 +76,37 @@ async def weigh_reviews(
     seen = [review for review in reviews if review.verdict is not None]
     if problem := find_gap(interaction) or ("" if seen else NOTHING):
         return make_review("meta_reviews", interaction, step, reviewer, skip(problem), reviews, "reviews")
+    row = make_review_id("meta_reviews", interaction, step, reviewer)
+    answer = await ask_meta_reviewer(item, interaction, step, seen, role, row, params, ask, sample=reviewer)
+    return make_review("meta_reviews", interaction, step, reviewer, answer, seen, "reviews")
+
+
+async def ask_meta_reviewer(
+    item: LongformItem,
+    interaction: Interaction,
+    step: str,
+    seen: Sequence[Review],
+    role: str,
+    row: str,
+    params: MetaReviewing,
+    ask: Ask,
+    *,
+    sample: int,
+) -> Answer[Opinion]:
+    """Ask about one step. row: the id named in errors; seen: reviews with verdicts, shown in their order.
+
+    Raises ModelFailed, BudgetSpent, CallMissing.
+    """
     tokens = params.prompt_tokens
-    answer = await ask_opinion(
+    return await ask_opinion(
         "review_meta",
         (*show_step(item, interaction, step, tokens), show_opinions("Reviews of this step", seen, tokens)),
         PEER_VERDICTS,
         words=params.rationale_words,
         tokens=params.reply_tokens,
         role=role,
-        row=make_review_id("meta_reviews", interaction, step, reviewer),
+        row=row,
         ask=ask,
         step=step,
-        sample=reviewer,
+        sample=sample,
     )
-    return make_review("meta_reviews", interaction, step, reviewer, answer, seen, "reviews")

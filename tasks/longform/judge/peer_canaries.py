@@ -50,8 +50,7 @@ async def try_canary(
         review = await review_step(item, interaction, canary.kind, 0, entry.reviewer, reviewing, ask)
         return _make_row(canary, review.verdict, review.problem, review.origin)
     verdict = await judge_answer(item, interaction, entry.judge, judging, ask)
-    given = verdict.label if verdict.score is None else str(verdict.score)
-    return _make_row(canary, given, verdict.problem, verdict.origin)
+    return _make_row(canary, verdict.verdict, verdict.problem, verdict.origin)
 
 
 def _make_row(canary: PeerCanary, given: str | None, problem: str, origin: Iterable[Origin]) -> CanaryRow:

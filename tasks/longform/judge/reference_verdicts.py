@@ -59,12 +59,30 @@ async def judge_answer(
 ) -> ReferenceVerdict:
     """Judge one answer by its item's kind. Raises ModelFailed, BudgetSpent, CallMissing."""
     row = make_id("reference_verdicts", interaction.id)
-    conclusive = item.kind == CONCLUSIVE
     if problem := find_no_answer(interaction):
         return _make_row(row, item, interaction, skip(problem))
-    answer = await ask_opinion(
+    return _make_row(row, item, interaction, await ask_judge(item, interaction, role, row, params, ask))
+
+
+async def ask_judge(
+    item: LongformItem,
+    interaction: Interaction,
+    role: str,
+    row: str,
+    params: ReferenceJudging,
+    ask: Ask,
+    *,
+    sample: int = 0,
+    answer_first: bool = False,
+) -> Answer[Opinion]:
+    """Ask about one answer. row: the id named in errors; answer_first: show it before the reference.
+
+    Raises ModelFailed, BudgetSpent, CallMissing.
+    """
+    conclusive = item.kind == CONCLUSIVE
+    return await ask_opinion(
         "judge_conclusive" if conclusive else "judge_interpretive",
-        show_answer(item, interaction, params.prompt_tokens),
+        show_answer(item, interaction, params.prompt_tokens, answer_first=answer_first),
         LABELS if conclusive else SCORES,
         field="Verdict" if conclusive else "Score",
         words=params.rationale_words if params.feedback else 0,
@@ -72,8 +90,8 @@ async def judge_answer(
         role=role,
         row=row,
         ask=ask,
+        sample=sample,
     )
-    return _make_row(row, item, interaction, answer)
 
 
 def _make_row(

@@ -12,6 +12,8 @@ ANSWER = "match"
 """What is judged beside the steps: the answer, held against the reference."""
 PERFECT, IMPERFECT = "Perfect", "Imperfect"
 MATCH, NOT_MATCH = "Match", "Not Match"
+AGAIN, SWAPPED = "again", "swapped"
+"""How a verdict is asked for once more."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,11 @@ class ReferenceVerdict:
     problem: str
     origin: tuple[Origin, ...]
 
+    @property
+    def verdict(self) -> str | None:
+        """The label, or the score as text; None if there is neither."""
+        return self.label if self.score is None else str(self.score)
+
 
 @dataclass(frozen=True)
 class Review:
@@ -46,6 +53,26 @@ class Review:
     """`Perfect` or `Imperfect`; None if the reply had no verdict."""
     rationale: str
     problem: str
+    origin: tuple[Origin, ...]
+
+
+@dataclass(frozen=True)
+class JudgeRepeat:
+    """Stage judge_repeats: a verdict that was asked for once more."""
+
+    id: str
+    interaction: str
+    item: str
+    part: str
+    """`match` for the answer against the reference; `IP`, `TE` or `IS`"""
+    way: str
+    """`again`: the same texts with another seed; `swapped`: what is compared in the other order"""
+    before: str | None
+    """The verdict that the evaluation counts, a score as text; None if that has none."""
+    verdict: str | None
+    """Of this time; None if the reply had none, or nobody was asked."""
+    problem: str
+    """Why there is no verdict; it begins with `not asked` where the request would be the same."""
     origin: tuple[Origin, ...]
 
 

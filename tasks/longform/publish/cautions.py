@@ -10,8 +10,10 @@ from tasks.longform.judge.opinions import find_gap
 from tasks.longform.judge.peer_canaries import PeerHealth
 from tasks.longform.judge.peers import REVIEWED
 from tasks.longform.judge.rows import Review
+from tasks.longform.publish.figure_cells import FigureTable
 from tasks.longform.publish.outcomes import AnswerOutcome
 from tasks.longform.publish.tables_people import PeopleAgreement
+from tasks.longform.publish.tables_repeats import warn_changed
 from tasks.settings import read_section
 
 WRITER = "generator"
@@ -23,13 +25,14 @@ def list_cautions(
     reviews: Iterable[Review],
     health: PeerHealth,
     people: PeopleAgreement,
+    repeated: FigureTable,
     entry: AgentEvaluation,
     settings: Mapping[str, object],
 ) -> list[str]:
     """Write the warnings for the page's head; none if all is within the thresholds.
 
-    reviews: of reviewers, meta-reviewers and the revision. settings: `judging.thresholds.*`, and `roles.*` if
-    they are known.
+    reviews: of reviewers, meta-reviewers and the revision. repeated: the verdicts asked for once more.
+    settings: `judging.thresholds.*`, and `roles.*` if they are known.
     """
     thresholds = read_section(settings, "judging.thresholds", TrustThresholds)
     answered = [outcome for outcome in outcomes if outcome.answered]
@@ -37,6 +40,7 @@ def list_cautions(
     judge = find_warnings(
         thresholds, n=len(answered), n_unscored=unscored, canaries=health.judge, human=people.judge
     )
+    judge += tuple(filter(None, [warn_changed(repeated, thresholds.judge_repeats, steps=False)]))
     lines = [f"Answers against the reference, by `{entry.judge}`: {warning}" for warning in judge]
     if any(agent in REVIEWED for agent in entry.agents):
         # Nobody was asked about a step of an interaction with a gap.
@@ -46,6 +50,7 @@ def list_cautions(
         peers = find_warnings(
             thresholds, n=len(asked), n_unscored=missing, canaries=health.reviewer, human=people.reviewer
         )
+        peers += tuple(filter(None, [warn_changed(repeated, thresholds.judge_repeats, steps=True)]))
         lines += [f"Peer review, by `{entry.reviewer}`: {warning}" for warning in peers]
     return [*lines, *warn_failed(outcomes, thresholds.unscored_share), *_warn_one_model(entry, settings)]
 

@@ -11,7 +11,7 @@ from tasks.files import write_text
 from tasks.judging.canaries import CanaryRow
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.peer_canaries import measure_peers
-from tasks.longform.judge.rows import ErrorLabel, PersonLabel, ReferenceVerdict, Review
+from tasks.longform.judge.rows import ErrorLabel, JudgeRepeat, PersonLabel, ReferenceVerdict, Review
 from tasks.longform.publish.cautions import list_cautions
 from tasks.longform.publish.figure_cells import round_figures
 from tasks.longform.publish.figure_series import draw_agents, draw_models, draw_queries
@@ -25,6 +25,7 @@ from tasks.longform.publish.table_set import describe_set
 from tasks.longform.publish.tables_answers import compare_agents, compare_queries
 from tasks.longform.publish.tables_peers import Peers, count_errors, tabulate_peers
 from tasks.longform.publish.tables_people import compare_with_people, measure_people
+from tasks.longform.publish.tables_repeats import tabulate_repeats
 from tasks.longform.rows import LongformItem
 from tasks.longform.solve.rows import Interaction
 
@@ -40,6 +41,7 @@ def evaluation_figures(
     human_labels: list[PersonLabel],
     human_labels_dropped: list[Dropped],
     peer_canaries: list[CanaryRow],
+    judge_repeats: list[JudgeRepeat],
     statistics: Path,
     interactions_calls: Path,
     entry: AgentEvaluation,
@@ -57,6 +59,7 @@ def evaluation_figures(
     peers = Peers.gather(reviews, meta_reviews, revisions)
     health = measure_peers(peer_canaries)
     people = measure_people(outcomes, peers, human_labels, entry)
+    repeated = tabulate_repeats(items, judge_repeats)
     fitting = list_fitting(outcomes, {item.id for item in items}, entry.models)
     tables = (
         describe_set(json.loads(statistics.read_text(encoding="utf-8"))),
@@ -65,6 +68,7 @@ def evaluation_figures(
         compare_with_people(outcomes, peers, human_labels, human_labels_dropped, entry),
         tabulate_peers(outcomes, peers, entry),
         count_errors(outcomes, error_types, entry),
+        repeated,
     )
     counts = count_outcomes(outcomes) | {
         "items_left_out": len(items) - len(fitting) if "none" in entry.agents else 0
@@ -79,7 +83,7 @@ def evaluation_figures(
         "items": len(items),
         "counts": counts,
         "warnings": list_cautions(
-            outcomes, [*reviews, *meta_reviews, *revisions], health, people, entry, settings
+            outcomes, [*reviews, *meta_reviews, *revisions], health, people, repeated, entry, settings
         ),
         "canaries": health,
         "people": people,

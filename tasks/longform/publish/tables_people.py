@@ -139,7 +139,7 @@ def _find_verdict(outcome: AnswerOutcome, part: str, peers: Peers) -> str | None
     verdict = outcome.verdict
     if verdict is None or outcome.quality is None:
         return None
-    return verdict.label if verdict.score is None else str(verdict.score)
+    return verdict.verdict
 
 
 def _average_raters(labels: Sequence[tuple[str, int]]) -> FigureCell:

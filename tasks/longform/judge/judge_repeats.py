@@ -1,0 +1,153 @@
+"""Stage: ask judges of some items once more, to measure how far a verdict is theirs and not the prompt's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tasks.artifacts.rows import Drafts, Origin, make_id
+from tasks.longform.entries import AgentEvaluation
+from tasks.longform.judge.meta_reviews import MetaReviewing, ask_meta_reviewer
+from tasks.longform.judge.opinions import Opinion, find_no_answer, skip
+from tasks.longform.judge.peers import group_reviews, list_steps, rank_items
+from tasks.longform.judge.reference_verdicts import ReferenceJudging, ask_judge
+from tasks.longform.judge.rows import AGAIN, ANSWER, SWAPPED, JudgeRepeat, ReferenceVerdict, Review
+from tasks.longform.rows import LongformItem
+from tasks.longform.solve.rows import Interaction
+from tasks.models.ask import Answer, Ask
+from tasks.settings import read_section
+
+SAME = "not asked: at temperature 0 it is the same request"
+SAME_REVIEWS = "not asked: the reviews read the same in either order"
+SAMPLE = 1
+"""The sample of `again`; the verdict that it repeats is of sample 0."""
+
+
+class JudgeRepeating(BaseModel):
+    """`longform.judge_repeats` in params.yaml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    items: int = Field(default=3, ge=0)
+    """The first so many items by id, of all agents and models; 0 asks nobody."""
+
+
+async def judge_repeats(
+    items: list[LongformItem],
+    interactions: list[Interaction],
+    reference_verdicts: list[ReferenceVerdict],
+    reviews: list[Review],
+    meta_reviews: list[Review],
+    entry: AgentEvaluation,
+    params: JudgeRepeating,
+    settings: Mapping[str, object],
+    ask: Ask,
+) -> Drafts[JudgeRepeat]:
+    """Ask for verdicts of the first items once more, by the prompts and settings of the evaluation.
+
+    Of every answer: `again`, the same texts with another seed, and `swapped`, the answer before the
+    reference. Of every step with two reviews or more that have verdicts: `swapped`, the first
+    meta-reviewer's verdict with the reviews in reverse. What would be the same request is not asked, and
+    the row says so. settings: `longform.reference_verdicts`, `longform.meta_reviews` and `roles`.
+    """
+    ranks = rank_items(items)
+    chosen = [made for made in interactions if ranks[made.item] < params.items]
+    by_id = {item.id: item for item in items}
+    verdicts = {verdict.interaction: verdict for verdict in reference_verdicts}
+    firsts = {(row.interaction, row.step): row for row in meta_reviews if row.reviewer == 0}
+    groups = group_reviews(review for review in reviews if review.verdict is not None)
+    judging = read_section(settings, "longform.reference_verdicts", ReferenceJudging)
+    weighing = read_section(settings, "longform.meta_reviews", MetaReviewing)
+    varies = bool(settings.get(f"roles.{entry.judge}.temperature"))
+    answers = (
+        repeat_verdict(by_id[made.item], made, verdicts[made.id], way, varies, entry.judge, judging, ask)
+        for made in chosen
+        if not find_no_answer(made)
+        for way in (AGAIN, SWAPPED)
+    )
+    steps = (
+        repeat_meta_review(item, made, firsts[made.id, step], seen, entry.reviewer, weighing, ask)
+        for item, made, step in list_steps(items, chosen)
+        if len(seen := groups.get((made.id, step), ())) > 1
+    )
+    return Drafts(await asyncio.gather(*answers, *steps))
+
+
+async def repeat_verdict(
+    item: LongformItem,
+    interaction: Interaction,
+    before: ReferenceVerdict,
+    way: str,
+    varies: bool,
+    role: str,
+    params: ReferenceJudging,
+    ask: Ask,
+) -> JudgeRepeat:
+    """Judge one answer once more. varies: the role's temperature is above 0.
+
+    Raises ModelFailed, BudgetSpent, CallMissing.
+    """
+    row = make_id("judge_repeats", interaction.id, ANSWER, way)
+    if way == SWAPPED:
+        answer = await ask_judge(item, interaction, role, row, params, ask, answer_first=True)
+    elif varies:
+        answer = await ask_judge(item, interaction, role, row, params, ask, sample=SAMPLE)
+    else:
+        answer = skip(SAME)
+    stands = Origin("row", f"reference_verdicts#{before.id}")
+    return _make_row(row, interaction, ANSWER, way, before.verdict, answer, stands)
+
+
+async def repeat_meta_review(
+    item: LongformItem,
+    interaction: Interaction,
+    before: Review,
+    seen: Sequence[Review],
+    role: str,
+    params: MetaReviewing,
+    ask: Ask,
+) -> JudgeRepeat:
+    """Have a step's reviews, all with verdicts, weighed in reverse. Raises as `repeat_verdict`."""
+    row = make_id("judge_repeats", interaction.id, before.step, SWAPPED)
+    turned = seen[::-1]
+    if _list_said(turned) == _list_said(seen):
+        answer = skip(SAME_REVIEWS)
+    else:
+        answer = await ask_meta_reviewer(
+            item, interaction, before.step, turned, role, row, params, ask, sample=before.reviewer
+        )
+    stands = Origin("row", f"meta_reviews#{before.id}")
+    return _make_row(row, interaction, before.step, SWAPPED, before.verdict, answer, stands)
+
+
+def _list_said(reviews: Sequence[Review]) -> list[tuple[str | None, str]]:
+    return [(review.verdict, review.rationale) for review in reviews]
+
+
+def _make_row(
+    row: str,
+    interaction: Interaction,
+    part: str,
+    way: str,
+    before: str | None,
+    answer: Answer[Opinion],
+    stands: Origin,
+) -> JudgeRepeat:
+    return JudgeRepeat(
+        id=row,
+        interaction=interaction.id,
+        item=interaction.item,
+        part=part,
+        way=way,
+        before=before,
+        verdict=answer.value.verdict if answer.value else None,
+        problem="" if answer.value else answer.problem,
+        origin=(stands, Origin("call", answer.call)) if answer.call else (stands,),
+    )
+
+
+def was_asked(repeat: JudgeRepeat) -> bool:
+    """Tell whether the judge was asked: it was not where the request would have been the same."""
+    return repeat.problem not in (SAME, SAME_REVIEWS)
