@@ -11,7 +11,7 @@ from tasks.errors import BadInput
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.rows import ErrorLabel, ReferenceVerdict
 from tasks.longform.publish.evaluation_page import evaluation_page
-from tasks.longform.publish.figure_tables import draw_models, draw_panels, read_figures
+from tasks.longform.publish.figure_tables import draw_agents, draw_models, read_figures
 from tasks.longform.publish.item_browser import name_verdict
 from tasks.longform.publish.shown_items import read_tables
 from tasks.longform.rows import (
@@ -92,6 +92,8 @@ def make_figures() -> dict[str, Any]:
         },
     }
     bar = {"model": "agent", "agent": "sequential", "match_rate": CELL, "mean_score": score}
+    idle = {**bar, "agent": "iterative", "mean_score": empty}
+    panels = [{"model": "agent", "bars": [bar], "guess": {**bar, "agent": "guess"}, "never_queried": [idle]}]
     models = [{"model": "agent", "bar": bar, "guess": bar, "steps": {"IP": CELL, "all": empty}}]
     return {
         "evaluation": "small", "counts": {"interactions": 3},
@@ -101,7 +103,7 @@ def make_figures() -> dict[str, Any]:
             "4": make_table("4", []),
             "errors": make_table("errors", ["agent, sequential"], (["IP", "other"], [{**CELL, "value": 2}])),
         },
-        "figures": {"2": [], "3": scatters, "4": models},
+        "figures": {"2": panels, "3": scatters, "4": models},
     }  # fmt: skip
 
 
@@ -122,7 +124,7 @@ def make_interactions() -> list[Interaction]:
 
 def make_rows() -> dict[str, Any]:
     claim = Claim(f"Ruvay's keepers guide 28. {EVIL}", "SELECT 28", ("ships",), "[[28]]")
-    measure = Measure("shifts.ships", "number of ships", "", "guide more ships", 1)
+    measure = Measure("shifts.ships", "number of ships", "", "guide more ships", "", 1)
     focus = Focus(
         id="f", table="shifts", table_words="shifts", measures=(measure,), qualities=(),
         group="keepers.island", group_words="island", relation="on {}", groups=("Ruvay", "Skarholm"),
@@ -266,14 +268,15 @@ def test_an_empty_cell_says_why(page: Path) -> None:
     assert "Do not take these figures at their word" in html
 
 
-def test_quality_is_drawn_from_table_2(tmp_path: Path) -> None:
+def test_quality_is_drawn_beside_both_references(tmp_path: Path) -> None:
     path = tmp_path / "figures.json"
     path.write_text(json.dumps(make_figures()), encoding="utf-8")
-    panels = draw_panels(read_figures(path).tables)
+    panels = draw_agents(read_figures(path).figures.agents)
     assert [(panel.title, panel.bottom, panel.top) for panel in panels] == [
-        ("match rate (C)", 0, 1), ("mean score, 1 to 5 (I)", 1, 5),
+        ("agent: match rate (C)", 0, 1), ("agent: mean score (I)", 1, 5),
     ]  # fmt: skip
-    assert [label for label, _ in panels[0].lines] == ["agent · sequential", "agent · guess"]
+    labels = ["sequential", "reference: guess", "reference: iterative, never queried"]
+    assert [[label for label, _ in panel.lines] for panel in panels] == [labels, labels]
 
 
 def test_models_are_drawn_beside_a_guess(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from tasks.longform.judge.judged_parts import list_parts, make_form
 from tasks.longform.judge.rows import ErrorLabel, ReferenceVerdict, Review
 from tasks.longform.publish.figure_cells import FigureTable
 from tasks.longform.publish.figure_series import Scatter
-from tasks.longform.publish.figure_tables import Panel, draw_models, draw_panels, read_figures
+from tasks.longform.publish.figure_tables import Panel, draw_agents, draw_models, read_figures
 from tasks.longform.publish.item_browser import ItemBrowser, JudgedInteractions, show_interactions
 from tasks.longform.publish.shown_items import show_items
 from tasks.longform.rows import Conclusion, ControlledQuestion, LongformItem, SyntheticDatabase
@@ -104,7 +104,7 @@ def evaluation_page(
         ),
         open_templates("tasks.longform").get_template("longform.html"),
         EvaluationContent(
-            draw_panels(figures.tables),
+            draw_agents(figures.figures.agents),
             figures.figures.scatters,
             draw_models(figures.figures.models),
             figures.tables,

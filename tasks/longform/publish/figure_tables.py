@@ -11,17 +11,19 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from tasks.errors import BadInput
 from tasks.longform.publish.figure_cells import FigureCell, FigureTable
-from tasks.longform.publish.figure_series import ModelBars, Scatter
+from tasks.longform.publish.figure_series import ModelBars, ModelPanel, Scatter
 
 SHARE, SCORE = (0, 1), (1, 5)
-"""The scales of figure 2."""
+QUALITY = (("match rate (C)", SHARE, "match_rate"), ("mean score (I)", SCORE, "mean_score"))
+"""What the quality of answers is: its title, its scale and where a bar has it."""
 
 
 class PageSeries(BaseModel):
-    """Figures 3 and 4; any may be absent."""
+    """Figures 2 to 4; any may be absent."""
 
     model_config = ConfigDict(frozen=True)
 
+    agents: tuple[ModelPanel, ...] = Field(default=(), alias="2")
     scatters: Mapping[str, Scatter] = Field(default={}, alias="3")
     models: tuple[ModelBars, ...] = Field(default=(), alias="4")
 
@@ -56,17 +58,19 @@ def read_figures(path: Path) -> PageFigures:
         raise BadInput(path, "is no JSON file", hint="run the stage evaluation_figures") from error
 
 
-def draw_panels(tables: Mapping[str, FigureTable]) -> list[Panel]:
-    """Make figure 2 from table 2: a panel for each of its columns that is a rate of matches or a score."""
-    if "2" not in tables:
-        return []
-    table = tables["2"]
+def draw_agents(models: Sequence[ModelPanel]) -> list[Panel]:
+    """Make figure 2: for each model a panel of matches and one of scores, its two references last.
+
+    These are the agent `guess`, and (section 4.3) what an agent that queries is worth where it did not.
+    """
     panels = []
-    for place, column in enumerate(table.columns):
-        name = column.lower()
-        if "match" in name or "score" in name:
-            lines = [(" · ".join(filter(None, line.label)), line.cells[place]) for line in table.lines]
-            panels.append(Panel(column, *(SHARE if "match" in name else SCORE), lines))
+    for model in models:
+        bars = [(bar.agent, bar) for bar in model.bars]
+        bars += [("reference: guess", model.guess)] if model.guess else []
+        bars += [(f"reference: {bar.agent}, never queried", bar) for bar in model.never_queried]
+        for title, scale, measure in QUALITY:
+            lines = [(label, getattr(bar, measure)) for label, bar in bars]
+            panels.append(Panel(f"{model.model}: {title}", *scale, lines))
     return panels
 
 
@@ -75,8 +79,7 @@ def draw_models(models: Sequence[ModelBars]) -> list[Panel]:
     if not models:
         return []
     return [
-        Panel("match rate (C)", *SHARE, _list_bars(models, "match_rate")),
-        Panel("mean score (I)", *SCORE, _list_bars(models, "mean_score")),
+        *(Panel(title, *scale, _list_bars(models, measure)) for title, scale, measure in QUALITY),
         *(
             Panel(
                 "all steps Perfect" if step == "all" else f"{step} Perfect",
