@@ -155,6 +155,56 @@ def spider(
         print(line)
 
 
+@app.command()
+def wikidata(
+    place: Annotated[
+        list[str],
+        typer.Argument(
+            help="Files of a JSON dump (.json, .gz, .bz2), a SQLite database with item ids, or the address "
+            "of an API (.../w/api.php) or SPARQL endpoint (.../sparql).",
+            metavar="PATH|URL",
+        ),
+    ],
+    property_: Annotated[
+        list[str] | None,
+        typer.Option("--property", metavar="P..", help="Take claims of it alone; may be said several times."),
+    ] = None,
+    entity: Annotated[list[str] | None, typer.Option(metavar="Q..", help="An item to take.")] = None,
+    class_: Annotated[
+        list[str] | None, typer.Option("--class", metavar="Q..", help="Take what is an instance of it.")
+    ] = None,
+    language: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CODE", help="Of labels and pages; `all` for all. Default: en."),
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=P..", help="A table's column and its property; NAME=P2047:Q7727: in a unit."
+        ),
+    ] = None,
+    name: Annotated[
+        str, typer.Option(metavar="NAME", help="Of the folder under data/raw/wikidata.")
+    ] = "main",
+    contact: Annotated[
+        str,
+        typer.Option(metavar="MAIL", envvar="BENCHLOOM_CONTACT", help="How a server's people can reach you."),
+    ] = "",
+) -> None:
+    """Bring in entities and claims of Wikidata as Parquet files (docs/wikidata.md).
+
+    Example: benchloom import wikidata latest-all.json.bz2 --class Q11424 --property P57 --property P577
+    """
+    from flows.settings import find_project
+    from flows.wikidata_import import import_wikidata, make_selection
+    from tasks.sources.wikidata.table import read_column
+
+    selection = make_selection(entity, class_, property_, language)
+    columns = [read_column(text) for text in column or []]
+    for line in import_wikidata(find_project(), place, name, selection, columns=columns, contact=contact):
+        print(line)
+
+
 def name_source(file: str) -> str:
     """Name where lines come from."""
     return "stdin" if file == "-" else file

@@ -1,0 +1,151 @@
+"""Wikibase's API, action wbgetentities: entities by id, fifty a request, each kept as a file.
+
+The files are what a dump's line would be. A folder of them can be tracked, and is read without the network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import orjson
+
+from tasks.errors import BadInput, DatabaseGone
+from tasks.files import write_beside
+from tasks.sources.wikidata.entities import Entity, Selection, list_named
+from tasks.sources.wikidata.http import Client, NotYet, Server
+from tasks.sources.wikidata.known_ids import KnownIds
+from tasks.sources.wikidata.report import ReadingReport, Skipped
+from tasks.sources.wikidata.values import ENTITY, show
+from tasks.sources.wikidata.wikibase_json import read_entity
+
+IDS = 50
+"""The most that the API takes in a request."""
+MAXLAG = 5
+OTHER_ANSWER = "another entity was answered"
+AGAIN = frozenset(
+    {"maxlag", "ratelimited", "readonly", "failed-save", "internal_api_error_DBQueryTimeoutError"}
+)
+UNKNOWN_ID = "no-such-entity"
+FIELDS = {
+    "action": "wbgetentities",
+    "format": "json",
+    "formatversion": "2",
+    "props": "info|labels|aliases|claims|sitelinks|datatype",
+    "redirects": "yes",
+    "maxlag": str(MAXLAG),
+}
+
+
+class ApiSource:
+    """Entities by id from an API. cache: a folder for what it answered, `<last two digits>/<id>.json`."""
+
+    def __init__(self, server: Server, cache: Path) -> None:
+        self._server, self._cache = server, cache
+
+    def read(self, selection: Selection, report: ReadingReport) -> Iterator[Entity]:
+        """Yield what is selected by id; see `EntitySource.read`. Raises BadInput for a selection by class."""
+        if selection.entities is None or selection.classes:
+            raise BadInput(self._server.url, "gives entities by id alone", hint="--entity Q42")
+        known = KnownIds()
+        with Client(self._server) as client:
+            for names in _batch(list_named(selection)):
+                for name, record in self._load(client, names):
+                    entity = self._read_answer(name, record, selection, report)
+                    if entity is not None and known.add(entity.id):
+                        yield entity
+
+    def _read_answer(
+        self, name: str, record: object, selection: Selection, report: ReadingReport
+    ) -> Entity | None:
+        where = f"wbgetentities, {name}"
+        entity = read_entity(record, _take_any(selection, record), report, where)
+        if entity is None or entity.id == name or report.redirects.get(name) == entity.id:
+            return entity
+        report.skip(Skipped(OTHER_ANSWER, where, name, detail=entity.id))
+        return None
+
+    def _load(self, client: Client, names: Sequence[str]) -> Iterator[tuple[str, object]]:
+        """Yield the records of some ids in their order, from the folder where it has them."""
+        wanted = [name for name in names if not self._find(name).exists()]
+        while wanted:
+            reply = client.ask("GET", {**FIELDS, "ids": "|".join(wanted)}, "application/json", check_reply)
+            unknown = name_unknown(reply, wanted)
+            if unknown:
+                self._keep(unknown, {"id": unknown, "missing": ""})
+                wanted.remove(unknown)
+                continue
+            for name, record in split_reply(reply, wanted, self._server.url).items():
+                self._keep(name, record)
+            break
+        for name in names:
+            path = self._find(name)
+            try:
+                yield name, orjson.loads(path.read_bytes())
+            except orjson.JSONDecodeError as error:
+                raise BadInput(
+                    path, f"is no JSON: {error}", hint="delete it, and it is asked for again"
+                ) from error
+
+    def _find(self, name: str) -> Path:
+        return self._cache / name[1:][-2:].rjust(2, "0") / f"{name}.json"
+
+    def _keep(self, name: str, record: object) -> None:
+        try:
+            content = orjson.dumps(record, option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
+        except orjson.JSONEncodeError as error:
+            raise DatabaseGone(f"{self._server.url}: {name}: answered too deeply nested") from error
+        with write_beside(self._find(name)) as draft:
+            draft.write_bytes(content)
+
+
+def check_reply(reply: object) -> None:
+    """Raise NotYet for an error that passes, as a lag of the databases does."""
+    error = _find_error(reply)
+    if (code := show(error.get("code"))) in AGAIN:
+        raise NotYet(f"{code}: {show(error.get('info'))}")
+
+
+def name_unknown(reply: object, names: Sequence[str]) -> str | None:
+    """Name the id for which the API refuses a whole request, if there is one."""
+    error = _find_error(reply)
+    name = error.get("id")
+    return (
+        next((known for known in names if known == name), None) if error.get("code") == UNKNOWN_ID else None
+    )
+
+
+def split_reply(reply: object, names: Sequence[str], url: str) -> dict[str, object]:
+    """Split a reply into the records of the ids that were asked for. Raises DatabaseGone."""
+    if error := _find_error(reply):
+        raise DatabaseGone(f"{url}: {show(error.get('code'))}: {show(error.get('info'))}")
+    entities = reply.get("entities") if isinstance(reply, dict) else None
+    if not isinstance(entities, dict):
+        raise DatabaseGone(f"{url}: answered without `entities`")
+    by_old = {
+        show(record["redirects"].get("from")): record
+        for record in entities.values()
+        if isinstance(record, dict) and isinstance(record.get("redirects"), dict)
+    }
+    found = {name: entities.get(name, by_old.get(name)) for name in names}
+    if lacking := [name for name, record in found.items() if not isinstance(record, dict)]:
+        raise DatabaseGone(f"{url}: answered without {lacking[0]}, which it was asked for")
+    return found
+
+
+def _find_error(reply: object) -> dict[str, object]:
+    error = reply.get("error") if isinstance(reply, dict) else None
+    return error if isinstance(error, dict) else {}
+
+
+def _take_any(selection: Selection, record: object) -> Selection:
+    """Take the entity that was answered, whatever its id: redirects lead to others."""
+    name = record.get("id") if isinstance(record, dict) else None
+    taken = frozenset({name} if isinstance(name, str) and ENTITY.fullmatch(name) else ())
+    return replace(selection, entities=taken)
+
+
+def _batch(names: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(names), IDS):
+        yield names[start : start + IDS]

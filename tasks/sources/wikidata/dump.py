@@ -1,0 +1,126 @@
+"""Wikidata's JSON dumps: an array with an entity a line, whole or in shards, plain or packed.
+
+Also JSON Lines, and what Special:EntityData and the API give for one or some entities, saved as a file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO
+
+import orjson
+
+from tasks.sources.wikidata.entities import Entity, Selection
+from tasks.sources.wikidata.known_ids import KnownIds
+from tasks.sources.wikidata.lines import BOM, BROKEN, TooLong, open_dump, read_line
+from tasks.sources.wikidata.report import ReadingReport, Skipped
+from tasks.sources.wikidata.wikibase_json import read_entity
+
+MOST_BYTES = 16 * 2**20
+"""Of a line; the largest entities of Wikidata have less than half of it."""
+BROKEN_LINE, LONG_LINE, TWICE = "broken line", "line too long", "entity twice"
+CUT_OFF, NO_END = "archive cut off or damaged", "array without its end"
+HEAD = re.compile(rb'\{"type": ?"item", ?"id": ?"(Q\d+)"')
+"""How a dump's line of an item begins."""
+
+
+class DumpSource:
+    """The entities of a dump's files, one after the other, in their order.
+
+    An item that is not asked for by its id is passed over by the beginning of its line where it is written as
+    dumps are: it is counted, and not looked at further.
+    """
+
+    def __init__(self, paths: Sequence[Path], most_bytes: int = MOST_BYTES) -> None:
+        self._paths, self._most = paths, most_bytes
+
+    def read(self, selection: Selection, report: ReadingReport) -> Iterator[Entity]:
+        """Yield what is selected, in the dump's order; see `EntitySource.read`."""
+        known = KnownIds()
+        for path in self._paths:
+            for where, record in self._read_file(path, selection, report):
+                entity = read_entity(record, selection, report, where)
+                if entity is None:
+                    continue
+                if known.add(entity.id):
+                    yield entity
+                else:
+                    report.skip(Skipped(TWICE, where, entity.id, detail="the first one counts"))
+
+    def _read_file(
+        self, path: Path, selection: Selection, report: ReadingReport
+    ) -> Iterator[tuple[str, object]]:
+        name = path.name if path.is_absolute() else path.as_posix()
+        passes, opened, number = _Filter(selection), False, 0
+        with open_dump(path) as stream:
+            while True:
+                number += 1
+                where = f"{name}, line {number}"
+                try:
+                    line = read_line(stream, self._most)
+                    if number == 1 and line.strip() == b"{":
+                        line += self._read_rest(stream, len(line))
+                except TooLong as error:
+                    report.skip(Skipped(LONG_LINE, where, detail=str(error)))
+                    continue
+                except BROKEN as error:
+                    report.skip(Skipped(CUT_OFF, where, detail=" ".join(str(error).split())))
+                    break
+                if not line:
+                    if opened:
+                        report.skip(Skipped(NO_END, where, detail="the file may be cut off"))
+                    break
+                text = line.removeprefix(BOM).strip() if number == 1 else line.strip()
+                if text in (b"[", b"]"):
+                    opened = text == b"["
+                elif text and passes.may_be_wanted(text):
+                    try:
+                        records = decode(text)
+                    except orjson.JSONDecodeError as error:
+                        report.skip(Skipped(BROKEN_LINE, where, detail=f"{error}; {len(text):,} bytes"))
+                        continue
+                    for record in records:
+                        yield where, record
+                elif text:
+                    report.not_asked += 1
+
+    def _read_rest(self, stream: IO[bytes], size: int) -> bytes:
+        """Read the rest of a document that begins on a line of its own."""
+        rest = stream.read(self._most - size + 1)
+        if size + len(rest) <= self._most:
+            return rest
+        size += len(rest)
+        while block := stream.read(self._most):
+            size += len(block)
+        raise TooLong(size)
+
+
+class _Filter:
+    """Tells by the bytes of a line whether its item can be one that is asked for."""
+
+    def __init__(self, selection: Selection) -> None:
+        self._all = selection.takes_all_items()
+        self._entities = {name.encode() for name in selection.entities or ()}
+        # A class stands in its item's line as "Q5", or by its number in dumps of the first years.
+        numbers = "|".join(rf'"{name}"|:\s?{name[1:]}\b' for name in sorted(selection.classes))
+        self._classes = re.compile(numbers.encode()) if numbers else None
+
+    def may_be_wanted(self, line: bytes) -> bool:
+        if self._all:
+            return True
+        head = HEAD.match(line)
+        if head is None or head[1] in self._entities:
+            return True
+        return self._classes is not None and self._classes.search(line) is not None
+
+
+def decode(text: bytes) -> list[object]:
+    """Decode one line, or a document of several entities. Raises orjson.JSONDecodeError."""
+    record = orjson.loads(text.removesuffix(b","))
+    if isinstance(record, list):
+        return record
+    if isinstance(record, dict) and "id" not in record and isinstance(record.get("entities"), dict):
+        return list(record["entities"].values())
+    return [record]

@@ -1,0 +1,170 @@
+"""Ask a public server politely: one request at a time, a name of one's own, and waits as it says."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from importlib.metadata import version
+from types import TracebackType
+from typing import Literal, Self
+from urllib.parse import urlsplit
+
+import aiohttp
+import orjson
+
+from tasks.errors import BadInput, DatabaseGone
+
+RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
+BLOCK = 2**16
+SAID = 200
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server and how long to bear with it. contact: an address or page, so that its people can reach you.
+
+    retries: of one request, of which all waits together stay below `patience_s` seconds.
+    """
+
+    url: str
+    contact: str = ""
+    timeout_s: float = 70.0
+    retries: int = 8
+    first_wait_s: float = 1.0
+    patience_s: float = 900.0
+    most_bytes: int = 256 * 2**20
+
+    def __post_init__(self) -> None:
+        try:
+            parts = urlsplit(self.url)
+            host = parts.hostname
+        except ValueError:
+            host = None
+        if host is None or parts.scheme not in ("http", "https") or parts.username or parts.password:
+            raise BadInput("the server", f"{self.url[:80]!r} is no address", hint="https://host/path")
+        if not self.contact and not is_loopback(host):
+            raise BadInput(
+                "--contact", "is missing", hint=f"{host} asks programs for an address of who runs them"
+            )
+        if any(mark in self.contact for mark in "()\r\n") or not self.contact.isprintable():
+            raise BadInput("--contact", f"{self.contact[:40]!r} is no mail address or page")
+
+
+class NotYet(Exception):
+    """The server answered that it cannot now; `wait_s`: the seconds that it asks for."""
+
+
+class Client:
+    """Asks for JSON. It has an event loop of its own, so it is for code that runs in none."""
+
+    def __init__(self, server: Server, sleep: Callable[[float], None] = time.sleep) -> None:
+        self._server, self._sleep = server, sleep
+        self._runner = asyncio.Runner()
+        self._session: aiohttp.ClientSession | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._session is not None:
+            self._runner.run(self._session.close())
+        self._runner.close()
+
+    def ask(
+        self,
+        method: Literal["GET", "POST"],
+        fields: Mapping[str, str],
+        accept: str,
+        check: Callable[[object], None] = lambda reply: None,
+    ) -> object:
+        """Send fields, as a query or a form; return the JSON of the reply.
+
+        check: raises NotYet for a reply that says to come again. Raises DatabaseGone.
+        """
+        server, waited, wait = self._server, 0.0, self._server.first_wait_s
+        for attempt in range(server.retries + 1):
+            asked: float | None = None
+            try:
+                status, headers, body = self._runner.run(self._send(method, fields, accept))
+                asked = read_retry_after(headers.get("Retry-After"))
+                problem = f"answered {status}: {tell(body)}"
+                if status == 200:
+                    reply = orjson.loads(body)
+                    check(reply)
+                    return reply
+                if status not in RETRIED:
+                    raise DatabaseGone(f"{server.url}: {problem}")
+            except NotYet as error:
+                problem = str(error)
+            except orjson.JSONDecodeError as error:
+                problem = f"answered with what is no JSON: {error}"
+            except (aiohttp.ClientError, TimeoutError, OSError) as error:
+                problem = f"{type(error).__name__}: {error}"[:SAID]
+            pause = max(wait, asked or 0.0)
+            if attempt == server.retries or waited + pause > server.patience_s:
+                break
+            self._sleep(pause)
+            waited, wait = waited + pause, min(wait * 2, 60.0)
+        raise DatabaseGone(f"{server.url}: {problem} ({attempt + 1} attempts)")
+
+    async def _send(
+        self, method: str, fields: Mapping[str, str], accept: str
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        if self._session is None:
+            contact = f" ({self._server.contact})" if self._server.contact else ""
+            self._session = aiohttp.ClientSession(
+                timeout=aiohttp.ClientTimeout(total=self._server.timeout_s),
+                headers={"User-Agent": f"benchloom/{version('benchloom')}{contact}"},
+                trust_env=not is_loopback(urlsplit(self._server.url).hostname or ""),
+            )
+        request = self._session.request(
+            method,
+            self._server.url,
+            params=fields if method == "GET" else None,
+            data=None if method == "GET" else fields,
+            headers={"Accept": accept},
+            allow_redirects=False,
+        )
+        async with request as reply:
+            body = bytearray()
+            async for block in reply.content.iter_chunked(BLOCK):
+                body += block
+                if len(body) > self._server.most_bytes:
+                    raise DatabaseGone(
+                        f"{self._server.url}: sent more than {self._server.most_bytes:,} bytes"
+                    )
+            return reply.status, reply.headers, bytes(body)
+
+
+def read_retry_after(text: str | None) -> float | None:
+    """Read the header Retry-After, seconds or a date; None if it is neither."""
+    if text is None:
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(text).timestamp() - time.time()
+        except (ValueError, TypeError, OverflowError):
+            return None
+    return max(seconds, 0.0) if math.isfinite(seconds) else None
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host is this machine."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def tell(body: bytes) -> str:
+    """Make one short line of what a server said."""
+    return " ".join(body[:SAID].decode("utf-8", "replace").split())

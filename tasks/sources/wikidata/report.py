@@ -1,0 +1,61 @@
+"""What a reader of Wikidata could not use: counted, and each thing a line with its reason and place."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+
+LONGEST = 300
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """One thing that was skipped, or `count` values of a property for the same reason, from this place on."""
+
+    reason: str
+    where: str
+    entity: str = ""
+    property: str = ""
+    detail: str = ""
+    count: int = 1
+
+
+class ReadingReport:
+    """Collects what is skipped; memory is bounded by the number of properties, not by the data.
+
+    write: takes each line of JSON, without its end.
+    """
+
+    def __init__(self, write: Callable[[str], None] = lambda line: None) -> None:
+        self._write = write
+        self._kept_out: dict[tuple[str, str, str], Skipped] = {}
+        self.counts: Counter[str] = Counter()
+        """Skipped things by reason."""
+        self.not_asked = 0
+        """Entities that were read and not asked for."""
+        self.redirects: dict[str, str] = {}
+        """Id that was asked for -> id of the entity that it has become."""
+
+    def skip(self, skipped: Skipped) -> None:
+        """Count and write one skipped thing."""
+        self.counts[skipped.reason] += skipped.count
+        short = replace(skipped, entity=skipped.entity[:40], detail=skipped.detail[:LONGEST])
+        record = {name: value for name, value in asdict(short).items() if value not in ("", None)}
+        self._write(json.dumps(record, ensure_ascii=True))
+
+    def keep_out(self, reason: str, where: str, entity: str, name: str, detail: str) -> None:
+        """Count a sound value that is not taken; `finish` writes one line for all of a property."""
+        key = (reason, name, detail)
+        found = self._kept_out.get(key)
+        if found is None:
+            self._kept_out[key] = Skipped(reason, where, entity, name, detail)
+        else:
+            self._kept_out[key] = replace(found, count=found.count + 1)
+
+    def finish(self) -> None:
+        """Write the lines of what was kept out."""
+        for _, skipped in sorted(self._kept_out.items()):
+            self.skip(skipped)
+        self._kept_out.clear()

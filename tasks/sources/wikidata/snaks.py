@@ -1,0 +1,102 @@
+"""Wikibase's JSON of a value, inside a statement or qualifier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tasks.sources.wikidata.calendars import Calendar
+from tasks.sources.wikidata.values import (
+    Item,
+    NoValue,
+    Quantity,
+    Text,
+    Time,
+    Value,
+    make_amount,
+    make_item,
+    make_text,
+    make_time,
+    show,
+)
+
+CALENDARS: dict[str, Calendar] = {"Q1985727": "gregorian", "Q1985786": "julian"}
+LETTERS = {"item": "Q", "property": "P"}
+
+
+class KeptOut(Exception):
+    """A sound snak with no value of the four types: `unknown value`, `no value`, or another type by name."""
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        super().__init__(reason)
+        self.reason, self.detail = reason, detail
+
+
+def read_snak(snak: object) -> Value:
+    """Read a snak's value. Raises NoValue for a broken one, KeptOut for none of the four types."""
+    if not isinstance(snak, dict):
+        raise NoValue("is no snak")
+    kind = snak.get("snaktype")
+    if kind == "somevalue":
+        raise KeptOut("unknown value")
+    if kind == "novalue":
+        raise KeptOut("no value")
+    held = snak.get("datavalue")
+    if kind != "value" or not isinstance(held, dict):
+        raise NoValue("holds no value")
+    reader = READERS.get(show(held.get("type")))
+    if reader is None:
+        raise KeptOut("value of another type", show(snak.get("datatype") or held.get("type")))
+    value = held.get("value")
+    if not isinstance(value, dict):
+        raise NoValue(f"{show(value)} is no value")
+    return reader(value)
+
+
+def read_unit(unit: object) -> str | None:
+    """Read a unit: the address of an item, or `1`. Raises NoValue."""
+    return None if unit in ("1", None) else name_entity(unit)
+
+
+def name_entity(address: object) -> str:
+    """Cut an entity's id out of its address, `http://www.wikidata.org/entity/Q11573`. Raises NoValue."""
+    return make_item(address.rsplit("/", 1)[-1] if isinstance(address, str) else address).id
+
+
+def read_calendar(address: object) -> Calendar:
+    """Read a calendar by its address. Raises NoValue."""
+    found = CALENDARS.get(address.rsplit("/", 1)[-1]) if isinstance(address, str) else None
+    if found is None:
+        raise NoValue(f"{show(address)} is no calendar")
+    return found
+
+
+def _read_item(value: Mapping[str, object]) -> Item:
+    kind, number = show(value.get("entity-type") or ""), value.get("numeric-id")
+    # Dumps of the first years have the number alone.
+    name = value.get("id") or f"{LETTERS.get(kind, '?')}{show(number)}"
+    if kind and kind not in LETTERS:
+        raise KeptOut("value of another type", kind)
+    return make_item(name)
+
+
+def _read_time(value: Mapping[str, object]) -> Time:
+    return make_time(value.get("time"), value.get("precision"), read_calendar(value.get("calendarmodel")))
+
+
+def _read_quantity(value: Mapping[str, object]) -> Quantity:
+    lower, upper = (
+        None if value.get(name) is None else make_amount(value[name]) for name in ("lowerBound", "upperBound")
+    )
+    return Quantity(make_amount(value.get("amount")), read_unit(value.get("unit")), lower, upper)
+
+
+def _read_text(value: Mapping[str, object]) -> Text:
+    return make_text(value.get("text"), value.get("language"))
+
+
+READERS: dict[str, Callable[[Mapping[str, object]], Value]] = {
+    "wikibase-entityid": _read_item,
+    "time": _read_time,
+    "quantity": _read_quantity,
+    "monolingualtext": _read_text,
+}

@@ -1,0 +1,220 @@
+"""A SPARQL endpoint over Wikidata's RDF: entities by id or by class, gathered by a few queries a batch."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from tasks.errors import BadInput, DatabaseGone
+from tasks.sources.wikidata import sparql_queries as queries
+from tasks.sources.wikidata.entities import RANKS, Claim, Entity, Qualifier, Selection, Sitelink, list_named
+from tasks.sources.wikidata.http import Client, Server
+from tasks.sources.wikidata.known_ids import KnownIds
+from tasks.sources.wikidata.report import ReadingReport, Skipped
+from tasks.sources.wikidata.snaks import KeptOut
+from tasks.sources.wikidata.sparql_values import Binding, cut, read_value, take
+from tasks.sources.wikidata.values import ENTITY, NoValue, Text, Value, make_text
+from tasks.sources.wikidata.wikibase_json import BROKEN_CLAIM, BROKEN_PART, BROKEN_QUALIFIER, MISSING, TWICE
+
+ITEMS = 50
+ACCEPT = "application/sparql-results+json"
+RANK_END = "Rank"
+# Hosts whose database has another name than the rule gives.
+SITES = {"be-tarask.wikipedia.org": "be_x_oldwiki", "www.wikidata.org": "wikidatawiki"}
+
+
+@dataclass
+class _Draft:
+    """An entity as the queries fill it in."""
+
+    revision: int | None = None
+    target: str | None = None
+    labels: list[Text] = field(default_factory=list)
+    aliases: list[Text] = field(default_factory=list)
+    sitelinks: list[Sitelink] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
+
+    def is_empty(self) -> bool:
+        return self.revision is None and not (self.labels or self.aliases or self.sitelinks or self.claims)
+
+
+class SparqlSource:
+    """Entities from an endpoint, by POST with results as JSON."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def read(self, selection: Selection, report: ReadingReport) -> Iterator[Entity]:
+        """Yield what is selected, in the order of ids; see `EntitySource.read`.
+
+        Raises BadInput for a selection by neither id nor class.
+        """
+        if selection.takes_all_items():
+            raise BadInput(self._server.url, "gives entities by id or class", hint="--entity Q42, --class Q5")
+        known = KnownIds()
+        with Client(self._server) as client:
+            asked = _Asking(client, self._server.url, selection, report)
+            try:
+                names = asked.list_names()
+                for start in range(0, len(names), ITEMS):
+                    found = list(asked.gather(names[start : start + ITEMS]))
+                    yield from (entity for entity in found if known.add(entity.id))
+            except NoValue as error:
+                raise DatabaseGone(f"{self._server.url}: answered with a result that {error}") from error
+
+
+@dataclass(frozen=True)
+class _Asking:
+    client: Client
+    url: str
+    selection: Selection
+    report: ReadingReport
+
+    def list_names(self) -> list[str]:
+        names = set(list_named(self.selection))
+        if self.selection.classes:
+            query = queries.write_query(queries.INSTANCES, classes=sorted(self.selection.classes))
+            names |= {name for row in self.query(query) if ENTITY.fullmatch(name := cut(row, "item"))}
+        return sorted(names, key=lambda name: (name[0], int(name[1:])))
+
+    def query(self, query: str) -> list[Binding]:
+        reply = self.client.ask("POST", {"query": query}, ACCEPT)
+        results = reply.get("results") if isinstance(reply, dict) else None
+        rows = results.get("bindings") if isinstance(results, dict) else None
+        if not isinstance(rows, list) or not all(map(is_binding, rows)):
+            raise DatabaseGone(f"{self.url}: answered with what are no SPARQL results")
+        return rows
+
+    def gather(self, names: Sequence[str]) -> Iterator[Entity]:
+        """Gather a batch of entities, those that redirects lead to in place of what was asked for."""
+        drafts: defaultdict[str, _Draft] = defaultdict(_Draft)
+        for row in self.query(queries.write_query(queries.ABOUT, items=names)):
+            draft = drafts[cut(row, "item")]
+            revision = row.get("revision", {}).get("value", "")
+            draft.revision = int(revision) if revision.isdecimal() and len(revision) < 19 else None
+            new = row.get("target", {}).get("value", "").rsplit("/", 1)[-1]
+            draft.target = new if ENTITY.fullmatch(new) else None
+        found: list[str] = []
+        for name in names:
+            target = drafts[name].target
+            if target is not None:
+                self.report.redirects[name] = target
+            found.append(target or name)
+        found = list(dict.fromkeys(found))
+        self.fill_texts(found, drafts)
+        self.fill_pages(found, drafts)
+        self.fill_claims(found, drafts)
+        for name in found:
+            if drafts[name].is_empty():
+                self.report.skip(Skipped(MISSING, self.url, name))
+            else:
+                yield finish(name, drafts[name])
+
+    def fill_texts(self, names: Sequence[str], drafts: defaultdict[str, _Draft]) -> None:
+        languages = self.selection.languages
+        if languages is not None and not languages:
+            return
+        for row in self.query(queries.write_query(queries.TEXTS, items=names, languages=languages)):
+            name = cut(row, "item")
+            try:
+                text = make_text(take(row, "text"), row["text"].get("xml:lang"))
+            except NoValue as error:
+                self.report.skip(Skipped(BROKEN_PART, self.url, name, detail=str(error)))
+                continue
+            draft = drafts[name]
+            (draft.labels if take(row, "kind") == "label" else draft.aliases).append(text)
+
+    def fill_pages(self, names: Sequence[str], drafts: defaultdict[str, _Draft]) -> None:
+        sites = self.selection.sites
+        if sites is not None and not sites:
+            return
+        for row in self.query(queries.write_query(queries.PAGES, items=names)):
+            site = name_site(take(row, "site"))
+            if sites is None or site in sites:
+                drafts[cut(row, "item")].sitelinks.append(Sitelink(site, take(row, "title")))
+
+    def fill_claims(self, names: Sequence[str], drafts: defaultdict[str, _Draft]) -> None:
+        wanted = None if self.selection.properties is None else sorted(self.selection.properties)
+        if wanted == []:
+            return
+        qualifiers = self.find_qualifiers(names, wanted)
+        known: set[str] = set()
+        rows = self.query(queries.write_query(queries.CLAIMS, items=names, properties=wanted))
+        places: defaultdict[tuple[str, str], int] = defaultdict(int)
+        for row in sorted(rows, key=lambda row: take(row, "statement")):
+            name, statement, held = cut(row, "item"), cut(row, "statement"), cut(row, "property")
+            value = self.read(row, BROKEN_CLAIM, name, held, held)
+            rank = RANKS.get(cut(row, "rank", "#").removesuffix(RANK_END).lower())
+            if value is None:
+                continue
+            if statement in known or rank is None:
+                reason = TWICE if rank else BROKEN_CLAIM
+                self.report.skip(Skipped(reason, self.url, name, held, statement))
+                continue
+            known.add(statement)
+            position = places[name, held]
+            places[name, held] += 1
+            # In addresses of statements the first `$` is a hyphen.
+            own = statement.replace("-", "$", 1)
+            drafts[name].claims.append(
+                Claim(own, held, position, rank, value, tuple(qualifiers.get(statement, ())))
+            )
+
+    def find_qualifiers(
+        self, names: Sequence[str], wanted: Sequence[str] | None
+    ) -> dict[str, list[Qualifier]]:
+        """Find the qualifiers of the statements, sorted; a statement has each value once."""
+        found: defaultdict[str, set[Qualifier]] = defaultdict(set)
+        for row in self.query(queries.write_query(queries.QUALIFIERS, items=names, properties=wanted)):
+            name, held = cut(row, "item"), cut(row, "property")
+            value = self.read(row, BROKEN_QUALIFIER, name, held, f"qualifier {held}")
+            if value is not None:
+                found[cut(row, "statement")].add(Qualifier(held, value))
+        return {
+            statement: sorted(values, key=lambda own: (own.property, repr(own.value)))
+            for statement, values in found.items()
+        }
+
+    def read(self, row: Binding, reason: str, entity: str, held: str, what: str) -> Value | None:
+        try:
+            return read_value(row)
+        except NoValue as error:
+            self.report.skip(Skipped(reason, self.url, entity, held, str(error)))
+        except KeptOut as kept:
+            self.report.keep_out(kept.reason, self.url, entity, what, kept.detail)
+        return None
+
+
+def is_binding(row: object) -> bool:
+    """Tell whether a result is one: variables with their terms, each a text of a type."""
+    return isinstance(row, dict) and all(
+        isinstance(term, dict) and isinstance(term.get("value"), str) and isinstance(term.get("type"), str)
+        for term in row.values()
+    )
+
+
+def finish(name: str, draft: _Draft) -> Entity:
+    """Make the entity, its parts in the order of other sources."""
+    return Entity(
+        id=name,
+        kind="item" if name.startswith("Q") else "property",
+        revision=draft.revision,
+        labels=tuple(sorted(draft.labels, key=lambda text: text.language)),
+        aliases=tuple(sorted(draft.aliases, key=lambda text: (text.language, text.text))),
+        sitelinks=tuple(sorted(draft.sitelinks, key=lambda link: link.site)),
+        claims=tuple(sorted(draft.claims, key=lambda claim: (claim.property, claim.position))),
+    )
+
+
+def name_site(address: str) -> str:
+    """Name a wiki by its address as sitelinks do: https://en.wikipedia.org/ is enwiki."""
+    host = urlsplit(address).hostname or ""
+    language, _, rest = host.partition(".")
+    project = rest.partition(".")[0]
+    if host in SITES:
+        return SITES[host]
+    if project == "wikimedia":
+        return f"{language}wiki"
+    return language.replace("-", "_") + ("wiki" if project == "wikipedia" else project)

@@ -1,0 +1,95 @@
+"""Values in the results of a SPARQL endpoint, from Wikibase's RDF.
+
+RDF differs from JSON: years are astronomical (0 is 1 BCE), a day of the Julian calendar is told by the
+Gregorian, a plain number has the unit Q199, and an unknown value is a node without a name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+
+from tasks.sources.wikidata.calendars import convert, count_days, to_historical
+from tasks.sources.wikidata.snaks import KeptOut, name_entity, read_calendar
+from tasks.sources.wikidata.values import (
+    NoValue,
+    Precision,
+    Quantity,
+    Time,
+    Value,
+    make_amount,
+    make_date,
+    make_item,
+    make_text,
+    show,
+)
+
+Term = Mapping[str, str]
+Binding = Mapping[str, Term]
+DATE = re.compile(r"([+-]?)(\d{1,16})-(\d\d)-(\d\d)T[\d:.]+(?:Z|[+-]00:00)?")
+PLAIN_NUMBER = "Q199"
+UNKNOWN = "/.well-known/genid/"
+TYPES = {"WikibaseItem": "item", "WikibaseProperty": "item", "Time": "time", "Quantity": "quantity",
+         "Monolingualtext": "text"}  # fmt: skip
+
+
+def read_value(binding: Binding) -> Value:
+    """Read the value of one result. Raises NoValue for a broken one, KeptOut for none of the four types."""
+    kind = cut(binding, "type", "#")
+    if kind not in TYPES:
+        raise KeptOut("value of another type", kind)
+    simple = binding.get("simple")
+    if simple is None and not binding.keys() & {"time", "amount"}:
+        raise KeptOut("no value")
+    if simple is not None and (simple["type"] == "bnode" or UNKNOWN in simple["value"]):
+        raise KeptOut("unknown value")
+    if TYPES[kind] == "time":
+        return read_time(binding)
+    if TYPES[kind] == "quantity":
+        return read_quantity(binding)
+    if simple is None:
+        raise NoValue("holds no value")
+    if TYPES[kind] == "text":
+        return make_text(simple["value"], simple.get("xml:lang"))
+    return make_item(simple["value"].rsplit("/", 1)[-1])
+
+
+def read_time(binding: Binding) -> Time:
+    """Read a time as Wikibase's JSON would tell it. Raises NoValue."""
+    found = DATE.fullmatch(take(binding, "time"))
+    precision = take(binding, "precision")
+    if found is None or not (precision.isdecimal() and len(precision) < 3):
+        raise NoValue(f"{show(take(binding, 'time'))} is no time")
+    calendar = read_calendar(take(binding, "calendar"))
+    number = int(found[2])
+    year, month, day = to_historical(-number if found[1] == "-" else number), int(found[3]), int(found[4])
+    if int(precision) == Precision.DAY and calendar == "julian":
+        if not (1 <= month <= 12 and 1 <= day <= count_days(year, month, "gregorian")):
+            raise NoValue(f"{show(found[0])} is no day of the Gregorian calendar")
+        year, month, day = convert((year, month, day), "gregorian", "julian")
+    return make_date(year, month, day, int(precision), calendar)
+
+
+def read_quantity(binding: Binding) -> Quantity:
+    """Read a quantity. Raises NoValue."""
+    unit = name_entity(take(binding, "unit"))
+    lower, upper = (_read_bound(binding, name) for name in ("lower", "upper"))
+    amount = make_amount(take(binding, "amount"))
+    return Quantity(amount, None if unit == PLAIN_NUMBER else unit, lower, upper)
+
+
+def take(binding: Binding, name: str) -> str:
+    """Take a variable's text. Raises NoValue if it is unbound."""
+    if name not in binding:
+        raise NoValue(f"has no {name}")
+    return binding[name]["value"]
+
+
+def cut(binding: Binding, name: str, at: str = "/") -> str:
+    """Take what follows the last mark of an address. Raises NoValue."""
+    return take(binding, name).rsplit(at, 1)[-1]
+
+
+def _read_bound(binding: Binding, name: str) -> Decimal | None:
+    return make_amount(binding[name]["value"]) if name in binding else None

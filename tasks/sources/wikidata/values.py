@@ -1,0 +1,157 @@
+"""Values of claims: an item, a time, a quantity, or a text with its language."""
+
+from __future__ import annotations
+
+import re
+import reprlib
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import IntEnum
+
+from tasks.sources.wikidata.calendars import Calendar, count_days
+
+ENTITY = re.compile(r"[QP][1-9]\d{0,14}")
+AMOUNT = re.compile(r"[+-]?\d{1,127}(?:\.\d{1,127})?")
+TIME = re.compile(r"([+-]?)(\d{1,16})-(\d\d)-(\d\d)T\d\d:\d\d:\d\d(?:\.\d+)?Z?")
+LONGEST_TEXT = 100_000
+BRIEF = reprlib.Repr()
+BRIEF.maxstring = 60
+
+
+class Precision(IntEnum):
+    """What is known of a time: everything down to this unit, with Wikibase's numbers."""
+
+    BILLION_YEARS = 0
+    HUNDRED_MILLION_YEARS = 1
+    TEN_MILLION_YEARS = 2
+    MILLION_YEARS = 3
+    HUNDRED_THOUSAND_YEARS = 4
+    TEN_THOUSAND_YEARS = 5
+    MILLENNIUM = 6
+    CENTURY = 7
+    DECADE = 8
+    YEAR = 9
+    MONTH = 10
+    DAY = 11
+
+
+@dataclass(frozen=True)
+class Item:
+    """Another entity, mostly an item. id: `Q42`."""
+
+    id: str
+
+
+@dataclass(frozen=True)
+class Time:
+    """A date in its own calendar. year: historical, -44 = 44 BCE; there is no year 0.
+
+    month and day are None where the precision does not reach them.
+    """
+
+    year: int
+    month: int | None
+    day: int | None
+    precision: Precision
+    calendar: Calendar = "gregorian"
+
+    def span(self) -> tuple[int, int]:
+        """Return the first and last year that it may be: 1987 by decade is (1980, 1989).
+
+        Centuries and millennia end in the year that names them: 1900 by century is (1801, 1900), the 19th.
+        """
+        if self.precision >= Precision.YEAR:
+            return self.year, self.year
+        width = 10 ** (Precision.YEAR - self.precision)
+        size = abs(self.year)
+        if self.precision in (Precision.CENTURY, Precision.MILLENNIUM):
+            last = -(-size // width) * width
+            ends = last - width + 1, last
+        else:
+            first = size // width * width
+            ends = max(first, 1), first + width - 1
+        return ends if self.year > 0 else (-ends[1], -ends[0])
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number. amount: exact; unit: an item's id, None = a plain number; lower, upper: its bounds."""
+
+    amount: Decimal
+    unit: str | None = None
+    lower: Decimal | None = None
+    upper: Decimal | None = None
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text in a language, by Wikimedia's code."""
+
+    text: str
+    language: str
+
+
+Value = Item | Time | Quantity | Text
+
+
+class NoValue(ValueError):
+    """What was given is no value of its type; the text says why."""
+
+
+def show(value: object) -> str:
+    """Make one short line of anything, however deeply it is nested, which `repr` does not bear."""
+    return value[:60] if isinstance(value, str) and value.isprintable() else BRIEF.repr(value)[:60]
+
+
+def make_time(text: object, precision: object, calendar: Calendar) -> Time:
+    """Read a time as Wikibase writes it, `-0044-03-15T00:00:00Z`, down to its precision.
+
+    Raises NoValue for a day that its calendar does not have, the year 0, and precisions finer than a day.
+    """
+    found = TIME.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        raise NoValue(f"{show(text)} is no time")
+    sign, *digits = found.groups()
+    year, month, day = map(int, digits)
+    return make_date(-year if sign == "-" else year, month, day, precision, calendar)
+
+
+def make_date(year: int, month: int, day: int, precision: object, calendar: Calendar) -> Time:
+    """Make a time of its parts; those that the precision does not reach are dropped. Raises NoValue."""
+    if not isinstance(precision, int) or isinstance(precision, bool) or not 0 <= precision <= Precision.DAY:
+        raise NoValue(f"{show(precision)} is no precision of a year, month or day")
+    if year == 0:
+        raise NoValue("there is no year 0")
+    known = Precision(precision)
+    if known < Precision.MONTH:
+        return Time(year, None, None, known, calendar)
+    if not 1 <= month <= 12:
+        raise NoValue(f"{year}-{month:02d} is no month")
+    if known < Precision.DAY:
+        return Time(year, month, None, known, calendar)
+    if not 1 <= day <= count_days(year, month, calendar):
+        raise NoValue(f"{year}-{month:02d}-{day:02d} is no day of the {calendar.title()} calendar")
+    return Time(year, month, day, known, calendar)
+
+
+def make_amount(text: object) -> Decimal:
+    """Read a decimal number, `+1.96`. Raises NoValue."""
+    if not isinstance(text, str) or not AMOUNT.fullmatch(text):
+        raise NoValue(f"{show(text)} is no decimal number")
+    return Decimal(text)
+
+
+def make_text(text: object, language: object) -> Text:
+    """Make a text with its language. Raises NoValue."""
+    if not isinstance(text, str) or not isinstance(language, str) or not language:
+        raise NoValue(f"{show(text)} is no text with a language")
+    if len(text) > LONGEST_TEXT or len(language) > 40:
+        raise NoValue(f"has {len(text):,} characters, more than a text may")
+    return Text(text, language)
+
+
+def make_item(name: object) -> Item:
+    """Make a reference to an item or property. Raises NoValue."""
+    if not isinstance(name, str) or not ENTITY.fullmatch(name):
+        raise NoValue(f"{show(name)} is no item")
+    return Item(name)

@@ -1,0 +1,205 @@
+"""Wikibase's JSON of an entity, as dumps and the API give it; nothing of it is taken for granted."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from tasks.sources.wikidata.entities import (
+    INSTANCE_OF,
+    RANKS,
+    Claim,
+    Entity,
+    Qualifier,
+    Selection,
+    Sitelink,
+)
+from tasks.sources.wikidata.report import ReadingReport, Skipped
+from tasks.sources.wikidata.snaks import KeptOut, read_snak
+from tasks.sources.wikidata.values import ENTITY, Item, NoValue, Text, make_text, show
+
+BROKEN, MISSING, OTHER_KIND, TWICE = (
+    "broken entity",
+    "no such entity",
+    "no item",
+    "statement id twice",
+)
+BROKEN_PART, BROKEN_CLAIM, BROKEN_QUALIFIER = "broken part", "broken claim", "broken qualifier"
+DEPRECATED = "deprecated"
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """Where an entity is being read, and what becomes of what is skipped in it."""
+
+    entity: str
+    where: str
+    report: ReadingReport
+
+    def skip(self, reason: str, detail: str, name: str = "") -> None:
+        self.report.skip(Skipped(reason, self.where, self.entity, name, detail))
+
+
+def read_entity(record: object, selection: Selection, report: ReadingReport, where: str) -> Entity | None:
+    """Read one entity; None if it is broken, of another kind, or not asked for. where: for the report."""
+    if not isinstance(record, dict):
+        report.skip(Skipped(BROKEN, where, detail=f"{show(record)} is no entity"))
+        return None
+    name, kind = record.get("id"), record.get("type")
+    reading = _Reading(show(name), where, report)
+    if "missing" in record:
+        reading.skip(MISSING, "")
+        return None
+    if kind not in ("item", "property"):
+        reading.skip(OTHER_KIND if kind else BROKEN, f"is a {show(kind)}" if kind else "has no type")
+        return None
+    if (
+        not isinstance(name, str)
+        or not ENTITY.fullmatch(name)
+        or name[0] != kind[0].upper().replace("I", "Q")
+    ):
+        reading.skip(BROKEN, f"{show(name)} is no id of a {kind}")
+        return None
+    if kind == "property" and not selection.names_property(name):
+        reading.skip(OTHER_KIND, "is a property that was not asked for")
+        return None
+    claims = _take_part(record, "claims", reading)
+    if kind == "item" and not _is_wanted(name, claims, selection):
+        report.not_asked += 1
+        return None
+    redirects = record.get("redirects")
+    old = redirects.get("from") if isinstance(redirects, dict) else None
+    if isinstance(old, str) and ENTITY.fullmatch(old):
+        report.redirects[old] = name
+    revision = record.get("lastrevid")
+    return Entity(
+        id=name,
+        kind="item" if kind == "item" else "property",
+        revision=revision if isinstance(revision, int) and 0 <= revision < 2**63 else None,
+        labels=tuple(_read_texts(_take_part(record, "labels", reading), "labels", selection, reading)),
+        aliases=tuple(_read_texts(_take_part(record, "aliases", reading), "aliases", selection, reading)),
+        sitelinks=tuple(_read_sitelinks(_take_part(record, "sitelinks", reading), selection, reading)),
+        claims=tuple(_read_claims(claims, selection.properties, reading)),
+    )
+
+
+def find_classes(claims: Mapping[str, object]) -> Iterator[str]:
+    """Yield the classes that an item is an instance of, but for deprecated statements."""
+    statements = claims.get(INSTANCE_OF)
+    for statement in statements if isinstance(statements, list) else []:
+        if isinstance(statement, dict) and statement.get("rank") != DEPRECATED:
+            try:
+                value = read_snak(statement.get("mainsnak"))
+            except (NoValue, KeptOut):
+                continue
+            if isinstance(value, Item):
+                yield value.id
+
+
+def _is_wanted(name: str, claims: Mapping[str, object], selection: Selection) -> bool:
+    if selection.takes_all_items() or name in (selection.entities or ()):
+        return True
+    return bool(selection.classes) and not selection.classes.isdisjoint(find_classes(claims))
+
+
+def _take_part(record: Mapping[str, object], part: str, reading: _Reading) -> Mapping[str, object]:
+    """Take an object; an empty one is written as a list, and one that nobody asked for is left out."""
+    found = record.get(part)
+    if isinstance(found, dict):
+        return found
+    if found not in (None, []):
+        reading.skip(BROKEN_PART, f"{part}: {show(found)} is no object")
+    return {}
+
+
+def _read_texts(
+    part: Mapping[str, object], what: str, selection: Selection, reading: _Reading
+) -> Iterator[Text]:
+    for language in sorted(part):
+        if selection.languages is not None and language not in selection.languages:
+            continue
+        found = part[language]
+        for entry in found if isinstance(found, list) else [found]:
+            try:
+                yield make_text(entry["value"] if isinstance(entry, dict) else entry, language)
+            except (NoValue, KeyError) as error:
+                reading.skip(BROKEN_PART, f"{what}, {language}: {error}")
+
+
+def _read_sitelinks(
+    part: Mapping[str, object], selection: Selection, reading: _Reading
+) -> Iterator[Sitelink]:
+    for site in sorted(part):
+        if selection.sites is not None and site not in selection.sites:
+            continue
+        entry = part[site]
+        title = entry.get("title") if isinstance(entry, dict) else None
+        if isinstance(title, str):
+            yield Sitelink(site, title)
+        else:
+            reading.skip(BROKEN_PART, f"sitelinks, {site}: {show(entry)} has no title")
+
+
+def _read_claims(
+    claims: Mapping[str, object], wanted: Collection[str] | None, reading: _Reading
+) -> Iterator[Claim]:
+    known: set[str] = set()
+    for name in sorted(claims if wanted is None else wanted & claims.keys()):
+        statements = claims[name]
+        if not isinstance(statements, list) or not ENTITY.fullmatch(name):
+            reading.skip(BROKEN_PART, f"{name:.40}: {show(statements)} is no list of statements")
+            continue
+        for position, statement in enumerate(statements):
+            claim = _read_claim(name, position, statement, reading)
+            if claim is not None and claim.id in known:
+                reading.skip(TWICE, claim.id, name)
+            elif claim is not None:
+                known.add(claim.id)
+                yield claim
+
+
+def _read_claim(name: str, position: int, statement: object, reading: _Reading) -> Claim | None:
+    place = f"statement {position + 1}"
+    if not isinstance(statement, dict):
+        reading.skip(BROKEN_CLAIM, f"{place}: {show(statement)} is no statement", name)
+        return None
+    identifier, rank = statement.get("id"), RANKS.get(show(statement.get("rank")))
+    if rank is None:
+        reading.skip(BROKEN_CLAIM, f"{place}: {show(statement.get('rank'))} is no rank", name)
+        return None
+    try:
+        value = read_snak(statement.get("mainsnak"))
+    except NoValue as error:
+        reading.skip(BROKEN_CLAIM, f"{place}: {error}", name)
+        return None
+    except KeptOut as kept:
+        reading.report.keep_out(kept.reason, reading.where, reading.entity, name, kept.detail)
+        return None
+    if not isinstance(identifier, str) or not _belongs(identifier, reading.entity):
+        # Its place is as good a name as any; what comes from elsewhere could be another entity's.
+        identifier = f"{reading.entity}${name}-{position}"
+    qualifiers = tuple(_read_qualifiers(name, position, statement.get("qualifiers"), reading))
+    return Claim(identifier, name, position, rank, value, qualifiers)
+
+
+def _belongs(identifier: str, entity: str) -> bool:
+    return identifier.casefold().startswith(f"{entity.casefold()}$") and len(identifier) < 100
+
+
+def _read_qualifiers(name: str, position: int, part: object, reading: _Reading) -> Iterator[Qualifier]:
+    place = f"statement {position + 1}"
+    if part is None or part == []:
+        return
+    if not isinstance(part, dict):
+        reading.skip(BROKEN_QUALIFIER, f"{place}: {show(part)} is no object", name)
+        return
+    for own in sorted(part):
+        snaks = part[own]
+        for snak in snaks if isinstance(snaks, list) and ENTITY.fullmatch(own) else [None]:
+            try:
+                yield Qualifier(own, read_snak(snak))
+            except NoValue as error:
+                reading.skip(BROKEN_QUALIFIER, f"{place}, {own:.40}: {error}", name)
+            except KeptOut as kept:
+                detail = f"qualifier {own}" + (f", {kept.detail}" if kept.detail else "")
+                reading.report.keep_out(kept.reason, reading.where, reading.entity, name, detail)

@@ -1,0 +1,182 @@
+"""`benchloom import wikidata`: what is read becomes Parquet files, with what was skipped beside them."""
+
+import json
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from flows.commands.import_ import app
+from tasks.artifacts.parquet import StoredRows
+from tasks.errors import BadInput
+from tasks.sources.wikidata.dump import DumpSource
+from tasks.sources.wikidata.entities import Selection
+from tasks.sources.wikidata.report import ReadingReport
+from tasks.sources.wikidata.rows import ClaimRow, EntityRow, restore_claim
+from tasks.sources.wikidata.values import Text
+from tests.flows.conftest import make_folder
+from tests.models.scenes import serving
+from tests.sources.wikidata.scenes import JULIAN, entity, item, quantity, statement, text, time, write_dump
+from tests.sources.wikidata.test_api import Wikibase, web
+
+SHARED = Path(os.environ.get("BENCHLOOM_WIKIDATA", "no such folder"))
+MADE = [
+    entity(
+        "Q10",
+        statement(time("P569", "-0044-03-15T00:00:00Z", 11, JULIAN), 0, "Q10", P1=[text("P1", "ä", "de")]),
+        statement(quantity("P2048", "+1.960", "Q11573", lowerBound="1.9"), 0, "Q10", rank="preferred"),
+    ),
+    entity("Q9", statement(item("P31", "Q5"), 0, "Q9"), label="nine"),
+    entity("P31", label="instance of"),
+]
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    root = make_folder(tmp_path / "project")
+    (root / "params.yaml").write_text("{}\n")
+    (root / "dvc.yaml").write_text("stages: {}\n")
+    monkeypatch.chdir(root)
+    monkeypatch.delenv("BENCHLOOM_CONTACT", raising=False)
+    return root
+
+
+def call(*words: object):
+    return CliRunner().invoke(app, ["wikidata", *map(str, words)])
+
+
+def read(root: Path, name: str = "main"):
+    folder = root / "data/raw/wikidata" / name
+    entities = list(StoredRows(folder / "entities.parquet", EntityRow))
+    claims = list(StoredRows(folder / "claims.parquet", ClaimRow))
+    return (
+        entities,
+        claims,
+        [json.loads(line) for line in (folder / "skipped.jsonl").read_text().splitlines()],
+    )
+
+
+def test_a_dump_becomes_entities_and_claims(root, tmp_path):
+    path = write_dump(tmp_path / "dump.json.bz2", *MADE, b"{")
+    done = call(path)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.splitlines() == [
+        "main: 2 entities, 3 claims (data/raw/wikidata/main)",
+        "skipped: broken line: 1",
+        "skipped: no item: 1",
+        "each of these is a line of data/raw/wikidata/main/skipped.jsonl, values by property",
+        "licence: CC0-1.0; Wikidata, the Wikidata contributors "
+        "(structured data under CC0 1.0; credit is asked, not required)",
+    ]
+    entities, claims, skipped = read(root)
+    assert [(row.id, row.labels) for row in entities] == [
+        ("Q10", (Text("one", "en"),)),
+        ("Q9", (Text("nine", "en"),)),
+    ]
+    birth = next(row for row in claims if row.property == "P569")
+    assert (birth.value.year, birth.value.month, birth.value.day, birth.value.calendar) == (
+        -44,
+        3,
+        15,
+        "julian",
+    )
+    height = next(row for row in claims if row.property == "P2048")
+    assert (height.value.amount, height.value.number, height.value.unit) == ("1.960", 1.96, "Q11573")
+    assert [line["reason"] for line in skipped] == ["no item", "broken line"]
+    # Nothing of a claim is lost on the way to the file and back.
+    read_again = DumpSource([path]).read(Selection(), ReadingReport())
+    expected = sorted((claim for each in read_again for claim in each.claims), key=lambda claim: claim.id)
+    assert [restore_claim(row) for row in claims] == expected
+    about = json.loads((root / "data/raw/wikidata/main/about.json").read_text())
+    assert (about["licence"], about["read_from"], about["counts"]["claims"]) == (
+        "CC0-1.0",
+        ["dump.json.bz2"],
+        3,
+    )
+
+
+def test_the_same_dump_gives_the_same_bytes(root, tmp_path):
+    path = write_dump(tmp_path / "dump.json", *MADE, b"{")
+    folder = root / "data/raw/wikidata/main"
+    contents = []
+    for _ in range(2):
+        assert call(path).exit_code == 0
+        contents.append({file.name: file.read_bytes() for file in folder.iterdir()})
+    assert contents[0] == contents[1]
+    assert sorted(contents[0]) == ["about.json", "claims.parquet", "entities.parquet", "skipped.jsonl"]
+
+
+def test_what_is_named_is_taken_and_the_label_of_a_property_with_it(root, tmp_path):
+    path = write_dump(tmp_path / "dump.json", *MADE)
+    done = call(path, "--class", "Q5", "--property", "P31", "--language", "all", "--name", "people")
+    assert done.exit_code == 0, done.output
+    assert "not asked for: 1 entities" in done.stdout
+    entities, claims, _ = read(root, "people")
+    assert [(row.id, row.kind) for row in entities] == [("P31", "property"), ("Q9", "item")]
+    assert [(row.entity, row.value.item) for row in claims] == [("Q9", "Q5")]
+
+
+def test_an_api_is_read_and_its_answers_are_kept(root):
+    wikibase = Wikibase(*MADE)
+    wikibase.redirects = {"Q99": "Q9"}
+    app = web.Application()
+    app.router.add_get("/w/api.php", wikibase.answer)
+    with serving(app) as url:
+        address = url.removesuffix("/v1") + "/w/api.php"
+        done = call(address, "--entity", "Q99", "--entity", "Q404")
+    assert done.exit_code == 0, done.output
+    assert "redirects followed: 1" in done.stdout
+    entities, _, skipped = read(root)
+    assert [(row.id, row.redirects) for row in entities] == [("Q9", ("Q99",))]
+    assert [line["reason"] for line in skipped] == ["no such entity"]
+    assert (root / "data/raw/wikidata/main/answers/99/Q99.json").exists()
+
+
+def test_a_database_with_item_ids_is_read(root, tmp_path):
+    with closing(sqlite3.connect(tmp_path / "films.sqlite")) as connection, connection:
+        connection.execute("CREATE TABLE films (qid, title, released)")
+        connection.execute("INSERT INTO films VALUES ('Q1', 'Alien', '1979-05-25')")
+    done = call(tmp_path / "films.sqlite", "--column", "released=P577")
+    assert done.exit_code == 0, done.output
+    _, (claim,), _ = read(root)
+    assert (claim.value.year, claim.value.precision) == (1979, 11)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["none.json"], "none.json: is not there"),
+        (["dump.json", "--entity", "42"], "--entity: '42' is no id"),
+        (["dump.json", "--name", "../x"], "--name: '../x' is no name"),
+        (["dump.json", "--entity", "Q404"], "holds no entity that is asked for; 2 others were read"),
+        (["empty.json"], "holds no entity that is asked for"),
+        (["dump.json", "--column", "a=P1"], "--column: is for a table"),
+        (["films.sqlite", "dump.json"], "films.sqlite: is a database"),
+        (["https://www.wikidata.org/wiki/Q42"], "is no address that can be read"),
+        (["https://www.wikidata.org/w/api.php", "--entity", "Q42"], "--contact: is missing"),
+        (["http://127.0.0.1:9/w/api.php"], "gives entities by id alone"),
+    ],
+)
+def test_what_cannot_be_read_is_one_line_and_replaces_nothing(root, words, said):
+    write_dump(root / "dump.json", *MADE)
+    (root / "empty.json").write_text("")
+    sqlite3.connect(root / "films.sqlite").execute("CREATE TABLE films (qid)").connection.close()
+    assert call("dump.json").exit_code == 0
+    folder = root / "data/raw/wikidata/main"
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    done = call(*words)
+    assert isinstance(done.exception, BadInput)
+    assert said in str(done.exception)
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="BENCHLOOM_WIKIDATA names no excerpt of Wikidata")
+def test_a_real_excerpt_is_brought_in(root):
+    done = call(SHARED / "sample_wikidata_items.json.bz2", "--property", "P571")
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith("main: 100 entities, ")
+    _, claims, _ = read(root)
+    assert {row.value.kind for row in claims} == {"time"}
