@@ -205,6 +205,45 @@ def wikidata(
         print(line)
 
 
+@app.command()
+def wikipedia(
+    path: Annotated[
+        str,
+        typer.Argument(
+            help="A dump, structured contents (NDJSON), wikitext, JSON of texts, or the URL of an api.php.",
+            metavar="PATH",
+        ),
+    ],
+    name: Annotated[
+        str, typer.Option(metavar="NAME", help="Of the folder in data/raw/wikipedia.")
+    ] = "articles",
+    title: Annotated[
+        list[str] | None, typer.Option(metavar="T", help="Only this article; may be said several times.")
+    ] = None,
+    contact: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Yours, for the keepers of a wiki whose API is asked.")
+    ] = "",
+) -> None:
+    """Bring in Wikipedia's articles as sentences, table cells and infobox entries (docs/wikipedia.md).
+
+    Example: benchloom import wikipedia enwiki-latest-pages-articles.xml.bz2 --name english --title Dublin
+    """
+    from flows.settings import find_project
+
+    try:
+        from flows.wikipedia_import import import_wikipedia, say_outcome
+    except ModuleNotFoundError as error:
+        what = f"needs {error.name}, which is not installed here"
+        raise BadInput("benchloom import wikipedia", what, hint="pip install 'benchloom[wiki]'") from error
+    outcome = import_wikipedia(find_project(), path, name, title or [], contact)
+    for line in say_outcome(outcome):
+        print(line)
+    for line in outcome.ended:
+        print(f"benchloom: ended early: {line}", file=sys.stderr)
+    if outcome.ended:
+        raise typer.Exit(1)
+
+
 def name_source(file: str) -> str:
     """Name where lines come from."""
     return "stdin" if file == "-" else file

@@ -1,0 +1,219 @@
+"""`benchloom import wikipedia`: articles of a source become two tables of the project."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tasks.artifacts.rows import schema_of
+from tasks.errors import BadInput
+from tasks.files import write_beside, write_text
+from tasks.sources.wikipedia.article import ATTRIBUTION, LICENCE, Article, ArticleSource, Part, Skipped
+from tasks.sources.wikipedia.opening import open_source
+
+FOLDER = Path("data/raw/wikipedia")
+NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,60}")
+GROUP_PARTS = 65_536
+"""Rows of parts that are in memory; an article's may be more."""
+GROUP_ARTICLES = 4_096
+MOST_TEMPLATES = 100_000
+"""Different templates without a rule that are counted."""
+NAMED = 5
+
+
+@dataclass(frozen=True)
+class ArticleRow:
+    """A row of articles.parquet."""
+
+    article: str
+    page: int | None
+    revision: int | None
+    aliases: tuple[str, ...]
+    parts: int
+    licence: str
+    attribution: str
+
+
+@dataclass(frozen=True)
+class PartRow:
+    """A row of parts.parquet; see `tasks.sources.wikipedia.article.Part`."""
+
+    article: str
+    position: int
+    kind: str
+    section: str
+    parent: str
+    headers: tuple[str, ...]
+    text: str
+    table: int | None
+    row: int | None
+    column: int | None
+
+
+@dataclass
+class Outcome:
+    """What an import did. skipped: by reason; ended: where a source could not be read to its end."""
+
+    folder: Path
+    articles: int = 0
+    aliases: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
+    problems: int = 0
+    unread: Counter[str] = field(default_factory=Counter)
+    ended: list[str] = field(default_factory=list)
+
+
+def import_wikipedia(root: Path, path: str, name: str, titles: Sequence[str], contact: str = "") -> Outcome:
+    """Write a source's articles to data/raw/wikipedia/<name>: articles, parts, and what was skipped.
+
+    titles: only these; all of the source if empty. Files take their places together when all is read.
+    Raises BadInput, and changes nothing, for a name or source that is none, and where it has no article.
+    """
+    if not NAME.fullmatch(name):
+        raise BadInput("--name", f"{name[:80]!r} is no name: small letters, digits and hyphens")
+    folder = root / FOLDER / name
+    outcome = Outcome(FOLDER / name)
+    with ExitStack() as stack:
+        stack.callback(_remove_empty, folder)
+        skipped = _Skipped(stack.enter_context(write_beside(folder / "skipped.jsonl")), outcome)
+        stack.callback(skipped.close)
+        source = open_source(path, skipped.add, folder / "cache", contact)
+        stack.callback(source.close)
+        articles = _Table(
+            stack.enter_context(write_beside(folder / "articles.parquet")), ArticleRow, GROUP_ARTICLES
+        )
+        stack.callback(articles.close)
+        parts = _Table(stack.enter_context(write_beside(folder / "parts.parquet")), PartRow, GROUP_PARTS)
+        stack.callback(parts.close)
+        _copy(source, titles, articles, parts, skipped, outcome)
+        if not outcome.articles:
+            raise BadInput(
+                path, "gave no article", hint=_say_counts(outcome.skipped) or "is it the right file?"
+            )
+        skipped.end()
+    write_text(
+        folder / "LICENCE.md", f"{ATTRIBUTION}, {LICENCE}. The pages and revisions: articles.parquet.\n"
+    )
+    return outcome
+
+
+def say_outcome(outcome: Outcome) -> list[str]:
+    """Say what an import did, a line each."""
+    folder = outcome.folder.as_posix()
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(outcome.kinds.items()))
+    lines = [f"{outcome.articles:,} articles, {outcome.aliases:,} aliases: {folder}/articles.parquet"]
+    lines.append(f"{outcome.kinds.total():,} parts ({kinds}): {folder}/parts.parquet")
+    left = [_say_counts(outcome.skipped)] if outcome.skipped else []
+    left += [f"{outcome.problems:,} parts of pages"] if outcome.problems else []
+    if outcome.unread:
+        more = ", ..." if len(outcome.unread) > NAMED else ""
+        most = ", ".join(f"{name} {count:,}" for name, count in _order(outcome.unread)[:NAMED])
+        left.append(f"{outcome.unread.total():,} templates without a rule ({most}{more})")
+    lines.append(f"left out: {'; '.join(left) or 'nothing'}: {folder}/skipped.jsonl")
+    lines.append(f"licence: {LICENCE}, attribution: {ATTRIBUTION}")
+    return lines
+
+
+def _remove_empty(folder: Path) -> None:
+    with suppress(OSError):
+        folder.rmdir()
+
+
+def _copy(
+    source: ArticleSource,
+    titles: Sequence[str],
+    articles: _Table,
+    parts: _Table,
+    skipped: _Skipped,
+    outcome: Outcome,
+) -> None:
+    for article in source.stream(titles or None):
+        outcome.articles += 1
+        outcome.aliases += len(article.aliases)
+        articles.add([_make_row(article)])
+        parts.add(_make_part(article.title, part) for part in article.parts)
+        outcome.kinds.update(part.kind for part in article.parts)
+        for problem in article.problems:
+            outcome.problems += 1
+            skipped.write({"where": article.title, "reason": "part", "detail": problem})
+        for name, count in article.unread.items():
+            if name in outcome.unread or len(outcome.unread) < MOST_TEMPLATES:
+                outcome.unread[name] += count
+
+
+def _make_row(article: Article) -> ArticleRow:
+    return ArticleRow(
+        article.title, article.id, article.revision, article.aliases, len(article.parts), LICENCE, ATTRIBUTION
+    )
+
+
+def _make_part(title: str, part: Part) -> PartRow:
+    return PartRow(title, **vars(part))
+
+
+def _say_counts(counts: Counter[str]) -> str:
+    return ", ".join(f"{count:,} {reason}" for reason, count in _order(counts))
+
+
+def _order(counts: Counter[str]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+class _Skipped:
+    """Writes skipped.jsonl as it goes."""
+
+    def __init__(self, path: Path, outcome: Outcome) -> None:
+        self._file: IO[str] = path.open("w", encoding="utf-8", errors="replace")
+        self._outcome = outcome
+
+    def add(self, skipped: Skipped) -> None:
+        self._outcome.skipped[skipped.reason] += 1
+        if skipped.ended:
+            self._outcome.ended.append(f"{skipped.where}: {skipped.reason} {skipped.detail}")
+        self.write({"where": skipped.where, "reason": skipped.reason, "detail": skipped.detail})
+
+    def write(self, record: dict[str, Any]) -> None:
+        self._file.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+    def end(self) -> None:
+        for name, count in _order(self._outcome.unread):
+            self.write({"where": name, "reason": "template", "detail": f"{count} times without a rule"})
+        self.close()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class _Table:
+    """Writes rows to Parquet in groups of a fixed size, so that the same rows give the same bytes."""
+
+    def __init__(self, path: Path, row: type, group: int) -> None:
+        self._schema: pa.Schema = schema_of(row)
+        self._writer = pq.ParquetWriter(path, self._schema, compression="zstd", store_schema=False)
+        self._rows: list[dict[str, Any]] = []
+        self._group = group
+
+    def add(self, rows: Iterable[Any]) -> None:
+        for row in rows:
+            self._rows.append(vars(row))
+            if len(self._rows) == self._group:
+                self._flush()
+
+    def close(self) -> None:
+        if self._rows:
+            self._flush()
+        self._writer.close()
+
+    def _flush(self) -> None:
+        self._writer.write_table(pa.Table.from_pylist(self._rows, schema=self._schema))
+        self._rows = []

@@ -1,0 +1,92 @@
+"""Templates of dates, written out as Wikipedia does; nothing that depends on today is."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from tasks.sources.wikipedia.arguments import Arguments
+
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
+    "November", "December",
+)  # fmt: skip
+
+
+def write_date(parts: tuple[str, ...] | list[str], *, day_first: bool) -> str:
+    """Write (year, month, day), of which the later ones may be missing; other text stays as it is."""
+    year, month, day = (part.strip() for part in [*parts[:3], "", "", ""][:3])
+    if not month:
+        return year
+    name = MONTHS[int(month) - 1] if _is_number(month, 12) else month
+    if not _is_number(day, 31):
+        return f"{name} {year}".strip()
+    return f"{int(day)} {name} {year}".strip() if day_first else f"{name} {int(day)}, {year}".rstrip(", ")
+
+
+def expand_date(arguments: Arguments) -> str:
+    """Expand {{birth date|1957|5|12|df=y}} and its like; {{start date|...}} may have a time after the day."""
+    given = arguments.positional
+    if len(given) == 1:
+        return given[0]
+    numbers = [part for part in given if not part or part.strip().isdigit()]
+    return write_date(numbers or list(given), day_first=is_day_first(arguments))
+
+
+def expand_death(arguments: Arguments) -> str:
+    """Expand {{death date and age|died|born}}: the age is one between two dates, so it stays true."""
+    given = arguments.positional
+    died = write_date(given[:3], day_first=is_day_first(arguments))
+    try:
+        end, start = (date(*map(int, given[place : place + 3])) for place in (0, 3))
+    except (ValueError, TypeError):
+        return died
+    age = end.year - start.year - ((end.month, end.day) < (start.month, start.day))
+    return f"{died} (aged {age})"
+
+
+def expand_death_year(arguments: Arguments) -> str:
+    """Expand {{death year and age|1990|1920}}: a year alone gives an age of two values."""
+    died = write_date((arguments.at(0), arguments.at(2)), day_first=False)
+    if arguments.at(0).isdigit() and arguments.at(1).isdigit():
+        most = int(arguments.at(0)[:6]) - int(arguments.at(1)[:6])
+        return f"{died} (aged {most - 1}–{most})"
+    return died
+
+
+def expand_film_dates(arguments: Arguments) -> str:
+    """Expand {{film date|y|m|d|place|y|m|d|place}}, a line each."""
+    lines = []
+    given = list(arguments.positional)
+    while any(given):
+        written = write_date(given[:3], day_first=is_day_first(arguments))
+        place = given[3] if len(given) > 3 else ""
+        lines.append(f"{written} ({place})" if place else written)
+        given = given[4:]
+    return "\n".join(line for line in lines if line)
+
+
+def expand_as_of(arguments: Arguments) -> str:
+    """Expand {{as of|2019|4|lc=y}}."""
+    if alternative := arguments.first("alt"):
+        return alternative
+    written = write_date(arguments.positional[:3], day_first=is_day_first(arguments))
+    word = "as of" if arguments.is_set("lc") else "As of"
+    return f"{'since' if arguments.is_set('since') else word} {written}".strip()
+
+
+def expand_marriage(arguments: Arguments) -> str:
+    """Expand {{marriage|name|1991|2003|reason=divorced}}."""
+    name, start, end = (arguments.at(place) for place in range(3))
+    reason = arguments.first("reason", "end")
+    words = [f"m. {start}" if start else "", f"{reason or 'ended'} {end}" if end else reason]
+    said = "; ".join(word for word in words if word)
+    return f"{name} ({said})" if said else name
+
+
+def is_day_first(arguments: Arguments) -> bool:
+    """Tell whether a date is written as 5 May 1957; without a word on it, as May 5, 1957."""
+    return arguments.is_set("df") or arguments.first("format", "fmt").lower() == "dmy"
+
+
+def _is_number(text: str, most: int) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 4 and 1 <= int(text) <= most

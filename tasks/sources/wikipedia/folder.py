@@ -1,0 +1,45 @@
+"""Articles of a folder of wikitext files, one a page, or of one such file; a file's name is the title."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from tasks.errors import BadInput
+from tasks.sources.wikipedia.article import MOST_BYTES, Skip, Skipped, clean_title
+from tasks.sources.wikipedia.wikitext import PageSource, RawPage, make_page
+
+ENDINGS = (".txt", ".wiki", ".wikitext", ".mediawiki")
+NO_PAGES = frozenset({"licence-note.txt", "license.txt", "licence.txt", "readme.txt"})
+"""Files beside the pages, in small letters."""
+
+
+class WikitextFolder(PageSource):
+    """`<title>.txt` or `.wiki`, directly in a folder, by name. See `ArticleSource`."""
+
+    def __init__(self, path: Path, skip: Skip) -> None:
+        super().__init__(skip)
+        files = sorted(path.iterdir()) if path.is_dir() else [path]
+        self._files = [
+            file for file in files if file.suffix.lower() in ENDINGS and file.name.lower() not in NO_PAGES
+        ]
+        if not self._files:
+            raise BadInput(path, "holds no pages of wikitext", hint=f"files named {', '.join(ENDINGS)}")
+
+    def list_pages(self, *, only_titles: bool) -> Iterator[RawPage | Skipped]:
+        """Yield a page a file; for titles alone, only what may say that it is a redirect is read."""
+        for file in self._files:
+            title = clean_title(file.stem)
+            try:
+                with file.open("rb") as opened:
+                    content = opened.read(4096 if only_titles else MOST_BYTES + 1)
+                text = content.decode("utf-8-sig", "ignore" if only_titles else "strict")
+            except (OSError, UnicodeDecodeError) as error:
+                problem = Skipped(
+                    title, "broken", f"{file.name}: cannot be read: {' '.join(str(error).split())[:200]}"
+                )
+                if not only_titles:
+                    yield RawPage(title, None, None, "", None, problem)
+                    continue
+                text = ""
+            yield make_page(title, None, None, text)

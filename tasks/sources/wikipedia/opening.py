@@ -1,0 +1,63 @@
+"""Find out which kind of source a path or address is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tasks.errors import BadInput
+from tasks.sources.wikipedia.article import ArticleSource, Skip
+from tasks.sources.wikipedia.streams import BROKEN, open_bytes
+
+
+def open_source(path: str, skip: Skip, cache: Path, contact: str = "") -> ArticleSource:
+    """Open a dump, structured contents, a folder or file of wikitext, `{title: text}`, or an API by its URL.
+
+    cache: where answers of an API are kept. What a file is, its name and first bytes say.
+    Raises BadInput for what is none of them.
+    """
+    if path.startswith(("http://", "https://")):
+        from tasks.sources.wikipedia.api import WikipediaApi
+
+        return WikipediaApi(path, skip, cache, contact or "no contact given")
+    place = Path(path)
+    if place.is_dir():
+        return _open_folder(place, skip)
+    if not place.is_file():
+        raise BadInput(
+            place, "is not there", hint="a dump, a folder of wikitext, JSON, or the URL of an api.php"
+        )
+    return _open_file(place, skip)
+
+
+def _open_folder(folder: Path, skip: Skip) -> ArticleSource:
+    from tasks.sources.wikipedia.folder import WikitextFolder
+    from tasks.sources.wikipedia.structured import PATTERNS, StructuredContents
+
+    if any(next(folder.glob(pattern), None) for pattern in PATTERNS):
+        return StructuredContents(folder, skip)
+    return WikitextFolder(folder, skip)
+
+
+def _open_file(file: Path, skip: Skip) -> ArticleSource:
+    from tasks.sources.wikipedia.dump import Dump
+    from tasks.sources.wikipedia.folder import ENDINGS, WikitextFolder
+    from tasks.sources.wikipedia.plain import PlainTexts
+    from tasks.sources.wikipedia.structured import StructuredContents
+
+    if file.suffix.lower() in ENDINGS:
+        return WikitextFolder(file, skip)
+    suffixes = [suffix.lower() for suffix in file.suffixes[-2:]]
+    if {".ndjson", ".jsonl"} & set(suffixes):
+        return StructuredContents(file, skip)
+    try:
+        with open_bytes(file) as opened:
+            head = opened.read(512).lstrip(b"\xef\xbb\xbf \t\r\n")
+    except BROKEN as error:
+        raise BadInput(file, f"cannot be read: {' '.join(str(error).split())}") from error
+    if head.startswith(b"<"):
+        return Dump(file, skip)
+    if head.startswith(b"{"):
+        return PlainTexts(file, skip)
+    raise BadInput(
+        file, "is no source of articles", hint="a dump, wikitext, NDJSON, or JSON of titles and texts"
+    )

@@ -1,0 +1,201 @@
+"""Read a page's wikitext into its parts."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import mwparserfromhell
+from mwparserfromhell.nodes import Heading, Tag, Template
+from mwparserfromhell.parser import ParserError
+
+from tasks.sources.wikipedia.article import CELL, INFOBOX, MOST_BYTES, TEXT, Part
+from tasks.sources.wikipedia.infoboxes import read_infobox
+from tasks.sources.wikipedia.markup import Renderer, make_label, make_paragraphs, remove_notes
+from tasks.sources.wikipedia.sentences import split_sentences
+from tasks.sources.wikipedia.tables import TableTooLarge, read_table
+
+CONTAINERS = frozenset(
+    ["div", "center", "section", "onlyinclude", "noinclude", "blockquote", "span", "small", "big"]
+)
+"""Tags of a page's own level that may hold headings."""
+REDIRECT = re.compile(
+    r"\s*#(?:redirect|weiterleitung|redirection|redirección|redireccion|rinvia|doorverwijzing|omdirigering"
+    r"|перенаправление|aanstuur|przekierowanie|patrz|転送|重定向)\s*:?\s*\[\[([^\[\]|]{1,600})", re.IGNORECASE
+)  # fmt: skip
+
+
+LEFT = re.compile(r"\{\{|\}\}|\{\||\|\}|\|-|\|\||\[\[|\]\]|(?<!=)={2,6}(?!=)[^=]+={2,6}|^\||</?ref\b")
+"""What only broken markup leaves in a sentence."""
+
+
+class UnreadablePage(ValueError):
+    """A page whose text cannot be read. reason: as of `Skipped`."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(reason, detail)
+        self.reason, self.detail = reason, detail
+
+
+@dataclass(frozen=True)
+class PageText:
+    """What a page's text holds: see `Article`."""
+
+    parts: tuple[Part, ...]
+    unread: dict[str, int]
+    problems: tuple[str, ...]
+
+
+def find_redirect(text: str) -> str | None:
+    """Return the title, as it is written, that a redirect page leads to; None for a page of its own."""
+    found = REDIRECT.match(text[:2000])
+    return found.group(1).strip() if found else None
+
+
+def read_page(text: str, title: str = "") -> PageText:
+    """Read wikitext into parts, in the order of the page.
+
+    Raises UnreadablePage for a text of more than `MOST_BYTES`, or one that the parser gives up.
+    """
+    if len(text) > MOST_BYTES or len(text.encode("utf-8", "replace")) > MOST_BYTES:
+        raise UnreadablePage("too_large", f"{len(text):,} characters of wikitext")
+    try:
+        reader = PageBuilder(title)
+        reader.read(mwparserfromhell.parse(remove_notes(text), skip_style_tags=True).nodes)
+    except (ParserError, RecursionError) as error:
+        raise UnreadablePage("broken", f"the parser gives up: {type(error).__name__}") from error
+    return PageText(tuple(reader.parts), dict(sorted(reader.renderer.unread.items())), tuple(reader.problems))
+
+
+def read_plain(text: str) -> PageText:
+    """Read plain text, whose lines are paragraphs; `== Heading ==` begins a section, as in TextExtracts.
+
+    Raises UnreadablePage for a text of more than `MOST_BYTES`.
+    """
+    if len(text.encode("utf-8", "replace")) > MOST_BYTES:
+        raise UnreadablePage("too_large", f"{len(text):,} characters of text")
+    reader = PageBuilder("")
+    for line in text.splitlines():
+        heading = re.fullmatch(r"\s*(={2,6})\s*([^=\n].{0,300}?)\s*\1\s*", line)
+        if heading:
+            reader.enter(len(heading.group(1)), heading.group(2))
+        elif line.strip():
+            reader.add_text(" ".join(line.split()))
+    return PageText(tuple(reader.parts), {}, ())
+
+
+class PageBuilder:
+    """Collects the parts of one page in their order, under the headings that were entered."""
+
+    def __init__(self, title: str) -> None:
+        self.parts: list[Part] = []
+        self.problems: list[str] = []
+        self.renderer = Renderer(title)
+        self._headings: list[tuple[int, str]] = []
+        self._waiting: list[Any] = []
+        self.boxes = 0
+        self.left = 0
+
+    def read(self, nodes: list[Any]) -> None:
+        """Read the nodes of a page to its end."""
+        self._walk(nodes)
+        self._flush()
+        if self.left:
+            self.problems.append(f"{self.left} sentences with broken markup")
+
+    def enter(self, level: int, title: str) -> None:
+        """Begin a section."""
+        self._headings = [*((depth, name) for depth, name in self._headings if depth < level), (level, title)]
+
+    def add_text(self, paragraph: str) -> None:
+        """Add the sentences of a paragraph."""
+        for sentence in split_sentences(paragraph):
+            if LEFT.search(sentence):
+                self.left += 1
+            elif any(map(str.isalnum, sentence)):
+                self.add(TEXT, (), sentence)
+
+    def _walk(self, nodes: list[Any]) -> None:
+        for node in nodes:
+            if isinstance(node, Heading):
+                self._flush()
+                self.enter(int(node.level), make_label(self.renderer.render(node.title)))
+            elif isinstance(node, Tag) and node.contents is not None and _holds_headings(node):
+                self._walk(node.contents.nodes)
+            else:
+                self._waiting.append(node)
+
+    def _flush(self) -> None:
+        """Read what has been waiting: prose up to each table or infobox, then that."""
+        run: list[Any] = []
+        for node in self._waiting:
+            run.append(node)
+            if isinstance(node, Tag | Template) and self._is_box(node):
+                self._read_prose(run)
+                run = []
+        self._waiting = []
+        self._read_prose(run)
+
+    def _is_box(self, node: Any) -> bool:
+        name = str(node.tag if isinstance(node, Tag) else node.name).strip().lower()
+        return name == "table" or "infobox" in name
+
+    def _read_prose(self, nodes: list[Any]) -> None:
+        if not nodes:
+            return
+        rendered = self.renderer.render(nodes)
+        for paragraph in make_paragraphs(rendered):
+            self.add_text(paragraph)
+        # What is read here may hold more of its kind: an infobox in an infobox, a table in a cell.
+        while self.renderer.found:
+            found, self.renderer.found = self.renderer.found, []
+            for box in found:
+                self._read_box(box)
+
+    def _read_box(self, box: Any) -> None:
+        number, self.boxes = self.boxes, self.boxes + 1
+        if isinstance(box, Template):
+            for key, label, value in read_infobox(box, self.renderer):
+                self.add(INFOBOX, (key, label), value, number)
+            return
+        try:
+            caption, cells = read_table(box, self.renderer)
+        except TableTooLarge as error:
+            self.problems.append(f"table {number}: {error}")
+            return
+        if caption:
+            self.add_text(caption)
+        for cell in cells:
+            self.add(
+                CELL,
+                (cell.row_header, cell.column_header),
+                cell.text,
+                number,
+                row=cell.row,
+                column=cell.column,
+            )
+
+    def add(
+        self,
+        kind: str,
+        headers: tuple[str, ...],
+        text: str,
+        table: int | None = None,
+        row: int | None = None,
+        column: int | None = None,
+    ) -> None:
+        """Add a part at the next position, in the section that was entered last."""
+        section = self._headings[-1][1] if self._headings else ""
+        parent = self._headings[-2][1] if len(self._headings) > 1 else ""
+        self.parts.append(Part(len(self.parts), kind, section, parent, headers, text, table, row, column))
+
+
+def _holds_headings(tag: Any) -> bool:
+    if str(tag.tag).strip().lower() not in CONTAINERS:
+        return False
+    return any(isinstance(node, Heading) or _is_holder(node) for node in tag.contents.nodes)
+
+
+def _is_holder(node: Any) -> bool:
+    return isinstance(node, Tag) and node.contents is not None and _holds_headings(node)

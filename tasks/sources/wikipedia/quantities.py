@@ -1,0 +1,117 @@
+"""Templates of quantities: the number and unit that the page gives, never one that is converted from it."""
+
+from __future__ import annotations
+
+from tasks.sources.wikipedia.arguments import Arguments
+
+UNITS = {
+    "sqmi": "sq mi", "mi2": "sq mi", "km2": "km²", "m2": "m²", "ft2": "sq ft", "sqft": "sq ft", "sqkm": "km²",
+    "sqm": "m²", "cm2": "cm²", "mm2": "mm²", "in2": "sq in", "km3": "km³", "m3": "m³", "ft3": "cu ft",
+    "cuft": "cu ft", "cuin": "cu in", "cumi": "cu mi", "cuyd": "cu yd", "mi3": "cu mi", "c": "°C", "f": "°F",
+    "k": "K", "km/h": "km/h", "kph": "km/h", "mph": "mph", "impgal": "imp gal", "usgal": "US gal",
+    "nmi": "nmi",
+    "lb-f": "lbf", "ltr": "L", "foot": "ft", "feet": "ft", "mile": "mi", "miles": "mi", "inch": "in",
+    "metre": "m", "meter": "m", "kilometre": "km", "kilometer": "km", "acre": "acres",
+    "long ton": "long tons",
+    "lt": "long tons", "short ton": "short tons", "st": "st", "/sqmi": "per sq mi", "pd/sqmi": "per sq mi",
+    "pd/km2": "per km²", "/km2": "per km²", "inh/km2": "per km²", "m/s": "m/s", "ft/min": "ft/min",
+    "hectare": "ha", "tonne": "t", "e6sqmi": "million sq mi", "e6acre": "million acres",
+    "e6usgal": "million US gal",
+}  # fmt: skip
+"""Unit as {{convert}} names it, in small letters -> as it is written; others stay as they are."""
+BETWEEN = {
+    "-": "–", "–": "–", "and": " and ", "to": " to ", "or": " or ", "by": " by ", "x": " × ", "×": " × ",
+    "+": " + ", "and(-)": " and ", "to(-)": " to ", "&": " & ", "xx": " × ", "*": " × ", "±": " ± ",
+    "+/-": " ± ",
+}  # fmt: skip
+SYMBOLS = {
+    "us$": "US$", "usd": "US$", "$": "$", "a$": "A$", "aud": "A$", "c$": "C$", "cad": "C$", "£": "£",
+    "gbp": "£",
+    "pound sterling": "£", "€": "€", "euro": "€", "eur": "€", "inr": "₹", "indian rupee": "₹", "¥": "¥",
+    "jpy": "¥",
+    "cny": "CN¥", "nz$": "NZ$", "hk$": "HK$", "pkr": "Rs.", "krw": "₩", "won sign": "₩", "₱": "₱",
+    "philippine peso": "₱",
+}  # fmt: skip
+"""Templates of currencies -> the symbol before the amount."""
+
+
+def expand_convert(arguments: Arguments) -> str:
+    """Expand {{convert|5|km|mi}} to `5 km`, {{convert|6|ft|2|in}} to `6 ft 2 in`, and ranges."""
+    given = list(arguments.positional)
+    given = [_write_number(part) for part in given]
+    text = given.pop(0) if given else ""
+    while len(given) > 1 and given[0].lower() in BETWEEN:
+        text += BETWEEN[given[0].lower()] + given[1]
+        given = given[2:]
+    if given:
+        text += f" {name_unit(given[0])}"
+    # A second number with a unit of its own belongs to the first: feet and inches, stones and pounds.
+    if len(given) > 2 and _is_number(given[1]) and not _is_number(given[2]):
+        text += f" {given[1]} {name_unit(given[2])}"
+    return text.strip()
+
+
+def expand_height(arguments: Arguments) -> str:
+    """Expand {{height|ft=6|in=2}} and {{height|m=1.85}}."""
+    order = ("ft", "in", "m", "cm")
+    found = [f"{arguments.named[unit]} {unit}" for unit in order if arguments.named.get(unit)]
+    return " ".join(found) or expand_convert(arguments)
+
+
+def expand_value(arguments: Arguments) -> str:
+    """Expand {{val|1.23|u=kg}}."""
+    number = arguments.at(0)
+    if power := arguments.first("e"):
+        number += f" × 10^{power}"
+    return " ".join(part for part in (number, name_unit(arguments.first("u", "ul"))) if part)
+
+
+def expand_fraction(arguments: Arguments) -> str:
+    """Expand {{frac|1|2}} to `1/2` and {{frac|3|1|2}} to `3 1/2`."""
+    given = [part for part in arguments.positional if part]
+    if len(given) == 1:
+        return f"1/{given[0]}"
+    return f"{given[0]} {given[1]}/{given[2]}" if len(given) > 2 else "/".join(given)
+
+
+def expand_currency(arguments: Arguments) -> str:
+    """Expand {{US$|5 million}} and its like."""
+    return SYMBOLS[arguments.name] + arguments.at(0)
+
+
+def expand_coordinates(arguments: Arguments) -> str:
+    """Expand {{coord|39|06|N|84|30|W|...}} to `39°06′N 84°30′W`, decimal ones to `39.1, -84.5`."""
+    given = [part.strip() for part in arguments.positional if ":" not in part]
+    places = [number for number, part in enumerate(given) if part.upper() in {"N", "S", "E", "W", "O"}]
+    if len(places) < 2:
+        return ", ".join(part for part in given[:2] if part)
+    sides = (given[: places[0] + 1], given[places[0] + 1 : places[1] + 1])
+    return " ".join(
+        "".join(number + sign for number, sign in zip(side[:-1], "°′″", strict=False)) + side[-1].upper()
+        for side in sides
+    )
+
+
+def expand_number(arguments: Arguments) -> str:
+    """Expand {{formatnum:12345}} to `12,345`."""
+    text = arguments.name.partition(":")[2] or arguments.at(0)
+    whole, point, rest = text.strip().partition(".")
+    return f"{int(whole):,}{point}{rest}" if whole.isascii() and whole.isdigit() and len(whole) < 30 else text
+
+
+def name_unit(unit: str) -> str:
+    """Write a unit as a reader sees it."""
+    return UNITS.get(unit.lower(), unit)
+
+
+def _write_number(text: str) -> str:
+    whole, point, rest = text.partition(".")
+    return (
+        f"{int(whole):,}{point}{rest}"
+        if whole.isascii() and whole.isdigit() and 3 < len(whole) < 30
+        else text
+    )
+
+
+def _is_number(text: str) -> bool:
+    return text.replace(",", "").replace(".", "", 1).lstrip("-−").isdigit()

@@ -1,0 +1,108 @@
+"""Read pages in a child process, so that one the parser never finishes ends by itself."""
+
+from __future__ import annotations
+
+import os
+import resource
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from types import TracebackType
+from typing import Self
+
+from tasks.errors import StageFailed
+from tasks.sources.wikipedia.pages import PageText, UnreadablePage, read_page
+
+LONGEST_S = 60.0
+"""Seconds that a page may take: the longest of the English Wikipedia take ten on a slow machine."""
+SERVE = "import sys; from tasks.sources.wikipedia.reading import serve; serve(int(sys.argv[1]))"
+MOST_MEMORY = 4 * 2**30
+"""Address space of the child, in bytes."""
+
+
+class PageReader:
+    """Reads pages in a child, which the first one starts, and the first after one that it died of."""
+
+    def __init__(self, longest_s: float = LONGEST_S) -> None:
+        self._longest_s = longest_s
+        self._child: subprocess.Popen[bytes] | None = None
+        self._pipe: Connection | None = None
+
+    def read(self, text: str, title: str) -> PageText:
+        """Read wikitext. Raises UnreadablePage as `read_page` does, and where it takes too long or too much.
+
+        Raises StageFailed if the child cannot be started.
+        """
+        if self._child is None or self._pipe is None:
+            self._start()
+        assert self._pipe is not None  # noqa: S101
+        try:
+            self._pipe.send((text, title))
+            if not self._pipe.poll(self._longest_s):
+                self.close()
+                raise UnreadablePage("too_slow", f"takes more than {self._longest_s:g} s to parse")
+            answer = self._pipe.recv()
+        except (EOFError, OSError) as error:
+            self.close()
+            raise UnreadablePage("broken", "the parser crashed on it") from error
+        if isinstance(answer, PageText):
+            return answer
+        raise UnreadablePage(*answer)
+
+    def close(self) -> None:
+        """End the child."""
+        if self._child is not None:
+            self._child.kill()
+            self._child.wait()
+        if self._pipe is not None:
+            self._pipe.close()
+        self._child = self._pipe = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _start(self) -> None:
+        own, other = socket.socketpair()
+        with other:
+            # A program of its own: it forks no threads, and imports nothing of what started the command.
+            self._child = subprocess.Popen(  # noqa: S603 (this interpreter, and words of our own)
+                [sys.executable, "-c", SERVE, str(other.fileno())],
+                pass_fds=[other.fileno()],
+                stdin=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            )
+        self._pipe = Connection(own.detach())
+        try:
+            self._pipe.recv()
+        except (EOFError, OSError) as error:
+            self.close()
+            raise StageFailed("the process that reads pages does not start") from error
+
+
+def serve(number: int) -> None:
+    """Read pages for the process at the other end of a socket, until it goes."""
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    pipe = Connection(number)
+    with suppress(EOFError, OSError, KeyboardInterrupt):
+        pipe.send("ready")
+        while True:
+            pipe.send(_answer(*pipe.recv()))
+
+
+def _answer(text: str, title: str) -> PageText | tuple[str, str]:
+    try:
+        return read_page(text, title)
+    except UnreadablePage as error:
+        return error.reason, error.detail
+    except MemoryError:
+        return "too_large", "takes more memory than a page may"
+    except Exception as error:  # noqa: BLE001 (whatever a page does to the parser, the next one is read)
+        return "broken", f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"

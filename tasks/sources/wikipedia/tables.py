@@ -1,0 +1,166 @@
+"""Read the cells of a parsed table with the headers of their row and column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mwparserfromhell.nodes import Tag
+
+from tasks.sources.wikipedia.markup import Renderer, make_label, make_value
+
+MOST_CELLS = 100_000
+"""Of one table, spans written out."""
+WIDEST = 1_000
+"""Columns that a cell may span, as in HTML."""
+GROUPS = frozenset({"tbody", "thead", "tfoot"})
+
+
+class TableTooLarge(ValueError):
+    """A table spans more cells than `MOST_CELLS`."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell. row_header, column_header: levels joined by ` / `, empty where there is none."""
+
+    row: int
+    column: int
+    row_header: str
+    column_header: str
+    text: str
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A place of the grid. first: whether the cell begins in this column."""
+
+    text: str
+    is_header: bool
+    first: bool
+    width: int
+
+
+def read_table(table: Any, renderer: Renderer) -> tuple[str, list[Cell]]:
+    """Return a table's caption and its cells with text, by row and column.
+
+    A cell over several rows is in each of them, one over several columns in its first. Header rows are those
+    of header cells alone, or the first row of a `wikitable` without any; a later row of them heads what
+    follows. A row's header is its header cells, else its first cell with a letter in it.
+    Raises TableTooLarge.
+    """
+    caption, rows = _list_rows(table, renderer)
+    grid = _lay_out(rows)
+    if not any(place.is_header for row in grid for place in row.values()) and "wikitable" in _attribute(
+        table, "class"
+    ):
+        grid[:1] = [{n: _Place(p.text, True, p.first, p.width) for n, p in row.items()} for row in grid[:1]]
+    return caption, list(_read_cells(grid))
+
+
+def _list_rows(table: Any, renderer: Renderer) -> tuple[str, list[list[Any]]]:
+    """List the rows' cells as (text, is header, width, height), and the caption."""
+    caption, rows, loose = "", [], []
+    for tag in _list_tags(table):
+        name = str(tag.tag).strip().lower()
+        if name == "tr":
+            rows.append([cell for cell in _list_tags(tag) if str(cell.tag).strip().lower() in {"td", "th"}])
+        elif name in {"td", "th"}:
+            loose.append(tag)
+        elif name == "caption":
+            caption = make_label(renderer.render(tag.contents))
+    # mwparserfromhell leaves the cells before the first `|-` in the table itself, and `|+` among them.
+    if loose and str(loose[0].contents).startswith("+"):
+        caption = make_label(renderer.render(loose.pop(0).contents).lstrip("+").rpartition("|")[2])
+    ordered = [loose, *rows] if loose else rows
+    return caption, [[_read(cell, renderer) for cell in row] for row in ordered]
+
+
+def _list_tags(tag: Any) -> Iterator[Any]:
+    for node in tag.contents.nodes if tag.contents is not None else ():
+        if isinstance(node, Tag):
+            if str(node.tag).strip().lower() in GROUPS:
+                yield from _list_tags(node)
+            else:
+                yield node
+
+
+def _read(cell: Any, renderer: Renderer) -> tuple[str, bool, int, int]:
+    is_header = str(cell.tag).strip().lower() == "th"
+    rendered = renderer.render(cell.contents) if cell.contents is not None else ""
+    text = make_label(rendered) if is_header else make_value(rendered)
+    return text, is_header, _span(cell, "colspan"), _span(cell, "rowspan")
+
+
+def _attribute(tag: Any, name: str) -> str:
+    try:
+        return str(tag.get(name).value) if tag.has(name) else ""
+    except (ValueError, AttributeError):
+        return ""
+
+
+def _span(cell: Any, name: str) -> int:
+    text = _attribute(cell, name).strip().strip("\"'")[:6]
+    return max(1, min(int(text), WIDEST)) if text.isascii() and text.isdigit() else 1
+
+
+def _lay_out(rows: Sequence[Sequence[tuple[str, bool, int, int]]]) -> list[dict[int, _Place]]:
+    grid: list[dict[int, _Place]] = [{} for _ in rows]
+    count = 0
+    for number, row in enumerate(rows):
+        column = 0
+        for text, is_header, width, height in row:
+            while column in grid[number]:
+                column += 1
+            height = min(height, len(rows) - number)
+            count += width * height
+            if count > MOST_CELLS:
+                raise TableTooLarge(f"a table of more than {MOST_CELLS:,} cells")
+            for below in range(number, number + height):
+                for right in range(column, column + width):
+                    grid[below].setdefault(right, _Place(text, is_header, right == column, width))
+            column += width
+    return grid
+
+
+def _read_cells(grid: Sequence[dict[int, _Place]]) -> Iterator[Cell]:
+    heads: list[dict[int, _Place]] = []
+    heading = True
+    whole = max((len(row) for row in grid), default=0)
+    bodiless = all(place.is_header for row in grid for place in row.values())
+    for number, row in enumerate(grid):
+        said = [place for place in row.values() if place.text]
+        spanning = len({place.text for place in row.values()}) == 1 and len(row) == whole > 1
+        if (
+            not bodiless
+            and said
+            and all(place.is_header for place in said)
+            and not spanning
+            and len(said) > 1
+        ):
+            heads = [*heads, row] if heading else [row]
+            heading = True
+            continue
+        heading = heading and not said
+        by_column = sorted(row.items())
+        own = _name_row(by_column)
+        for column, place in by_column:
+            if place.text and place.first:
+                header = "" if spanning or place.is_header or place.text in own.split(" / ") else own
+                over = "" if spanning else _join(head[column].text for head in heads if column in head)
+                yield Cell(number, column, header, over, place.text)
+
+
+def _name_row(row: Sequence[tuple[int, _Place]]) -> str:
+    headers = [place.text for _, place in row if place.is_header and place.first]
+    texts = [place.text for _, place in row if place.first and place.text and not place.is_header]
+    if any(map(str.isalpha, "".join(headers))):
+        return _join(headers)
+    if any(headers):  # a place or a number, which names nothing by itself
+        return _join([*headers, next((text for text in texts[:3] if any(map(str.isalpha, text))), "")])
+    return next((text for text in texts[:3] if any(map(str.isalpha, text))), texts[0] if texts else "")
+
+
+def _join(levels: Iterator[str] | Sequence[str]) -> str:
+    return " / ".join(dict.fromkeys(level for level in levels if level))

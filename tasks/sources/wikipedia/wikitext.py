@@ -1,0 +1,128 @@
+"""Articles from pages of wikitext, wherever these come from."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from tasks.sources.wikipedia.article import Article, Skip, Skipped, clean_title, is_title
+from tasks.sources.wikipedia.pages import PageText, UnreadablePage, find_redirect
+from tasks.sources.wikipedia.reading import PageReader
+from tasks.sources.wikipedia.titles import RedirectCircle, Titles
+
+
+@dataclass(frozen=True)
+class RawPage:
+    """A page before it is read. redirect: the title it leads to; problem: why its text is not here."""
+
+    title: str
+    id: int | None
+    revision: int | None
+    text: str
+    redirect: str | None = None
+    problem: Skipped | None = None
+
+
+class PageSource(ABC):
+    """A source that is read from one end to the other: once for titles and redirects, then for the pages."""
+
+    def __init__(self, skip: Skip) -> None:
+        """skip: called with what is skipped; once for each, however often the source is read."""
+        self._skip = skip
+        self._titles: Titles | None = None
+        self._reader = PageReader()
+
+    @abstractmethod
+    def list_pages(self, *, only_titles: bool) -> Iterator[RawPage | Skipped]:
+        """Yield the pages of the main namespace in the source's order, and what cannot be one."""
+
+    def read_text(self, page: RawPage) -> PageText:
+        """Read a page's text. Raises UnreadablePage."""
+        return self._reader.read(page.text, page.title)
+
+    def find(self, title: str) -> Article | None:
+        """Find one article; the source is read up to it. See `ArticleSource`."""
+        return next(self.stream([title]), None)
+
+    def stream(self, titles: Collection[str] | None = None) -> Iterator[Article]:
+        """Yield the articles in the source's order. See `ArticleSource`."""
+        known = self._titles = self._titles or self._scan()
+        wanted = None if titles is None else set(self._resolve(known, titles))
+        given: set[str] = set()
+        firsts = Titles()
+        try:
+            for page in self.list_pages(only_titles=False):
+                if isinstance(page, Skipped) or page.redirect is not None:
+                    continue
+                if wanted is not None and page.title not in wanted:
+                    continue
+                # The first page of a title counts; where it is broken, no later one takes its place.
+                if not firsts.add_page(page.title) or known.resolve(page.title) != page.title:
+                    continue
+                article = self._read(page, known)
+                if article is not None:
+                    yield article
+                if wanted is not None:
+                    given.add(page.title)
+                    if given == wanted:
+                        return
+        finally:
+            firsts.close()
+
+    def close(self) -> None:
+        """Free the child process and the titles."""
+        self._reader.close()
+        if self._titles is not None:
+            self._titles.close()
+            self._titles = None
+
+    def _scan(self) -> Titles:
+        known = Titles()
+        for page in self.list_pages(only_titles=True):
+            if isinstance(page, Skipped):
+                self._skip(page)
+            elif not is_title(page.title):
+                self._skip(Skipped(page.title[:200], "broken", "is no title"))
+            elif page.redirect is not None:
+                if not known.add_redirect(page.title, page.redirect):
+                    self._skip(Skipped(page.title, "duplicate", "a redirect of this title came before"))
+            elif not known.add_page(page.title):
+                self._skip(Skipped(page.title, "duplicate", "a page of this title came before"))
+        for title, reason in known.link():
+            self._skip(Skipped(title, reason))
+        return known
+
+    def _resolve(self, known: Titles, titles: Collection[str]) -> Iterator[str]:
+        for title in dict.fromkeys(titles):
+            try:
+                article = known.resolve(title)
+            except RedirectCircle:
+                self._skip(Skipped(title, "redirect_circle"))
+                continue
+            if article is None:
+                self._skip(Skipped(title, "missing"))
+            else:
+                yield article
+
+    def _read(self, page: RawPage, known: Titles) -> Article | None:
+        if page.problem is not None:
+            self._skip(page.problem)
+            return None
+        try:
+            read = self.read_text(page)
+        except UnreadablePage as error:
+            self._skip(Skipped(page.title, error.reason, error.detail))
+            return None
+        if not read.parts:
+            self._skip(Skipped(page.title, "empty", "no sentence, cell or entry"))
+            return None
+        aliases = known.list_aliases(page.title)
+        return Article(page.title, page.id, page.revision, aliases, read.parts, read.unread, read.problems)
+
+
+def make_page(
+    title: str, page_id: int | None, revision: int | None, text: str, redirect: str | None = None
+) -> RawPage:
+    """Make a page, whose title is cleaned and whose text may say that it is a redirect."""
+    return RawPage(clean_title(title), page_id, revision, text, redirect or find_redirect(text))

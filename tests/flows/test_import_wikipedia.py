@@ -1,0 +1,86 @@
+"""`benchloom import wikipedia`: a source's articles become two tables and a list of what was left out."""
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from flows.commands.import_ import app
+from tasks.errors import BadInput
+from tasks.sources.wikipedia import wikitext
+from tests.flows.conftest import make_folder
+from tests.sources.wikipedia.conftest import OwnReader
+from tests.sources.wikipedia.scenes import PAGES, write_dump
+
+ROOT = Path(__file__).parents[2]
+FOLDER = Path("data/raw/wikipedia/small")
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    root = make_folder(tmp_path / "project")
+    (root / "params.yaml").write_text((ROOT / "params.yaml").read_text())
+    monkeypatch.chdir(root)
+    monkeypatch.setattr(wikitext, "PageReader", OwnReader)
+    return root
+
+
+def call(*words: object):
+    return CliRunner().invoke(app, ["wikipedia", *map(str, words)])
+
+
+def test_articles_and_parts_are_tables_and_what_is_left_out_is_a_file(root, tmp_path):
+    dump = write_dump(tmp_path / "pages.xml.bz2")
+    done = call(dump, "--name", "small")
+    assert done.exit_code == 0, done.output
+    assert "2 articles, 2 aliases" in done.stdout
+    assert "4 parts (4 text)" in done.stdout
+    assert "2 redirect_circle" in done.stdout
+    assert "CC BY-SA 4.0" in done.stdout
+    articles = pq.read_table(root / FOLDER / "articles.parquet").to_pylist()
+    assert [
+        (row["article"], row["page"], row["revision"], row["aliases"], row["parts"]) for row in articles
+    ] == [
+        ("Alm", 1, 901, ["Alm town", "Old Alm"], 3),
+        ("Brack", 9, 909, [], 1),
+    ]
+    parts = pq.read_table(root / FOLDER / "parts.parquet").to_pylist()
+    assert [(row["article"], row["position"], row["kind"], row["section"]) for row in parts][2:] == [
+        ("Alm", 2, "text", "Sights"),
+        ("Brack", 0, "text", ""),
+    ]
+    skipped = [json.loads(line) for line in (root / FOLDER / "skipped.jsonl").read_text().splitlines()]
+    assert {"where": "Data", "reason": "not_wikitext", "detail": "its model is json"} in skipped
+    before = {file.name: file.read_bytes() for file in (root / FOLDER).iterdir()}
+    assert call(dump, "--name", "small").exit_code == 0
+    assert {file.name: file.read_bytes() for file in (root / FOLDER).iterdir()} == before
+
+
+def test_titles_choose_and_those_that_are_missing_are_counted(root, tmp_path):
+    done = call(
+        write_dump(tmp_path / "pages.xml"), "--name", "small", "--title", "Old Alm", "--title", "Vexham"
+    )
+    assert done.exit_code == 0, done.output
+    assert "1 articles, 2 aliases" in done.stdout
+    assert "1 missing" in done.stdout
+
+
+def test_a_source_that_was_cut_ends_with_failures(root, tmp_path):
+    done = call(write_dump(tmp_path / "pages.xml", PAGES, "<page><tit"), "--name", "small")
+    assert done.exit_code == 1
+    assert "ended early: pages.xml: truncated" in done.stderr
+    assert (root / FOLDER / "parts.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("../x", "is no name"), ("small", "gave no article (4 redirect_circle"), ("A b", "is no name")],
+)
+def test_what_gives_no_article_changes_nothing(root, tmp_path, name, said):
+    circle = [page for page in PAGES if ">A<" in page or ">B<" in page]
+    done = call(write_dump(tmp_path / "pages.xml", circle), "--name", name, "--title", "A", "--title", "B")
+    assert isinstance(done.exception, BadInput)
+    assert said in str(done.exception)
+    assert not list(root.glob("data/raw/wikipedia/*"))
