@@ -22,6 +22,7 @@ FOLDER = Path("data/raw/wikipedia/small")
 def root(tmp_path, monkeypatch):
     root = make_folder(tmp_path / "project")
     (root / "params.yaml").write_text((ROOT / "params.yaml").read_text())
+    (root / "dvc.yaml").write_text("stages: {}\n")
     monkeypatch.chdir(root)
     monkeypatch.setattr(wikitext, "PageReader", OwnReader)
     return root

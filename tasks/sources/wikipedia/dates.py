@@ -14,7 +14,8 @@ MONTHS = (
 
 def write_date(parts: tuple[str, ...] | list[str], *, day_first: bool) -> str:
     """Write (year, month, day), of which the later ones may be missing; other text stays as it is."""
-    year, month, day = (part.strip() for part in [*parts[:3], "", "", ""][:3])
+    given: list[str] = [part.strip() for part in [*parts, "", "", ""]]
+    year, month, day = given[:3]
     if not month:
         return year
     name = MONTHS[int(month) - 1] if _is_number(month, 12) else month

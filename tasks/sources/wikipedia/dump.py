@@ -42,13 +42,15 @@ class Dump(PageSource):
         quiet = 0
         with open_bytes(self._path) as file:
             try:
-                while data := file.read(CHUNK):
+                while data := file.read1(CHUNK):
                     seen = handler.events
                     parser.feed(data)
                     quiet = 0 if handler.events > seen else quiet + len(data)
                     if quiet > LONGEST_TOKEN:
                         raise SAXException("a tag or comment without end")  # noqa: TRY301
                     yield from handler.take()
+                if not handler.opened:
+                    raise SAXException("has no element")  # noqa: TRY301
                 parser.close()
             except DefusedXmlException as error:
                 raise BadInput(

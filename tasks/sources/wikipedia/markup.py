@@ -213,6 +213,8 @@ def tidy(text: str) -> str:
         text = STRAY_TAG.sub(" ", text)
     if "equivalent to" in text:
         text = re.sub(r"\s*\((?:equivalent|equal) to [^\d()]*\)", "", text)
+    # Pages that were escaped twice hold it still.
+    text = text.replace("&nbsp;", " ")
     text = " ".join(text.replace("\u200b", "").replace("\u00ad", "").replace("\ufeff", "").split())
     text = re.sub(r"\(\s*[;,:]\s*", "(", re.sub(r"[;,:]?\s+\)", ")", re.sub(r"\(\s+", "(", text)))
     text = re.sub(r"\s*\((?:[\s;,:/]|or|and)*\)", "", text)

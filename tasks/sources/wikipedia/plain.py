@@ -13,6 +13,8 @@ from tasks.sources.wikipedia.pages import PageText, read_plain
 from tasks.sources.wikipedia.streams import BROKEN, Metered, TooLong, open_bytes, say
 from tasks.sources.wikipedia.wikitext import PageSource, RawPage
 
+DEEPEST = 50
+
 
 class PlainTexts(PageSource):
     """One object of titles and their texts; .json or .json.gz. See `ArticleSource`."""
@@ -31,15 +33,12 @@ class PlainTexts(PageSource):
         with open_bytes(self._path) as file:
             metered = Metered(file)
             try:
-                for title, text in ijson.kvitems(metered, ""):
-                    metered.reset()
+                for title, text in _list_texts(metered):
                     count += 1
-                    if isinstance(text, str):
+                    if text is not None:
                         yield RawPage(clean_title(title), None, None, text)
                     elif only_titles:
-                        yield Skipped(
-                            title[:200], "broken", f"its value is no text but a {type(text).__name__}"
-                        )
+                        yield Skipped(title[:200], "broken", "its value is no text")
             except (ijson.JSONError, TooLong, UnicodeDecodeError, RecursionError, *BROKEN) as error:
                 if not count:
                     raise BadInput(self._path, f"is no JSON of titles and texts: {say(error)}") from error
@@ -48,3 +47,24 @@ class PlainTexts(PageSource):
                 )
         if not count:
             raise BadInput(self._path, "is no JSON of titles and texts", hint='{"title": "text"}')
+
+
+def _list_texts(file: Metered) -> Iterator[tuple[str, str | None]]:
+    """Yield (title, text) of one object, None for a value that is no text; depth costs no memory."""
+    depth = 0
+    title: str | None = None
+    for event, value in ijson.basic_parse(file):
+        if event in {"end_map", "end_array"}:
+            depth -= 1
+        if event == "map_key" and depth == 1:
+            title = value
+        elif depth == 1 and title is not None and event != "end_map":
+            file.reset()
+            yield title, value if event == "string" else None
+            title = None
+        if event in {"start_map", "start_array"}:
+            if depth == 0 and event != "start_map":
+                raise TooLong("is no object")
+            depth += 1
+            if depth > DEEPEST:
+                raise TooLong(f"values in each other, more than {DEEPEST} deep")

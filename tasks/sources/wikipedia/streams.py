@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import io
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedIOBase
 from pathlib import Path
-from typing import IO
 
 from tasks.errors import BadInput
 
@@ -25,8 +24,11 @@ class TooLong(ValueError):
 
 
 @contextmanager
-def open_bytes(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file by what it begins with: bzip2, gzip or plain. Raises BadInput if it cannot be opened."""
+def open_bytes(path: Path) -> Iterator[BufferedIOBase]:
+    """Open a file by what it begins with: bzip2, gzip or plain. Raises BadInput if it cannot be opened.
+
+    What is read by `read1` comes up to where a file was cut; `read` would lose the last piece.
+    """
     try:
         raw = path.open("rb")
     except OSError as error:
@@ -36,15 +38,15 @@ def open_bytes(path: Path) -> Iterator[IO[bytes]]:
         raw.seek(0)
         if head.startswith(b"BZh"):
             with bz2.BZ2File(raw) as file:
-                yield io.BufferedReader(file, CHUNK)
+                yield file
         elif head.startswith(b"\x1f\x8b"):
             with gzip.GzipFile(fileobj=raw) as packed:
-                yield io.BufferedReader(packed, CHUNK)
+                yield packed
         else:
             yield raw
 
 
-def read_lines(file: IO[bytes], longest: int = LONGEST_LINE) -> Iterator[tuple[int, bytes | None]]:
+def read_lines(file: BufferedIOBase, longest: int = LONGEST_LINE) -> Iterator[tuple[int, bytes | None]]:
     """Yield (number from 1 on, line); None for one longer than `longest` bytes, of which no more is held.
 
     Raises what `BROKEN` names where the file ends early.
@@ -63,7 +65,7 @@ def read_lines(file: IO[bytes], longest: int = LONGEST_LINE) -> Iterator[tuple[i
 class Metered:
     """A file for a parser that reads as it likes: so many bytes between two resets, or TooLong."""
 
-    def __init__(self, file: IO[bytes], most: int = LONGEST_LINE) -> None:
+    def __init__(self, file: BufferedIOBase, most: int = LONGEST_LINE) -> None:
         self._file, self._most, self._read = file, most, 0
 
     def reset(self) -> None:
@@ -72,7 +74,7 @@ class Metered:
 
     def read(self, size: int = -1) -> bytes:
         """Read at most `size` bytes. Raises TooLong."""
-        data = self._file.read(min(size, CHUNK) if size >= 0 else CHUNK)
+        data = self._file.read1(min(size, CHUNK) if size >= 0 else CHUNK)
         self._read += len(data)
         if self._read > self._most:
             raise TooLong(f"a record of more than {self._most:,} bytes")

@@ -155,9 +155,10 @@ def _read_cells(grid: Sequence[dict[int, _Place]]) -> Iterator[Cell]:
 def _name_row(row: Sequence[tuple[int, _Place]]) -> str:
     headers = [place.text for _, place in row if place.is_header and place.first]
     texts = [place.text for _, place in row if place.first and place.text and not place.is_header]
-    if any(map(str.isalpha, "".join(headers))):
+    said = "".join(headers)
+    if len(said) > 3 and any(map(str.isalpha, said)):
         return _join(headers)
-    if any(headers):  # a place or a number, which names nothing by itself
+    if said:  # a rank, `Ret` or a number, which names nothing by itself
         return _join([*headers, next((text for text in texts[:3] if any(map(str.isalpha, text))), "")])
     return next((text for text in texts[:3] if any(map(str.isalpha, text))), texts[0] if texts else "")
 
