@@ -12,11 +12,11 @@ import orjson
 
 from tasks.errors import BadInput, DatabaseGone
 from tasks.sources.answers import ASKED_AGAIN, KeptAnswers
+from tasks.sources.streams import say
 from tasks.sources.web import MEDIAWIKI_FIELDS, Client, Server, check_accepted, check_passing
 from tasks.sources.wikipedia.article import Article, Skip, Skipped, clean_title, is_title
 from tasks.sources.wikipedia.pages import UnreadablePage
 from tasks.sources.wikipedia.reading import PageReader
-from tasks.sources.wikipedia.streams import say
 
 MOST_PAGES = 200
 """Answers to one title: each brings up to 500 redirects."""

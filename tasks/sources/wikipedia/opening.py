@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tasks.errors import BadInput
+from tasks.sources.streams import BROKEN, open_packed
 from tasks.sources.wikipedia.article import ArticleSource, Skip
-from tasks.sources.wikipedia.streams import BROKEN, open_bytes
 
 MOST_ANSWER = 32 * 2**20
 """Bytes of one answer of an API."""
@@ -55,7 +55,7 @@ def _open_file(file: Path, skip: Skip) -> ArticleSource:
     if {".ndjson", ".jsonl"} & set(suffixes):
         return StructuredContents(file, skip)
     try:
-        with open_bytes(file) as opened:
+        with open_packed(file) as opened:
             head = opened.read(512).lstrip(b"\xef\xbb\xbf \t\r\n")
     except BROKEN as error:
         raise BadInput(file, f"cannot be read: {' '.join(str(error).split())}") from error
