@@ -147,9 +147,9 @@ class _Pages(ContentHandler):
             page = RawPage(page.title, page_id, revision, "", page.redirect, problem)
         self._done.append(page)
 
-    def _text(self, *key: str) -> str:
-        return "".join(self._fields.get(key, ()))
+    def _text(self, *path: str) -> str:
+        return "".join(self._fields.get(path, ()))
 
-    def _number(self, *key: str) -> int | None:
-        text = self._text(*key).strip()
+    def _number(self, *path: str) -> int | None:
+        text = self._text(*path).strip()
         return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
