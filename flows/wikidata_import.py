@@ -30,7 +30,7 @@ ATTRIBUTION = (
     "Wikidata, the Wikidata contributors (structured data under CC0 1.0; credit is asked, not required)"
 )
 IN_MEMORY = 4_096
-"""Number of rows in memory while they are sorted: those of entities may be large."""
+"""Number of rows of entities in memory while they are sorted: they may be large, those of claims are not."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def open_source(places: Sequence[str], folder: Path, columns: Sequence[Column], 
 def write_all(folder: Path, entities: Iterable[Entity], report: ReadingReport, where: str) -> _Counts:
     """Write both Parquet files, and end the report. Raises BadInput where nothing at all was read."""
     found: Spool[EntityRow] = Spool(IN_MEMORY)
-    claims: Spool[ClaimRow] = Spool(IN_MEMORY)
+    claims: Spool[ClaimRow] = Spool()
     for entity in entities:
         found.add(make_entity_row(entity, {}))
         for claim in entity.claims:
