@@ -132,7 +132,8 @@ def test_an_api_is_read_and_its_answers_are_kept(root):
     entities, _, skipped = read(root)
     assert [(row.id, row.redirects) for row in entities] == [("Q9", ("Q99",))]
     assert [line["reason"] for line in skipped] == ["no such entity"]
-    assert (root / "data/raw/wikidata/main/answers/99/Q99.json").exists()
+    host = url.removeprefix("http://").removesuffix("/v1").replace(":", "-")
+    assert (root / "data/raw/wikidata/main/answers" / host / "99/Q99.json").exists()
 
 
 def test_a_database_with_item_ids_is_read(root, tmp_path):
