@@ -29,6 +29,18 @@ LICENCE, SOURCE = "CC0-1.0", "https://www.wikidata.org"
 ATTRIBUTION = (
     "Wikidata, the Wikidata contributors (structured data under CC0 1.0; credit is asked, not required)"
 )
+WIKIS = {
+    "be-tarask": "be_x_old",
+    "gsw": "als",
+    "lzh": "zh_classical",
+    "nan": "zh_min_nan",
+    "nb": "no",
+    "rup": "roa_rup",
+    "sgs": "bat_smg",
+    "vro": "fiu_vro",
+    "yue": "zh_yue",
+}
+"""Languages whose Wikipedias' databases are not named by their codes."""
 IN_MEMORY = 4_096
 """Number of rows of entities in memory while they are sorted: they may be large, those of claims are not."""
 
@@ -67,7 +79,9 @@ def make_selection(
         classes=frozenset(classes or ()),
         properties=frozenset(properties) if properties else None,
         languages=None if every else codes,
-        sites=None if every else frozenset(f"{code.replace('-', '_')}wiki" for code in codes),
+        sites=None
+        if every
+        else frozenset(f"{WIKIS.get(code, code).replace('-', '_')}wiki" for code in codes),
     )
 
 

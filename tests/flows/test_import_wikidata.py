@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.commands.import_ import app
+from flows.wikidata_import import make_selection
 from tasks.artifacts.parquet import StoredRows
 from tasks.errors import BadInput
 from tasks.sources.wikidata.dump import DumpSource
@@ -117,6 +118,12 @@ def test_what_is_named_is_taken_and_the_label_of_a_property_with_it(root, tmp_pa
     entities, claims, _ = read(root, "people")
     assert [(row.id, row.kind) for row in entities] == [("P31", "property"), ("Q9", "item")]
     assert [(row.entity, row.value.item) for row in claims] == [("Q9", "Q5")]
+
+
+def test_sitelinks_are_those_of_the_languages_wikipedias():
+    chosen = make_selection(None, None, None, ["nb", "be-tarask", "pt-br", "de"])
+    assert chosen.languages == {"nb", "be-tarask", "pt-br", "de"}
+    assert chosen.sites == {"nowiki", "be_x_oldwiki", "pt_brwiki", "dewiki"}
 
 
 def test_an_api_is_read_and_its_answers_are_kept(root):
