@@ -22,9 +22,8 @@ from pathlib import Path
 import orjson
 
 from flows.wikidata_import import import_wikidata
-from tasks.sources.wikidata.dump import DumpSource
+from tasks.sources.wikidata.dump import DumpSource, open_dump
 from tasks.sources.wikidata.entities import Selection
-from tasks.sources.wikidata.lines import open_dump
 from tasks.sources.wikidata.report import ReadingReport
 
 ENTITIES, STATEMENTS = 1_000, 25

@@ -14,10 +14,10 @@ from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.spool import Spool
 from tasks.errors import BadInput
 from tasks.files import write_beside, write_text
+from tasks.sources.web import Server
 from tasks.sources.wikidata.api import ApiSource
 from tasks.sources.wikidata.dump import DumpSource
 from tasks.sources.wikidata.entities import Entity, EntitySource, Selection
-from tasks.sources.wikidata.http import Server
 from tasks.sources.wikidata.report import ReadingReport
 from tasks.sources.wikidata.rows import ClaimRow, EntityRow, make_claim_row, make_entity_row
 from tasks.sources.wikidata.sparql import SparqlSource

@@ -221,7 +221,8 @@ def wikipedia(
         list[str] | None, typer.Option(metavar="T", help="Only this article; may be said several times.")
     ] = None,
     contact: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Yours, for the keepers of a wiki whose API is asked.")
+        str,
+        typer.Option(metavar="MAIL", envvar="BENCHLOOM_CONTACT", help="How a server's people can reach you."),
     ] = "",
 ) -> None:
     """Bring in Wikipedia's articles as sentences, table cells and infobox entries (docs/wikipedia.md).

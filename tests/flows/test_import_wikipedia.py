@@ -75,6 +75,14 @@ def test_a_source_that_was_cut_ends_with_failures(root, tmp_path):
     assert (root / FOLDER / "parts.parquet").exists()
 
 
+def test_a_public_api_is_not_asked_without_a_contact(root, monkeypatch):
+    monkeypatch.delenv("BENCHLOOM_CONTACT", raising=False)
+    done = call("https://en.wikipedia.org/w/api.php", "--name", "small", "--title", "Alm")
+    assert isinstance(done.exception, BadInput)
+    assert "--contact: is missing" in str(done.exception)
+    assert not list(root.glob("data/raw/wikipedia/*"))
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [("../x", "is no name"), ("small", "gave no article (4 redirect_circle"), ("A b", "is no name")],

@@ -11,12 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import orjson
-
 from tasks.errors import BadInput, DatabaseGone
-from tasks.files import write_beside
+from tasks.sources.answers import KeptAnswers
+from tasks.sources.web import MEDIAWIKI_FIELDS, Client, Server, check_accepted, check_passing, find_error
 from tasks.sources.wikidata.entities import Entity, Selection, list_named
-from tasks.sources.wikidata.http import Client, NotYet, Server
 from tasks.sources.wikidata.known_ids import KnownIds
 from tasks.sources.wikidata.report import ReadingReport, Skipped
 from tasks.sources.wikidata.values import ENTITY, show
@@ -24,19 +22,13 @@ from tasks.sources.wikidata.wikibase_json import read_entity
 
 IDS = 50
 """The most that the API takes in a request."""
-MAXLAG = 5
 OTHER_ANSWER = "another entity was answered"
-AGAIN = frozenset(
-    {"maxlag", "ratelimited", "readonly", "failed-save", "internal_api_error_DBQueryTimeoutError"}
-)
 UNKNOWN_ID = "no-such-entity"
 FIELDS = {
+    **MEDIAWIKI_FIELDS,
     "action": "wbgetentities",
-    "format": "json",
-    "formatversion": "2",
     "props": "info|labels|aliases|claims|sitelinks|datatype",
     "redirects": "yes",
-    "maxlag": str(MAXLAG),
 }
 
 
@@ -47,7 +39,7 @@ class ApiSource:
     """
 
     def __init__(self, server: Server, cache: Path) -> None:
-        self._server, self._cache = server, cache / name_server(server.url)
+        self._server, self._kept = server, KeptAnswers(cache / name_server(server.url), server.url)
 
     def read(self, selection: Selection, report: ReadingReport) -> Iterator[Entity]:
         """Yield what is selected by id; see `EntitySource.read`. Raises BadInput for a selection by class."""
@@ -73,36 +65,19 @@ class ApiSource:
 
     def _load(self, client: Client, names: Sequence[str]) -> Iterator[tuple[str, object]]:
         """Yield the records of some ids in their order, from the folder where it has them."""
-        wanted = [name for name in names if not self._find(name).exists()]
+        wanted = [name for name in names if not self._kept.has(place_answer(name))]
         while wanted:
-            reply = client.ask("GET", {**FIELDS, "ids": "|".join(wanted)}, "application/json", check_reply)
+            reply = client.ask("GET", {**FIELDS, "ids": "|".join(wanted)}, "application/json", check_passing)
             unknown = name_unknown(reply, wanted)
             if unknown:
-                self._keep(unknown, {"id": unknown, "missing": ""})
+                self._kept.keep(place_answer(unknown), {"id": unknown, "missing": ""})
                 wanted.remove(unknown)
                 continue
             for name, record in split_reply(reply, wanted, self._server.url).items():
-                self._keep(name, record)
+                self._kept.keep(place_answer(name), record)
             break
         for name in names:
-            path = self._find(name)
-            try:
-                yield name, orjson.loads(path.read_bytes())
-            except orjson.JSONDecodeError as error:
-                raise BadInput(
-                    path, f"is no JSON: {error}", hint="delete it, and it is asked for again"
-                ) from error
-
-    def _find(self, name: str) -> Path:
-        return self._cache / name[1:][-2:].rjust(2, "0") / f"{name}.json"
-
-    def _keep(self, name: str, record: object) -> None:
-        try:
-            content = orjson.dumps(record, option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
-        except orjson.JSONEncodeError as error:
-            raise DatabaseGone(f"{self._server.url}: {name}: answered too deeply nested") from error
-        with write_beside(self._find(name)) as draft:
-            draft.write_bytes(content)
+            yield name, self._kept.read(place_answer(name))
 
 
 def name_server(url: str) -> str:
@@ -112,16 +87,14 @@ def name_server(url: str) -> str:
     return re.sub(r"[^A-Za-z0-9.]+", "-", parts.netloc.lower() + path).strip("-.") or "server"
 
 
-def check_reply(reply: object) -> None:
-    """Raise NotYet for an error that passes, as a lag of the databases does."""
-    error = _find_error(reply)
-    if (code := show(error.get("code"))) in AGAIN:
-        raise NotYet(f"{code}: {show(error.get('info'))}")
+def place_answer(name: str) -> str:
+    """Place the answer for an id: 42/Q42, so that no folder holds too many."""
+    return f"{name[1:][-2:].rjust(2, '0')}/{name}"
 
 
 def name_unknown(reply: object, names: Sequence[str]) -> str | None:
     """Name the id for which the API refuses a whole request, if there is one."""
-    error = _find_error(reply)
+    error = find_error(reply)
     name = error.get("id")
     return (
         next((known for known in names if known == name), None) if error.get("code") == UNKNOWN_ID else None
@@ -130,8 +103,7 @@ def name_unknown(reply: object, names: Sequence[str]) -> str | None:
 
 def split_reply(reply: object, names: Sequence[str], url: str) -> dict[str, object]:
     """Split a reply into the records of the ids that were asked for. Raises DatabaseGone."""
-    if error := _find_error(reply):
-        raise DatabaseGone(f"{url}: {show(error.get('code'))}: {show(error.get('info'))}")
+    check_accepted(reply, url)
     entities = reply.get("entities") if isinstance(reply, dict) else None
     if not isinstance(entities, dict):
         raise DatabaseGone(f"{url}: answered without `entities`")
@@ -144,11 +116,6 @@ def split_reply(reply: object, names: Sequence[str], url: str) -> dict[str, obje
     if lacking := [name for name, record in found.items() if not isinstance(record, dict)]:
         raise DatabaseGone(f"{url}: answered without {lacking[0]}, which it was asked for")
     return found
-
-
-def _find_error(reply: object) -> dict[str, object]:
-    error = reply.get("error") if isinstance(reply, dict) else None
-    return error if isinstance(error, dict) else {}
 
 
 def _take_any(selection: Selection, record: object) -> Selection:

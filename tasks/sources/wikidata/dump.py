@@ -5,16 +5,19 @@ Also JSON Lines, and what Special:EntityData and the API give for one or some en
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 import orjson
 
+from tasks.errors import BadInput
+from tasks.sources.streams import BROKEN, TooLong, is_packed, open_packed, read_line
 from tasks.sources.wikidata.entities import Entity, Selection
 from tasks.sources.wikidata.known_ids import KnownIds
-from tasks.sources.wikidata.lines import BOM, BROKEN, TooLong, open_dump, read_line
 from tasks.sources.wikidata.report import ReadingReport, Skipped
 from tasks.sources.wikidata.wikibase_json import read_entity
 
@@ -24,6 +27,8 @@ BROKEN_LINE, LONG_LINE, TWICE = "broken line", "line too long", "entity twice"
 CUT_OFF, NO_END = "archive cut off or damaged", "array without its end"
 HEAD = re.compile(rb'\{"type": ?"item", ?"id": ?"(Q\d+)"')
 """How a dump's line of an item begins."""
+BOM = b"\xef\xbb\xbf"
+JSON_BEGINS = (b"", b"[", b"{", b" ", b"\n", b"\r", b"\t")
 
 
 class DumpSource:
@@ -94,7 +99,7 @@ class DumpSource:
         size += len(rest)
         while block := stream.read(self._most):
             size += len(block)
-        raise TooLong(size)
+        raise TooLong(f"has {size:,} bytes")
 
 
 class _Filter:
@@ -114,6 +119,17 @@ class _Filter:
         if head is None or head[1] in self._entities:
             return True
         return self._classes is not None and self._classes.search(line) is not None
+
+
+@contextmanager
+def open_dump(path: Path) -> Iterator[io.BufferedReader]:
+    """Open a dump's file, packed or not. Raises BadInput for what is neither packed nor JSON."""
+    with open_packed(path) as stream:
+        if not is_packed(stream):
+            begin = stream.peek(len(BOM))[: len(BOM)]
+            if begin != BOM and begin[:1] not in JSON_BEGINS:
+                raise BadInput(path, "is no dump", hint=".json, .json.gz or .json.bz2")
+        yield stream
 
 
 def decode(text: bytes) -> list[object]:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from tasks.errors import BadInput, DatabaseGone
+from tasks.sources.web import Client, Server
 from tasks.sources.wikidata import sparql_queries as queries
 from tasks.sources.wikidata.entities import RANKS, Claim, Entity, Qualifier, Selection, Sitelink, list_named
-from tasks.sources.wikidata.http import Client, Server
 from tasks.sources.wikidata.known_ids import KnownIds
 from tasks.sources.wikidata.report import ReadingReport, Skipped
 from tasks.sources.wikidata.snaks import KeptOut

@@ -8,59 +8,37 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import orjson
 
-from tasks.errors import BadInput
-from tasks.files import write_beside
+from tasks.errors import BadInput, DatabaseGone
+from tasks.sources.answers import ASKED_AGAIN, KeptAnswers
+from tasks.sources.streams import say
+from tasks.sources.web import MEDIAWIKI_FIELDS, Client, Server, check_accepted, check_passing
 from tasks.sources.wikipedia.article import Article, Skip, Skipped, clean_title, is_title
 from tasks.sources.wikipedia.pages import UnreadablePage
 from tasks.sources.wikipedia.reading import PageReader
-from tasks.sources.wikipedia.streams import say
 
-AGENT = "benchloom/0.1 (question-answering benchmarks; {contact})"
-MAXLAG_S = 5
-TRIES = 6
-LONGEST_WAIT_S = 120.0
-TIMEOUT_S = 60.0
-MOST_ANSWER = 32 * 2**20
-"""Bytes of one answer."""
 MOST_PAGES = 200
 """Answers to one title: each brings up to 500 redirects."""
-AGAIN = frozenset({429, 500, 502, 503, 504})
-WAIT_CODES = frozenset({"maxlag", "ratelimited", "readonly", "internal_api_error_DBQueryError"})
 PARAMETERS = {
-    "action": "query", "format": "json", "formatversion": "2", "redirects": "1",
+    **MEDIAWIKI_FIELDS, "action": "query", "redirects": "1",
     "prop": "revisions|redirects|info", "rvprop": "ids|content|contentmodel", "rvslots": "main",
-    "rdnamespace": "0", "rdlimit": "max", "maxlag": str(MAXLAG_S),
+    "rdnamespace": "0", "rdlimit": "max",
 }  # fmt: skip
 
 
 class WikipediaApi:
     """`https://<language>.wikipedia.org/w/api.php`, or any MediaWiki's. See `ArticleSource`.
 
-    Requests go one after the other, as the API's etiquette asks; where it is busy (`maxlag`, 429, 5xx) they
-    are sent again after what `Retry-After` says. An answer that lies in `cache` is not asked for again.
+    An answer that lies in `cache` is not asked for again. Raises DatabaseGone where the API does not answer.
     """
 
     def __init__(
-        self,
-        url: str,
-        skip: Skip,
-        cache: Path,
-        contact: str = "no contact given",
-        wait: Callable[[float], None] = time.sleep,
+        self, server: Server, skip: Skip, cache: Path, wait: Callable[[float], None] = time.sleep
     ) -> None:
-        """contact: an address by which a wiki's keepers reach who asks. wait: waits so many seconds."""
-        if not url.startswith(("https://", "http://")):
-            raise BadInput(url, "is no address of an API", hint="https://en.wikipedia.org/w/api.php")
-        self._url, self._skip, self._cache, self._wait = url, skip, cache, wait
-        agent = AGENT.format(contact=" ".join(contact.split())).encode("ascii", "replace").decode()
-        self._client = httpx2.Client(
-            headers={"User-Agent": agent, "Accept-Encoding": "gzip"},
-            timeout=TIMEOUT_S,
-            follow_redirects=False,
-        )
+        """wait: waits so many seconds."""
+        self._server, self._skip = server, skip
+        self._kept, self._client = KeptAnswers(cache, server.url), Client(server, wait)
         self._reader = PageReader()
 
     def find(self, title: str) -> Article | None:
@@ -100,7 +78,9 @@ class WikipediaApi:
         """Yield the articles of titles, in their order, each once. Raises BadInput without titles."""
         if not titles:
             raise BadInput(
-                self._url, "is asked for articles by title alone", hint="--title T; all of them: a dump"
+                self._server.url,
+                "is asked for articles by title alone",
+                hint="--title T; all of them: a dump",
             )
         given: set[str] = set()
         for title in dict.fromkeys(titles):
@@ -145,71 +125,22 @@ class WikipediaApi:
         self._skip(Skipped(title, "too_large", f"more than {MOST_PAGES} answers; later aliases are left out"))
         return pages, followed, aliases
 
-    def _ask(self, parameters: Mapping[str, str]) -> dict[str, Any]:
-        key = hashlib.sha256(orjson.dumps([self._url, parameters], option=orjson.OPT_SORT_KEYS)).hexdigest()
-        path = self._cache / f"{key[:32]}.json"
-        if path.is_file():
-            try:
-                answer = orjson.loads(path.read_bytes())["answer"]
-            except (ValueError, KeyError, TypeError) as error:
-                raise BadInput(
-                    path, f"is no kept answer: {say(error)}", hint="remove it, and it is asked again"
-                ) from error
-            return dict(answer)
-        answer = self._fetch(parameters)
-        record = {"url": self._url, "parameters": dict(parameters), "answer": answer}
-        with write_beside(path) as draft:
-            draft.write_bytes(orjson.dumps(record, option=orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2))
-        return answer
-
-    def _fetch(self, parameters: Mapping[str, str]) -> dict[str, Any]:
-        """Ask the API, again while it is busy. Raises BadInput for what it refuses, or if it stays busy."""
-        problem, pause = "", 0.0
-        for number in range(TRIES):
-            if number:
-                self._wait(min(pause or 2.0**number, LONGEST_WAIT_S))
-            pause = 0.0
-            try:
-                status, after, body = self._get(parameters)
-            except httpx2.HTTPError as error:
-                problem = say(error)
-                continue
-            pause = after
-            if status in AGAIN:
-                problem = f"answers {status}"
-                continue
-            if status != 200:
-                raise BadInput(self._url, f"answers {status}", hint="is it the address of an api.php?")
-            try:
-                answer = orjson.loads(body)
-            except ValueError as error:
-                raise BadInput(self._url, f"answers no JSON: {say(error)}") from error
+    def _ask(self, fields: Mapping[str, str]) -> dict[str, Any]:
+        # Sorted by name, so that the order in which fields are written here makes no other file of them.
+        key = orjson.dumps([self._server.url, fields], option=orjson.OPT_SORT_KEYS)
+        name = hashlib.sha256(key).hexdigest()[:32]
+        if self._kept.has(name):
+            record = self._kept.read(name)
+            answer = record.get("answer") if isinstance(record, dict) else None
             if not isinstance(answer, dict):
-                raise BadInput(self._url, "answers no JSON object")
-            fault = answer.get("error")
-            if fault is None:
-                return answer
-            code, info = (
-                (str(fault.get(name, ""))[:200] for name in ("code", "info"))
-                if isinstance(fault, dict)
-                else ("", "")
-            )
-            problem = f"{code}: {' '.join(info.split())}"
-            if code not in WAIT_CODES:
-                raise BadInput(self._url, f"refuses: {problem}")
-        raise BadInput(
-            self._url, f"is busy or out of reach after {TRIES} tries: {problem}", hint="try again later"
-        )
-
-    def _get(self, parameters: Mapping[str, str]) -> tuple[int, float, bytes]:
-        with self._client.stream("GET", self._url, params=dict(parameters)) as response:
-            body = bytearray()
-            for chunk in response.iter_bytes():
-                body += chunk
-                if len(body) > MOST_ANSWER:
-                    raise BadInput(self._url, f"answers more than {MOST_ANSWER:,} bytes")
-            said = response.headers.get("retry-after", "").strip()
-            return response.status_code, float(said) if said.isdigit() and len(said) < 7 else 0.0, bytes(body)
+                raise BadInput(self._kept.find(name), "is no kept answer", hint=ASKED_AGAIN)
+            return answer
+        answer = self._client.ask("GET", fields, "application/json", check_passing)
+        check_accepted(answer, self._server.url)
+        if not isinstance(answer, dict):
+            raise DatabaseGone(f"{self._server.url}: answered no JSON object")
+        self._kept.keep(name, {"url": self._server.url, "parameters": dict(fields), "answer": answer})
+        return answer
 
 
 def take_list(answer: Mapping[str, Any], name: str) -> list[Any]:

@@ -77,13 +77,13 @@ class ArticleSource(Protocol):
     def find(self, title: str) -> Article | None:
         """Find the article of a title, following redirects; None, and a `Skipped`, where there is none.
 
-        Raises BadInput if the source cannot be read at all.
+        Raises BadInput if the source cannot be read at all, DatabaseGone if a server does not answer.
         """
 
     def stream(self, titles: Collection[str] | None = None) -> Iterator[Article]:
         """Yield every article once, in the source's order; with titles, only these, redirects followed.
 
-        Raises BadInput if the source cannot be read at all; pages that cannot be read are skipped.
+        Raises as `find` does; pages that cannot be read are skipped.
         """
 
     def close(self) -> None:

@@ -12,8 +12,8 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.expatreader import create_parser
 
 from tasks.errors import BadInput
+from tasks.sources.streams import BROKEN, CHUNK, open_packed, say
 from tasks.sources.wikipedia.article import MOST_BYTES, Skip, Skipped
-from tasks.sources.wikipedia.streams import BROKEN, CHUNK, open_bytes, say
 from tasks.sources.wikipedia.wikitext import PageSource, RawPage, make_page
 
 DEEPEST = 20
@@ -40,7 +40,7 @@ class Dump(PageSource):
         parser, handler = create_parser(forbid_dtd=True), _Pages()
         parser.setContentHandler(handler)
         quiet = 0
-        with open_bytes(self._path) as file:
+        with open_packed(self._path) as file:
             try:
                 while data := file.read1(CHUNK):
                     seen = handler.events

@@ -5,20 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 
 from tasks.errors import BadInput
+from tasks.sources.streams import BROKEN, open_packed
 from tasks.sources.wikipedia.article import ArticleSource, Skip
-from tasks.sources.wikipedia.streams import BROKEN, open_bytes
+
+MOST_ANSWER = 32 * 2**20
+"""Bytes of one answer of an API."""
 
 
 def open_source(path: str, skip: Skip, cache: Path, contact: str = "") -> ArticleSource:
     """Open a dump, structured contents, a folder or file of wikitext, `{title: text}`, or an API by its URL.
 
-    cache: where answers of an API are kept. What a file is, its name and first bytes say.
+    cache: where answers of an API are kept. contact: as of `Server`. What a file is, its name and first bytes
+    say.
     Raises BadInput for what is none of them.
     """
     if path.startswith(("http://", "https://")):
+        from tasks.sources.web import Server
         from tasks.sources.wikipedia.api import WikipediaApi
 
-        return WikipediaApi(path, skip, cache, contact or "no contact given")
+        return WikipediaApi(Server(path, contact, most_bytes=MOST_ANSWER), skip, cache)
     place = Path(path)
     if place.is_dir():
         return _open_folder(place, skip)
@@ -50,7 +55,7 @@ def _open_file(file: Path, skip: Skip) -> ArticleSource:
     if {".ndjson", ".jsonl"} & set(suffixes):
         return StructuredContents(file, skip)
     try:
-        with open_bytes(file) as opened:
+        with open_packed(file) as opened:
             head = opened.read(512).lstrip(b"\xef\xbb\xbf \t\r\n")
     except BROKEN as error:
         raise BadInput(file, f"cannot be read: {' '.join(str(error).split())}") from error

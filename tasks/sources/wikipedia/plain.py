@@ -8,9 +8,9 @@ from pathlib import Path
 import ijson
 
 from tasks.errors import BadInput
+from tasks.sources.streams import BROKEN, Metered, TooLong, open_packed, say
 from tasks.sources.wikipedia.article import Skip, Skipped, clean_title
 from tasks.sources.wikipedia.pages import PageText, read_plain
-from tasks.sources.wikipedia.streams import BROKEN, Metered, TooLong, open_bytes, say
 from tasks.sources.wikipedia.wikitext import PageSource, RawPage
 
 DEEPEST = 50
@@ -30,7 +30,7 @@ class PlainTexts(PageSource):
     def list_pages(self, *, only_titles: bool) -> Iterator[RawPage | Skipped]:
         """Yield a page a title; a damaged end of the file is a `Skipped` that ended it."""
         count = 0
-        with open_bytes(self._path) as file:
+        with open_packed(self._path) as file:
             metered = Metered(file)
             try:
                 for title, text in _list_texts(metered):

@@ -9,10 +9,10 @@ from typing import Any
 import orjson
 
 from tasks.errors import BadInput
+from tasks.sources.streams import BROKEN, TooLong, open_packed, read_line, say
 from tasks.sources.wikipedia.article import CELL, INFOBOX, MOST_BYTES, Skip, Skipped, clean_title
 from tasks.sources.wikipedia.markup import make_label, make_value, tidy
 from tasks.sources.wikipedia.pages import PageBuilder, PageText, UnreadablePage
-from tasks.sources.wikipedia.streams import BROKEN, open_bytes, read_lines, say
 from tasks.sources.wikipedia.wikitext import PageSource, RawPage
 
 PATTERNS = ("*.ndjson", "*.jsonl", "*.ndjson.gz", "*.jsonl.gz")
@@ -73,18 +73,25 @@ def read_record(record: Mapping[str, Any]) -> PageText:
 
 def _read_file(path: Path) -> Iterator[RawPage | Skipped]:
     good = number = 0
-    with open_bytes(path) as file:
-        try:
-            for number, line in read_lines(file, LONGEST_RECORD):
-                where = f"{path.name}, line {number}"
-                if line is None:
-                    yield Skipped(where, "too_large", f"a line of more than {LONGEST_RECORD:,} bytes")
-                elif line.strip():
-                    for page in _read_line(line, where):
-                        good += isinstance(page, RawPage)
-                        yield page
-        except BROKEN as error:
-            yield Skipped(path.name, "truncated", f"after line {number:,}: {say(error)}", ended=True)
+    with open_packed(path) as file:
+        while True:
+            where = f"{path.name}, line {number + 1}"
+            try:
+                line = read_line(file, LONGEST_RECORD)
+            except TooLong:
+                number += 1
+                yield Skipped(where, "too_large", f"a line of more than {LONGEST_RECORD:,} bytes")
+                continue
+            except BROKEN as error:
+                yield Skipped(path.name, "truncated", f"after line {number:,}: {say(error)}", ended=True)
+                break
+            if not line:
+                break
+            number += 1
+            if line.strip():
+                for page in _read_line(line, where):
+                    good += isinstance(page, RawPage)
+                    yield page
     if not good:
         raise BadInput(path, "holds no article of structured contents", hint="NDJSON of Wikimedia Enterprise")
 

@@ -1,9 +1,7 @@
 """The API's client against a server on loopback that answers as Wikibase does."""
 
-import email.utils
 import json
 import os
-import time
 from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,10 +10,10 @@ import pytest
 from aiohttp import web
 
 from tasks.errors import BadInput, DatabaseGone
+from tasks.sources.web import Server
 from tasks.sources.wikidata.api import ApiSource, name_server
 from tasks.sources.wikidata.dump import DumpSource
 from tasks.sources.wikidata.entities import Selection
-from tasks.sources.wikidata.http import Client, Server, read_retry_after
 from tasks.sources.wikidata.report import ReadingReport
 from tests.models.scenes import serving
 from tests.sources.wikidata.scenes import entity, item, statement, write_dump
@@ -161,30 +159,6 @@ def test_another_entity_than_was_asked_for_is_not_taken(tmp_path):
     assert (found, report.counts) == ([], {"another entity was answered": 1})
 
 
-def test_waits_are_those_that_the_server_asks_for():
-    waits: list[float] = []
-    soon = email.utils.formatdate(time.time() + 40, usegmt=True)
-    wikibase = Wikibase(
-        before=[
-            web.json_response(LAG, headers={"Retry-After": "5"}),
-            web.Response(status=429, headers={"Retry-After": soon}),
-            web.Response(status=503, text="upstream"),
-            web.Response(text="<html>"),
-            web.json_response({"entities": {}}),
-        ]
-    )
-    app = web.Application()
-    app.router.add_get("/w/api.php", wikibase.answer)
-    from tasks.sources.wikidata.api import check_reply
-
-    with serving(app) as url, Client(Server(url.removesuffix("/v1") + "/w/api.php"), waits.append) as client:
-        assert client.ask("GET", {"ids": "Q1"}, "application/json", check_reply) == {"entities": {}}
-    assert waits[0] == 5
-    assert 30 < waits[1] <= 41
-    assert waits[2:] == [4, 8]
-    assert (read_retry_after("soon"), read_retry_after("-3"), read_retry_after("nan")) == (None, 0, None)
-
-
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
@@ -193,7 +167,7 @@ def test_waits_are_those_that_the_server_asks_for():
             "answered 403: Too many requests by you",
         ),
         (lambda: web.Response(status=302, headers={"Location": "http://169.254.1.1/"}), "answered 302"),
-        (lambda: web.json_response({"error": {"code": "badtoken", "info": "No."}}), "badtoken: No."),
+        (lambda: web.json_response({"error": {"code": "badtoken", "info": "No."}}), "refused: badtoken: No."),
         (lambda: web.json_response([1]), "answered without `entities`"),
         (lambda: web.json_response({"entities": {"Q2": {}}}), "answered without Q1"),
         (
@@ -223,12 +197,7 @@ def test_a_server_that_is_not_there_ends_after_its_patience(tmp_path):
         read(source, "Q1")
 
 
-def test_a_public_server_is_not_asked_without_a_contact(tmp_path):
-    with pytest.raises(BadInput, match="--contact: is missing"):
-        Server("https://www.wikidata.org/w/api.php")
-    for url, contact in (("ftp://x/w", "me"), ("https://a:b@x/w", "me"), ("https://x/w", "me\r\nX: y")):
-        with pytest.raises(BadInput):
-            Server(url, contact)
+def test_a_selection_by_no_id_is_refused(tmp_path):
     with pytest.raises(BadInput, match="by id alone"):
         list(ApiSource(Server("http://127.0.0.1:9/"), tmp_path).read(Selection(), ReadingReport()))
 

@@ -9,9 +9,9 @@ import pytest
 from aiohttp import web
 
 from tasks.errors import BadInput, DatabaseGone
+from tasks.sources.web import Server
 from tasks.sources.wikidata.dump import DumpSource
 from tasks.sources.wikidata.entities import Entity, Selection
-from tasks.sources.wikidata.http import Server
 from tasks.sources.wikidata.report import ReadingReport
 from tasks.sources.wikidata.sparql import SparqlSource, name_site
 from tests.sources.wikidata.rdf import Endpoint, serve_sparql

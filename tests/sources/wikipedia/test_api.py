@@ -4,7 +4,8 @@ from collections import Counter
 import pytest
 from aiohttp import web
 
-from tasks.errors import BadInput
+from tasks.errors import BadInput, DatabaseGone
+from tasks.sources.web import Server
 from tasks.sources.wikipedia.api import WikipediaApi
 from tests.models.scenes import serving
 from tests.sources.wikipedia.scenes import ALM, Heard
@@ -93,7 +94,9 @@ def waits():
 
 @pytest.fixture
 def api(url, heard, waits, tmp_path):
-    source = WikipediaApi(url, heard.append, tmp_path / "cache", "ann@example.org", waits.append)
+    source = WikipediaApi(
+        Server(url, "ann@example.org", most_bytes=100_000), heard.append, tmp_path / "cache", waits.append
+    )
     yield source
     source.close()
 
@@ -111,12 +114,27 @@ def test_an_article_comes_with_all_its_aliases(api, wiki):
 def test_what_was_asked_once_is_never_asked_again(api, wiki, url, heard, tmp_path):
     assert [article.title for article in api.stream(["Alm", "Old Alm", "Alm"])] == ["Alm"]
     asked = wiki.asked.copy()
-    again = WikipediaApi(url, heard.append, tmp_path / "cache")
+    again = WikipediaApi(Server(url), heard.append, tmp_path / "cache")
     assert again.find("Alm").aliases == ("Alm town", "Old Alm")
     again.close()
     assert wiki.asked == asked
     before = {file.name: file.read_bytes() for file in (tmp_path / "cache").iterdir()}
     assert all(json.loads(content)["answer"] for content in before.values())
+
+
+@pytest.mark.parametrize(
+    ("content", "what"), [("{", "is no JSON"), ("[1]", "is no kept answer"), ("{}", "is no kept answer")]
+)
+def test_a_kept_answer_that_is_damaged_is_named(api, wiki, content, what, tmp_path):
+    api.find("Nowhere")
+    (path,) = (tmp_path / "cache").iterdir()
+    path.write_text(content)
+    with pytest.raises(BadInput, match=what) as error:
+        api.find("Nowhere")
+    assert str(error.value).startswith(str(path))
+    path.unlink()
+    assert api.find("Nowhere") is None
+    assert wiki.asked == {"Nowhere": 2}
 
 
 def test_what_is_no_article_is_said(api, heard):
@@ -141,32 +159,41 @@ def test_a_busy_wiki_is_asked_again_when_it_says(api, wiki, waits):
     lag = {"error": {"code": "maxlag", "info": "Waiting for a server: 7 seconds lagged.", "lag": 7}}
     wiki.answers = [(200, {"Retry-After": "5"}, lag), (429, {"Retry-After": "11"}, ""), (503, {}, "busy")]
     assert api.find("Alm").title == "Alm"
-    assert waits == [5, 11, 8]
+    assert waits == [5, 11, 4]
 
 
 def test_a_wiki_that_stays_busy_ends_in_one_line(api, wiki, waits):
-    wiki.answers = [(503, {"Retry-After": "9999999"}, "")] * 6
-    with pytest.raises(BadInput, match=r"out of reach after 6 tries: answers 503"):
+    wiki.answers = [(503, {}, "")] * 9
+    with pytest.raises(DatabaseGone, match=r"answered 503: .*\(9 attempts\)") as error:
         api.find("Alm")
-    assert max(waits) <= 120
+    assert "\n" not in str(error.value)
+    assert waits == [1, 2, 4, 8, 16, 32, 60, 60]
+
+
+def test_a_wait_of_days_is_not_begun(api, wiki, waits):
+    wiki.answers = [(503, {"Retry-After": "9999999"}, "")]
+    with pytest.raises(DatabaseGone, match=r"answered 503: .*\(1 attempts\)"):
+        api.find("Alm")
+    assert waits == []
 
 
 @pytest.mark.parametrize(
     ("answer", "what"),
     [
-        ((404, {}, "no"), "answers 404"),
-        ((302, {"Location": "http://elsewhere.invalid/"}, ""), "answers 302"),
-        ((200, {}, "<html>"), "answers no JSON"),
-        ((200, {}, [1]), "answers no JSON object"),
+        ((404, {}, "no"), "answered 404"),
+        ((200, {}, "x" * 100_001), "sent more than 100,000 bytes"),
+        ((302, {"Location": "http://elsewhere.invalid/"}, ""), "answered 302"),
+        ((200, {"Content-Type": "text/html"}, "<html>"), "answered with a page, no JSON"),
+        ((200, {}, [1]), "answered no JSON object"),
         (
             (200, {}, {"error": {"code": "badvalue", "info": "Unrecognized\nvalue"}}),
-            "refuses: badvalue: Unrecognized value",
+            "refused: badvalue: Unrecognized value",
         ),
     ],
 )
 def test_what_is_no_api_is_refused_in_one_line_and_not_kept(api, wiki, answer, what, tmp_path):
     wiki.answers = [answer]
-    with pytest.raises(BadInput, match=what) as error:
+    with pytest.raises(DatabaseGone, match=what) as error:
         api.find("Alm")
     assert "\n" not in str(error.value)
     assert not (tmp_path / "cache").exists()

@@ -5,11 +5,11 @@ import json
 import pytest
 
 from tasks.errors import BadInput
+from tasks.sources.streams import Metered
 from tasks.sources.wikipedia import plain
 from tasks.sources.wikipedia.folder import WikitextFolder
 from tasks.sources.wikipedia.opening import open_source
 from tasks.sources.wikipedia.plain import PlainTexts
-from tasks.sources.wikipedia.streams import Metered
 from tests.sources.wikipedia.scenes import ALM, Heard, read_all, write_dump, write_lines
 
 

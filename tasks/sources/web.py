@@ -1,10 +1,14 @@
-"""Ask a public server politely: one request at a time, a name of one's own, and waits as it says."""
+"""Ask a public server politely: one request at a time, a name of one's own, and waits as it says.
+
+`Client` is for any server that answers with JSON; below it is what all of MediaWiki's APIs have in common.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import ipaddress
 import math
+import reprlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,6 +26,20 @@ from tasks.errors import BadInput, DatabaseGone
 RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 BLOCK = 2**16
 SAID = 200
+WRONG_ADDRESS = "is it the address of an API?"
+MEDIAWIKI_FIELDS = {"format": "json", "formatversion": "2", "maxlag": "5"}
+"""What every request to MediaWiki's API says; where its databases lag by more seconds, it answers so."""
+PASSING = frozenset(
+    {
+        "maxlag",
+        "ratelimited",
+        "readonly",
+        "failed-save",
+        "internal_api_error_DBQueryError",
+        "internal_api_error_DBQueryTimeoutError",
+    }
+)
+"""Errors of MediaWiki's API that pass."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +63,9 @@ class Server:
             host = parts.hostname
         except ValueError:
             host = None
-        if host is None or parts.scheme not in ("http", "https") or parts.username or parts.password:
+        if host is not None and (parts.username or parts.password):
+            raise BadInput("the server", f"{host} has a user or password before it, which is never sent")
+        if host is None or parts.scheme not in ("http", "https"):
             raise BadInput("the server", f"{self.url[:80]!r} is no address", hint="https://host/path")
         if not self.contact and not is_loopback(host):
             raise BadInput(
@@ -56,7 +76,7 @@ class Server:
 
 
 class NotYet(Exception):
-    """The server answered that it cannot now; `wait_s`: the seconds that it asks for."""
+    """The server answered that it cannot now."""
 
 
 class Client:
@@ -73,6 +93,10 @@ class Client:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection, and end the loop."""
         if self._session is not None:
             self._runner.run(self._session.close())
         self._runner.close()
@@ -95,6 +119,10 @@ class Client:
                 status, headers, body = self._runner.run(self._send(method, fields, accept))
                 asked = read_retry_after(headers.get("Retry-After"))
                 problem = f"answered {status}: {tell(body)}"
+                if status == 404:
+                    raise DatabaseGone(f"{server.url}: {problem} ({WRONG_ADDRESS})")
+                if status == 200 and headers.get("Content-Type", "").startswith("text/html"):
+                    raise DatabaseGone(f"{server.url}: answered with a page, no JSON ({WRONG_ADDRESS})")
                 if status == 200:
                     reply = orjson.loads(body)
                     check(reply)
@@ -106,7 +134,7 @@ class Client:
             except orjson.JSONDecodeError as error:
                 problem = f"answered with what is no JSON: {error}"
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
-                problem = f"{type(error).__name__}: {error}"[:SAID]
+                problem = tell(f"{type(error).__name__}: {error}")
             pause = max(wait, asked or 0.0)
             if attempt == server.retries or waited + pause > server.patience_s:
                 break
@@ -165,6 +193,34 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def tell(body: bytes) -> str:
-    """Make one short line of what a server said."""
-    return " ".join(body[:SAID].decode("utf-8", "replace").split())
+def tell(said: object) -> str:
+    """Make one short line of what a server said: bytes, text or a part of its JSON, however deep."""
+    if isinstance(said, bytes):
+        said = said[:SAID].decode("utf-8", "replace")
+    text = said if isinstance(said, str) else reprlib.repr(said)
+    return "".join(mark for mark in " ".join(text[:SAID].split()) if mark.isprintable())
+
+
+def find_error(reply: object) -> dict[str, object]:
+    """Find the error that a reply of MediaWiki's API tells; empty if it tells none."""
+    error = reply.get("error") if isinstance(reply, dict) else None
+    return error if isinstance(error, dict) else {}
+
+
+def check_passing(reply: object) -> None:
+    """Raise NotYet for an error of MediaWiki's API that passes, as a lag of its databases does."""
+    error = find_error(reply)
+    code = error.get("code")
+    if isinstance(code, str) and code in PASSING:
+        raise NotYet(tell_error(error))
+
+
+def check_accepted(reply: object, url: str) -> None:
+    """Raise DatabaseGone for any error that a reply of MediaWiki's API tells."""
+    if isinstance(reply, dict) and "error" in reply:
+        raise DatabaseGone(f"{url}: refused: {tell_error(find_error(reply))}")
+
+
+def tell_error(error: Mapping[str, object]) -> str:
+    """Make one line of an error of MediaWiki's API."""
+    return f"{tell(error.get('code', ''))}: {tell(error.get('info', ''))}"

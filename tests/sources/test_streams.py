@@ -1,0 +1,58 @@
+"""Files that may be packed, cut off and hostile."""
+
+import bz2
+import gzip
+import os
+from contextlib import suppress
+
+import pytest
+
+from tasks.errors import BadInput
+from tasks.sources.streams import BROKEN, TooLong, is_packed, open_packed, read_line
+
+PACKED = {"a.json": bytes, "a.gz": gzip.compress, "a.bz2": bz2.compress}
+LINES = [os.urandom(5_000).hex().encode() + b"\n" for _ in range(300)]
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_a_file_is_opened_by_what_it_begins_with(tmp_path, name):
+    content = b"".join(map(PACKED[name], (b"".join(LINES[:100]), b"".join(LINES[100:]))))
+    (tmp_path / "no-ending").write_bytes(content)
+    with open_packed(tmp_path / "no-ending") as stream:
+        assert is_packed(stream) == (name != "a.json")
+        assert stream.readlines() == LINES
+
+
+@pytest.mark.parametrize("name", ["a.gz", "a.bz2"])
+@pytest.mark.parametrize("by_line", [True, False])
+def test_what_came_before_a_cut_is_not_lost(tmp_path, name, by_line):
+    # The first stream is whole, of the second's 2.9 MB the cut leaves 1.9: two whole blocks of bzip2.
+    first = b"".join(LINES[:10])
+    content = PACKED[name](first) + PACKED[name](b"".join(LINES[10:]))
+    (tmp_path / name).write_bytes(content[: len(content) * 2 // 3])
+    read = b""
+    with open_packed(tmp_path / name) as stream, suppress(*BROKEN):
+        while piece := read_line(stream, 2**20) if by_line else stream.read1(2**18):
+            read += piece
+        pytest.fail("the cut was not said")
+    assert b"".join(LINES).startswith(read)
+    assert len(read) >= len(first) + 1_790_000 - len(LINES[0])
+
+
+def test_a_line_that_is_too_long_is_passed_over(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_bytes(b"a" * 9 + b"\n" + b"b" * 3_000_000 + b"\nc\n" + b"d" * 11)
+    with open_packed(path) as stream:
+        assert read_line(stream, 10) == b"a" * 9 + b"\n"
+        with pytest.raises(TooLong, match="has 3,000,001 bytes"):
+            read_line(stream, 10)
+        assert read_line(stream, 10) == b"c\n"
+        with pytest.raises(TooLong, match="has 11 bytes"):
+            read_line(stream, 10)
+        assert read_line(stream, 10) == b""
+
+
+def test_what_cannot_be_opened_is_said(tmp_path):
+    for path, said in ((tmp_path / "none", "is not there"), (tmp_path, "is a folder")):
+        with pytest.raises(BadInput, match=said), open_packed(path):
+            pass
