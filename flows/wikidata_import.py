@@ -29,8 +29,20 @@ LICENCE, SOURCE = "CC0-1.0", "https://www.wikidata.org"
 ATTRIBUTION = (
     "Wikidata, the Wikidata contributors (structured data under CC0 1.0; credit is asked, not required)"
 )
+WIKIS = {
+    "be-tarask": "be_x_old",
+    "gsw": "als",
+    "lzh": "zh_classical",
+    "nan": "zh_min_nan",
+    "nb": "no",
+    "rup": "roa_rup",
+    "sgs": "bat_smg",
+    "vro": "fiu_vro",
+    "yue": "zh_yue",
+}
+"""Languages whose Wikipedias' databases are not named by their codes."""
 IN_MEMORY = 4_096
-"""Number of rows in memory while they are sorted: those of entities may be large."""
+"""Number of rows of entities in memory while they are sorted: they may be large, those of claims are not."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +79,9 @@ def make_selection(
         classes=frozenset(classes or ()),
         properties=frozenset(properties) if properties else None,
         languages=None if every else codes,
-        sites=None if every else frozenset(f"{code.replace('-', '_')}wiki" for code in codes),
+        sites=None
+        if every
+        else frozenset(f"{WIKIS.get(code, code).replace('-', '_')}wiki" for code in codes),
     )
 
 
@@ -130,7 +144,7 @@ def open_source(places: Sequence[str], folder: Path, columns: Sequence[Column], 
 def write_all(folder: Path, entities: Iterable[Entity], report: ReadingReport, where: str) -> _Counts:
     """Write both Parquet files, and end the report. Raises BadInput where nothing at all was read."""
     found: Spool[EntityRow] = Spool(IN_MEMORY)
-    claims: Spool[ClaimRow] = Spool(IN_MEMORY)
+    claims: Spool[ClaimRow] = Spool()
     for entity in entities:
         found.add(make_entity_row(entity, {}))
         for claim in entity.claims:

@@ -8,6 +8,7 @@ import pickle
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
@@ -20,8 +21,18 @@ RUN = 65_536
 """Number of rows in memory before they are written to disk as a run."""
 PAGE = 250
 """Number of rows of each run in memory while runs are merged."""
+MERGED = 128
+"""Number of runs of one size that are merged into one: all that are left are open while rows are read."""
 PREFIX = "benchloom-spool-"
 by_id = attrgetter("id")
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A sorted file. level: how often its rows were merged."""
+
+    path: Path
+    level: int = 0
 
 
 class Spool(Sequence[Row], Generic[Row]):
@@ -33,7 +44,10 @@ class Spool(Sequence[Row], Generic[Row]):
     def __init__(self, run: int = RUN) -> None:
         self._run = run
         self._memory: list[Row] = []
-        self._files: list[Path] = []
+        self._runs: list[_Run] = []
+        self._held = 0
+        """Number of the first runs that are not merged now, since what comes after may be taken back."""
+        self._written = 0
         self._count = 0
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
@@ -47,16 +61,18 @@ class Spool(Sequence[Row], Generic[Row]):
     @contextmanager
     def all_or_none(self) -> Iterator[None]:
         """Keep all rows added inside the block, or none of them if it raises."""
-        before, files, count = self._memory, len(self._files), self._count
-        self._memory = []
+        before, held, count = self._memory, self._held, self._count
+        self._memory, self._held = [], len(self._runs)
         try:
             yield
         except BaseException:
-            for path in self._files[files:]:
-                path.unlink()
-            del self._files[files:]
+            for run in self._runs[self._held :]:
+                run.path.unlink()
+            del self._runs[self._held :]
             self._memory, self._count = before, count
             raise
+        finally:
+            self._held = held
         self._memory = before + self._memory
         if len(self._memory) >= self._run:
             self._flush()
@@ -66,7 +82,7 @@ class Spool(Sequence[Row], Generic[Row]):
 
     def __iter__(self) -> Iterator[Row]:
         self._memory.sort(key=by_id)
-        return heapq.merge(self._memory, *map(_read, self._files), key=by_id)
+        return heapq.merge(self._memory, *(_read(run.path) for run in self._runs), key=by_id)
 
     @overload
     def __getitem__(self, index: int) -> Row: ...
@@ -81,15 +97,30 @@ class Spool(Sequence[Row], Generic[Row]):
     __hash__ = None  # type: ignore[assignment] # it can be added to
 
     def _flush(self) -> None:
+        self._memory.sort(key=by_id)
+        self._runs.append(_Run(self._write(self._memory)))
+        self._memory = []
+        self._merge()
+
+    def _merge(self) -> None:
+        """Merge runs of one level while there are too many: few files stay, and a row is seldom copied."""
+        level = 0
+        while len(many := [run for run in self._runs[self._held :] if run.level == level]) >= MERGED:
+            level += 1
+            path = self._write(heapq.merge(*(_read(run.path) for run in many), key=by_id))
+            self._runs = [run for run in self._runs if run not in many] + [_Run(path, level)]
+            for run in many:
+                run.path.unlink()
+
+    def _write(self, rows: Iterable[Row]) -> Path:
         if self._folder is None:
             remove_leftovers(Path(tempfile.gettempdir()), PREFIX)
             self._folder = tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-")
-        path = Path(self._folder.name) / f"{len(self._files):06d}.{self._count}"
-        self._memory.sort(key=by_id)
+        path = Path(self._folder.name) / f"{self._written:06d}"
+        self._written += 1
         with path.open("wb") as file:
-            write_pages(file, self._memory)
-        self._files.append(path)
-        self._memory = []
+            write_pages(file, rows)
+        return path
 
 
 def _read(path: Path) -> Iterator[Row]:

@@ -8,7 +8,7 @@ import pytest
 
 from tasks.artifacts.parquet import ROW_GROUP, write_rows
 from tasks.artifacts.rows import Origin, make_id
-from tasks.artifacts.spool import Spool
+from tasks.artifacts.spool import MERGED, Spool
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,31 @@ def test_an_error_takes_back_what_was_added_together_and_nothing_else(tmp_path):
             spool.add(item)
     assert list(spool) == sorted([*first, *third], key=lambda item: item.id)
     assert len(spool) == 13
+
+
+def test_runs_are_merged_before_they_are_more_files_than_can_be_open():
+    items = make_items(MERGED * MERGED + 2 * MERGED + 3)
+    spool = fill(items, 1)
+    assert spool._folder is not None
+    # One that was merged twice, two that were merged once, and three.
+    assert len(list(Path(spool._folder.name).iterdir())) == 1 + 2 + 3
+    assert list(spool) == sorted(items, key=lambda item: item.id)
+
+
+def test_merged_runs_are_taken_back_and_those_before_are_kept():
+    items = make_items(4 * MERGED)
+    first, second, third = items[: MERGED - 1], items[MERGED - 1 : 3 * MERGED], items[3 * MERGED :]
+    spool = fill(first, 1)
+    with pytest.raises(StopIteration), spool.all_or_none():
+        add_and_fail(spool, second)
+    assert list(spool) == sorted(first, key=lambda item: item.id)
+    with spool.all_or_none():
+        for item in third:
+            spool.add(item)
+    spool.add(second[0])
+    assert list(spool) == sorted([*first, *third, second[0]], key=lambda item: item.id)
+    assert spool._folder is not None
+    assert len(list(Path(spool._folder.name).iterdir())) == 2
 
 
 def test_its_files_go_with_it():

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.commands.import_ import app
+from flows.wikidata_import import make_selection
 from tasks.artifacts.parquet import StoredRows
 from tasks.errors import BadInput
 from tasks.sources.wikidata.dump import DumpSource
@@ -119,6 +120,12 @@ def test_what_is_named_is_taken_and_the_label_of_a_property_with_it(root, tmp_pa
     assert [(row.entity, row.value.item) for row in claims] == [("Q9", "Q5")]
 
 
+def test_sitelinks_are_those_of_the_languages_wikipedias():
+    chosen = make_selection(None, None, None, ["nb", "be-tarask", "pt-br", "de"])
+    assert chosen.languages == {"nb", "be-tarask", "pt-br", "de"}
+    assert chosen.sites == {"nowiki", "be_x_oldwiki", "pt_brwiki", "dewiki"}
+
+
 def test_an_api_is_read_and_its_answers_are_kept(root):
     wikibase = Wikibase(*MADE)
     wikibase.redirects = {"Q99": "Q9"}
@@ -132,7 +139,8 @@ def test_an_api_is_read_and_its_answers_are_kept(root):
     entities, _, skipped = read(root)
     assert [(row.id, row.redirects) for row in entities] == [("Q9", ("Q99",))]
     assert [line["reason"] for line in skipped] == ["no such entity"]
-    assert (root / "data/raw/wikidata/main/answers/99/Q99.json").exists()
+    host = url.removeprefix("http://").removesuffix("/v1").replace(":", "-")
+    assert (root / "data/raw/wikidata/main/answers" / host / "99/Q99.json").exists()
 
 
 def test_a_database_with_item_ids_is_read(root, tmp_path):

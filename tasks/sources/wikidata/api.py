@@ -5,9 +5,11 @@ The files are what a dump's line would be. A folder of them can be tracked, and 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from tasks.errors import BadInput, DatabaseGone
 from tasks.sources.answers import KeptAnswers
@@ -31,10 +33,13 @@ FIELDS = {
 
 
 class ApiSource:
-    """Entities by id from an API. cache: a folder for what it answered, `<last two digits>/<id>.json`."""
+    """Entities by id from an API.
+
+    cache: a folder for what it answered, `<host>/<last two digits>/<id>.json`: ids mean nothing without it.
+    """
 
     def __init__(self, server: Server, cache: Path) -> None:
-        self._server, self._kept = server, KeptAnswers(cache, server.url)
+        self._server, self._kept = server, KeptAnswers(cache / name_server(server.url), server.url)
 
     def read(self, selection: Selection, report: ReadingReport) -> Iterator[Entity]:
         """Yield what is selected by id; see `EntitySource.read`. Raises BadInput for a selection by class."""
@@ -73,6 +78,13 @@ class ApiSource:
             break
         for name in names:
             yield name, self._kept.read(place_answer(name))
+
+
+def name_server(url: str) -> str:
+    """Name the folder of a server's answers: host, port and path, without `w/api.php`, where most are."""
+    parts = urlsplit(url)
+    path = parts.path.removesuffix("/w/api.php")
+    return re.sub(r"[^A-Za-z0-9.]+", "-", parts.netloc.lower() + path).strip("-.") or "server"
 
 
 def place_answer(name: str) -> str:

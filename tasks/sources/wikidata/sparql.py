@@ -22,7 +22,13 @@ ITEMS = 50
 ACCEPT = "application/sparql-results+json"
 RANK_END = "Rank"
 # Hosts whose database has another name than the rule gives.
-SITES = {"be-tarask.wikipedia.org": "be_x_oldwiki", "www.wikidata.org": "wikidatawiki"}
+SITES = {
+    "be-tarask.wikipedia.org": "be_x_oldwiki",
+    "wikisource.org": "sourceswiki",
+    "www.mediawiki.org": "mediawikiwiki",
+    "www.wikidata.org": "wikidatawiki",
+    "www.wikifunctions.org": "wikifunctionswiki",
+}
 
 
 @dataclass
@@ -90,12 +96,7 @@ class _Asking:
     def gather(self, names: Sequence[str]) -> Iterator[Entity]:
         """Gather a batch of entities, those that redirects lead to in place of what was asked for."""
         drafts: defaultdict[str, _Draft] = defaultdict(_Draft)
-        for row in self.query(queries.write_query(queries.ABOUT, items=names)):
-            draft = drafts[cut(row, "item")]
-            revision = row.get("revision", {}).get("value", "")
-            draft.revision = int(revision) if revision.isdecimal() and len(revision) < 19 else None
-            new = row.get("target", {}).get("value", "").rsplit("/", 1)[-1]
-            draft.target = new if ENTITY.fullmatch(new) else None
+        self.fill_revisions(names, drafts)
         found: list[str] = []
         for name in names:
             target = drafts[name].target
@@ -103,6 +104,8 @@ class _Asking:
                 self.report.redirects[name] = target
             found.append(target or name)
         found = list(dict.fromkeys(found))
+        if targets := [name for name in found if name not in names]:
+            self.fill_revisions(targets, drafts)
         self.fill_texts(found, drafts)
         self.fill_pages(found, drafts)
         self.fill_claims(found, drafts)
@@ -111,6 +114,15 @@ class _Asking:
                 self.report.skip(Skipped(MISSING, self.url, name))
             else:
                 yield finish(name, drafts[name])
+
+    def fill_revisions(self, names: Sequence[str], drafts: defaultdict[str, _Draft]) -> None:
+        """Fill in the revisions, and where redirects lead to."""
+        for row in self.query(queries.write_query(queries.ABOUT, items=names)):
+            draft = drafts[cut(row, "item")]
+            revision = row.get("revision", {}).get("value", "")
+            draft.revision = int(revision) if revision.isdecimal() and len(revision) < 19 else None
+            new = row.get("target", {}).get("value", "").rsplit("/", 1)[-1]
+            draft.target = new if ENTITY.fullmatch(new) else None
 
     def fill_texts(self, names: Sequence[str], drafts: defaultdict[str, _Draft]) -> None:
         languages = self.selection.languages

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -93,11 +94,18 @@ class TableSource:
     def read(self, selection: Selection, report: ReadingReport) -> Iterator[Entity]:
         """Yield what is selected by id, in the order of ids; see `EntitySource.read`.
 
-        Raises BadInput for a selection by class, and for a table or column that is not there.
+        Raises BadInput for a selection by class, for a table or column that is not there, and for a column
+        that is said twice of one property.
         """
         if selection.classes:
             raise BadInput(self._path, "is a table, which knows no classes", hint="--entity Q42, or all rows")
-        address = f"file:{quote(str(self._path.resolve()))}?mode=ro&immutable=1"
+        for (name, property_), times in Counter((own.name, own.property) for own in self._columns).items():
+            if times > 1:
+                raise BadInput("--column", f"{name}={property_} is said twice", hint="each column once")
+        path = self._path.resolve()
+        # An immutable database is read without its log, where rows may be that were committed last.
+        log = path.with_name(f"{path.name}-wal")
+        address = f"file:{quote(str(path))}?mode=ro{'' if log.exists() else '&immutable=1'}"
         try:
             with closing(sqlite3.connect(address, uri=True)) as connection:
                 connection.row_factory = sqlite3.Row
@@ -124,9 +132,10 @@ class TableSource:
         ]
         known = KnownIds()
         quoted = [_quote(self._id), _quote(table), _quote(self._id)]
-        query = "SELECT *, {} AS entity_id FROM {} ORDER BY {}".format(*quoted)  # noqa: S608 - quoted names
+        query = "SELECT *, {} FROM {} ORDER BY {}".format(*quoted)  # noqa: S608 - quoted names
         for number, row in enumerate(connection.execute(query), start=1):
-            name, where = row["entity_id"], f"{table}, row {number}"
+            # By its place: a column of the table may have any name.
+            name, where = row[-1], f"{table}, row {number}"
             if not isinstance(name, str) or not ENTITY.fullmatch(name):
                 report.skip(Skipped(NO_ID, where, detail=f"{name!r:.60}"))
             elif selection.entities is not None and name not in selection.entities:
@@ -155,7 +164,8 @@ class TableSource:
         where: str,
         report: ReadingReport,
     ) -> Entity:
-        claims = []
+        claims: list[Claim] = []
+        places: Counter[str] = Counter()
         for column in columns:
             cell = row[column.name]
             if cell is None:
@@ -166,7 +176,8 @@ class TableSource:
                 report.skip(Skipped(BROKEN_CELL, where, name, column.property, f"{column.name}: {error}"))
                 continue
             identifier = f"{name}${column.property}-{column.name}"
-            claims.append(Claim(identifier, column.property, 0, "normal", value))
+            claims.append(Claim(identifier, column.property, places[column.property], "normal", value))
+            places[column.property] += 1
         shown = row[label] if label is not None else None
         return Entity(
             id=name,
@@ -175,7 +186,7 @@ class TableSource:
             labels=(Text(shown, self._language),) if isinstance(shown, str) and shown else (),
             aliases=(),
             sitelinks=(),
-            claims=tuple(sorted(claims, key=lambda claim: (claim.property, claim.id))),
+            claims=tuple(sorted(claims, key=lambda claim: (claim.property, claim.position))),
         )
 
 

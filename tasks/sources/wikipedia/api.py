@@ -108,11 +108,11 @@ class WikipediaApi:
             answer = self._ask({**PARAMETERS, "titles": title, **more})
             query = answer.get("query")
             query = query if isinstance(query, dict) else {}
-            found = [page for page in query.get("pages") or () if isinstance(page, dict)]
-            followed += query.get("redirects") or []
+            found = [page for page in take_list(query, "pages") if isinstance(page, dict)]
+            followed += take_list(query, "redirects")
             for page in found:
                 aliases |= {
-                    str(one.get("title")) for one in page.get("redirects") or () if isinstance(one, dict)
+                    str(one.get("title")) for one in take_list(page, "redirects") if isinstance(one, dict)
                 }
             if not pages:
                 pages = found
@@ -141,3 +141,9 @@ class WikipediaApi:
             raise DatabaseGone(f"{self._server.url}: answered no JSON object")
         self._kept.keep(name, {"url": self._server.url, "parameters": dict(fields), "answer": answer})
         return answer
+
+
+def take_list(answer: Mapping[str, Any], name: str) -> list[Any]:
+    """Take a list of an answer; one that is none holds nothing."""
+    found = answer.get(name)
+    return found if isinstance(found, list) else []

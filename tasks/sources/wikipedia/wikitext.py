@@ -49,6 +49,8 @@ class PageSource(ABC):
         """Yield the articles in the source's order. See `ArticleSource`."""
         known = self._titles = self._titles or self._scan()
         wanted = None if titles is None else set(self._resolve(known, titles))
+        if wanted is not None and not wanted:
+            return
         given: set[str] = set()
         firsts = Titles()
         try:

@@ -11,7 +11,7 @@ from aiohttp import web
 
 from tasks.errors import BadInput, DatabaseGone
 from tasks.sources.web import Server
-from tasks.sources.wikidata.api import ApiSource
+from tasks.sources.wikidata.api import ApiSource, name_server
 from tasks.sources.wikidata.dump import DumpSource
 from tasks.sources.wikidata.entities import Selection
 from tasks.sources.wikidata.report import ReadingReport
@@ -92,30 +92,52 @@ def test_what_was_answered_is_not_asked_for_again(tmp_path):
         first = read(source, "Q1", "Q3")
         again = read(source, "Q1", "Q3")
         more = read(source, "Q1", "Q2", "Q3")
-    assert again[0] == first[0]
-    assert [asked["ids"] for asked in wikibase.asked] == ["Q1|Q3", "Q2"]
-    assert [each.id for each in more[0]] == ["Q1", "Q2"]
-    assert more[1].counts == {"no such entity": 1}
-    files = sorted(path.relative_to(cache).as_posix() for path in cache.rglob("*.json"))
-    assert files == ["01/Q1.json", "02/Q2.json", "03/Q3.json"]
-    before = (cache / "01/Q1.json").read_bytes()
-    (cache / "01/Q1.json").unlink()
-    with asking(wikibase, cache) as source:
+        assert again[0] == first[0]
+        assert [asked["ids"] for asked in wikibase.asked] == ["Q1|Q3", "Q2"]
+        assert [each.id for each in more[0]] == ["Q1", "Q2"]
+        assert more[1].counts == {"no such entity": 1}
+        (folder,) = cache.iterdir()
+        files = sorted(path.relative_to(folder).as_posix() for path in cache.rglob("*.json"))
+        assert files == ["01/Q1.json", "02/Q2.json", "03/Q3.json"]
+        before = (folder / "01/Q1.json").read_bytes()
+        (folder / "01/Q1.json").unlink()
         read(source, "Q1")
-    assert (cache / "01/Q1.json").read_bytes() == before
-    (cache / "01/Q1.json").write_text("{")
-    with asking(wikibase, cache) as source, pytest.raises(BadInput, match=r"Q1\.json: is no JSON"):
-        read(source, "Q1")
+        assert (folder / "01/Q1.json").read_bytes() == before
+        (folder / "01/Q1.json").write_text("{")
+        with pytest.raises(BadInput, match=r"Q1\.json: is no JSON"):
+            read(source, "Q1")
+
+
+def test_an_id_of_another_server_is_asked_for(tmp_path):
+    one, another = (Wikibase(entity("Q1", label=label)) for label in ("one", "another"))
+    with asking(one, tmp_path) as first, asking(another, tmp_path) as second:
+        labels = [found.labels[0].text for source in (first, second) for found in read(source, "Q1")[0]]
+    assert labels == ["one", "another"]
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("https://www.wikidata.org/w/api.php", "www.wikidata.org"),
+        ("http://localhost:8181/w/api.php", "localhost-8181"),
+        ("https://example.org/wiki/one/api.php", "example.org-wiki-one-api.php"),
+        ("http://[::1]:80/w/api.php", "1-80"),
+        ("http://../../api.php", "api.php"),
+    ],
+)
+def test_the_folder_of_a_server_is_one_plain_name(url, name):
+    assert name_server(url) == name
 
 
 def test_redirects_lead_to_one_entity_and_are_kept(tmp_path):
     wikibase = Wikibase(entity("Q1"), entity("Q2"))
     wikibase.redirects = {"Q70": "Q1", "Q80": "Q1"}
-    for _ in range(2):  # the second time from the folder
-        with asking(wikibase, tmp_path) as source:
+    with asking(wikibase, tmp_path) as source:
+        for _ in range(2):  # the second time from the folder
             found, report, _ = read(source, "Q1", "Q2", "Q70", "Q80")
-        assert [each.id for each in found] == ["Q1", "Q2"]
-        assert report.redirects == {"Q70": "Q1", "Q80": "Q1"}
+            assert [each.id for each in found] == ["Q1", "Q2"]
+            assert report.redirects == {"Q70": "Q1", "Q80": "Q1"}
+    assert len(wikibase.asked) == 1
 
 
 def test_an_id_that_never_was_is_named_and_the_others_come(tmp_path):

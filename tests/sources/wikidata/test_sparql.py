@@ -131,6 +131,11 @@ def test_redirects_and_missing_ids_are_said(source):
     assert [line["entity"] for line in lines if line["reason"] == "no such entity"] == ["Q8"]
 
 
+def test_the_target_of_a_redirect_has_its_revision(source):
+    assert read(source, entities=frozenset({"Q70"}))[0] == read(source, entities=frozenset({"Q2"}))[0]
+    assert read(source, entities=frozenset({"Q70"}))[0][0].revision is not None
+
+
 @pytest.mark.parametrize(
     "reply",
     [[], {}, {"results": {"bindings": [3]}},
@@ -171,6 +176,8 @@ def test_everything_is_not_asked_for():
         ("https://be-tarask.wikipedia.org/", "be_x_oldwiki"),
         ("https://de.wikiquote.org/", "dewikiquote"),
         ("https://commons.wikimedia.org/", "commonswiki"),
+        ("https://www.mediawiki.org/", "mediawikiwiki"),
+        ("https://wikisource.org/", "sourceswiki"),
     ],
 )
 def test_sites_are_named_as_dumps_name_them(address, site):

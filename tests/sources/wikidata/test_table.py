@@ -74,6 +74,44 @@ def test_ids_that_are_none_or_come_twice_are_skipped(tmp_path):
     assert (report.counts["no item id"], report.counts["entity twice"], report.not_asked) == (3, 1, 1)
 
 
+def test_rows_that_lie_in_a_log_are_read(tmp_path):
+    path = make(tmp_path / "films.sqlite", ("Q1", "Alien", None, None, None, None))
+    with closing(sqlite3.connect(path)) as writer:
+        writer.execute("PRAGMA journal_mode = WAL")
+        with writer:
+            writer.execute("INSERT INTO films (qid, title) VALUES ('Q2', 'Ides')")
+        assert [each.id for each in read(TableSource(path, []))[0]] == ["Q1", "Q2"]
+
+
+def test_a_column_may_have_any_name(tmp_path):
+    path = make(tmp_path / "films.sqlite", ("Q1", "Q9", "Q5"), columns="qid, entity_id, other")
+    found, report = read(TableSource(path, [Column("entity_id", "P57")]))
+    assert [(each.id, [claim.value for claim in each.claims]) for each in found] == [("Q1", [Item("Q9")])]
+    assert report.counts == {"column without a property": 1}
+
+
+def test_columns_of_one_property_have_their_places(tmp_path):
+    columns = [read_column(text) for text in ("second=P57", "first=P57", "x=P1")]
+    path = make(
+        tmp_path / "films.sqlite",
+        ("Q1", "Q8", "Q9", 1),
+        ("Q2", "Q8", None, 2),
+        columns="qid, first, second, x",
+    )
+    found, _ = read(TableSource(path, columns))
+    assert [[(claim.id, claim.position) for claim in each.claims] for each in found] == [
+        [("Q1$P1-x", 0), ("Q1$P57-second", 0), ("Q1$P57-first", 1)],
+        [("Q2$P1-x", 0), ("Q2$P57-first", 0)],
+    ]
+    assert [claim.value for claim in found[0].claims[1:]] == [Item("Q9"), Item("Q8")]
+    twice = TableSource(path, [Column("first", "P57"), Column("first", "P57", "item")])
+    with pytest.raises(BadInput, match="--column: first=P57 is said twice"):
+        read(twice)
+    # One column may be two properties.
+    found, _ = read(TableSource(path, [Column("first", "P57"), Column("first", "P58")]))
+    assert [claim.property for claim in found[0].claims] == ["P57", "P58"]
+
+
 def test_what_is_not_there_is_one_clear_line(tmp_path):
     path = make(tmp_path / "films.sqlite")
     for source, said in (

@@ -145,6 +145,16 @@ def test_what_is_no_article_is_said(api, heard):
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "query",
+    [{"redirects": 5}, {"pages": 5}, {"pages": [{"ns": 0, "title": "Alm", "missing": True, "redirects": 5}]}],
+)
+def test_an_answer_of_another_shape_has_no_article(api, wiki, heard, query):
+    wiki.answers = [(200, {}, {"query": query})]
+    assert api.find("Alm") is None
+    assert heard.reasons() == {"Alm": "missing"}
+
+
 def test_a_busy_wiki_is_asked_again_when_it_says(api, wiki, waits):
     lag = {"error": {"code": "maxlag", "info": "Waiting for a server: 7 seconds lagged.", "lag": 7}}
     wiki.answers = [(200, {"Retry-After": "5"}, lag), (429, {"Retry-After": "11"}, ""), (503, {}, "busy")]

@@ -112,3 +112,20 @@ def test_a_full_history_gives_the_last_revision(tmp_path):
     both = page.replace("</page>", f"<revision>{again}")
     article = read_all(Dump(write_dump(tmp_path / "pages.xml", [both]), Heard().append))["Alm"]
     assert (article.revision, [part.text for part in article.parts]) == (902, ["New text."])
+
+
+def test_a_dump_is_read_once_where_no_title_is_in_it(tmp_path, monkeypatch):
+    heard = Heard()
+    source = Dump(write_dump(tmp_path / "pages.xml"), heard.append)
+    passes = []
+    list_pages = source.list_pages
+
+    def count(*, only_titles):
+        passes.append(only_titles)
+        return list_pages(only_titles=only_titles)
+
+    monkeypatch.setattr(source, "list_pages", count)
+    assert list(source.stream(["Nowhere"])) == []
+    source.close()
+    assert passes == [True]
+    assert heard.reasons()["Nowhere"] == "missing"
