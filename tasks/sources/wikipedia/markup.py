@@ -239,4 +239,6 @@ def _decode(entity: Any) -> str:
         text = str(entity.normalize())
     except (ValueError, OverflowError):
         return str(entity)
+    if "\ud800" <= text <= "\udfff":
+        return "\ufffd"  # half a character, which no file can hold
     return " " if text in {"\u00a0", "\u2009", "\u200a", "\u2002", "\u2003"} else text.replace("\n", " ")

@@ -106,6 +106,7 @@ def test_cells_have_the_headers_of_all_levels_and_stand_in_every_row_they_span()
         ("a {{foo|bar}} b", "a bar b"),
         ("a{{efn|note}} ({{IPA-en|x}}, born) b", "a (born) b"),
         ("x<sup>2</sup> &amp; y<br>z", "x² & y z"),
+        ("a &#xD800; &#57343; b", "a \ufffd \ufffd b"),
         ("a <ref>open b", "a open b"),
         ("a <ref>b <ref name=c>d</ref> e", "a e"),
         ("'''Bo'''s' and ''''x'''", "Bos' and 'x"),
