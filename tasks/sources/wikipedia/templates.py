@@ -59,9 +59,11 @@ UNSEEN_PATTERN = re.compile(
 FIRST_NAMES = _names(
     """
     abbr, abbrlink, align-center, angle bracket, as written, bandera, big, bigger, birth year,
-    birth year and age, birth-date, birth-date and age, bl, blockquote, bold, bquote, by, center,
+    birth year and age, birth-date, birth-date and age, birth-date and given age, bl,
+    blockquote, bold, bquote, by, center,
     centered pull quote, centre, code, color-text, country, cquote, datum, death year, death-date,
-    death-date and age, death-year, em, end-date, flag, flag+link, flagathlete, flagcountry, flaglist,
+    death-date and age, death-date and given age,
+    death-year, em, end-date, flag, flag+link, flagathlete, flagcountry, flaglist,
     flagu, formatdate, highlight, hsp, huge, ifempty, ill, illm, interlanguage link, italics, kbd, large,
     larger, lbb, lbc, lbs, lbx, left-align, link-interwiki, linktext, longitem, math-text, mlb year,
     mono, mp, mpl, mvar, nastaliq, native name-text, nbsp-text, nihongo krt, no wrap, nobold, nobr,
@@ -94,7 +96,7 @@ DATE_NAMES = frozenset(
     "start date and years ago",
      "end date", "end date and age", "death date", "date", "dts", "release date", "release date and age",
      "launch date",
-     "birth-date and given age", "birth based on age as of date", "film release", "bday",
+     "film release", "bday",
      "birth date and age2", "date table sorting",
      "dtsh", "start and end date", "opening date", "beginning date", "foundation date", "founded date"}
 )  # fmt: skip
@@ -229,8 +231,9 @@ RULES: Mapping[str, Rule] = {
     **dict.fromkeys(FIRST_NAMES, _first),
     **dict.fromkeys(LIST_NAMES, _lines),
     **dict.fromkeys(DATE_NAMES, dates.expand_date),
-    **dict.fromkeys(("death date and age", "dda", "death-date and given age"), dates.expand_death),
+    **dict.fromkeys(("death date and age", "dda"), dates.expand_death),
     **dict.fromkeys(("death year and age", "death-year and age"), dates.expand_death_year),
+    "birth based on age as of date": dates.expand_birth_by_age,
     **dict.fromkeys(("film date", "video game release date", "tv date"), dates.expand_film_dates),
     **dict.fromkeys(("as of", "asof"), dates.expand_as_of),
     **dict.fromkeys(("marriage", "married"), dates.expand_marriage),
