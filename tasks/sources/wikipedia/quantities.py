@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from tasks.sources.wikipedia.arguments import Arguments
+
+POWERS = str.maketrans("0123456789+-−n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻ⁿ")
+EXPONENT = re.compile(r"[-+−]?\d+(?:\.\d+)?")
 
 UNITS = {
     "sqmi": "sq mi", "mi2": "sq mi", "km2": "km²", "m2": "m²", "ft2": "sq ft", "sqft": "sq ft", "sqkm": "km²",
@@ -74,6 +79,24 @@ def expand_fraction(arguments: Arguments) -> str:
     return f"{given[0]} {given[1]}/{given[2]}" if len(given) > 2 else "/".join(given)
 
 
+def expand_power(arguments: Arguments) -> str:
+    """Expand the `{{e|24}}` of 5.97{{e|24}}."""
+    return f" × 10^{arguments.at(0)}"
+
+
+def expand_superscript(arguments: Arguments) -> str:
+    """Expand {{sup|2}}."""
+    return raise_text(arguments.at(0))
+
+
+def expand_gaps(arguments: Arguments) -> str:
+    """Expand {{gaps|299|792|458}}, whose gaps hold no character."""
+    number = "".join(arguments.positional)
+    if power := arguments.first("e"):
+        number += f" × 10^{power}"
+    return " ".join(part for part in (number, arguments.first("u")) if part)
+
+
 def expand_currency(arguments: Arguments) -> str:
     """Expand {{US$|5 million}} and its like."""
     return SYMBOLS[arguments.name] + arguments.at(0)
@@ -97,6 +120,13 @@ def expand_number(arguments: Arguments) -> str:
     text = arguments.name.partition(":")[2] or arguments.at(0)
     whole, point, rest = text.strip().partition(".")
     return f"{int(whole):,}{point}{rest}" if whole.isascii() and whole.isdigit() and len(whole) < 30 else text
+
+
+def raise_text(text: str) -> str:
+    """Write what stands raised: a short number in raised digits, a longer one after `^`, words as they are."""
+    if text and len(text) < 4 and not text.strip("0123456789+-−n"):
+        return text.translate(POWERS)
+    return f"^{text}" if EXPONENT.fullmatch(text) else text
 
 
 def name_unit(unit: str) -> str:

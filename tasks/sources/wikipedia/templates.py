@@ -69,7 +69,7 @@ FIRST_NAMES = _names(
     mono, mp, mpl, mvar, nastaliq, native name-text, nbsp-text, nihongo krt, no wrap, nobold, nobr,
     nobreak, noitalic, normal, not a typo, nowrap, nq, oldstyledate, plain text, poem, poem quote,
     poemquote, proper name, quotation, quote, quote box quote, raw, resize1, rquote, s, section link,
-    ship-name, sic, small, smalldiv, smaller, start year, start-date, stl, strong, sub, sup, text, title,
+    ship-name, sic, small, smalldiv, smaller, start year, start-date, stl, strong, sub, text, title,
     tooltip, tq, u, underline, urdu, vanchor, var, verse translation, visible anchor, won-text, zh-text
     """
 )
@@ -127,6 +127,7 @@ VERDICTS = {
     "eliminated": "Eliminated", "runner-up": "Runner-up", "maybe": "Maybe", "free": "Free", "ayes": "Yes",
 }  # fmt: skip
 """Templates that colour a cell -> what they say without an argument of their own."""
+FRACTION_NAMES = ("frac", "fraction", "sfrac", "fract")
 FLAG_CODES = _names(
     "bk, bkw, cr, cr-rt, crw, fb, fb-rt, fbu, fbw, fh, field hockey, hb, ih, nft, rl, ru, ru-rt, rul, rut"
 )
@@ -240,9 +241,12 @@ RULES: Mapping[str, Rule] = {
     **dict.fromkeys(("convert", "cvt", "conv", "convinfobox"), quantities.expand_convert),
     **dict.fromkeys(("height", "hgt"), quantities.expand_height),
     **dict.fromkeys(("val", "value"), quantities.expand_value),
-    **dict.fromkeys(("frac", "fraction", "sfrac", "fract"), quantities.expand_fraction),
+    **dict.fromkeys(FRACTION_NAMES, quantities.expand_fraction),
     **dict.fromkeys(("coord", "coords", "location"), quantities.expand_coordinates),
-    **dict.fromkeys(("formatnum", "nts", "number table sorting", "ntsh", "gaps"), quantities.expand_number),
+    **dict.fromkeys(("formatnum", "nts", "number table sorting", "ntsh"), quantities.expand_number),
+    **dict.fromkeys(("e", "x10^", "×10^"), quantities.expand_power),
+    **dict.fromkeys(("sup", "esp"), quantities.expand_superscript),
+    "gaps": quantities.expand_gaps,
     **dict.fromkeys(quantities.SYMBOLS, quantities.expand_currency),
     **dict.fromkeys(("sortname", "name"), _sort_name),
     **dict.fromkeys(("url", "official site", "website", "oficial url"), _url),
