@@ -11,7 +11,8 @@ EXPONENT = re.compile(r"[-+−]?\d+(?:\.\d+)?")
 
 UNITS = {
     "sqmi": "sq mi", "mi2": "sq mi", "km2": "km²", "m2": "m²", "ft2": "sq ft", "sqft": "sq ft", "sqkm": "km²",
-    "sqm": "m²", "cm2": "cm²", "mm2": "mm²", "in2": "sq in", "km3": "km³", "m3": "m³", "ft3": "cu ft",
+    "sqm": "m²", "s2": "s²", "cm2": "cm²", "mm2": "mm²", "in2": "sq in", "km3": "km³", "m3": "m³",
+    "ft3": "cu ft",
     "cuft": "cu ft", "cuin": "cu in", "cumi": "cu mi", "cuyd": "cu yd", "mi3": "cu mi", "c": "°C", "f": "°F",
     "k": "K", "km/h": "km/h", "kph": "km/h", "mph": "mph", "impgal": "imp gal", "usgal": "US gal",
     "nmi": "nmi",
@@ -64,11 +65,21 @@ def expand_height(arguments: Arguments) -> str:
 
 
 def expand_value(arguments: Arguments) -> str:
-    """Expand {{val|1.23|u=kg}}."""
-    number = arguments.at(0)
+    """Expand {{val|1.23|0.05|u=kg|up=m3}} to `1.23 ± 0.05 kg/m³`."""
+    number, second, third = (arguments.at(place) for place in range(3))
+    if second in BETWEEN:
+        number += BETWEEN[second] + third
+    elif second.startswith("("):
+        number += second
+    elif second:
+        number += f" +{second.lstrip('+')}/−{third.lstrip('-−')}" if third else f" ± {second}"
     if power := arguments.first("e"):
+        number = f"({number})" if second and not second.startswith("(") else number
         number += f" × 10^{power}"
-    return " ".join(part for part in (number, name_unit(arguments.first("u", "ul"))) if part)
+    unit = name_unit(arguments.first("u", "ul"))
+    if below := arguments.first("up", "upl"):
+        unit += f"/{name_unit(below)}"
+    return " ".join(part for part in (number, unit) if part)
 
 
 def expand_fraction(arguments: Arguments) -> str:
@@ -123,7 +134,7 @@ def expand_number(arguments: Arguments) -> str:
 
 
 def raise_text(text: str) -> str:
-    """Write what stands raised: a short number in raised digits, a longer one after `^`, words as they are."""
+    """Write what stands raised: a short number in raised digits, a longer one after `^`, words alone."""
     if text and len(text) < 4 and not text.strip("0123456789+-−n"):
         return text.translate(POWERS)
     return f"^{text}" if EXPONENT.fullmatch(text) else text
@@ -131,7 +142,7 @@ def raise_text(text: str) -> str:
 
 def name_unit(unit: str) -> str:
     """Write a unit as a reader sees it."""
-    return UNITS.get(unit.lower(), unit)
+    return "short tons" if unit == "ST" else UNITS.get(unit.lower(), unit)
 
 
 def _write_number(text: str) -> str:

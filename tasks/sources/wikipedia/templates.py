@@ -23,8 +23,8 @@ UNSEEN_NAMES = _names(
     col-begin, col-break, col-end, colbegin, colend, color box, colorbox, commons, commons category,
     commons category-inline, commonscat, compact toc, coord missing, de icon, dead link, decrease,
     default sort, defaultsort, details, distinguish, div col, div col end, dmoz, dn, doi, down arrow,
-    dynamic list, efn, efn-la, efn-ua, end, engvarb, es icon, expand list, expand section, expert needed,
-    external media, fact, failed verification, featured article, flag icon, flagdeco, flagicon,
+    dtsh, dynamic list, efn, efn-la, efn-ua, end, engvarb, es icon, expand list, expand section,
+    expert needed, external media, fact, failed verification, featured article, flag icon, flagdeco, flagicon,
     flagicon image, for, for multi, fr icon, fs end, fs mid, fs start, full citation needed, further,
     good article, good topic, graph:chart, harv, harvid, harvnb, harvp, harvs, harvtxt, hatnote,
     hauptartikel, hidden sort key, hs, image label small, imdb name, imdb title, improve,
@@ -32,7 +32,7 @@ UNSEEN_NAMES = _names(
     isbn, issn, it icon, italic title, ja icon, large category toc, lead too short, lesenswert, listen,
     location map, location map+, main, main article, main articles, maplink, merge,
     more citations needed, multiple image, multiple issues, navboxes, ndash-sort, nobots, normdata,
-    normdaten, notability, note label, notelist, notelist-la, notelist-ua, oclc, official, official url,
+    normdaten, notability, note label, notelist, notelist-la, notelist-ua, ntsh, oclc, official, official url,
     official website, oldafdfull, oldid, open access, original research, other people, other uses,
     otheruses, pad, page needed, panorama, peacock, persondata, personendaten, portail, portal,
     portal bar, pov, pp, pp-protected, primary sources, protection padlock, pt icon, r, redirect,
@@ -98,7 +98,7 @@ DATE_NAMES = frozenset(
      "launch date",
      "film release", "bday",
      "birth date and age2", "date table sorting",
-     "dtsh", "start and end date", "opening date", "beginning date", "foundation date", "founded date"}
+     "start and end date", "opening date", "beginning date", "foundation date", "founded date"}
 )  # fmt: skip
 SIGNS = {
     "!": "|", "=": "=", "snd": " – ", "snds": " – ", "spnd": " – ", "sndash": " – ",
@@ -243,7 +243,7 @@ RULES: Mapping[str, Rule] = {
     **dict.fromkeys(("val", "value"), quantities.expand_value),
     **dict.fromkeys(FRACTION_NAMES, quantities.expand_fraction),
     **dict.fromkeys(("coord", "coords", "location"), quantities.expand_coordinates),
-    **dict.fromkeys(("formatnum", "nts", "number table sorting", "ntsh"), quantities.expand_number),
+    **dict.fromkeys(("formatnum", "nts", "number table sorting"), quantities.expand_number),
     **dict.fromkeys(("e", "x10^", "×10^"), quantities.expand_power),
     **dict.fromkeys(("sup", "esp"), quantities.expand_superscript),
     "gaps": quantities.expand_gaps,

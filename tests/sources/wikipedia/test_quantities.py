@@ -15,6 +15,13 @@ from tasks.sources.wikipedia.pages import read_page
         ("a {{frac|1|2}} inch", "a 1/2 inch"),
         ("{{gaps|299|792|458}} m/s", "299792458 m/s"),
         ("{{gaps|6.022|140|76|e=23|u=mol}}", "6.02214076 × 10^23 mol"),
+        ("{{val|9.8|u=m|up=s2}}", "9.8 m/s²"),
+        ("{{val|1.23|0.05|u=kg}}", "1.23 ± 0.05 kg"),
+        ("{{val|1.23|0.05|0.06|e=3|ul=kg|upl=m3}}", "(1.23 +0.05/−0.06) × 10^3 kg/m³"),
+        ("{{val|1.234|(56)|u=kg}}", "1.234(56) kg"),
+        ("{{val|5|-|7|u=km}}", "5–7 km"),
+        ("{{convert|30|ST|t}} and {{convert|12|st|kg}}", "30 short tons and 12 st"),
+        ("{{ntsh|5000}}x {{dtsh|2001|5|6}}y {{hs|z}}", "x y"),
     ],
 )
 def test_quantities_are_those_that_the_page_gives(wikitext, text):
