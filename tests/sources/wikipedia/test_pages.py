@@ -127,8 +127,7 @@ def test_an_embedded_infobox_and_a_table_in_a_box_are_read_too():
     assert [(part.kind, part.section, part.headers, part.text) for part in parts] == [
         ("infobox", "", ("name", "name"), "X"),
         ("infobox", "", ("height", "height"), "1.85 m"),
-        ("cell", "S", ("", ""), "A"),
-        ("cell", "S", ("", ""), "1"),
+        ("cell", "S", ("", "A"), "1"),
     ]
 
 
