@@ -61,7 +61,7 @@ def read_page(text: str, title: str = "") -> PageText:
     if len(text) > MOST_BYTES or len(text.encode("utf-8", "replace")) > MOST_BYTES:
         raise UnreadablePage("too_large", f"{len(text):,} characters of wikitext")
     try:
-        reader = PageBuilder(title)
+        reader = PageBuilder(title, is_wikitext=True)
         reader.read(mwparserfromhell.parse(remove_notes(text), skip_style_tags=True).nodes)
     except (ParserError, RecursionError) as error:
         raise UnreadablePage("broken", f"the parser gives up: {type(error).__name__}") from error
@@ -86,9 +86,13 @@ def read_plain(text: str) -> PageText:
 
 
 class PageBuilder:
-    """Collects the parts of one page in their order, under the headings that were entered."""
+    """Collects the parts of one page in their order, under the headings that were entered.
 
-    def __init__(self, title: str) -> None:
+    is_wikitext: whether marks in a sentence are broken markup; elsewhere they are what the page says.
+    """
+
+    def __init__(self, title: str, *, is_wikitext: bool = False) -> None:
+        self._is_wikitext = is_wikitext
         self.parts: list[Part] = []
         self.problems: list[str] = []
         self.renderer = Renderer(title)
@@ -111,7 +115,7 @@ class PageBuilder:
     def add_text(self, paragraph: str) -> None:
         """Add the sentences of a paragraph."""
         for sentence in split_sentences(paragraph):
-            if LEFT.search(sentence):
+            if self._is_wikitext and LEFT.search(sentence):
                 self.left += 1
             elif any(map(str.isalnum, sentence)):
                 self.add(TEXT, (), sentence)

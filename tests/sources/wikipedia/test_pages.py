@@ -177,6 +177,13 @@ def test_plain_text_has_sections_where_it_has_headings():
     ]  # fmt: skip
 
 
+def test_plain_text_keeps_marks_that_would_be_broken_markup_elsewhere():
+    text = "The norm ||x|| is positive. In C, a == b and c == d here."
+    assert [part.text for part in read_plain(text).parts] == [
+        "The norm ||x|| is positive.", "In C, a == b and c == d here.",
+    ]  # fmt: skip
+
+
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the pages of the shared folder are not here")
 @pytest.mark.parametrize(
     ("file", "expected"),
