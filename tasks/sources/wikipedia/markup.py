@@ -210,11 +210,11 @@ def tidy(text: str) -> str:
     """Write blanks single, and mend what taking out notes and templates leaves: `( , born 1950)`, ` .`."""
     if "<" in text:
         text = STRAY_TAG.sub(" ", text)
-    if "equivalent to" in text:
-        text = re.sub(r"\s*\((?:equivalent|equal) to [^\d()]*\)", "", text)
     # Pages that were escaped twice hold it still.
     text = text.replace("&nbsp;", " ")
     text = " ".join(text.replace("\u200b", "").replace("\u00ad", "").replace("\ufeff", "").split())
+    if "equivalent to" in text:  # blanks are single by now: many would take this the square of their number
+        text = re.sub(r" ?\((?:equivalent|equal) to [^\d()]*\)", "", text)
     text = re.sub(r"\(\s*[;,:]\s*", "(", re.sub(r"[;,:]?\s+\)", ")", re.sub(r"\(\s+", "(", text)))
     text = re.sub(r"\s*\((?:[\s;,:/]|or|and)*\)", "", text)
     text = re.sub(r" +([,.;:!?])(?=\s|$)", r"\1", text)

@@ -77,9 +77,9 @@ def read_plain(text: str) -> PageText:
         raise UnreadablePage("too_large", f"{len(text):,} characters of text")
     reader = PageBuilder("")
     for line in text.splitlines():
-        heading = re.fullmatch(r"\s*(={2,6})\s*([^=\n].{0,300}?)\s*\1\s*", line)
+        heading = re.fullmatch(r"(={2,6})([^=\n].{0,300}?)\1", line.strip())
         if heading:
-            reader.enter(len(heading.group(1)), heading.group(2))
+            reader.enter(len(heading.group(1)), heading.group(2).strip())
         elif line.strip():
             reader.add_text(" ".join(line.split()))
     return PageText(tuple(reader.parts), {}, ())

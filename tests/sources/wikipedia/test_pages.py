@@ -1,9 +1,11 @@
 import os
+import time
 from pathlib import Path
 
 import pytest
 
 from tasks.sources.wikipedia.article import MOST_BYTES
+from tasks.sources.wikipedia.markup import tidy
 from tasks.sources.wikipedia.pages import UnreadablePage, find_redirect, read_page, read_plain
 from tasks.sources.wikipedia.reading import PageReader
 
@@ -175,6 +177,13 @@ def test_plain_text_has_sections_where_it_has_headings():
     assert [(part.section, part.parent, part.text) for part in parts] == [
         ("", "", "One."), ("", "", "Two."), ("A", "", "Three."), ("B", "A", "Four."),
     ]  # fmt: skip
+
+
+def test_many_blanks_take_no_square_of_their_number():
+    start = time.monotonic()
+    read_plain("==" + " " * 200_000 + "x")
+    assert tidy("equivalent to" + " " * 200_000 + "x (equivalent to $ in )") == "equivalent to x"
+    assert time.monotonic() - start < 5
 
 
 def test_plain_text_keeps_marks_that_would_be_broken_markup_elsewhere():
