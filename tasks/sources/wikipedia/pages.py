@@ -96,7 +96,7 @@ class PageBuilder:
         self.parts: list[Part] = []
         self.problems: list[str] = []
         self.renderer = Renderer(title)
-        self._headings: list[tuple[int, str]] = []
+        self.headings: list[tuple[int, str]] = []
         self._waiting: list[Any] = []
         self.boxes = 0
         self.left = 0
@@ -110,7 +110,7 @@ class PageBuilder:
 
     def enter(self, level: int, title: str) -> None:
         """Begin a section."""
-        self._headings = [*((depth, name) for depth, name in self._headings if depth < level), (level, title)]
+        self.headings = [*((depth, name) for depth, name in self.headings if depth < level), (level, title)]
 
     def add_text(self, paragraph: str) -> None:
         """Add the sentences of a paragraph."""
@@ -190,8 +190,8 @@ class PageBuilder:
         column: int | None = None,
     ) -> None:
         """Add a part at the next position, in the section that was entered last."""
-        section = self._headings[-1][1] if self._headings else ""
-        parent = self._headings[-2][1] if len(self._headings) > 1 else ""
+        section = self.headings[-1][1] if self.headings else ""
+        parent = self.headings[-2][1] if len(self.headings) > 1 else ""
         self.parts.append(Part(len(self.parts), kind, section, parent, headers, text, table, row, column))
 
 
