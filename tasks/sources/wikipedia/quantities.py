@@ -39,6 +39,10 @@ SYMBOLS = {
     "philippine peso": "₱",
 }  # fmt: skip
 """Templates of currencies -> the symbol before the amount."""
+RUPEES = {
+    "k": "thousand", "l": "lakh", "m": "million", "c": "crore", "b": "billion", "t": "trillion",
+    "lc": "lakh crore",
+}  # fmt: skip
 
 
 def expand_convert(arguments: Arguments) -> str:
@@ -111,6 +115,11 @@ def expand_gaps(arguments: Arguments) -> str:
 def expand_currency(arguments: Arguments) -> str:
     """Expand {{US$|5 million}} and its like."""
     return SYMBOLS[arguments.name] + arguments.at(0)
+
+
+def expand_rupees(arguments: Arguments) -> str:
+    """Expand {{INRConvert|500|c}} to `₹500 crore`."""
+    return f"₹{arguments.at(0)} {RUPEES.get(arguments.at(1), '')}".strip()
 
 
 def expand_coordinates(arguments: Arguments) -> str:

@@ -197,6 +197,14 @@ def _floruit(arguments: Arguments) -> str:
     )
 
 
+def _reign(arguments: Arguments) -> str:
+    return "r. " + "–".join(year for year in arguments.positional[:2] if year)
+
+
+def _langx(arguments: Arguments) -> str:
+    return arguments.at(1) or arguments.first("text")
+
+
 def _nihongo(arguments: Arguments) -> str:
     english, *others = (*arguments.positional[:3], "")
     inside = ", ".join(text for text in others if text)
@@ -252,6 +260,9 @@ RULES: Mapping[str, Rule] = {
     **dict.fromkeys(("url", "official site", "website", "oficial url"), _url),
     **dict.fromkeys(("circa", "c.", "ca"), _circa),
     **dict.fromkeys(("floruit", "fl", "fl."), _floruit),
+    "reign": _reign,
+    "langx": _langx,
+    "inrconvert": quantities.expand_rupees,
     **dict.fromkeys(("nihongo", "nihongo2", "nihongo3", "korean", "zh-full"), _nihongo),
     **dict.fromkeys(VERDICTS, _verdict),
     **dict.fromkeys(("ship", "uss", "hms", "rms", "ss", "hmcs", "hmas", "sms"), _ship),

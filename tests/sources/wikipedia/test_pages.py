@@ -105,6 +105,8 @@ def test_cells_have_the_headers_of_all_levels_and_stand_in_every_row_they_span()
         ("a {{formatnum:1234567}} b", "a 1,234,567 b"),
         ("a {{as of|2019|4}} b", "a As of April 2019 b"),
         ("a {{sortname|Ann|Brack}} b", "a Ann Brack b"),
+        ("Germany ({{langx|de|Deutschland}}) b", "Germany (Deutschland) b"),
+        ("King Bo ({{reign|1500|1510}}) b", "King Bo (r. 1500–1510) b"),
         ("a {{foo|bar}} b", "a bar b"),
         ("a{{efn|note}} ({{IPA-en|x}}, born) b", "a (born) b"),
         ("x<sup>2</sup> &amp; y<br>z", "x² & y z"),

@@ -21,6 +21,7 @@ from tasks.sources.wikipedia.pages import read_page
         ("{{val|1.234|(56)|u=kg}}", "1.234(56) kg"),
         ("{{val|5|-|7|u=km}}", "5–7 km"),
         ("{{convert|30|ST|t}} and {{convert|12|st|kg}}", "30 short tons and 12 st"),
+        ("{{INRConvert|500}} and {{INRConvert|2|c}}", "₹500 and ₹2 crore"),
         ("{{ntsh|5000}}x {{dtsh|2001|5|6}}y {{hs|z}}", "x y"),
     ],
 )
