@@ -93,7 +93,11 @@ class ArticleSource(Protocol):
 def clean_title(title: str) -> str:
     """Write a title as MediaWiki does: no underscores, no fragment, single spaces, first letter large."""
     name = " ".join(title.partition("#")[0].replace("_", " ").split())
-    return name[:1].upper() + name[1:]
+    first = name[:1].upper()
+    # MediaWiki leaves a letter small whose large form is two (ß), and Georgian, which has no large ones.
+    if len(first) != 1 or "\u1c90" <= first <= "\u1cbf":
+        return name
+    return first + name[1:]
 
 
 def is_title(title: str) -> bool:

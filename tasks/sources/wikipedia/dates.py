@@ -27,10 +27,21 @@ def write_date(parts: tuple[str, ...] | list[str], *, day_first: bool) -> str:
 def expand_date(arguments: Arguments) -> str:
     """Expand {{birth date|1957|5|12|df=y}} and its like; {{start date|...}} may have a time after the day."""
     given = arguments.positional
-    if len(given) == 1:
+    if len(given) == 1 or (given and any(map(str.isalpha, given[0]))):
         return given[0]
-    numbers = [part for part in given if not part or part.strip().isdigit()]
-    return write_date(numbers or list(given), day_first=is_day_first(arguments))
+    year, *others = [*given[:3], ""]
+    before = year.startswith(("-", "−")) or arguments.at(3).strip(" .").upper() in {"BC", "BCE"}
+    written = write_date([year.lstrip("-−"), *others], day_first=is_day_first(arguments))
+    return f"{written} BC" if before else written
+
+
+def expand_birth_by_age(arguments: Arguments) -> str:
+    """Expand {{birth based on age as of date|27|2012|5|12}} to the two years that it leaves, `1984/1985`."""
+    age, year = arguments.at(0), arguments.at(1)
+    if not (age.isascii() and age.isdigit() and year.isascii() and year.isdigit()):
+        return ""
+    born = int(year[:6]) - int(age[:6])
+    return f"{born - 1}/{born}"
 
 
 def expand_death(arguments: Arguments) -> str:

@@ -9,8 +9,9 @@ from typing import Any
 from tasks.sources.wikipedia.markup import FILE_NAME, Renderer, make_label, make_value
 
 LOOKS = re.compile(
-    r"(?:.*_)?(?:image|img|photo|picture|logo|map|flag|seal|shield|crest|signature|sound)_?"
+    r"(?:.*_)?(?:image|img|photo|logo|map|flag|seal|shield|crest|signature|sound)_?"
     r"(?:size|width|height|alt|upright|zoom|style|class|frame)?\d*$"
+    r"|picture$|(?:.*_)?picture_?(?:size|width|height|alt|upright|zoom|style|class|frame)\d*$"
     r"|(?:above|below|label|data|header|body|title|caption|list)_?(?:style|class)\d*$"
     r"|(?:bg_?colou?r|background(?:_?colou?r)?|(?:text|box|header)_?colou?r|box_width|caption_align|italic_title)$"
     r"|(?:pattern_|leftarm|rightarm|body|shorts|socks)\w*\d+$|(?:pushpin_\w+|unit_pref|embed|nocat|show-medals)$"
@@ -28,8 +29,10 @@ PAIRS = (
 """Key of a value -> key of the entry that names it: of `established_date2`, `established_title2`."""
 LOOK = re.compile(
     r"(?:#(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{3}))+$"
-    r"|(?=.*\d)(?=.*[a-fA-F])[0-9a-fA-F]{6}$|\d{1,4} ?px$|right$|left$"
+    r"|(?=.*\d)(?=.*[a-fA-F])[0-9a-fA-F]{6}$|\d{1,4} ?px$"
 )
+SIDE = re.compile(r"(?:.*_)?(?:align|float|label_position)\d*$")
+"""Keys of entries whose `left` or `right` is about the box; elsewhere it is a hand or a side of a road."""
 
 
 def read_infobox(template: Any, renderer: Renderer) -> Iterator[tuple[str, str, str]]:
@@ -53,6 +56,8 @@ def read_infobox(template: Any, renderer: Renderer) -> Iterator[tuple[str, str, 
 
 def is_look(key: str, value: str) -> bool:
     """Tell whether an entry is about how the box looks: an image's file, a size, a colour."""
+    if value in {"left", "right"} and SIDE.match(key.lower()):
+        return True
     return any((LOOKS.match(key.lower()), FILE_NAME.match(value), LOOK.match(value)))
 
 

@@ -19,7 +19,8 @@ from mwparserfromhell.nodes import (
 )  # fmt: skip
 
 from tasks.sources.wikipedia.arguments import Arguments, normalise_name
-from tasks.sources.wikipedia.templates import expand, guess, is_unseen
+from tasks.sources.wikipedia.quantities import raise_text
+from tasks.sources.wikipedia.templates import FRACTION_NAMES, expand, guess, is_unseen
 
 DROPPED_TAGS = frozenset(
     {"ref", "references", "gallery", "timeline", "score", "imagemap", "templatestyles", "style", "script",
@@ -47,7 +48,6 @@ SWITCHES = re.compile(r"__[A-Z]{3,30}__")
 FILE_NAME = re.compile(
     r"(?:File:|Image:)?[^\n|]{1,200}\.(?:svg|jpe?g|png|gif|tiff?|webp|og[gv]|webm|pdf|mid)$", re.IGNORECASE
 )
-POWERS = str.maketrans("0123456789+-−n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻ⁿ")
 INFOBOX = re.compile(r"(?:infobox|info box|infoboks|ficha|geobox)\b|.*\binfobox$")
 INFOBOXES = frozenset(
     {"taxobox", "automatic taxobox", "speciesbox", "subspeciesbox", "chembox", "drugbox", "starbox",
@@ -102,7 +102,10 @@ class Renderer:
         nodes = list(getattr(code, "nodes", code))
         pieces: list[str] = []
         for place, node in enumerate(nodes):
-            pieces.append(self._render_node(node, nodes, place))
+            piece = self._render_node(node, nodes, place)
+            if _is_fraction(node) and piece[:1].isdigit() and pieces and pieces[-1][-1:].isdigit():
+                pieces.append(" ")  # 5{{frac|1|2}} is no 51/2
+            pieces.append(piece)
         return SWITCHES.sub("", QUOTES.sub(_keep_quotes, "".join(pieces)))
 
     def _render_node(self, node: Any, nodes: list[Any], place: int) -> str:
@@ -168,11 +171,7 @@ class Renderer:
         if name == "br":
             return f"\n{text}"
         if name == "sup":
-            return (
-                text.translate(POWERS)
-                if text and len(text) < 4 and not text.strip("0123456789-+−n")
-                else text
-            )
+            return raise_text(text)
         if name == "nowiki":
             return str(tag.contents or "")
         if name in BLOCK_TAGS:
@@ -211,11 +210,11 @@ def tidy(text: str) -> str:
     """Write blanks single, and mend what taking out notes and templates leaves: `( , born 1950)`, ` .`."""
     if "<" in text:
         text = STRAY_TAG.sub(" ", text)
-    if "equivalent to" in text:
-        text = re.sub(r"\s*\((?:equivalent|equal) to [^\d()]*\)", "", text)
     # Pages that were escaped twice hold it still.
     text = text.replace("&nbsp;", " ")
     text = " ".join(text.replace("\u200b", "").replace("\u00ad", "").replace("\ufeff", "").split())
+    if "equivalent to" in text:  # blanks are single by now: many would take this the square of their number
+        text = re.sub(r" ?\((?:equivalent|equal) to [^\d()]*\)", "", text)
     text = re.sub(r"\(\s*[;,:]\s*", "(", re.sub(r"[;,:]?\s+\)", ")", re.sub(r"\(\s+", "(", text)))
     text = re.sub(r"\s*\((?:[\s;,:/]|or|and)*\)", "", text)
     text = re.sub(r" +([,.;:!?])(?=\s|$)", r"\1", text)
@@ -229,6 +228,10 @@ def _stands_alone(nodes: list[Any], place: int) -> bool:
     return before.rstrip(" \t").endswith("\n") and after.lstrip(" \t")[:1] in {"\n", ""} and len(nodes) > 1
 
 
+def _is_fraction(node: Any) -> bool:
+    return isinstance(node, Template) and normalise_name(str(node.name)) in FRACTION_NAMES
+
+
 def _keep_quotes(found: re.Match[str]) -> str:
     count = len(found.group())
     return "'" if count == 4 else "'" * max(0, count - 5)
@@ -239,4 +242,6 @@ def _decode(entity: Any) -> str:
         text = str(entity.normalize())
     except (ValueError, OverflowError):
         return str(entity)
+    if "\ud800" <= text <= "\udfff":
+        return "\ufffd"  # half a character, which no file can hold
     return " " if text in {"\u00a0", "\u2009", "\u200a", "\u2002", "\u2003"} else text.replace("\n", " ")

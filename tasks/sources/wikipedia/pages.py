@@ -61,7 +61,7 @@ def read_page(text: str, title: str = "") -> PageText:
     if len(text) > MOST_BYTES or len(text.encode("utf-8", "replace")) > MOST_BYTES:
         raise UnreadablePage("too_large", f"{len(text):,} characters of wikitext")
     try:
-        reader = PageBuilder(title)
+        reader = PageBuilder(title, is_wikitext=True)
         reader.read(mwparserfromhell.parse(remove_notes(text), skip_style_tags=True).nodes)
     except (ParserError, RecursionError) as error:
         raise UnreadablePage("broken", f"the parser gives up: {type(error).__name__}") from error
@@ -77,22 +77,26 @@ def read_plain(text: str) -> PageText:
         raise UnreadablePage("too_large", f"{len(text):,} characters of text")
     reader = PageBuilder("")
     for line in text.splitlines():
-        heading = re.fullmatch(r"\s*(={2,6})\s*([^=\n].{0,300}?)\s*\1\s*", line)
+        heading = re.fullmatch(r"(={2,6})([^=\n].{0,300}?)\1", line.strip())
         if heading:
-            reader.enter(len(heading.group(1)), heading.group(2))
+            reader.enter(len(heading.group(1)), heading.group(2).strip())
         elif line.strip():
             reader.add_text(" ".join(line.split()))
     return PageText(tuple(reader.parts), {}, ())
 
 
 class PageBuilder:
-    """Collects the parts of one page in their order, under the headings that were entered."""
+    """Collects the parts of one page in their order, under the headings that were entered.
 
-    def __init__(self, title: str) -> None:
+    is_wikitext: whether marks in a sentence are broken markup; elsewhere they are what the page says.
+    """
+
+    def __init__(self, title: str, *, is_wikitext: bool = False) -> None:
+        self._is_wikitext = is_wikitext
         self.parts: list[Part] = []
         self.problems: list[str] = []
         self.renderer = Renderer(title)
-        self._headings: list[tuple[int, str]] = []
+        self.headings: list[tuple[int, str]] = []
         self._waiting: list[Any] = []
         self.boxes = 0
         self.left = 0
@@ -106,12 +110,12 @@ class PageBuilder:
 
     def enter(self, level: int, title: str) -> None:
         """Begin a section."""
-        self._headings = [*((depth, name) for depth, name in self._headings if depth < level), (level, title)]
+        self.headings = [*((depth, name) for depth, name in self.headings if depth < level), (level, title)]
 
     def add_text(self, paragraph: str) -> None:
         """Add the sentences of a paragraph."""
         for sentence in split_sentences(paragraph):
-            if LEFT.search(sentence):
+            if self._is_wikitext and LEFT.search(sentence):
                 self.left += 1
             elif any(map(str.isalnum, sentence)):
                 self.add(TEXT, (), sentence)
@@ -186,8 +190,8 @@ class PageBuilder:
         column: int | None = None,
     ) -> None:
         """Add a part at the next position, in the section that was entered last."""
-        section = self._headings[-1][1] if self._headings else ""
-        parent = self._headings[-2][1] if len(self._headings) > 1 else ""
+        section = self.headings[-1][1] if self.headings else ""
+        parent = self.headings[-2][1] if len(self.headings) > 1 else ""
         self.parts.append(Part(len(self.parts), kind, section, parent, headers, text, table, row, column))
 
 

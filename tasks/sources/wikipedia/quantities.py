@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from tasks.sources.wikipedia.arguments import Arguments
+
+POWERS = str.maketrans("0123456789+-−n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻ⁿ")
+EXPONENT = re.compile(r"[-+−]?\d+(?:\.\d+)?")
 
 UNITS = {
     "sqmi": "sq mi", "mi2": "sq mi", "km2": "km²", "m2": "m²", "ft2": "sq ft", "sqft": "sq ft", "sqkm": "km²",
-    "sqm": "m²", "cm2": "cm²", "mm2": "mm²", "in2": "sq in", "km3": "km³", "m3": "m³", "ft3": "cu ft",
+    "sqm": "m²", "s2": "s²", "cm2": "cm²", "mm2": "mm²", "in2": "sq in", "km3": "km³", "m3": "m³",
+    "ft3": "cu ft",
     "cuft": "cu ft", "cuin": "cu in", "cumi": "cu mi", "cuyd": "cu yd", "mi3": "cu mi", "c": "°C", "f": "°F",
     "k": "K", "km/h": "km/h", "kph": "km/h", "mph": "mph", "impgal": "imp gal", "usgal": "US gal",
     "nmi": "nmi",
@@ -33,6 +39,10 @@ SYMBOLS = {
     "philippine peso": "₱",
 }  # fmt: skip
 """Templates of currencies -> the symbol before the amount."""
+RUPEES = {
+    "k": "thousand", "l": "lakh", "m": "million", "c": "crore", "b": "billion", "t": "trillion",
+    "lc": "lakh crore",
+}  # fmt: skip
 
 
 def expand_convert(arguments: Arguments) -> str:
@@ -59,11 +69,21 @@ def expand_height(arguments: Arguments) -> str:
 
 
 def expand_value(arguments: Arguments) -> str:
-    """Expand {{val|1.23|u=kg}}."""
-    number = arguments.at(0)
+    """Expand {{val|1.23|0.05|u=kg|up=m3}} to `1.23 ± 0.05 kg/m³`."""
+    number, second, third = (arguments.at(place) for place in range(3))
+    if second in BETWEEN:
+        number += BETWEEN[second] + third
+    elif second.startswith("("):
+        number += second
+    elif second:
+        number += f" +{second.lstrip('+')}/−{third.lstrip('-−')}" if third else f" ± {second}"
     if power := arguments.first("e"):
+        number = f"({number})" if second and not second.startswith("(") else number
         number += f" × 10^{power}"
-    return " ".join(part for part in (number, name_unit(arguments.first("u", "ul"))) if part)
+    unit = name_unit(arguments.first("u", "ul"))
+    if below := arguments.first("up", "upl"):
+        unit += f"/{name_unit(below)}"
+    return " ".join(part for part in (number, unit) if part)
 
 
 def expand_fraction(arguments: Arguments) -> str:
@@ -74,9 +94,32 @@ def expand_fraction(arguments: Arguments) -> str:
     return f"{given[0]} {given[1]}/{given[2]}" if len(given) > 2 else "/".join(given)
 
 
+def expand_power(arguments: Arguments) -> str:
+    """Expand the `{{e|24}}` of 5.97{{e|24}}."""
+    return f" × 10^{arguments.at(0)}"
+
+
+def expand_superscript(arguments: Arguments) -> str:
+    """Expand {{sup|2}}."""
+    return raise_text(arguments.at(0))
+
+
+def expand_gaps(arguments: Arguments) -> str:
+    """Expand {{gaps|299|792|458}}, whose gaps hold no character."""
+    number = "".join(arguments.positional)
+    if power := arguments.first("e"):
+        number += f" × 10^{power}"
+    return " ".join(part for part in (number, arguments.first("u")) if part)
+
+
 def expand_currency(arguments: Arguments) -> str:
     """Expand {{US$|5 million}} and its like."""
     return SYMBOLS[arguments.name] + arguments.at(0)
+
+
+def expand_rupees(arguments: Arguments) -> str:
+    """Expand {{INRConvert|500|c}} to `₹500 crore`."""
+    return f"₹{arguments.at(0)} {RUPEES.get(arguments.at(1), '')}".strip()
 
 
 def expand_coordinates(arguments: Arguments) -> str:
@@ -99,9 +142,16 @@ def expand_number(arguments: Arguments) -> str:
     return f"{int(whole):,}{point}{rest}" if whole.isascii() and whole.isdigit() and len(whole) < 30 else text
 
 
+def raise_text(text: str) -> str:
+    """Write what stands raised: a short number in raised digits, a longer one after `^`, words alone."""
+    if text and len(text) < 4 and not text.strip("0123456789+-−n"):
+        return text.translate(POWERS)
+    return f"^{text}" if EXPONENT.fullmatch(text) else text
+
+
 def name_unit(unit: str) -> str:
     """Write a unit as a reader sees it."""
-    return UNITS.get(unit.lower(), unit)
+    return "short tons" if unit == "ST" else UNITS.get(unit.lower(), unit)
 
 
 def _write_number(text: str) -> str:

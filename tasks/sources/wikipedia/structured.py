@@ -125,6 +125,7 @@ def _read_line(line: bytes, where: str) -> Iterator[RawPage | Skipped]:
 def _read_part(builder: PageBuilder, part: Mapping[str, Any], depth: int, tables: dict[str, Any]) -> None:
     if depth > DEEPEST:
         raise UnreadablePage("broken", f"parts in each other, more than {DEEPEST} deep")
+    above = builder.headings
     if part.get("type") == "section":
         name = make_label(_text(part, "name"))
         builder.enter(depth, "" if depth == 1 and name == "Abstract" else name)
@@ -136,6 +137,7 @@ def _read_part(builder: PageBuilder, part: Mapping[str, Any], depth: int, tables
     for reference in _list(part, "table_references"):
         if table := tables.pop(str(reference.get("identifier", "")), None):
             _read_table(builder, table)
+    builder.headings = above  # what follows a section within another stands in the outer one
 
 
 def _read_table(builder: PageBuilder, table: Mapping[str, Any]) -> None:

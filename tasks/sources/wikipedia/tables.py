@@ -131,14 +131,10 @@ def _read_cells(grid: Sequence[dict[int, _Place]]) -> Iterator[Cell]:
     bodiless = all(place.is_header for row in grid for place in row.values())
     for number, row in enumerate(grid):
         said = [place for place in row.values() if place.text]
-        spanning = len({place.text for place in row.values()}) == 1 and len(row) == whole > 1
-        if (
-            not bodiless
-            and said
-            and all(place.is_header for place in said)
-            and not spanning
-            and len(said) > 1
-        ):
+        spanning = sum(place.first for place in row.values()) == 1 and len(row) == whole > 1
+        # A lone header in a wider table stands above rows, as one over all columns does.
+        alone = spanning or len(row) == 1 < whole
+        if not bodiless and said and not alone and _is_head(row):
             heads = [*heads, row] if heading else [row]
             heading = True
             continue
@@ -147,20 +143,30 @@ def _read_cells(grid: Sequence[dict[int, _Place]]) -> Iterator[Cell]:
         own = _name_row(by_column)
         for column, place in by_column:
             if place.text and place.first:
-                header = "" if spanning or place.is_header or place.text in own.split(" / ") else own
+                levels = [text for at, text in own if at != column]
+                header = "" if spanning or place.is_header else _join(levels)
                 over = "" if spanning else _join(head[column].text for head in heads if column in head)
                 yield Cell(number, column, header, over, place.text)
 
 
-def _name_row(row: Sequence[tuple[int, _Place]]) -> str:
-    headers = [place.text for _, place in row if place.is_header and place.first]
-    texts = [place.text for _, place in row if place.first and place.text and not place.is_header]
-    said = "".join(headers)
+def _is_head(row: dict[int, _Place]) -> bool:
+    """Tell whether a row is of headers alone; its corner may be an empty cell."""
+    return all(place.is_header or (column == 0 and not place.text) for column, place in row.items())
+
+
+def _name_row(row: Sequence[tuple[int, _Place]]) -> list[tuple[int, str]]:
+    """List the columns and texts that name a row."""
+    headers = [(column, place.text) for column, place in row if place.is_header and place.first]
+    texts = [
+        (column, place.text) for column, place in row if place.first and place.text and not place.is_header
+    ]
+    said = "".join(text for _, text in headers)
     if len(said) > 3 and any(map(str.isalpha, said)):
-        return _join(headers)
+        return headers
+    worded = [(column, text) for column, text in texts[:3] if any(map(str.isalpha, text))][:1]
     if said:  # a rank, `Ret` or a number, which names nothing by itself
-        return _join([*headers, next((text for text in texts[:3] if any(map(str.isalpha, text))), "")])
-    return next((text for text in texts[:3] if any(map(str.isalpha, text))), texts[0] if texts else "")
+        return [*headers, *worded]
+    return worded or texts[:1]
 
 
 def _join(levels: Iterator[str] | Sequence[str]) -> str:

@@ -23,8 +23,8 @@ UNSEEN_NAMES = _names(
     col-begin, col-break, col-end, colbegin, colend, color box, colorbox, commons, commons category,
     commons category-inline, commonscat, compact toc, coord missing, de icon, dead link, decrease,
     default sort, defaultsort, details, distinguish, div col, div col end, dmoz, dn, doi, down arrow,
-    dynamic list, efn, efn-la, efn-ua, end, engvarb, es icon, expand list, expand section, expert needed,
-    external media, fact, failed verification, featured article, flag icon, flagdeco, flagicon,
+    dtsh, dynamic list, efn, efn-la, efn-ua, end, engvarb, es icon, expand list, expand section,
+    expert needed, external media, fact, failed verification, featured article, flag icon, flagdeco, flagicon,
     flagicon image, for, for multi, fr icon, fs end, fs mid, fs start, full citation needed, further,
     good article, good topic, graph:chart, harv, harvid, harvnb, harvp, harvs, harvtxt, hatnote,
     hauptartikel, hidden sort key, hs, image label small, imdb name, imdb title, improve,
@@ -32,7 +32,7 @@ UNSEEN_NAMES = _names(
     isbn, issn, it icon, italic title, ja icon, large category toc, lead too short, lesenswert, listen,
     location map, location map+, main, main article, main articles, maplink, merge,
     more citations needed, multiple image, multiple issues, navboxes, ndash-sort, nobots, normdata,
-    normdaten, notability, note label, notelist, notelist-la, notelist-ua, oclc, official, official url,
+    normdaten, notability, note label, notelist, notelist-la, notelist-ua, ntsh, oclc, official, official url,
     official website, oldafdfull, oldid, open access, original research, other people, other uses,
     otheruses, pad, page needed, panorama, peacock, persondata, personendaten, portail, portal,
     portal bar, pov, pp, pp-protected, primary sources, protection padlock, pt icon, r, redirect,
@@ -59,15 +59,17 @@ UNSEEN_PATTERN = re.compile(
 FIRST_NAMES = _names(
     """
     abbr, abbrlink, align-center, angle bracket, as written, bandera, big, bigger, birth year,
-    birth year and age, birth-date, birth-date and age, bl, blockquote, bold, bquote, by, center,
+    birth year and age, birth-date, birth-date and age, birth-date and given age, bl,
+    blockquote, bold, bquote, by, center,
     centered pull quote, centre, code, color-text, country, cquote, datum, death year, death-date,
-    death-date and age, death-year, em, end-date, flag, flag+link, flagathlete, flagcountry, flaglist,
+    death-date and age, death-date and given age,
+    death-year, em, end-date, flag, flag+link, flagathlete, flagcountry, flaglist,
     flagu, formatdate, highlight, hsp, huge, ifempty, ill, illm, interlanguage link, italics, kbd, large,
     larger, lbb, lbc, lbs, lbx, left-align, link-interwiki, linktext, longitem, math-text, mlb year,
     mono, mp, mpl, mvar, nastaliq, native name-text, nbsp-text, nihongo krt, no wrap, nobold, nobr,
     nobreak, noitalic, normal, not a typo, nowrap, nq, oldstyledate, plain text, poem, poem quote,
     poemquote, proper name, quotation, quote, quote box quote, raw, resize1, rquote, s, section link,
-    ship-name, sic, small, smalldiv, smaller, start year, start-date, stl, strong, sub, sup, text, title,
+    ship-name, sic, small, smalldiv, smaller, start year, start-date, stl, strong, sub, text, title,
     tooltip, tq, u, underline, urdu, vanchor, var, verse translation, visible anchor, won-text, zh-text
     """
 )
@@ -94,9 +96,9 @@ DATE_NAMES = frozenset(
     "start date and years ago",
      "end date", "end date and age", "death date", "date", "dts", "release date", "release date and age",
      "launch date",
-     "birth-date and given age", "birth based on age as of date", "film release", "bday",
+     "film release", "bday",
      "birth date and age2", "date table sorting",
-     "dtsh", "start and end date", "opening date", "beginning date", "foundation date", "founded date"}
+     "start and end date", "opening date", "beginning date", "foundation date", "founded date"}
 )  # fmt: skip
 SIGNS = {
     "!": "|", "=": "=", "snd": " – ", "snds": " – ", "spnd": " – ", "sndash": " – ",
@@ -125,6 +127,7 @@ VERDICTS = {
     "eliminated": "Eliminated", "runner-up": "Runner-up", "maybe": "Maybe", "free": "Free", "ayes": "Yes",
 }  # fmt: skip
 """Templates that colour a cell -> what they say without an argument of their own."""
+FRACTION_NAMES = ("frac", "fraction", "sfrac", "fract")
 FLAG_CODES = _names(
     "bk, bkw, cr, cr-rt, crw, fb, fb-rt, fbu, fbw, fh, field hockey, hb, ih, nft, rl, ru, ru-rt, rul, rut"
 )
@@ -194,6 +197,14 @@ def _floruit(arguments: Arguments) -> str:
     )
 
 
+def _reign(arguments: Arguments) -> str:
+    return "r. " + "–".join(year for year in arguments.positional[:2] if year)
+
+
+def _langx(arguments: Arguments) -> str:
+    return arguments.at(1) or arguments.first("text")
+
+
 def _nihongo(arguments: Arguments) -> str:
     english, *others = (*arguments.positional[:3], "")
     inside = ", ".join(text for text in others if text)
@@ -229,22 +240,29 @@ RULES: Mapping[str, Rule] = {
     **dict.fromkeys(FIRST_NAMES, _first),
     **dict.fromkeys(LIST_NAMES, _lines),
     **dict.fromkeys(DATE_NAMES, dates.expand_date),
-    **dict.fromkeys(("death date and age", "dda", "death-date and given age"), dates.expand_death),
+    **dict.fromkeys(("death date and age", "dda"), dates.expand_death),
     **dict.fromkeys(("death year and age", "death-year and age"), dates.expand_death_year),
+    "birth based on age as of date": dates.expand_birth_by_age,
     **dict.fromkeys(("film date", "video game release date", "tv date"), dates.expand_film_dates),
     **dict.fromkeys(("as of", "asof"), dates.expand_as_of),
     **dict.fromkeys(("marriage", "married"), dates.expand_marriage),
     **dict.fromkeys(("convert", "cvt", "conv", "convinfobox"), quantities.expand_convert),
     **dict.fromkeys(("height", "hgt"), quantities.expand_height),
     **dict.fromkeys(("val", "value"), quantities.expand_value),
-    **dict.fromkeys(("frac", "fraction", "sfrac", "fract"), quantities.expand_fraction),
+    **dict.fromkeys(FRACTION_NAMES, quantities.expand_fraction),
     **dict.fromkeys(("coord", "coords", "location"), quantities.expand_coordinates),
-    **dict.fromkeys(("formatnum", "nts", "number table sorting", "ntsh", "gaps"), quantities.expand_number),
+    **dict.fromkeys(("formatnum", "nts", "number table sorting"), quantities.expand_number),
+    **dict.fromkeys(("e", "x10^", "×10^"), quantities.expand_power),
+    **dict.fromkeys(("sup", "esp"), quantities.expand_superscript),
+    "gaps": quantities.expand_gaps,
     **dict.fromkeys(quantities.SYMBOLS, quantities.expand_currency),
     **dict.fromkeys(("sortname", "name"), _sort_name),
     **dict.fromkeys(("url", "official site", "website", "oficial url"), _url),
     **dict.fromkeys(("circa", "c.", "ca"), _circa),
     **dict.fromkeys(("floruit", "fl", "fl."), _floruit),
+    "reign": _reign,
+    "langx": _langx,
+    "inrconvert": quantities.expand_rupees,
     **dict.fromkeys(("nihongo", "nihongo2", "nihongo3", "korean", "zh-full"), _nihongo),
     **dict.fromkeys(VERDICTS, _verdict),
     **dict.fromkeys(("ship", "uss", "hms", "rms", "ss", "hmcs", "hmas", "sms"), _ship),

@@ -1,9 +1,11 @@
 import os
+import time
 from pathlib import Path
 
 import pytest
 
 from tasks.sources.wikipedia.article import MOST_BYTES
+from tasks.sources.wikipedia.markup import tidy
 from tasks.sources.wikipedia.pages import UnreadablePage, find_redirect, read_page, read_plain
 from tasks.sources.wikipedia.reading import PageReader
 
@@ -103,9 +105,12 @@ def test_cells_have_the_headers_of_all_levels_and_stand_in_every_row_they_span()
         ("a {{formatnum:1234567}} b", "a 1,234,567 b"),
         ("a {{as of|2019|4}} b", "a As of April 2019 b"),
         ("a {{sortname|Ann|Brack}} b", "a Ann Brack b"),
+        ("Germany ({{langx|de|Deutschland}}) b", "Germany (Deutschland) b"),
+        ("King Bo ({{reign|1500|1510}}) b", "King Bo (r. 1500–1510) b"),
         ("a {{foo|bar}} b", "a bar b"),
         ("a{{efn|note}} ({{IPA-en|x}}, born) b", "a (born) b"),
         ("x<sup>2</sup> &amp; y<br>z", "x² & y z"),
+        ("a &#xD800; &#57343; b", "a \ufffd \ufffd b"),
         ("a <ref>open b", "a open b"),
         ("a <ref>b <ref name=c>d</ref> e", "a e"),
         ("'''Bo'''s' and ''''x'''", "Bos' and 'x"),
@@ -126,8 +131,7 @@ def test_an_embedded_infobox_and_a_table_in_a_box_are_read_too():
     assert [(part.kind, part.section, part.headers, part.text) for part in parts] == [
         ("infobox", "", ("name", "name"), "X"),
         ("infobox", "", ("height", "height"), "1.85 m"),
-        ("cell", "S", ("", ""), "A"),
-        ("cell", "S", ("", ""), "1"),
+        ("cell", "S", ("", "A"), "1"),
     ]
 
 
@@ -174,6 +178,20 @@ def test_plain_text_has_sections_where_it_has_headings():
     parts = read_plain("One. Two.\n== A ==\nThree.\n=== B ===\nFour.").parts
     assert [(part.section, part.parent, part.text) for part in parts] == [
         ("", "", "One."), ("", "", "Two."), ("A", "", "Three."), ("B", "A", "Four."),
+    ]  # fmt: skip
+
+
+def test_many_blanks_take_no_square_of_their_number():
+    start = time.monotonic()
+    read_plain("==" + " " * 200_000 + "x")
+    assert tidy("equivalent to" + " " * 200_000 + "x (equivalent to $ in )") == "equivalent to x"
+    assert time.monotonic() - start < 5
+
+
+def test_plain_text_keeps_marks_that_would_be_broken_markup_elsewhere():
+    text = "The norm ||x|| is positive. In C, a == b and c == d here."
+    assert [part.text for part in read_plain(text).parts] == [
+        "The norm ||x|| is positive.", "In C, a == b and c == d here.",
     ]  # fmt: skip
 
 

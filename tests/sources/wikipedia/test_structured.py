@@ -63,6 +63,24 @@ def test_an_article_has_its_boxes_sections_and_tables(tmp_path):
     assert heard == []
 
 
+def test_what_follows_an_inner_section_stands_in_the_outer_one(tmp_path):
+    early = {
+        "type": "section",
+        "name": "Early years",
+        "has_parts": [{"type": "paragraph", "value": "First."}],
+    }
+    history = {"type": "section", "name": "History", "has_parts": [early, {"type": "paragraph", "value": "Then."}],
+               "table_references": [{"identifier": "t2"}]}  # fmt: skip
+    record = {**RECORD, "sections": [history], "infoboxes": [], "tables": RECORD["tables"][:1]}
+    path = write_lines(tmp_path / "a.ndjson", [record])
+    (article,) = read_all(StructuredContents(path, Heard().append)).values()
+    assert [(part.section, part.parent, part.text) for part in article.parts] == [
+        ("Early years", "History", "First."),
+        ("History", "", "Then."),
+        ("History", "", "1"),
+    ]
+
+
 def nest(depth):
     part = {"type": "paragraph", "value": "x"}
     for _ in range(depth):
