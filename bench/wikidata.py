@@ -23,7 +23,7 @@ import orjson
 
 from flows.wikidata_import import import_wikidata
 from tasks.sources.wikidata.dump import DumpSource, open_dump
-from tasks.sources.wikidata.entities import Selection
+from tasks.sources.wikidata.entities import EntitySelection
 from tasks.sources.wikidata.report import ReadingReport
 
 ENTITIES, STATEMENTS = 1_000, 25
@@ -76,31 +76,31 @@ def read_plainly(path: Path) -> int:
 
 def read_all(path: Path) -> int:
     """Read every entity with its claims."""
-    return count(path, Selection(languages=LANGUAGES))
+    return count(path, EntitySelection(languages=LANGUAGES))
 
 
 def read_properties(path: Path) -> int:
     """Read two properties of every entity."""
     return count(
-        path, Selection(properties=frozenset({"P31", "P569"}), languages=LANGUAGES, sites=frozenset())
+        path, EntitySelection(properties=frozenset({"P31", "P569"}), languages=LANGUAGES, sites=frozenset())
     )
 
 
 def read_class(path: Path) -> int:
     """Read the instances of one class of ten."""
-    return count(path, Selection(classes=frozenset(CLASSES[:1]), languages=LANGUAGES))
+    return count(path, EntitySelection(classes=frozenset(CLASSES[:1]), languages=LANGUAGES))
 
 
 def read_named(path: Path) -> int:
     """Read a hundred entities by their ids."""
     names = frozenset(f"Q{number}" for number in range(100, 200))
-    return count(path, Selection(entities=names, languages=LANGUAGES))
+    return count(path, EntitySelection(entities=names, languages=LANGUAGES))
 
 
 def import_all(path: Path) -> int:
     """Import every entity with its claims: read, sort and write the Parquet files."""
     with tempfile.TemporaryDirectory() as folder:
-        import_wikidata(Path(folder), [str(path)], "bench", Selection(languages=LANGUAGES))
+        import_wikidata(Path(folder), [str(path)], "bench", EntitySelection(languages=LANGUAGES))
         about = Path(folder) / "data/raw/wikidata/bench/about.json"
         return int(json.loads(about.read_text())["counts"]["entities"])
 
@@ -114,7 +114,7 @@ READINGS: dict[str, Callable[[Path], int]] = {
 }
 
 
-def count(path: Path, selection: Selection) -> int:
+def count(path: Path, selection: EntitySelection) -> int:
     """Count what a dump gives for a selection."""
     return sum(1 for _ in DumpSource([path]).read(selection, ReadingReport()))
 

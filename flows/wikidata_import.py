@@ -14,14 +14,14 @@ from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.spool import Spool
 from tasks.errors import BadInput
 from tasks.files import write_beside, write_text
-from tasks.sources.web import Server
+from tasks.sources.web import WebServer
 from tasks.sources.wikidata.api import ApiSource
 from tasks.sources.wikidata.dump import DumpSource
-from tasks.sources.wikidata.entities import Entity, EntitySource, Selection
+from tasks.sources.wikidata.entities import Entity, EntitySelection, EntitySource
 from tasks.sources.wikidata.report import ReadingReport
 from tasks.sources.wikidata.rows import ClaimRow, EntityRow, make_claim_row, make_entity_row
 from tasks.sources.wikidata.sparql import SparqlSource
-from tasks.sources.wikidata.table import Column, TableSource, is_database
+from tasks.sources.wikidata.table import PropertyColumn, TableSource, is_database
 
 FOLDER = Path("data/raw/wikidata")
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,60}")
@@ -67,14 +67,14 @@ def make_selection(
     classes: Sequence[str] | None,
     properties: Sequence[str] | None,
     languages: Sequence[str] | None,
-) -> Selection:
+) -> EntitySelection:
     """Make a selection of what was said; what was not said is not filtered, but for languages (English).
 
     Raises BadInput for what is no id.
     """
     codes = frozenset(languages or ("en",))
     every = "all" in codes
-    return Selection(
+    return EntitySelection(
         entities=frozenset(entities) if entities else None,
         classes=frozenset(classes or ()),
         properties=frozenset(properties) if properties else None,
@@ -89,9 +89,9 @@ def import_wikidata(
     root: Path,
     places: Sequence[str],
     name: str,
-    selection: Selection,
+    selection: EntitySelection,
     *,
-    columns: Sequence[Column] = (),
+    columns: Sequence[PropertyColumn] = (),
     contact: str = "",
 ) -> list[str]:
     """Bring entities into data/raw/wikidata/NAME of a project; return what was done, a line each.
@@ -121,14 +121,16 @@ def import_wikidata(
     return describe(name, counts)
 
 
-def open_source(places: Sequence[str], folder: Path, columns: Sequence[Column], contact: str) -> EntitySource:
+def open_source(
+    places: Sequence[str], folder: Path, columns: Sequence[PropertyColumn], contact: str
+) -> EntitySource:
     """Choose how to read: by the end of an address, or by what a file begins with. Raises BadInput."""
     first = places[0]
     alone = len(places) == 1
     if "://" in first and alone and first.endswith("/api.php"):
-        return ApiSource(Server(first, contact), folder / "answers")
+        return ApiSource(WebServer(first, contact), folder / "answers")
     if "://" in first and alone and first.endswith("/sparql"):
-        return SparqlSource(Server(first, contact))
+        return SparqlSource(WebServer(first, contact))
     if any("://" in place for place in places):
         raise BadInput(first, "is no address that can be read", hint="one alone, .../w/api.php or .../sparql")
     databases = [place for place in places if is_database(Path(place))]

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from tasks.artifacts.rows import schema_of
 from tasks.errors import BadInput
 from tasks.files import write_beside, write_text
-from tasks.sources.wikipedia.article import ATTRIBUTION, LICENCE, Article, ArticleSource, Part, Skipped
+from tasks.sources.wikipedia.article import ATTRIBUTION, LICENCE, Article, ArticleSource, Part, SkippedPage
 from tasks.sources.wikipedia.opening import open_source
 
 FOLDER = Path("data/raw/wikipedia")
@@ -60,7 +60,7 @@ class PartRow:
 
 
 @dataclass
-class Outcome:
+class ImportOutcome:
     """What an import did. skipped: by reason; ended: where a source could not be read to its end."""
 
     folder: Path
@@ -73,7 +73,9 @@ class Outcome:
     ended: list[str] = field(default_factory=list)
 
 
-def import_wikipedia(root: Path, path: str, name: str, titles: Sequence[str], contact: str = "") -> Outcome:
+def import_wikipedia(
+    root: Path, path: str, name: str, titles: Sequence[str], contact: str = ""
+) -> ImportOutcome:
     """Write a source's articles to data/raw/wikipedia/<name>: articles, parts, and what was skipped.
 
     titles: only these; all of the source if empty. Files take their places together when all is read.
@@ -82,7 +84,7 @@ def import_wikipedia(root: Path, path: str, name: str, titles: Sequence[str], co
     if not NAME.fullmatch(name):
         raise BadInput("--name", f"{name[:80]!r} is no name: small letters, digits and hyphens")
     folder = root / FOLDER / name
-    outcome = Outcome(FOLDER / name)
+    outcome = ImportOutcome(FOLDER / name)
     with ExitStack() as stack:
         stack.callback(_remove_empty, folder)
         skipped = _Skipped(stack.enter_context(write_beside(folder / "skipped.jsonl")), outcome)
@@ -107,7 +109,7 @@ def import_wikipedia(root: Path, path: str, name: str, titles: Sequence[str], co
     return outcome
 
 
-def say_outcome(outcome: Outcome) -> list[str]:
+def say_outcome(outcome: ImportOutcome) -> list[str]:
     """Say what an import did, a line each."""
     folder = outcome.folder.as_posix()
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(outcome.kinds.items()))
@@ -135,7 +137,7 @@ def _copy(
     articles: _Table,
     parts: _Table,
     skipped: _Skipped,
-    outcome: Outcome,
+    outcome: ImportOutcome,
 ) -> None:
     for article in source.stream(titles or None):
         outcome.articles += 1
@@ -172,11 +174,11 @@ def _order(counts: Counter[str]) -> list[tuple[str, int]]:
 class _Skipped:
     """Writes skipped.jsonl as it goes."""
 
-    def __init__(self, path: Path, outcome: Outcome) -> None:
+    def __init__(self, path: Path, outcome: ImportOutcome) -> None:
         self._file: IO[str] = path.open("w", encoding="utf-8", errors="replace")
         self._outcome = outcome
 
-    def add(self, skipped: Skipped) -> None:
+    def add(self, skipped: SkippedPage) -> None:
         self._outcome.skipped[skipped.reason] += 1
         if skipped.ended:
             self._outcome.ended.append(f"{skipped.where}: {skipped.reason} {skipped.detail}")

@@ -43,7 +43,7 @@ PASSING = frozenset(
 
 
 @dataclass(frozen=True)
-class Server:
+class WebServer:
     """A server and how long to bear with it. contact: an address or page, so that its people can reach you.
 
     retries: of one request, of which all waits together stay below `patience_s` seconds.
@@ -82,7 +82,7 @@ class NotYet(Exception):
 class Client:
     """Asks for JSON. It has an event loop of its own, so it is for code that runs in none."""
 
-    def __init__(self, server: Server, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(self, server: WebServer, sleep: Callable[[float], None] = time.sleep) -> None:
         self._server, self._sleep = server, sleep
         self._runner = asyncio.Runner()
         self._session: aiohttp.ClientSession | None = None

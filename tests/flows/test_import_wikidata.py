@@ -14,7 +14,7 @@ from flows.wikidata_import import make_selection
 from tasks.artifacts.parquet import StoredRows
 from tasks.errors import BadInput
 from tasks.sources.wikidata.dump import DumpSource
-from tasks.sources.wikidata.entities import Selection
+from tasks.sources.wikidata.entities import EntitySelection
 from tasks.sources.wikidata.report import ReadingReport
 from tasks.sources.wikidata.rows import ClaimRow, EntityRow, restore_claim
 from tasks.sources.wikidata.values import Text
@@ -88,7 +88,7 @@ def test_a_dump_becomes_entities_and_claims(root, tmp_path):
     assert (height.value.amount, height.value.number, height.value.unit) == ("1.960", 1.96, "Q11573")
     assert [line["reason"] for line in skipped] == ["no item", "broken line"]
     # Nothing of a claim is lost on the way to the file and back.
-    read_again = DumpSource([path]).read(Selection(), ReadingReport())
+    read_again = DumpSource([path]).read(EntitySelection(), ReadingReport())
     expected = sorted((claim for each in read_again for claim in each.claims), key=lambda claim: claim.id)
     assert [restore_claim(row) for row in claims] == expected
     about = json.loads((root / "data/raw/wikidata/main/about.json").read_text())

@@ -13,7 +13,7 @@ from tasks.sources.web import (
     PASSING,
     Client,
     NotYet,
-    Server,
+    WebServer,
     check_accepted,
     check_passing,
     read_retry_after,
@@ -38,7 +38,7 @@ def asking(*answers: web.Response, **settings: object):
     app = web.Application()
     app.router.add_get("/w/api.php", answer)
     with serving(app) as url:
-        server = Server(url.removesuffix("/v1") + "/w/api.php", **settings)
+        server = WebServer(url.removesuffix("/v1") + "/w/api.php", **settings)
         with Client(server, waits.append) as client:
             yield client, waits, asked
 
@@ -126,14 +126,14 @@ def test_errors_of_mediawiki_pass_or_end_it_in_one_line():
 
 def test_a_public_server_is_not_asked_without_a_contact():
     with pytest.raises(BadInput, match="--contact: is missing"):
-        Server("https://www.wikidata.org/w/api.php")
+        WebServer("https://www.wikidata.org/w/api.php")
     for url, contact in (("ftp://x/w", "me"), ("https://[x/w", "me"), ("https://x/w", "me\r\nX: y")):
         with pytest.raises(BadInput):
-            Server(url, contact)
+            WebServer(url, contact)
 
 
 def test_a_password_in_an_address_is_refused_and_not_shown():
     for url in ("https://a:secret@x/w", "https://secret@x/w"):
         with pytest.raises(BadInput, match="x has a user or password before it") as error:
-            Server(url, "me")
+            WebServer(url, "me")
         assert "secret" not in str(error.value)

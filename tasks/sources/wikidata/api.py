@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 
 from tasks.errors import BadInput, DatabaseGone
 from tasks.sources.answers import KeptAnswers
-from tasks.sources.web import MEDIAWIKI_FIELDS, Client, Server, check_accepted, check_passing, find_error
-from tasks.sources.wikidata.entities import Entity, Selection, list_named
+from tasks.sources.web import MEDIAWIKI_FIELDS, Client, WebServer, check_accepted, check_passing, find_error
+from tasks.sources.wikidata.entities import Entity, EntitySelection, list_named
 from tasks.sources.wikidata.known_ids import KnownIds
-from tasks.sources.wikidata.report import ReadingReport, Skipped
+from tasks.sources.wikidata.report import ReadingReport, SkippedEntity
 from tasks.sources.wikidata.values import ENTITY, show
 from tasks.sources.wikidata.wikibase_json import read_entity
 
@@ -38,10 +38,10 @@ class ApiSource:
     cache: a folder for what it answered, `<host>/<last two digits>/<id>.json`: ids mean nothing without it.
     """
 
-    def __init__(self, server: Server, cache: Path) -> None:
+    def __init__(self, server: WebServer, cache: Path) -> None:
         self._server, self._kept = server, KeptAnswers(cache / name_server(server.url), server.url)
 
-    def read(self, selection: Selection, report: ReadingReport) -> Iterator[Entity]:
+    def read(self, selection: EntitySelection, report: ReadingReport) -> Iterator[Entity]:
         """Yield what is selected by id; see `EntitySource.read`. Raises BadInput for a selection by class."""
         if selection.entities is None or selection.classes:
             raise BadInput(self._server.url, "gives entities by id alone", hint="--entity Q42")
@@ -54,13 +54,13 @@ class ApiSource:
                         yield entity
 
     def _read_answer(
-        self, name: str, record: object, selection: Selection, report: ReadingReport
+        self, name: str, record: object, selection: EntitySelection, report: ReadingReport
     ) -> Entity | None:
         where = f"wbgetentities, {name}"
         entity = read_entity(record, _take_any(selection, record), report, where)
         if entity is None or entity.id == name or report.redirects.get(name) == entity.id:
             return entity
-        report.skip(Skipped(OTHER_ANSWER, where, name, detail=entity.id))
+        report.skip(SkippedEntity(OTHER_ANSWER, where, name, detail=entity.id))
         return None
 
     def _load(self, client: Client, names: Sequence[str]) -> Iterator[tuple[str, object]]:
@@ -118,7 +118,7 @@ def split_reply(reply: object, names: Sequence[str], url: str) -> dict[str, obje
     return found
 
 
-def _take_any(selection: Selection, record: object) -> Selection:
+def _take_any(selection: EntitySelection, record: object) -> EntitySelection:
     """Take the entity that was answered, whatever its id: redirects lead to others."""
     name = record.get("id") if isinstance(record, dict) else None
     taken = frozenset({name} if isinstance(name, str) and ENTITY.fullmatch(name) else ())

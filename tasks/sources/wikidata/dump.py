@@ -16,9 +16,9 @@ import orjson
 
 from tasks.errors import BadInput
 from tasks.sources.streams import BROKEN, TooLong, is_packed, open_packed, read_line
-from tasks.sources.wikidata.entities import Entity, Selection
+from tasks.sources.wikidata.entities import Entity, EntitySelection
 from tasks.sources.wikidata.known_ids import KnownIds
-from tasks.sources.wikidata.report import ReadingReport, Skipped
+from tasks.sources.wikidata.report import ReadingReport, SkippedEntity
 from tasks.sources.wikidata.wikibase_json import read_entity
 
 MOST_BYTES = 16 * 2**20
@@ -41,7 +41,7 @@ class DumpSource:
     def __init__(self, paths: Sequence[Path], most_bytes: int = MOST_BYTES) -> None:
         self._paths, self._most = paths, most_bytes
 
-    def read(self, selection: Selection, report: ReadingReport) -> Iterator[Entity]:
+    def read(self, selection: EntitySelection, report: ReadingReport) -> Iterator[Entity]:
         """Yield what is selected, in the dump's order; see `EntitySource.read`."""
         known = KnownIds()
         for path in self._paths:
@@ -52,10 +52,10 @@ class DumpSource:
                 if known.add(entity.id):
                     yield entity
                 else:
-                    report.skip(Skipped(TWICE, where, entity.id, detail="the first one counts"))
+                    report.skip(SkippedEntity(TWICE, where, entity.id, detail="the first one counts"))
 
     def _read_file(
-        self, path: Path, selection: Selection, report: ReadingReport
+        self, path: Path, selection: EntitySelection, report: ReadingReport
     ) -> Iterator[tuple[str, object]]:
         name = path.name if path.is_absolute() else path.as_posix()
         passes, opened, number = _Filter(selection), False, 0
@@ -68,14 +68,14 @@ class DumpSource:
                     if number == 1 and line.strip() == b"{":
                         line += self._read_rest(stream, len(line))
                 except TooLong as error:
-                    report.skip(Skipped(LONG_LINE, where, detail=str(error)))
+                    report.skip(SkippedEntity(LONG_LINE, where, detail=str(error)))
                     continue
                 except BROKEN as error:
-                    report.skip(Skipped(CUT_OFF, where, detail=" ".join(str(error).split())))
+                    report.skip(SkippedEntity(CUT_OFF, where, detail=" ".join(str(error).split())))
                     break
                 if not line:
                     if opened:
-                        report.skip(Skipped(NO_END, where, detail="the file may be cut off"))
+                        report.skip(SkippedEntity(NO_END, where, detail="the file may be cut off"))
                     break
                 text = line.removeprefix(BOM).strip() if number == 1 else line.strip()
                 if text in (b"[", b"]"):
@@ -84,7 +84,7 @@ class DumpSource:
                     try:
                         records = decode(text)
                     except orjson.JSONDecodeError as error:
-                        report.skip(Skipped(BROKEN_LINE, where, detail=f"{error}; {len(text):,} bytes"))
+                        report.skip(SkippedEntity(BROKEN_LINE, where, detail=f"{error}; {len(text):,} bytes"))
                         continue
                     for record in records:
                         yield where, record
@@ -105,7 +105,7 @@ class DumpSource:
 class _Filter:
     """Tells by the bytes of a line whether its item can be one that is asked for."""
 
-    def __init__(self, selection: Selection) -> None:
+    def __init__(self, selection: EntitySelection) -> None:
         self._all = selection.takes_all_items()
         self._entities = {name.encode() for name in selection.entities or ()}
         # A class stands in its item's line as "Q5", or by its number in dumps of the first years.

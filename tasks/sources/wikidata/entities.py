@@ -24,7 +24,7 @@ class Qualifier:
 
 
 @dataclass(frozen=True)
-class Claim:
+class EntityClaim:
     """One statement. id: unique within its entity; position: its place in its property, from 0."""
 
     id: str
@@ -56,11 +56,11 @@ class Entity:
     labels: tuple[Text, ...]
     aliases: tuple[Text, ...]
     sitelinks: tuple[Sitelink, ...]
-    claims: tuple[Claim, ...]
+    claims: tuple[EntityClaim, ...]
 
 
 @dataclass(frozen=True)
-class Selection:
+class EntitySelection:
     """What is asked of a source.
 
     entities, classes: items of these ids, or that are an instance (P31) of one of the classes; neither = all.
@@ -96,7 +96,7 @@ class Selection:
 class EntitySource(Protocol):
     """Where entities come from."""
 
-    def read(self, selection: Selection, report: ReadingReport) -> Iterator[Entity]:
+    def read(self, selection: EntitySelection, report: ReadingReport) -> Iterator[Entity]:
         """Yield what is selected, each entity once; what cannot be used goes to the report, with its place.
 
         Raises BadInput for a source that is none, or cannot select so; DatabaseGone where it does not answer.
@@ -104,7 +104,7 @@ class EntitySource(Protocol):
         ...
 
 
-def list_named(selection: Selection) -> list[str]:
+def list_named(selection: EntitySelection) -> list[str]:
     """List the ids of a selection, those of properties too, by number."""
     names = {*(selection.entities or ()), *(selection.properties or ())}
     return sorted(names, key=lambda name: (name[0], int(name[1:])))

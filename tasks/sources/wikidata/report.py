@@ -11,7 +11,7 @@ LONGEST = 300
 
 
 @dataclass(frozen=True)
-class Skipped:
+class SkippedEntity:
     """One thing that was skipped, or `count` values of a property for the same reason, from this place on."""
 
     reason: str
@@ -30,7 +30,7 @@ class ReadingReport:
 
     def __init__(self, write: Callable[[str], None] = lambda line: None) -> None:
         self._write = write
-        self._kept_out: dict[tuple[str, str, str], Skipped] = {}
+        self._kept_out: dict[tuple[str, str, str], SkippedEntity] = {}
         self.counts: Counter[str] = Counter()
         """Skipped things by reason."""
         self.not_asked = 0
@@ -38,7 +38,7 @@ class ReadingReport:
         self.redirects: dict[str, str] = {}
         """Id that was asked for -> id of the entity that it has become."""
 
-    def skip(self, skipped: Skipped) -> None:
+    def skip(self, skipped: SkippedEntity) -> None:
         """Count and write one skipped thing."""
         self.counts[skipped.reason] += skipped.count
         short = replace(skipped, entity=skipped.entity[:40], detail=skipped.detail[:LONGEST])
@@ -50,7 +50,7 @@ class ReadingReport:
         key = (reason, name, detail)
         found = self._kept_out.get(key)
         if found is None:
-            self._kept_out[key] = Skipped(reason, where, entity, name, detail)
+            self._kept_out[key] = SkippedEntity(reason, where, entity, name, detail)
         else:
             self._kept_out[key] = replace(found, count=found.count + 1)
 

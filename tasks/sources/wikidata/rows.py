@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from tasks.sources.wikidata.calendars import Calendar
-from tasks.sources.wikidata.entities import RANKS, Claim, Entity, Qualifier, Sitelink
-from tasks.sources.wikidata.values import Item, Precision, Quantity, Text, Time, Value
+from tasks.sources.wikidata.entities import RANKS, Entity, EntityClaim, Qualifier, Sitelink
+from tasks.sources.wikidata.values import ItemValue, Precision, Quantity, Text, Time, Value
 
 CALENDARS: dict[str, Calendar] = {"gregorian": "gregorian", "julian": "julian"}
 
@@ -84,7 +84,7 @@ def make_entity_row(entity: Entity, redirects: Mapping[str, tuple[str, ...]]) ->
     )
 
 
-def make_claim_row(entity: str, claim: Claim) -> ClaimRow:
+def make_claim_row(entity: str, claim: EntityClaim) -> ClaimRow:
     """Make the row of a claim."""
     qualifiers = tuple(QualifierRow(own.property, make_value_row(own.value)) for own in claim.qualifiers)
     value = make_value_row(claim.value)
@@ -93,7 +93,7 @@ def make_claim_row(entity: str, claim: Claim) -> ClaimRow:
 
 def make_value_row(value: Value) -> ValueRow:
     """Make the columns of a value."""
-    if isinstance(value, Item):
+    if isinstance(value, ItemValue):
         return ValueRow("item", item=value.id)
     if isinstance(value, Text):
         return ValueRow("text", text=value.text, language=value.language)
@@ -116,16 +116,18 @@ def make_value_row(value: Value) -> ValueRow:
     )
 
 
-def restore_claim(row: ClaimRow) -> Claim:
+def restore_claim(row: ClaimRow) -> EntityClaim:
     """Make the claim of a row again."""
     qualifiers = tuple(Qualifier(own.property, restore_value(own.value)) for own in row.qualifiers)
-    return Claim(row.id, row.property, row.position, RANKS[row.rank], restore_value(row.value), qualifiers)
+    return EntityClaim(
+        row.id, row.property, row.position, RANKS[row.rank], restore_value(row.value), qualifiers
+    )
 
 
 def restore_value(row: ValueRow) -> Value:
     """Make the value of its columns again. Raises ValueError for columns that were not made so."""
     if row.kind == "item" and row.item is not None:
-        return Item(row.item)
+        return ItemValue(row.item)
     if row.kind == "text" and row.text is not None and row.language is not None:
         return Text(row.text, row.language)
     if row.kind == "time" and row.year is not None and row.precision is not None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from tasks.sources.wikidata.calendars import Calendar
 from tasks.sources.wikidata.values import (
-    Item,
+    ItemValue,
     NoValue,
     Quantity,
     Text,
@@ -70,7 +70,7 @@ def read_calendar(address: object) -> Calendar:
     return found
 
 
-def _read_item(value: Mapping[str, object]) -> Item:
+def _read_item(value: Mapping[str, object]) -> ItemValue:
     kind, number = show(value.get("entity-type") or ""), value.get("numeric-id")
     # Dumps of the first years have the number alone.
     name = value.get("id") or f"{LETTERS.get(kind, '?')}{show(number)}"

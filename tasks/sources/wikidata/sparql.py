@@ -8,11 +8,19 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from tasks.errors import BadInput, DatabaseGone
-from tasks.sources.web import Client, Server
+from tasks.sources.web import Client, WebServer
 from tasks.sources.wikidata import sparql_queries as queries
-from tasks.sources.wikidata.entities import RANKS, Claim, Entity, Qualifier, Selection, Sitelink, list_named
+from tasks.sources.wikidata.entities import (
+    RANKS,
+    Entity,
+    EntityClaim,
+    EntitySelection,
+    Qualifier,
+    Sitelink,
+    list_named,
+)
 from tasks.sources.wikidata.known_ids import KnownIds
-from tasks.sources.wikidata.report import ReadingReport, Skipped
+from tasks.sources.wikidata.report import ReadingReport, SkippedEntity
 from tasks.sources.wikidata.snaks import KeptOut
 from tasks.sources.wikidata.sparql_values import Binding, cut, read_value, take
 from tasks.sources.wikidata.values import ENTITY, NoValue, Text, Value, make_text
@@ -40,7 +48,7 @@ class _Draft:
     labels: list[Text] = field(default_factory=list)
     aliases: list[Text] = field(default_factory=list)
     sitelinks: list[Sitelink] = field(default_factory=list)
-    claims: list[Claim] = field(default_factory=list)
+    claims: list[EntityClaim] = field(default_factory=list)
 
     def is_empty(self) -> bool:
         return self.revision is None and not (self.labels or self.aliases or self.sitelinks or self.claims)
@@ -49,10 +57,10 @@ class _Draft:
 class SparqlSource:
     """Entities from an endpoint, by POST with results as JSON."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: WebServer) -> None:
         self._server = server
 
-    def read(self, selection: Selection, report: ReadingReport) -> Iterator[Entity]:
+    def read(self, selection: EntitySelection, report: ReadingReport) -> Iterator[Entity]:
         """Yield what is selected, in the order of ids; see `EntitySource.read`.
 
         Raises BadInput for a selection by neither id nor class.
@@ -75,7 +83,7 @@ class SparqlSource:
 class _Asking:
     client: Client
     url: str
-    selection: Selection
+    selection: EntitySelection
     report: ReadingReport
 
     def list_names(self) -> list[str]:
@@ -111,7 +119,7 @@ class _Asking:
         self.fill_claims(found, drafts)
         for name in found:
             if drafts[name].is_empty():
-                self.report.skip(Skipped(MISSING, self.url, name))
+                self.report.skip(SkippedEntity(MISSING, self.url, name))
             else:
                 yield finish(name, drafts[name])
 
@@ -133,7 +141,7 @@ class _Asking:
             try:
                 text = make_text(take(row, "text"), row["text"].get("xml:lang"))
             except NoValue as error:
-                self.report.skip(Skipped(BROKEN_PART, self.url, name, detail=str(error)))
+                self.report.skip(SkippedEntity(BROKEN_PART, self.url, name, detail=str(error)))
                 continue
             draft = drafts[name]
             (draft.labels if take(row, "kind") == "label" else draft.aliases).append(text)
@@ -163,7 +171,7 @@ class _Asking:
                 continue
             if statement in known or rank is None:
                 reason = TWICE if rank else BROKEN_CLAIM
-                self.report.skip(Skipped(reason, self.url, name, held, statement))
+                self.report.skip(SkippedEntity(reason, self.url, name, held, statement))
                 continue
             known.add(statement)
             position = places[name, held]
@@ -171,7 +179,7 @@ class _Asking:
             # In addresses of statements the first `$` is a hyphen.
             own = statement.replace("-", "$", 1)
             drafts[name].claims.append(
-                Claim(own, held, position, rank, value, tuple(qualifiers.get(statement, ())))
+                EntityClaim(own, held, position, rank, value, tuple(qualifiers.get(statement, ())))
             )
 
     def find_qualifiers(
@@ -193,7 +201,7 @@ class _Asking:
         try:
             return read_value(row)
         except NoValue as error:
-            self.report.skip(Skipped(reason, self.url, entity, held, str(error)))
+            self.report.skip(SkippedEntity(reason, self.url, entity, held, str(error)))
         except KeptOut as kept:
             self.report.keep_out(kept.reason, self.url, entity, what, kept.detail)
         return None

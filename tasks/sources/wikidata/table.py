@@ -13,9 +13,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 from tasks.errors import BadInput
-from tasks.sources.wikidata.entities import Claim, Entity, Selection
+from tasks.sources.wikidata.entities import Entity, EntityClaim, EntitySelection
 from tasks.sources.wikidata.known_ids import KnownIds
-from tasks.sources.wikidata.report import ReadingReport, Skipped
+from tasks.sources.wikidata.report import ReadingReport, SkippedEntity
 from tasks.sources.wikidata.values import (
     ENTITY,
     NoValue,
@@ -43,7 +43,7 @@ NO_ID, TWICE, BROKEN_CELL, NO_PROPERTY = (
 
 
 @dataclass(frozen=True)
-class Column:
+class PropertyColumn:
     """A column and the property that it holds.
 
     how: a unit's id, `item`, `time` or `text`; empty = a number, or what the cell looks like.
@@ -54,13 +54,13 @@ class Column:
     how: str = ""
 
 
-def read_column(text: str) -> Column:
+def read_column(text: str) -> PropertyColumn:
     """Read `runtime_minutes=P2047:Q7727`. Raises BadInput."""
     found = COLUMN.fullmatch(text)
     if found is None:
         hint = "NAME=P577, with a unit NAME=P2047:Q7727, or with a type: item, time, text"
         raise BadInput("--column", f"{text!r:.80} is no column with its property", hint=hint)
-    return Column(found["name"], found["property"], found["how"] or "")
+    return PropertyColumn(found["name"], found["property"], found["how"] or "")
 
 
 def is_database(path: Path) -> bool:
@@ -81,7 +81,7 @@ class TableSource:
     def __init__(
         self,
         path: Path,
-        columns: Sequence[Column],
+        columns: Sequence[PropertyColumn],
         *,
         table: str | None = None,
         id_column: str = "qid",
@@ -91,7 +91,7 @@ class TableSource:
         self._path, self._columns = path, columns
         self._table, self._id, self._label, self._language = table, id_column, label, language
 
-    def read(self, selection: Selection, report: ReadingReport) -> Iterator[Entity]:
+    def read(self, selection: EntitySelection, report: ReadingReport) -> Iterator[Entity]:
         """Yield what is selected by id, in the order of ids; see `EntitySource.read`.
 
         Raises BadInput for a selection by class, for a table or column that is not there, and for a column
@@ -114,7 +114,7 @@ class TableSource:
             raise BadInput(self._path, f"cannot be read: {error}") from error
 
     def _read_rows(
-        self, connection: sqlite3.Connection, selection: Selection, report: ReadingReport
+        self, connection: sqlite3.Connection, selection: EntitySelection, report: ReadingReport
     ) -> Iterator[Entity]:
         table, names = self._find_table(connection)
         for column in self._columns:
@@ -137,11 +137,11 @@ class TableSource:
             # By its place: a column of the table may have any name.
             name, where = row[-1], f"{table}, row {number}"
             if not isinstance(name, str) or not ENTITY.fullmatch(name):
-                report.skip(Skipped(NO_ID, where, detail=f"{name!r:.60}"))
+                report.skip(SkippedEntity(NO_ID, where, detail=f"{name!r:.60}"))
             elif selection.entities is not None and name not in selection.entities:
                 report.not_asked += 1
             elif not known.add(name):
-                report.skip(Skipped(TWICE, where, name, detail="the first one counts"))
+                report.skip(SkippedEntity(TWICE, where, name, detail="the first one counts"))
             else:
                 yield self._read_row(row, label, wanted, name, where, report)
 
@@ -159,12 +159,12 @@ class TableSource:
         self,
         row: sqlite3.Row,
         label: str | None,
-        columns: Sequence[Column],
+        columns: Sequence[PropertyColumn],
         name: str,
         where: str,
         report: ReadingReport,
     ) -> Entity:
-        claims: list[Claim] = []
+        claims: list[EntityClaim] = []
         places: Counter[str] = Counter()
         for column in columns:
             cell = row[column.name]
@@ -173,10 +173,12 @@ class TableSource:
             try:
                 value = read_cell(cell, column.how, self._language)
             except NoValue as error:
-                report.skip(Skipped(BROKEN_CELL, where, name, column.property, f"{column.name}: {error}"))
+                report.skip(
+                    SkippedEntity(BROKEN_CELL, where, name, column.property, f"{column.name}: {error}")
+                )
                 continue
             identifier = f"{name}${column.property}-{column.name}"
-            claims.append(Claim(identifier, column.property, places[column.property], "normal", value))
+            claims.append(EntityClaim(identifier, column.property, places[column.property], "normal", value))
             places[column.property] += 1
         shown = row[label] if label is not None else None
         return Entity(

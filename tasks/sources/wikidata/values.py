@@ -36,7 +36,7 @@ class Precision(IntEnum):
 
 
 @dataclass(frozen=True)
-class Item:
+class ItemValue:
     """Another entity, mostly an item. id: `Q42`."""
 
     id: str
@@ -91,7 +91,7 @@ class Text:
     language: str
 
 
-Value = Item | Time | Quantity | Text
+Value = ItemValue | Time | Quantity | Text
 
 
 class NoValue(ValueError):
@@ -150,8 +150,8 @@ def make_text(text: object, language: object) -> Text:
     return Text(text, language)
 
 
-def make_item(name: object) -> Item:
+def make_item(name: object) -> ItemValue:
     """Make a reference to an item or property. Raises NoValue."""
     if not isinstance(name, str) or not ENTITY.fullmatch(name):
         raise NoValue(f"{show(name)} is no item")
-    return Item(name)
+    return ItemValue(name)

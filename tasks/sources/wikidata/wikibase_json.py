@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from tasks.sources.wikidata.entities import (
     INSTANCE_OF,
     RANKS,
-    Claim,
     Entity,
+    EntityClaim,
+    EntitySelection,
     Qualifier,
-    Selection,
     Sitelink,
 )
-from tasks.sources.wikidata.report import ReadingReport, Skipped
+from tasks.sources.wikidata.report import ReadingReport, SkippedEntity
 from tasks.sources.wikidata.snaks import KeptOut, read_snak
-from tasks.sources.wikidata.values import ENTITY, Item, NoValue, Text, make_text, show
+from tasks.sources.wikidata.values import ENTITY, ItemValue, NoValue, Text, make_text, show
 
 BROKEN, MISSING, OTHER_KIND, TWICE = (
     "broken entity",
@@ -37,13 +37,15 @@ class _Reading:
     report: ReadingReport
 
     def skip(self, reason: str, detail: str, name: str = "") -> None:
-        self.report.skip(Skipped(reason, self.where, self.entity, name, detail))
+        self.report.skip(SkippedEntity(reason, self.where, self.entity, name, detail))
 
 
-def read_entity(record: object, selection: Selection, report: ReadingReport, where: str) -> Entity | None:
+def read_entity(
+    record: object, selection: EntitySelection, report: ReadingReport, where: str
+) -> Entity | None:
     """Read one entity; None if it is broken, of another kind, or not asked for. where: for the report."""
     if not isinstance(record, dict):
-        report.skip(Skipped(BROKEN, where, detail=f"{show(record)} is no entity"))
+        report.skip(SkippedEntity(BROKEN, where, detail=f"{show(record)} is no entity"))
         return None
     name, kind = record.get("id"), record.get("type")
     reading = _Reading(show(name), where, report)
@@ -92,11 +94,11 @@ def find_classes(claims: Mapping[str, object]) -> Iterator[str]:
                 value = read_snak(statement.get("mainsnak"))
             except (NoValue, KeptOut):
                 continue
-            if isinstance(value, Item):
+            if isinstance(value, ItemValue):
                 yield value.id
 
 
-def _is_wanted(name: str, claims: Mapping[str, object], selection: Selection) -> bool:
+def _is_wanted(name: str, claims: Mapping[str, object], selection: EntitySelection) -> bool:
     if selection.takes_all_items() or name in (selection.entities or ()):
         return True
     return bool(selection.classes) and not selection.classes.isdisjoint(find_classes(claims))
@@ -113,7 +115,7 @@ def _take_part(record: Mapping[str, object], part: str, reading: _Reading) -> Ma
 
 
 def _read_texts(
-    part: Mapping[str, object], what: str, selection: Selection, reading: _Reading
+    part: Mapping[str, object], what: str, selection: EntitySelection, reading: _Reading
 ) -> Iterator[Text]:
     for language in sorted(part):
         if selection.languages is not None and language not in selection.languages:
@@ -127,7 +129,7 @@ def _read_texts(
 
 
 def _read_sitelinks(
-    part: Mapping[str, object], selection: Selection, reading: _Reading
+    part: Mapping[str, object], selection: EntitySelection, reading: _Reading
 ) -> Iterator[Sitelink]:
     for site in sorted(part):
         if selection.sites is not None and site not in selection.sites:
@@ -142,7 +144,7 @@ def _read_sitelinks(
 
 def _read_claims(
     claims: Mapping[str, object], wanted: Collection[str] | None, reading: _Reading
-) -> Iterator[Claim]:
+) -> Iterator[EntityClaim]:
     known: set[str] = set()
     for name in sorted(claims if wanted is None else wanted & claims.keys()):
         statements = claims[name]
@@ -158,7 +160,7 @@ def _read_claims(
                 yield claim
 
 
-def _read_claim(name: str, position: int, statement: object, reading: _Reading) -> Claim | None:
+def _read_claim(name: str, position: int, statement: object, reading: _Reading) -> EntityClaim | None:
     place = f"statement {position + 1}"
     if not isinstance(statement, dict):
         reading.skip(BROKEN_CLAIM, f"{place}: {show(statement)} is no statement", name)
@@ -179,7 +181,7 @@ def _read_claim(name: str, position: int, statement: object, reading: _Reading) 
         # Its place is as good a name as any; what comes from elsewhere could be another entity's.
         identifier = f"{reading.entity}${name}-{position}"
     qualifiers = tuple(_read_qualifiers(name, position, statement.get("qualifiers"), reading))
-    return Claim(identifier, name, position, rank, value, qualifiers)
+    return EntityClaim(identifier, name, position, rank, value, qualifiers)
 
 
 def _belongs(identifier: str, entity: str) -> bool:

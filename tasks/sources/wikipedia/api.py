@@ -13,8 +13,8 @@ import orjson
 from tasks.errors import BadInput, DatabaseGone
 from tasks.sources.answers import ASKED_AGAIN, KeptAnswers
 from tasks.sources.streams import say
-from tasks.sources.web import MEDIAWIKI_FIELDS, Client, Server, check_accepted, check_passing
-from tasks.sources.wikipedia.article import Article, Skip, Skipped, clean_title, is_title
+from tasks.sources.web import MEDIAWIKI_FIELDS, Client, WebServer, check_accepted, check_passing
+from tasks.sources.wikipedia.article import Article, Skip, SkippedPage, clean_title, is_title
 from tasks.sources.wikipedia.pages import UnreadablePage
 from tasks.sources.wikipedia.reading import PageReader
 
@@ -34,7 +34,7 @@ class WikipediaApi:
     """
 
     def __init__(
-        self, server: Server, skip: Skip, cache: Path, wait: Callable[[float], None] = time.sleep
+        self, server: WebServer, skip: Skip, cache: Path, wait: Callable[[float], None] = time.sleep
     ) -> None:
         """wait: waits so many seconds."""
         self._server, self._skip = server, skip
@@ -45,29 +45,29 @@ class WikipediaApi:
         """Find one article. See `ArticleSource`."""
         name = clean_title(title)
         if not is_title(name):
-            return self._lose(Skipped(title[:200], "broken", "is no title"))
+            return self._lose(SkippedPage(title[:200], "broken", "is no title"))
         pages, redirects, aliases = self._ask_all(name)
         page = pages[0] if pages else {}
         if not pages and redirects:
-            return self._lose(Skipped(name, "redirect_circle"))
+            return self._lose(SkippedPage(name, "redirect_circle"))
         if not pages or page.get("missing") or page.get("invalid"):
-            return self._lose(Skipped(name, "redirect_nowhere" if redirects else "missing"))
+            return self._lose(SkippedPage(name, "redirect_nowhere" if redirects else "missing"))
         if page.get("ns", 0) != 0:
-            return self._lose(Skipped(name, "missing", "is no article, but of another namespace"))
+            return self._lose(SkippedPage(name, "missing", "is no article, but of another namespace"))
         try:
             revision = page["revisions"][0]
             main = revision["slots"]["main"]
             own, text, model = str(page["title"]), main["content"], main.get("contentmodel", "wikitext")
         except (KeyError, IndexError, TypeError, AttributeError) as error:
-            return self._lose(Skipped(name, "broken", f"its revision has no text: {say(error)}"))
+            return self._lose(SkippedPage(name, "broken", f"its revision has no text: {say(error)}"))
         if model != "wikitext" or not isinstance(text, str):
-            return self._lose(Skipped(name, "not_wikitext", f"its model is {str(model)[:50]}"))
+            return self._lose(SkippedPage(name, "not_wikitext", f"its model is {str(model)[:50]}"))
         try:
             read = self._reader.read(text, own)
         except UnreadablePage as error:
-            return self._lose(Skipped(own, error.reason, error.detail))
+            return self._lose(SkippedPage(own, error.reason, error.detail))
         if not read.parts:
-            return self._lose(Skipped(own, "empty", "no sentence, cell or entry"))
+            return self._lose(SkippedPage(own, "empty", "no sentence, cell or entry"))
         ids = (page.get("pageid"), revision.get("revid"))
         page_id, revision_id = (value if isinstance(value, int) else None for value in ids)
         return Article(
@@ -94,7 +94,7 @@ class WikipediaApi:
         self._client.close()
         self._reader.close()
 
-    def _lose(self, skipped: Skipped) -> Article | None:
+    def _lose(self, skipped: SkippedPage) -> Article | None:
         self._skip(skipped)
         return None
 
@@ -122,7 +122,9 @@ class WikipediaApi:
             if not isinstance(following, dict):
                 return pages, followed, aliases
             more = {str(key): str(value) for key, value in following.items()}
-        self._skip(Skipped(title, "too_large", f"more than {MOST_PAGES} answers; later aliases are left out"))
+        self._skip(
+            SkippedPage(title, "too_large", f"more than {MOST_PAGES} answers; later aliases are left out")
+        )
         return pages, followed, aliases
 
     def _ask(self, fields: Mapping[str, str]) -> dict[str, Any]:

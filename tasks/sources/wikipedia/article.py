@@ -54,7 +54,7 @@ class Article:
 
 
 @dataclass(frozen=True)
-class Skipped:
+class SkippedPage:
     """What a source did not give. where: a title, a file or a line of one. reason: a fixed word.
 
     reason is one of: broken, duplicate, empty, missing, not_wikitext, redirect_circle, redirect_nowhere,
@@ -67,7 +67,7 @@ class Skipped:
     ended: bool = False
 
 
-Skip = Callable[[Skipped], None]
+Skip = Callable[[SkippedPage], None]
 """Called with everything that is skipped, so that none of it must be held in memory."""
 
 
@@ -75,7 +75,7 @@ class ArticleSource(Protocol):
     """A source of articles, read in streaming: a page is in memory, titles and redirects are on disk."""
 
     def find(self, title: str) -> Article | None:
-        """Find the article of a title, following redirects; None, and a `Skipped`, where there is none.
+        """Find the article of a title, following redirects; None, and a `SkippedPage`, where there is none.
 
         Raises BadInput if the source cannot be read at all, DatabaseGone if a server does not answer.
         """

@@ -13,7 +13,7 @@ from defusedxml.expatreader import create_parser
 
 from tasks.errors import BadInput
 from tasks.sources.streams import BROKEN, CHUNK, open_packed, say
-from tasks.sources.wikipedia.article import MOST_BYTES, Skip, Skipped
+from tasks.sources.wikipedia.article import MOST_BYTES, Skip, SkippedPage
 from tasks.sources.wikipedia.wikitext import PageSource, RawPage, make_page
 
 DEEPEST = 20
@@ -35,8 +35,8 @@ class Dump(PageSource):
         super().__init__(skip)
         self._path = path
 
-    def list_pages(self, *, only_titles: bool) -> Iterator[RawPage | Skipped]:
-        """Yield the pages of namespace 0; a damaged end of the file is a `Skipped` that ended it."""
+    def list_pages(self, *, only_titles: bool) -> Iterator[RawPage | SkippedPage]:
+        """Yield the pages of namespace 0; a damaged end of the file is a `SkippedPage` that ended it."""
         parser, handler = create_parser(forbid_dtd=True), _Pages()
         parser.setContentHandler(handler)
         quiet = 0
@@ -64,7 +64,7 @@ class Dump(PageSource):
                         f"is no XML export of MediaWiki: {say(error)}",
                         hint="pages-articles.xml.bz2",
                     ) from error
-                yield Skipped(
+                yield SkippedPage(
                     self._path.name, "truncated", f"after {handler.last!r}: {say(error)}", ended=True
                 )
         yield from handler.take()
@@ -78,13 +78,13 @@ class _Pages(ContentHandler):
         self.events = 0
         self.opened = False
         self.last = ""
-        self._done: list[RawPage | Skipped] = []
+        self._done: list[RawPage | SkippedPage] = []
         self._path: list[str] = []
         self._fields: dict[tuple[str, ...], list[str]] = {}
         self._sizes: dict[tuple[str, ...], int] = {}
         self._redirect: str | None = None
 
-    def take(self) -> list[RawPage | Skipped]:
+    def take(self) -> list[RawPage | SkippedPage]:
         """Return the pages that ended since the last call."""
         done, self._done = self._done, []
         return done
@@ -135,14 +135,14 @@ class _Pages(ContentHandler):
         page = make_page(title, page_id, revision, text, self._redirect)
         problem = None
         if not title.strip():
-            self._done.append(Skipped(f"page {page_id}", "broken", "has no title"))
+            self._done.append(SkippedPage(f"page {page_id}", "broken", "has no title"))
             return
         if size > MOST_BYTES:
-            problem = Skipped(page.title, "too_large", f"{size:,} characters of wikitext")
+            problem = SkippedPage(page.title, "too_large", f"{size:,} characters of wikitext")
         elif model != "wikitext":
-            problem = Skipped(page.title, "not_wikitext", f"its model is {model[:50]}")
+            problem = SkippedPage(page.title, "not_wikitext", f"its model is {model[:50]}")
         elif not text.strip():
-            problem = Skipped(page.title, "empty", "has no text")
+            problem = SkippedPage(page.title, "empty", "has no text")
         if problem is not None:
             page = RawPage(page.title, page_id, revision, "", page.redirect, problem)
         self._done.append(page)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tasks.errors import BadInput
-from tasks.sources.wikipedia.article import MOST_BYTES, Skip, Skipped, clean_title
+from tasks.sources.wikipedia.article import MOST_BYTES, Skip, SkippedPage, clean_title
 from tasks.sources.wikipedia.wikitext import PageSource, RawPage, make_page
 
 ENDINGS = (".txt", ".wiki", ".wikitext", ".mediawiki")
@@ -26,7 +26,7 @@ class WikitextFolder(PageSource):
         if not self._files:
             raise BadInput(path, "holds no pages of wikitext", hint=f"files named {', '.join(ENDINGS)}")
 
-    def list_pages(self, *, only_titles: bool) -> Iterator[RawPage | Skipped]:
+    def list_pages(self, *, only_titles: bool) -> Iterator[RawPage | SkippedPage]:
         """Yield a page a file; for titles alone, only what may say that it is a redirect is read."""
         for file in self._files:
             title = clean_title(file.stem)
@@ -35,7 +35,7 @@ class WikitextFolder(PageSource):
                     content = opened.read(4096 if only_titles else MOST_BYTES + 1)
                 text = content.decode("utf-8-sig", "ignore" if only_titles else "strict")
             except (OSError, UnicodeDecodeError) as error:
-                problem = Skipped(
+                problem = SkippedPage(
                     title, "broken", f"{file.name}: cannot be read: {' '.join(str(error).split())[:200]}"
                 )
                 if not only_titles:

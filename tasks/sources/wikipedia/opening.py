@@ -15,15 +15,15 @@ MOST_ANSWER = 32 * 2**20
 def open_source(path: str, skip: Skip, cache: Path, contact: str = "") -> ArticleSource:
     """Open a dump, structured contents, a folder or file of wikitext, `{title: text}`, or an API by its URL.
 
-    cache: where answers of an API are kept. contact: as of `Server`. What a file is, its name and first bytes
-    say.
+    cache: where answers of an API are kept. contact: as of `WebServer`. What a file is,
+    its name and first bytes say.
     Raises BadInput for what is none of them.
     """
     if path.startswith(("http://", "https://")):
-        from tasks.sources.web import Server
+        from tasks.sources.web import WebServer
         from tasks.sources.wikipedia.api import WikipediaApi
 
-        return WikipediaApi(Server(path, contact, most_bytes=MOST_ANSWER), skip, cache)
+        return WikipediaApi(WebServer(path, contact, most_bytes=MOST_ANSWER), skip, cache)
     place = Path(path)
     if place.is_dir():
         return _open_folder(place, skip)

@@ -31,7 +31,7 @@ LEFT = re.compile(r"\{\{|\}\}|\{\||\|\}|\|-|\|\||\[\[|\]\]|(?<!=)={2,6}(?!=)[^=]
 
 
 class UnreadablePage(ValueError):
-    """A page whose text cannot be read. reason: as of `Skipped`."""
+    """A page whose text cannot be read. reason: as of `SkippedPage`."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(reason, detail)

@@ -9,7 +9,7 @@ import ijson
 
 from tasks.errors import BadInput
 from tasks.sources.streams import BROKEN, Metered, TooLong, open_packed, say
-from tasks.sources.wikipedia.article import Skip, Skipped, clean_title
+from tasks.sources.wikipedia.article import Skip, SkippedPage, clean_title
 from tasks.sources.wikipedia.pages import PageText, read_plain
 from tasks.sources.wikipedia.wikitext import PageSource, RawPage
 
@@ -27,8 +27,8 @@ class PlainTexts(PageSource):
         """Read plain text: no parser that could hang stands behind it."""
         return read_plain(page.text)
 
-    def list_pages(self, *, only_titles: bool) -> Iterator[RawPage | Skipped]:
-        """Yield a page a title; a damaged end of the file is a `Skipped` that ended it."""
+    def list_pages(self, *, only_titles: bool) -> Iterator[RawPage | SkippedPage]:
+        """Yield a page a title; a damaged end of the file is a `SkippedPage` that ended it."""
         count = 0
         with open_packed(self._path) as file:
             metered = Metered(file)
@@ -38,11 +38,11 @@ class PlainTexts(PageSource):
                     if text is not None:
                         yield RawPage(clean_title(title), None, None, text)
                     elif only_titles:
-                        yield Skipped(title[:200], "broken", "its value is no text")
+                        yield SkippedPage(title[:200], "broken", "its value is no text")
             except (ijson.JSONError, TooLong, UnicodeDecodeError, RecursionError, *BROKEN) as error:
                 if not count:
                     raise BadInput(self._path, f"is no JSON of titles and texts: {say(error)}") from error
-                yield Skipped(
+                yield SkippedPage(
                     self._path.name, "truncated", f"after {count:,} titles: {say(error)}", ended=True
                 )
         if not count:

@@ -35,15 +35,13 @@ class PageReader:
 
         Raises StageFailed if the child cannot be started.
         """
-        if self._child is None or self._pipe is None:
-            self._start()
-        assert self._pipe is not None  # noqa: S101
+        pipe = self._pipe or self._start()
         try:
-            self._pipe.send((text, title))
-            if not self._pipe.poll(self._longest_s):
+            pipe.send((text, title))
+            if not pipe.poll(self._longest_s):
                 self.close()
                 raise UnreadablePage("too_slow", f"takes more than {self._longest_s:g} s to parse")
-            answer = self._pipe.recv()
+            answer = pipe.recv()
         except (EOFError, OSError) as error:
             self.close()
             raise UnreadablePage("broken", "the parser crashed on it") from error
@@ -68,7 +66,7 @@ class PageReader:
     ) -> None:
         self.close()
 
-    def _start(self) -> None:
+    def _start(self) -> Connection:
         own, other = socket.socketpair()
         with other:
             # A program of its own: it forks no threads, and imports nothing of what started the command.
@@ -78,12 +76,13 @@ class PageReader:
                 stdin=subprocess.DEVNULL,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             )
-        self._pipe = Connection(own.detach())
+        pipe = self._pipe = Connection(own.detach())
         try:
-            self._pipe.recv()
+            pipe.recv()
         except (EOFError, OSError) as error:
             self.close()
             raise StageFailed("the process that reads pages does not start") from error
+        return pipe
 
 
 def serve(number: int) -> None:

@@ -10,7 +10,7 @@ import orjson
 
 from tasks.errors import BadInput
 from tasks.sources.streams import BROKEN, TooLong, open_packed, read_line, say
-from tasks.sources.wikipedia.article import CELL, INFOBOX, MOST_BYTES, Skip, Skipped, clean_title
+from tasks.sources.wikipedia.article import CELL, INFOBOX, MOST_BYTES, Skip, SkippedPage, clean_title
 from tasks.sources.wikipedia.markup import make_label, make_value, tidy
 from tasks.sources.wikipedia.pages import PageBuilder, PageText, UnreadablePage
 from tasks.sources.wikipedia.wikitext import PageSource, RawPage
@@ -37,7 +37,7 @@ class StructuredContents(PageSource):
         if not self._files:
             raise BadInput(path, "holds no structured contents", hint=", ".join(PATTERNS))
 
-    def list_pages(self, *, only_titles: bool) -> Iterator[RawPage | Skipped]:
+    def list_pages(self, *, only_titles: bool) -> Iterator[RawPage | SkippedPage]:
         """Yield an article a line, and what redirects to it; text is the line itself."""
         for file in self._files:
             yield from _read_file(file)
@@ -71,7 +71,7 @@ def read_record(record: Mapping[str, Any]) -> PageText:
     return PageText(tuple(builder.parts), {}, (*builder.problems, *problems))
 
 
-def _read_file(path: Path) -> Iterator[RawPage | Skipped]:
+def _read_file(path: Path) -> Iterator[RawPage | SkippedPage]:
     good = number = 0
     with open_packed(path) as file:
         while True:
@@ -80,10 +80,10 @@ def _read_file(path: Path) -> Iterator[RawPage | Skipped]:
                 line = read_line(file, LONGEST_RECORD)
             except TooLong:
                 number += 1
-                yield Skipped(where, "too_large", f"a line of more than {LONGEST_RECORD:,} bytes")
+                yield SkippedPage(where, "too_large", f"a line of more than {LONGEST_RECORD:,} bytes")
                 continue
             except BROKEN as error:
-                yield Skipped(path.name, "truncated", f"after line {number:,}: {say(error)}", ended=True)
+                yield SkippedPage(path.name, "truncated", f"after line {number:,}: {say(error)}", ended=True)
                 break
             if not line:
                 break
@@ -96,15 +96,15 @@ def _read_file(path: Path) -> Iterator[RawPage | Skipped]:
         raise BadInput(path, "holds no article of structured contents", hint="NDJSON of Wikimedia Enterprise")
 
 
-def _read_line(line: bytes, where: str) -> Iterator[RawPage | Skipped]:
+def _read_line(line: bytes, where: str) -> Iterator[RawPage | SkippedPage]:
     try:
         record = orjson.loads(line)
     except ValueError as error:
-        yield Skipped(where, "broken", f"is no JSON: {say(error)}")
+        yield SkippedPage(where, "broken", f"is no JSON: {say(error)}")
         return
     name = record.get("name") if isinstance(record, dict) else None
     if not isinstance(name, str) or not name.strip():
-        yield Skipped(where, "broken", "is no article: has no name")
+        yield SkippedPage(where, "broken", "is no article: has no name")
         return
     space = record.get("namespace")
     if isinstance(space, dict) and space.get("identifier", 0) != 0:

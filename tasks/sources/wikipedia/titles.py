@@ -47,7 +47,7 @@ class Titles:
         return self._base.execute("INSERT OR IGNORE INTO redirects VALUES (?, ?)", row).rowcount == 1
 
     def link(self) -> list[tuple[str, str]]:
-        """Find every redirect's article; return the title and `Skipped.reason` of those that have none."""
+        """Find every redirect's article; return title and `SkippedPage.reason` of those without."""
         lost = []
         cursor = self._base.execute("SELECT title FROM redirects ORDER BY title")
         for (title,) in cursor:

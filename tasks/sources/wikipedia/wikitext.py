@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from tasks.sources.wikipedia.article import Article, Skip, Skipped, clean_title, is_title
+from tasks.sources.wikipedia.article import Article, Skip, SkippedPage, clean_title, is_title
 from tasks.sources.wikipedia.pages import PageText, UnreadablePage, find_redirect
 from tasks.sources.wikipedia.reading import PageReader
 from tasks.sources.wikipedia.titles import RedirectCircle, Titles
@@ -21,7 +21,7 @@ class RawPage:
     revision: int | None
     text: str
     redirect: str | None = None
-    problem: Skipped | None = None
+    problem: SkippedPage | None = None
 
 
 class PageSource(ABC):
@@ -34,7 +34,7 @@ class PageSource(ABC):
         self._reader = PageReader()
 
     @abstractmethod
-    def list_pages(self, *, only_titles: bool) -> Iterator[RawPage | Skipped]:
+    def list_pages(self, *, only_titles: bool) -> Iterator[RawPage | SkippedPage]:
         """Yield the pages of the main namespace in the source's order, and what cannot be one."""
 
     def read_text(self, page: RawPage) -> PageText:
@@ -55,7 +55,7 @@ class PageSource(ABC):
         firsts = Titles()
         try:
             for page in self.list_pages(only_titles=False):
-                if isinstance(page, Skipped) or page.redirect is not None:
+                if isinstance(page, SkippedPage) or page.redirect is not None:
                     continue
                 if wanted is not None and page.title not in wanted:
                     continue
@@ -82,17 +82,17 @@ class PageSource(ABC):
     def _scan(self) -> Titles:
         known = Titles()
         for page in self.list_pages(only_titles=True):
-            if isinstance(page, Skipped):
+            if isinstance(page, SkippedPage):
                 self._skip(page)
             elif not is_title(page.title):
-                self._skip(Skipped(page.title[:200], "broken", "is no title"))
+                self._skip(SkippedPage(page.title[:200], "broken", "is no title"))
             elif page.redirect is not None:
                 if not known.add_redirect(page.title, page.redirect):
-                    self._skip(Skipped(page.title, "duplicate", "a redirect of this title came before"))
+                    self._skip(SkippedPage(page.title, "duplicate", "a redirect of this title came before"))
             elif not known.add_page(page.title):
-                self._skip(Skipped(page.title, "duplicate", "a page of this title came before"))
+                self._skip(SkippedPage(page.title, "duplicate", "a page of this title came before"))
         for title, reason in known.link():
-            self._skip(Skipped(title, reason))
+            self._skip(SkippedPage(title, reason))
         return known
 
     def _resolve(self, known: Titles, titles: Collection[str]) -> Iterator[str]:
@@ -100,10 +100,10 @@ class PageSource(ABC):
             try:
                 article = known.resolve(title)
             except RedirectCircle:
-                self._skip(Skipped(title, "redirect_circle"))
+                self._skip(SkippedPage(title, "redirect_circle"))
                 continue
             if article is None:
-                self._skip(Skipped(title, "missing"))
+                self._skip(SkippedPage(title, "missing"))
             else:
                 yield article
 
@@ -114,10 +114,10 @@ class PageSource(ABC):
         try:
             read = self.read_text(page)
         except UnreadablePage as error:
-            self._skip(Skipped(page.title, error.reason, error.detail))
+            self._skip(SkippedPage(page.title, error.reason, error.detail))
             return None
         if not read.parts:
-            self._skip(Skipped(page.title, "empty", "no sentence, cell or entry"))
+            self._skip(SkippedPage(page.title, "empty", "no sentence, cell or entry"))
             return None
         aliases = known.list_aliases(page.title)
         return Article(page.title, page.id, page.revision, aliases, read.parts, read.unread, read.problems)

@@ -10,10 +10,10 @@ import pytest
 from aiohttp import web
 
 from tasks.errors import BadInput, DatabaseGone
-from tasks.sources.web import Server
+from tasks.sources.web import WebServer
 from tasks.sources.wikidata.api import ApiSource, name_server
 from tasks.sources.wikidata.dump import DumpSource
-from tasks.sources.wikidata.entities import Selection
+from tasks.sources.wikidata.entities import EntitySelection
 from tasks.sources.wikidata.report import ReadingReport
 from tests.models.scenes import serving
 from tests.sources.wikidata.scenes import entity, item, statement, write_dump
@@ -57,14 +57,14 @@ def asking(wikibase: Wikibase, cache: Path, **settings: object):
     app = web.Application()
     app.router.add_get("/w/api.php", wikibase.answer)
     with serving(app) as url:
-        server = Server(url.removesuffix("/v1") + "/w/api.php", **{"first_wait_s": 0.01, **settings})
+        server = WebServer(url.removesuffix("/v1") + "/w/api.php", **{"first_wait_s": 0.01, **settings})
         yield ApiSource(server, cache)
 
 
 def read(source, *names, **selected):
     lines = []
     report = ReadingReport(lines.append)
-    found = list(source.read(Selection(entities=frozenset(names), **selected), report))
+    found = list(source.read(EntitySelection(entities=frozenset(names), **selected), report))
     report.finish()
     return found, report, [json.loads(line) for line in lines]
 
@@ -76,7 +76,7 @@ def test_entities_come_as_a_dump_has_them_fifty_a_request(tmp_path):
     with asking(wikibase, tmp_path / "answers", contact="me@example.org") as source:
         found, report, _ = read(source, *names, properties=frozenset({"P57"}))
     dump = DumpSource([write_dump(tmp_path / "dump.json", *made, entity("P57", label="director"))])
-    chosen = Selection(properties=frozenset({"P57"}))
+    chosen = EntitySelection(properties=frozenset({"P57"}))
     assert {each.id: each for each in found} == {each.id: each for each in dump.read(chosen, ReadingReport())}
     assert [len(asked["ids"].split("|")) for asked in wikibase.asked] == [50, 50, 21]
     assert {asked["maxlag"] for asked in wikibase.asked} == {"5"}
@@ -192,14 +192,14 @@ def test_a_server_that_does_not_serve_is_one_clear_line(tmp_path, answer, said):
 
 
 def test_a_server_that_is_not_there_ends_after_its_patience(tmp_path):
-    source = ApiSource(Server("http://127.0.0.1:9/w/api.php", first_wait_s=0.01, retries=2), tmp_path)
+    source = ApiSource(WebServer("http://127.0.0.1:9/w/api.php", first_wait_s=0.01, retries=2), tmp_path)
     with pytest.raises(DatabaseGone, match=r"\(3 attempts\)"):
         read(source, "Q1")
 
 
 def test_a_selection_by_no_id_is_refused(tmp_path):
     with pytest.raises(BadInput, match="by id alone"):
-        list(ApiSource(Server("http://127.0.0.1:9/"), tmp_path).read(Selection(), ReadingReport()))
+        list(ApiSource(WebServer("http://127.0.0.1:9/"), tmp_path).read(EntitySelection(), ReadingReport()))
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="BENCHLOOM_WIKIDATA names no excerpt of Wikidata")

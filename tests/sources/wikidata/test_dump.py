@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from tasks.errors import BadInput
 from tasks.sources.wikidata.dump import DumpSource
-from tasks.sources.wikidata.entities import Claim, Qualifier, Selection, Sitelink
+from tasks.sources.wikidata.entities import EntityClaim, EntitySelection, Qualifier, Sitelink
 from tasks.sources.wikidata.report import ReadingReport
-from tasks.sources.wikidata.values import Item, Precision, Text, Time
+from tasks.sources.wikidata.values import ItemValue, Precision, Text, Time
 from tasks.sources.wikidata.wikibase_json import read_entity
 from tests.sources.wikidata.scenes import entity, item, quantity, snak, statement, text, time, write_dump
 
@@ -25,7 +25,7 @@ FILM = (statement(item("P31", "Q11424")), statement(time("P577", "+1979-05-25T00
 def read(*paths, most=2**20, **selected):
     lines = []
     report = ReadingReport(lines.append)
-    found = list(DumpSource(paths, most).read(Selection(**selected), report))
+    found = list(DumpSource(paths, most).read(EntitySelection(**selected), report))
     report.finish()
     return found, report, [json.loads(line) for line in lines]
 
@@ -50,8 +50,8 @@ def test_an_entity_has_all_that_is_asked_of_it(tmp_path, name):
     assert found.sitelinks == (Sitelink("enwiki", "One"),)
     since = Qualifier("P580", Time(1950, None, None, Precision.YEAR))
     assert found.claims == (
-        Claim("Q1$P57-0", "P57", 0, "preferred", Item("Q3"), (since,)),
-        Claim("Q1$P57-1", "P57", 1, "deprecated", Item("Q4")),
+        EntityClaim("Q1$P57-0", "P57", 0, "preferred", ItemValue("Q3"), (since,)),
+        EntityClaim("Q1$P57-1", "P57", 1, "deprecated", ItemValue("Q4")),
     )
     assert (report.counts, lines) == ({}, [])
 
@@ -137,7 +137,7 @@ def test_broken_parts_of_an_entity_leave_the_others(tmp_path):
     made["claims"]["P7"] = [None]
     (found,), _, lines = read(write_dump(tmp_path / "dump.json", made))
     assert [claim.property for claim in found.claims] == ["P1", "P4"]
-    assert found.claims[1].qualifiers == (Qualifier("P580", Item("Q8")),)
+    assert found.claims[1].qualifiers == (Qualifier("P580", ItemValue("Q8")),)
     assert found.aliases == (Text("ok", "en"),)
     said = [(line["reason"], line.get("property", ""), line["count"]) for line in lines]
     assert said == [
@@ -229,7 +229,7 @@ def test_what_is_no_dump_is_one_clear_line(tmp_path):
         {"properties": frozenset({"Q5"})},
     ):
         with pytest.raises(BadInput, match="is no id"):
-            Selection(**names)
+            EntitySelection(**names)
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="BENCHLOOM_WIKIDATA names no excerpt of Wikidata")
@@ -245,7 +245,7 @@ def test_a_real_excerpt_is_read_whole():
     assert not report.counts.keys() & {"broken line", "broken entity", "broken claim", "broken part"}
     (belgium,), _, _ = read(path, entities=frozenset({"Q31"}), properties=frozenset({"P36"}), most=2**24)
     assert Text("Belgium", "en") in belgium.labels
-    assert Item("Q239") in [claim.value for claim in belgium.claims]
+    assert ItemValue("Q239") in [claim.value for claim in belgium.claims]
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="BENCHLOOM_WIKIDATA names no excerpt of Wikidata")
@@ -302,5 +302,5 @@ def test_no_wrong_type_at_any_place_is_a_traceback(path, other):
         place = place[key]
     place[path[-1]] = other
     report = ReadingReport(json.loads)
-    read_entity(made, Selection(classes=frozenset({"Q1"}), entities=frozenset({"Q1"})), report, "here")
+    read_entity(made, EntitySelection(classes=frozenset({"Q1"}), entities=frozenset({"Q1"})), report, "here")
     report.finish()

@@ -9,9 +9,9 @@ import pytest
 from aiohttp import web
 
 from tasks.errors import BadInput, DatabaseGone
-from tasks.sources.web import Server
+from tasks.sources.web import WebServer
 from tasks.sources.wikidata.dump import DumpSource
-from tasks.sources.wikidata.entities import Entity, Selection
+from tasks.sources.wikidata.entities import Entity, EntitySelection
 from tasks.sources.wikidata.report import ReadingReport
 from tasks.sources.wikidata.sparql import SparqlSource, name_site
 from tests.sources.wikidata.rdf import Endpoint, serve_sparql
@@ -66,7 +66,7 @@ MADE = [
 def read(source, **selected):
     lines = []
     report = ReadingReport(lines.append)
-    found = list(source.read(Selection(**selected), report))
+    found = list(source.read(EntitySelection(**selected), report))
     report.finish()
     return found, report, [json.loads(line) for line in lines]
 
@@ -91,7 +91,7 @@ def endpoint():
 @pytest.fixture(scope="module")
 def source(endpoint):
     with serve_sparql(endpoint) as url:
-        yield SparqlSource(Server(url, first_wait_s=0.01, retries=1))
+        yield SparqlSource(WebServer(url, first_wait_s=0.01, retries=1))
 
 
 def test_entities_are_those_of_a_dump(source, tmp_path):
@@ -148,7 +148,7 @@ def test_an_endpoint_that_answers_otherwise_is_one_clear_line(reply):
             return web.json_response(reply)
 
     with serve_sparql(Other([])) as url, pytest.raises(DatabaseGone, match="answered with"):
-        read(SparqlSource(Server(url)), entities=frozenset({"Q1"}))
+        read(SparqlSource(WebServer(url)), entities=frozenset({"Q1"}))
 
 
 def test_results_that_break_off_are_asked_for_again():
@@ -159,13 +159,13 @@ def test_results_that_break_off_are_asked_for_again():
             return whole if len(self.asked) % 2 == 0 else web.Response(body=cut)
 
     with serve_sparql(Breaking(MADE)) as url:
-        source = SparqlSource(Server(url, first_wait_s=0.01, retries=1))
+        source = SparqlSource(WebServer(url, first_wait_s=0.01, retries=1))
         assert [each.id for each in read(source, entities=frozenset({"Q3"}))[0]] == ["Q3"]
 
 
 def test_everything_is_not_asked_for():
     with pytest.raises(BadInput, match="by id or class"):
-        read(SparqlSource(Server("http://127.0.0.1:9/sparql")))
+        read(SparqlSource(WebServer("http://127.0.0.1:9/sparql")))
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_a_real_entity_comes_through_as_from_its_json():
     record["sitelinks"] = {"enwiki": record["sitelinks"]["enwiki"]}
     chosen = {"entities": frozenset({"Q42"}), "languages": frozenset({"en", "de"})}
     with serve_sparql(Endpoint([record])) as url:
-        (found,), report, _ = read(SparqlSource(Server(url)), **chosen)
+        (found,), report, _ = read(SparqlSource(WebServer(url)), **chosen)
     (expected,), of_dump, _ = read(
         DumpSource([SHARED / "qwikidata_wd_Q42.json"]), sites=frozenset({"enwiki"}), **chosen
     )

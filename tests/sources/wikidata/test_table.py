@@ -7,10 +7,10 @@ import pytest
 
 from tasks.errors import BadInput
 from tasks.sources.films import Films, films
-from tasks.sources.wikidata.entities import Claim, Selection
+from tasks.sources.wikidata.entities import EntityClaim, EntitySelection
 from tasks.sources.wikidata.report import ReadingReport
-from tasks.sources.wikidata.table import Column, TableSource, is_database, read_cell, read_column
-from tasks.sources.wikidata.values import Item, NoValue, Precision, Quantity, Text, Time
+from tasks.sources.wikidata.table import PropertyColumn, TableSource, is_database, read_cell, read_column
+from tasks.sources.wikidata.values import ItemValue, NoValue, Precision, Quantity, Text, Time
 
 
 def make(path: Path, *rows: tuple, columns: str = "qid, title, released, runtime, director, note") -> Path:
@@ -24,7 +24,7 @@ def make(path: Path, *rows: tuple, columns: str = "qid, title, released, runtime
 
 def read(source, **selected):
     report = ReadingReport()
-    found = list(source.read(Selection(**selected), report))
+    found = list(source.read(EntitySelection(**selected), report))
     report.finish()
     return found, report
 
@@ -47,9 +47,9 @@ def test_rows_are_entities_and_columns_are_properties(tmp_path):
         ("Q3", ()),
     ]
     assert found[1].claims == (
-        Claim("Q2$P2047-runtime", "P2047", 0, "normal", Quantity(Decimal(117), "Q7727")),
-        Claim("Q2$P57-director", "P57", 0, "normal", Item("Q56005")),
-        Claim("Q2$P577-released", "P577", 0, "normal", Time(1979, 5, 25, Precision.DAY)),
+        EntityClaim("Q2$P2047-runtime", "P2047", 0, "normal", Quantity(Decimal(117), "Q7727")),
+        EntityClaim("Q2$P57-director", "P57", 0, "normal", ItemValue("Q56005")),
+        EntityClaim("Q2$P577-released", "P577", 0, "normal", Time(1979, 5, 25, Precision.DAY)),
     )
     assert [claim.value for claim in found[0].claims] == [
         Quantity(Decimal("1.5"), "Q7727"),
@@ -85,8 +85,10 @@ def test_rows_that_lie_in_a_log_are_read(tmp_path):
 
 def test_a_column_may_have_any_name(tmp_path):
     path = make(tmp_path / "films.sqlite", ("Q1", "Q9", "Q5"), columns="qid, entity_id, other")
-    found, report = read(TableSource(path, [Column("entity_id", "P57")]))
-    assert [(each.id, [claim.value for claim in each.claims]) for each in found] == [("Q1", [Item("Q9")])]
+    found, report = read(TableSource(path, [PropertyColumn("entity_id", "P57")]))
+    assert [(each.id, [claim.value for claim in each.claims]) for each in found] == [
+        ("Q1", [ItemValue("Q9")])
+    ]
     assert report.counts == {"column without a property": 1}
 
 
@@ -103,19 +105,19 @@ def test_columns_of_one_property_have_their_places(tmp_path):
         [("Q1$P1-x", 0), ("Q1$P57-second", 0), ("Q1$P57-first", 1)],
         [("Q2$P1-x", 0), ("Q2$P57-first", 0)],
     ]
-    assert [claim.value for claim in found[0].claims[1:]] == [Item("Q9"), Item("Q8")]
-    twice = TableSource(path, [Column("first", "P57"), Column("first", "P57", "item")])
+    assert [claim.value for claim in found[0].claims[1:]] == [ItemValue("Q9"), ItemValue("Q8")]
+    twice = TableSource(path, [PropertyColumn("first", "P57"), PropertyColumn("first", "P57", "item")])
     with pytest.raises(BadInput, match="--column: first=P57 is said twice"):
         read(twice)
     # One column may be two properties.
-    found, _ = read(TableSource(path, [Column("first", "P57"), Column("first", "P58")]))
+    found, _ = read(TableSource(path, [PropertyColumn("first", "P57"), PropertyColumn("first", "P58")]))
     assert [claim.property for claim in found[0].claims] == ["P57", "P58"]
 
 
 def test_what_is_not_there_is_one_clear_line(tmp_path):
     path = make(tmp_path / "films.sqlite")
     for source, said in (
-        (TableSource(path, [Column("year", "P577")]), "films has no column 'year'"),
+        (TableSource(path, [PropertyColumn("year", "P577")]), "films has no column 'year'"),
         (TableSource(path, [], id_column="item"), "has no table with a column 'item'"),
         (TableSource(path, [], table="x"), "has no table 'x'"),
         (TableSource(tmp_path / "none", []), "cannot be read"),

@@ -3,7 +3,7 @@ from decimal import Decimal
 import pytest
 
 from tasks.sources.wikidata.snaks import KeptOut, read_snak
-from tasks.sources.wikidata.values import Item, NoValue, Precision, Quantity, Text, Time
+from tasks.sources.wikidata.values import ItemValue, NoValue, Precision, Quantity, Text, Time
 from tests.sources.wikidata.scenes import JULIAN, item, quantity, snak, text, time
 
 
@@ -32,8 +32,8 @@ from tests.sources.wikidata.scenes import JULIAN, item, quantity, snak, text, ti
             Quantity(Decimal(-3), None, Decimal(-4), Decimal(-2)),
         ),
         (text("P1", "Zürich", "gsw"), Text("Zürich", "gsw")),
-        (item("P1", "Q5"), Item("Q5")),
-        (snak("P1", "wikibase-entityid", {"entity-type": "item", "numeric-id": 5}), Item("Q5")),
+        (item("P1", "Q5"), ItemValue("Q5")),
+        (snak("P1", "wikibase-entityid", {"entity-type": "item", "numeric-id": 5}), ItemValue("Q5")),
     ],
 )
 def test_values_come_through(written, read):

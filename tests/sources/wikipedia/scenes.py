@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from tasks.sources.wikipedia.article import ArticleSource, Skipped
+from tasks.sources.wikipedia.article import ArticleSource, SkippedPage
 
 ALM = "'''Alm''' is a town. It has {{convert|5|km|mi}} of walls.\n== Sights ==\nA tower."
 HEAD = '<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="en">\n'
@@ -57,7 +57,7 @@ def read_all(source: ArticleSource, titles=None):
         source.close()
 
 
-class Heard(list[Skipped]):
+class Heard(list[SkippedPage]):
     """Collects what is skipped."""
 
     def reasons(self) -> dict[str, str]:

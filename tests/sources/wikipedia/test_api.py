@@ -5,7 +5,7 @@ import pytest
 from aiohttp import web
 
 from tasks.errors import BadInput, DatabaseGone
-from tasks.sources.web import Server
+from tasks.sources.web import WebServer
 from tasks.sources.wikipedia.api import WikipediaApi
 from tests.models.scenes import serving
 from tests.sources.wikipedia.scenes import ALM, Heard
@@ -95,7 +95,7 @@ def waits():
 @pytest.fixture
 def api(url, heard, waits, tmp_path):
     source = WikipediaApi(
-        Server(url, "ann@example.org", most_bytes=100_000), heard.append, tmp_path / "cache", waits.append
+        WebServer(url, "ann@example.org", most_bytes=100_000), heard.append, tmp_path / "cache", waits.append
     )
     yield source
     source.close()
@@ -114,7 +114,7 @@ def test_an_article_comes_with_all_its_aliases(api, wiki):
 def test_what_was_asked_once_is_never_asked_again(api, wiki, url, heard, tmp_path):
     assert [article.title for article in api.stream(["Alm", "Old Alm", "Alm"])] == ["Alm"]
     asked = wiki.asked.copy()
-    again = WikipediaApi(Server(url), heard.append, tmp_path / "cache")
+    again = WikipediaApi(WebServer(url), heard.append, tmp_path / "cache")
     assert again.find("Alm").aliases == ("Alm town", "Old Alm")
     again.close()
     assert wiki.asked == asked
