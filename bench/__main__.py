@@ -19,6 +19,7 @@ BENCHMARKS = (
     "execution",
     "longform",
     "wikidata",
+    "evidence",
 )
 
 

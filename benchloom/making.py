@@ -128,6 +128,7 @@ def empty_databases(params: Any) -> Any:
     # What else names the sample: its companies, assessments, corpus, and the nights that ask them.
     params["companies"], params["closed"], params["assessments"] = {}, {}, {}
     params["longform"] |= {"databases": {}, "sets": {}, "evaluations": {}}
+    params["tanq"] |= {"sources": {}, "sets": {}, "evaluations": {}}
     params["grammar"]["profiles"]["entities"] = {}
     params["nightly"]["assessments"] = []
     params.yaml_set_comment_before_after_key("databases", before=FILL_IN)

@@ -23,7 +23,10 @@ FRAME = "tasks/reports/pages"
 PINS = {
     "tasks.artifacts.validation": "contracts",
     "tasks.english": "english",
+    "tasks.sources.iso_names": "names",
     "tasks.systems.build": "retrieval",
+    "tasks.tanq.solve.calculator": "calculator",
+    "tasks.tanq.units": "units",
 }
 """Lists of packages in pyproject.toml ([tool.benchloom.*]) that shape the bytes of what imports a module."""
 PAGE = re.compile(r"[a-z_]+\.(?:html|css|js)")

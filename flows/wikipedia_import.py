@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,44 +19,16 @@ from tasks.errors import BadInput
 from tasks.files import write_beside, write_text
 from tasks.sources.wikipedia.article import ATTRIBUTION, LICENCE, Article, ArticleSource, Part, SkippedPage
 from tasks.sources.wikipedia.opening import open_source
+from tasks.sources.wikipedia.rows import ArticleRow, PartRow
 
 FOLDER = Path("data/raw/wikipedia")
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,60}")
 GROUP_PARTS = 65_536
 """Rows of parts that are in memory; an article's may be more."""
 GROUP_ARTICLES = 4_096
-MOST_TEMPLATES = 100_000
-"""Different templates without a rule that are counted."""
+MOST_NAMES = 100_000
+"""Different templates without a rule, and keys of looks, that are counted."""
 NAMED = 5
-
-
-@dataclass(frozen=True)
-class ArticleRow:
-    """A row of articles.parquet."""
-
-    article: str
-    page: int | None
-    revision: int | None
-    aliases: tuple[str, ...]
-    parts: int
-    licence: str
-    attribution: str
-
-
-@dataclass(frozen=True)
-class PartRow:
-    """A row of parts.parquet; see `tasks.sources.wikipedia.article.Part`."""
-
-    article: str
-    position: int
-    kind: str
-    section: str
-    parent: str
-    headers: tuple[str, ...]
-    text: str
-    table: int | None
-    row: int | None
-    column: int | None
 
 
 @dataclass
@@ -70,6 +42,7 @@ class ImportOutcome:
     skipped: Counter[str] = field(default_factory=Counter)
     problems: int = 0
     unread: Counter[str] = field(default_factory=Counter)
+    looks: Counter[str] = field(default_factory=Counter)
     ended: list[str] = field(default_factory=list)
 
 
@@ -117,13 +90,19 @@ def say_outcome(outcome: ImportOutcome) -> list[str]:
     lines.append(f"{outcome.kinds.total():,} parts ({kinds}): {folder}/parts.parquet")
     left = [_say_counts(outcome.skipped)] if outcome.skipped else []
     left += [f"{outcome.problems:,} parts of pages"] if outcome.problems else []
-    if outcome.unread:
-        more = ", ..." if len(outcome.unread) > NAMED else ""
-        most = ", ".join(f"{name} {count:,}" for name, count in _order(outcome.unread)[:NAMED])
-        left.append(f"{outcome.unread.total():,} templates without a rule ({most}{more})")
+    left += _say_most(outcome.unread, "templates without a rule")
+    left += _say_most(outcome.looks, "infobox entries about looks")
     lines.append(f"left out: {'; '.join(left) or 'nothing'}: {folder}/skipped.jsonl")
     lines.append(f"licence: {LICENCE}, attribution: {ATTRIBUTION}")
     return lines
+
+
+def _say_most(counts: Counter[str], what: str) -> list[str]:
+    if not counts:
+        return []
+    more = ", ..." if len(counts) > NAMED else ""
+    most = ", ".join(f"{name} {count:,}" for name, count in _order(counts)[:NAMED])
+    return [f"{counts.total():,} {what} ({most}{more})"]
 
 
 def _remove_empty(folder: Path) -> None:
@@ -148,9 +127,14 @@ def _copy(
         for problem in article.problems:
             outcome.problems += 1
             skipped.write({"where": article.title, "reason": "part", "detail": problem})
-        for name, count in article.unread.items():
-            if name in outcome.unread or len(outcome.unread) < MOST_TEMPLATES:
-                outcome.unread[name] += count
+        _count(outcome.unread, article.unread)
+        _count(outcome.looks, article.looks)
+
+
+def _count(counts: Counter[str], more: Mapping[str, int]) -> None:
+    for name, count in more.items():
+        if name in counts or len(counts) < MOST_NAMES:
+            counts[name] += count
 
 
 def _make_row(article: Article) -> ArticleRow:
@@ -190,6 +174,8 @@ class _Skipped:
     def end(self) -> None:
         for name, count in _order(self._outcome.unread):
             self.write({"where": name, "reason": "template", "detail": f"{count} times without a rule"})
+        for name, count in _order(self._outcome.looks):
+            self.write({"where": name, "reason": "infobox_look", "detail": f"{count} times about looks"})
         self.close()
 
     def close(self) -> None:

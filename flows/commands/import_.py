@@ -234,14 +234,86 @@ def wikipedia(
     try:
         from flows.wikipedia_import import import_wikipedia, say_outcome
     except ModuleNotFoundError as error:
-        what = f"needs {error.name}, which is not installed here"
-        raise BadInput("benchloom import wikipedia", what, hint="pip install 'benchloom[wiki]'") from error
+        raise miss_library("wikipedia", error) from error
     outcome = import_wikipedia(find_project(), path, name, title or [], contact)
     for line in say_outcome(outcome):
         print(line)
     for line in outcome.ended:
         print(f"benchloom: ended early: {line}", file=sys.stderr)
     if outcome.ended:
+        raise typer.Exit(1)
+
+
+@app.command()
+def qampari(
+    path: Annotated[
+        Path, typer.Argument(help="JSON or JSON Lines, plain or gzipped, as published.", metavar="PATH")
+    ],
+    graph: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="An imported Wikidata: finds answers by id, link and label."),
+    ] = None,
+    name: Annotated[str, typer.Option(metavar="NAME", help="Of the folder under data/raw/qampari.")] = "main",
+    whole: Annotated[
+        bool, typer.Option("--whole", help="Leave out a question that loses one of its answers.")
+    ] = False,
+    source: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of `tanq.sources`: these become its list questions.")
+    ] = None,
+) -> None:
+    """Bring in list questions of QAMPARI, which tanq extends (docs/tanq.md).
+
+    Example: benchloom import qampari dev_data.jsonl.gz --graph data/raw/wikidata/main
+    """
+    from flows.settings import find_project
+
+    try:
+        from flows.qampari_import import import_qampari, say_seeds
+    except ModuleNotFoundError as error:
+        raise miss_library("qampari", error) from error
+    done = import_qampari(find_project(), path, name, graph, whole=whole, source=source)
+    for line in say_seeds(done):
+        print(line)
+    tell_end(done.ended)
+
+
+@app.command()
+def tanq(
+    path: Annotated[
+        Path, typer.Argument(help="JSON or JSON Lines, plain or gzipped, as published.", metavar="PATH")
+    ],
+    name: Annotated[str, typer.Option(metavar="NAME", help="Of the folder under data/raw/tanq.")] = "main",
+    question: Annotated[
+        str,
+        typer.Option(metavar="FIELD", help="That is asked. Default: the cleaned one, else what there is."),
+    ] = "",
+) -> None:
+    """Bring in published records of TANQ as a dataset for `evaluate tanq` (docs/tanq.md).
+
+    Example: benchloom import tanq tanq_test.jsonl.gz --question ext_question_rephrased
+    """
+    from flows.settings import find_project
+
+    try:
+        from flows.tanq_import import import_tanq, say_items
+    except ModuleNotFoundError as error:
+        raise miss_library("tanq", error) from error
+    done = import_tanq(find_project(), path, name, question)
+    for line in say_items(done):
+        print(line)
+    tell_end(done.ended)
+
+
+def miss_library(source: str, error: ModuleNotFoundError) -> BadInput:
+    """Make the error for an import whose libraries are not installed."""
+    what = f"needs {error.name}, which is not installed here"
+    return BadInput(f"benchloom import {source}", what, hint="pip install 'benchloom[wiki]'")
+
+
+def tell_end(ended: str) -> None:
+    """Say where a file ended before its end, and leave with 1 then."""
+    if ended:
+        print(f"benchloom: ended early: {ended}", file=sys.stderr)
         raise typer.Exit(1)
 
 

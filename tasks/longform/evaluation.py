@@ -15,7 +15,6 @@ from tasks.longform.judge.peers import group_reviews
 from tasks.longform.judge.rows import STEPS, Review
 from tasks.longform.own_items import read_own_items
 from tasks.longform.publish.cautions import warn_failed
-from tasks.longform.publish.figure_cells import FigureCell, mean_cell, round_figures
 from tasks.longform.publish.outcomes import (
     AnswerOutcome,
     average_scores,
@@ -27,6 +26,7 @@ from tasks.longform.publish.tables_peers import rate_perfect
 from tasks.longform.rows import LongformItem
 from tasks.longform.solve.rows import Interaction
 from tasks.longform.solve.system_interactions import SystemLimits
+from tasks.reports.figure_cells import FigureCell, mean_cell, round_figures
 from tasks.systems.capabilities import needs_documents
 from tasks.systems.entries import SystemEntry
 from tasks.systems.evaluation import Evaluated, EvaluationOptions, OwnDataset, ReadSection

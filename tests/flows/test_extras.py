@@ -110,7 +110,10 @@ def test_every_extra_stands_on_the_ones_it_names():
 def test_what_shapes_bytes_is_installed_as_it_is_pinned():
     settings = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
     pins = settings["tool"]["benchloom"]
-    asked = {"bytes": "project", "contracts": "project", "english": "project", "retrieval": "japanese"}
+    asked = {
+        "bytes": "project", "contracts": "project", "english": "project", "retrieval": "japanese",
+        "calculator": "project", "names": "project", "units": "project",
+    }  # fmt: skip
     for section, extra in asked.items():
         assert {f"{name}=={pin}" for name, pin in pins[section].items()} <= set(list_requirements(extra))
     assert pins.keys() == asked.keys()

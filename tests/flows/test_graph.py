@@ -34,6 +34,11 @@ SWITCHED_ON = {
         "evaluations": {"trial": {"set": "trial"}},
         "systems": {"trial": {"set": "trial", "system": "good"}},
     },
+    "tanq": {
+        "sets": {"trial": {"source": "countries"}},
+        "evaluations": {"trial": {"set": "trial"}},
+        "systems": {"trial": {"set": "trial", "system": "good"}},
+    },
     "assessments": {"trial": {"database": "films", "system": "weak", "llm_only": "trial"}},
     "companies": {"trial": {"seed": 0}},
     "closed": {

@@ -93,3 +93,12 @@ def test_what_gives_no_article_changes_nothing(root, tmp_path, name, said):
     assert isinstance(done.exception, BadInput)
     assert said in str(done.exception)
     assert not list(root.glob("data/raw/wikipedia/*"))
+
+
+def test_entries_about_looks_are_counted_by_their_keys(root, tmp_path):
+    for name, width in (("Alm", "50px"), ("Brack", "90px")):
+        (tmp_path / f"{name}.txt").write_text(f"{{{{Infobox town|area=9|width={width}}}}} {name} is a town.")
+    done = call(tmp_path, "--name", "small", "--title", "Alm", "--title", "Brack")
+    assert "2 infobox entries about looks (width 2)" in done.stdout
+    lines = [json.loads(line) for line in (root / FOLDER / "skipped.jsonl").read_text().splitlines()]
+    assert {"where": "width", "reason": "infobox_look", "detail": "2 times about looks"} in lines

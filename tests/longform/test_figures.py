@@ -18,9 +18,9 @@ from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.error_types import LABELS
 from tasks.longform.judge.rows import STEPS, ErrorLabel, JudgeRepeat, PersonLabel, ReferenceVerdict, Review
 from tasks.longform.publish.evaluation_figures import evaluation_figures
-from tasks.longform.publish.figure_cells import mean_cell, rate_cell, round_figures
 from tasks.longform.rows import KINDS, LongformItem
 from tasks.longform.solve.rows import Interaction
+from tasks.reports.figure_cells import mean_cell, rate_cell, round_figures
 from tests.longform.scripted_judges import make_interaction, make_item, make_query, make_review
 
 KIND = {
@@ -41,7 +41,7 @@ STATISTICS = {
         "interpretive": {"items": 2, "answer_words": 21.0},
     },
     "answer_words": 13.5,
-    "databases": {"tables": 2.0, "columns_per_table": 3.5, "rows_per_table": 9.0},
+    "databases": {"tables": 2.0, "all_tables": 8, "columns_per_table": 3.5, "rows_per_table": 9.0},
 }
 SETTINGS = {
     "judging.thresholds.canary_agreement": 0.9,
@@ -213,6 +213,10 @@ def check_quality(
 def test_table_1_is_of_the_statistics(figures: Any) -> None:
     values = [line["cells"][0]["value"] for line in figures["tables"]["1"]["lines"]]
     assert values == [5, 3, 2, 13.5, 8.5, 21.0, 2.0, 3.5, 9.0]
+    counted = [
+        (line["cells"][0]["n"], line["cells"][0]["of"]) for line in figures["tables"]["1"]["lines"][-3:]
+    ]
+    assert counted == [(5, "databases"), (8, "tables"), (8, "tables")]
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tasks.artifacts.rows import Origin, make_id, schema_of
+from tasks.judging.prompt_room import estimate_tokens, quote_data
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.rows import LongformItem
 from tasks.longform.solve.describe_database import Database, DescribedTable, describe_database
@@ -24,14 +25,7 @@ from tasks.longform.solve.replies import (
     parse_reasoned,
     parse_round,
 )
-from tasks.longform.solve.room import (
-    INSTRUCTIONS,
-    STATISTICS,
-    Fitted,
-    estimate_tokens,
-    fit_description,
-    quote_data,
-)
+from tasks.longform.solve.room import INSTRUCTIONS, STATISTICS, Fitted, fit_description
 from tasks.longform.solve.rows import AgentStep, Interaction
 from tasks.models.ask import Unparsed, render_prompt
 from tests.longform.scripted_agents import PLAN, PROMPTS, SCRIPT, Asked, ScriptedAgents, make_item

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tasks.artifacts.rows import make_id
 from tasks.errors import BadInput
 from tasks.judging.canaries import OR
+from tasks.judging.prompt_room import estimate_tokens
 from tasks.judging.trust import TrustThresholds, find_warnings
 from tasks.longform.entries import AgentEvaluation, MorePeers
 from tasks.longform.judge.canary_file import read_peer_canaries
@@ -26,7 +27,6 @@ from tasks.longform.judge.reference_verdicts import ReferenceJudging, reference_
 from tasks.longform.judge.reviews import Reviewing, reviews
 from tasks.longform.judge.revisions import Revising, revisions
 from tasks.longform.judge.rows import STEPS
-from tasks.longform.solve.room import estimate_tokens
 from tasks.longform.solve.rows import AgentStep
 from tests.longform.scripted_judges import (
     Asked,

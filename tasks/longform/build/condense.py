@@ -8,12 +8,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin
 from tasks.longform.build.designs import TYPICAL, WITHIN
-from tasks.longform.build.frames import SHORT, read_first, view, write_frame
-from tasks.longform.build.rounds import ask_in_rounds
+from tasks.longform.build.frames import SHORT, view
 from tasks.longform.build.sentences import read_question
 from tasks.longform.build.words import find_numbers, names_all
 from tasks.longform.rows import CondensedQuestion, ControlledQuestion
 from tasks.models.ask import Ask, Unparsed
+from tasks.models.frames import read_first, write_frame
+from tasks.models.rounds import ask_in_rounds
 
 
 class Condense(BaseModel):

@@ -16,14 +16,15 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.longform.build.designs import DEFINITE, DESIGNS, OPEN, Chosen
-from tasks.longform.build.frames import QUESTIONS, Asked, read_first, write_frame
-from tasks.longform.build.rounds import ask_in_rounds
+from tasks.longform.build.frames import QUESTIONS, Asked
 from tasks.longform.build.schemas import SourceArtifacts, read_amount
 from tasks.longform.build.sentences import read_question
 from tasks.longform.build.words import names_all
 from tasks.longform.entries import LongformSet
 from tasks.longform.rows import ControlledQuestion, FigureDesign, Focus, WholeRow
 from tasks.models.ask import Ask, Unparsed
+from tasks.models.frames import read_first, write_frame
+from tasks.models.rounds import ask_in_rounds
 
 LEAST, MOST = 12, 70
 """Words of a question."""

@@ -6,16 +6,13 @@ what it may say otherwise is up to the parsers, which serve every other model.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tasks.longform.build.designs import BOTH, LEADER, MOST, OPEN, TYPICAL, WITHIN
 from tasks.longform.build.words import join_words, say_value
 from tasks.longform.rows import ControlledQuestion, FigureDesign, Focus, Measure, Quality
-
-Parts = Sequence[Sequence[str]]
-"""Parts in order, each a choice of texts."""
+from tasks.models.frames import Parts
 
 
 @dataclass(frozen=True)
@@ -206,14 +203,3 @@ SHORT: Mapping[str, Callable[[Asked], Parts]] = {
     MOST: _shorten_most, TYPICAL: _shorten_typical,
 }  # fmt: skip
 """Design -> the frame of its question without superfluous detail."""
-
-
-def write_frame(parts: Parts, end: str = "?") -> str:
-    """Write the GBNF of a text of these parts."""
-    rules = (f"({' | '.join(json.dumps(choice, ensure_ascii=False) for choice in part)})" for part in parts)
-    return f"root ::= {' '.join(rules)} {json.dumps(end)}"
-
-
-def read_first(parts: Parts, end: str = "?") -> str:
-    """Return the text of the first choices: what the prompts give as an example of what is meant."""
-    return "".join(part[0] for part in parts) + end

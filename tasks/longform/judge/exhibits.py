@@ -9,12 +9,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tasks.databases.scratch import write_database
+from tasks.judging.prompt_room import estimate_tokens
 from tasks.judging.quoting import quote
 from tasks.longform.judge.query_texts import show_queries
 from tasks.longform.judge.rows import Review
 from tasks.longform.rows import LongformItem
 from tasks.longform.solve.describe_database import SAMPLES, Database, read_database
-from tasks.longform.solve.room import estimate_tokens, fit_description
+from tasks.longform.solve.room import fit_description
 from tasks.longform.solve.rows import STATISTIC, Interaction
 
 FRAME = 550

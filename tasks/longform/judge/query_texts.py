@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from tasks.judging.prompt_room import estimate_tokens
 from tasks.judging.quoting import quote
-from tasks.longform.solve.room import estimate_tokens
 from tasks.longform.solve.rows import AgentQuery
 
 SQL, ERROR, LINE = 600, 240, 300

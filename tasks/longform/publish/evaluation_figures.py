@@ -13,7 +13,6 @@ from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.peer_canaries import measure_peers
 from tasks.longform.judge.rows import ErrorLabel, JudgeRepeat, PersonLabel, ReferenceVerdict, Review
 from tasks.longform.publish.cautions import list_cautions
-from tasks.longform.publish.figure_cells import round_figures
 from tasks.longform.publish.figure_series import draw_agents, draw_models, draw_queries
 from tasks.longform.publish.outcomes import (
     count_outcomes,
@@ -28,6 +27,7 @@ from tasks.longform.publish.tables_people import compare_with_people, measure_pe
 from tasks.longform.publish.tables_repeats import tabulate_repeats
 from tasks.longform.rows import LongformItem
 from tasks.longform.solve.rows import Interaction
+from tasks.reports.figure_cells import round_figures
 
 
 def evaluation_figures(

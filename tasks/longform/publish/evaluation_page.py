@@ -10,7 +10,6 @@ from tasks.artifacts.rows import Counts
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.judged_parts import list_parts, make_form
 from tasks.longform.judge.rows import ErrorLabel, ReferenceVerdict, Review
-from tasks.longform.publish.figure_cells import FigureTable
 from tasks.longform.publish.figure_series import Scatter
 from tasks.longform.publish.figure_tables import Panel, draw_agents, draw_models, read_figures
 from tasks.longform.publish.item_browser import ItemBrowser, JudgedInteractions, show_interactions
@@ -18,8 +17,9 @@ from tasks.longform.publish.shown_items import show_items
 from tasks.longform.rows import Conclusion, ControlledQuestion, LongformItem, SyntheticDatabase
 from tasks.longform.solve.rows import Interaction
 from tasks.reports.calls import read_calls
+from tasks.reports.figure_cells import FigureTable
 from tasks.reports.folder import BrowsedRows, Form, write_page
-from tasks.reports.frame import open_templates
+from tasks.reports.frame import PAGES_FOLDER, open_templates
 from tasks.reports.page import ASSESSMENTS, Headline, Page
 
 PAGES = Path(__file__).parents[1] / "pages"
@@ -110,7 +110,7 @@ def evaluation_page(
             figures.tables,
             _list_facts(entry),
         ),
-        assets=[PAGES / asset for asset in ASSETS],
+        assets=[PAGES_FOLDER / "tables.css", *(PAGES / asset for asset in ASSETS)],
         rows=BrowsedRows("rows", ItemBrowser(shown, show_interactions(ordered, judged))),
         calls=calls,
         form=Form(FORM, make_form(list_parts(items, interactions, reference_verdicts, revisions))),

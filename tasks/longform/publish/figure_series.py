@@ -10,10 +10,10 @@ import numpy as np
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.peers import REVIEWED
 from tasks.longform.judge.rows import STEPS
-from tasks.longform.publish.figure_cells import FigureCell
 from tasks.longform.publish.outcomes import AnswerOutcome, average_scores, count_valid, rate_matches, select
 from tasks.longform.publish.tables_peers import Peers, rate_all_perfect, rate_perfect
 from tasks.longform.rows import CONCLUSIVE, INTERPRETIVE
+from tasks.reports.figure_cells import FigureCell
 from tasks.scoring.correlation import correlate, rank
 
 GUESS = "guess"

@@ -10,8 +10,8 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from tasks.errors import BadInput
-from tasks.longform.publish.figure_cells import FigureCell, FigureTable
 from tasks.longform.publish.figure_series import ModelBars, ModelPanel, Scatter
+from tasks.reports.figure_cells import FigureCell, FigureTable
 
 SHARE, SCORE = (0, 1), (1, 5)
 QUALITY = (("match rate (C)", SHARE, "match_rate"), ("mean score (I)", SCORE, "mean_score"))

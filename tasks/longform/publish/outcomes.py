@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 
 from tasks.longform.judge.opinions import find_no_answer
 from tasks.longform.judge.rows import MATCH, ReferenceVerdict
-from tasks.longform.publish.figure_cells import FigureCell, mean_cell, rate_cell
 from tasks.longform.rows import CONCLUSIVE, INTERPRETIVE, LongformItem
 from tasks.longform.solve.rows import UNFIT, Interaction
+from tasks.reports.figure_cells import FigureCell, mean_cell, rate_cell
 
 PLANNING = ("agent_plan", "agent_next_query")
 QUERYING = ("agent_queries", "agent_next_query")

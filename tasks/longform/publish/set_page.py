@@ -12,24 +12,22 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from tasks.artifacts.parquet import read_rows
-from tasks.artifacts.rows import Counts, Dropped
+from tasks.artifacts.rows import Counts
 from tasks.artifacts.statistics import (
-    ArtifactStatistics,
-    CallTotals,
     name_beside,
-    read_statistics,
     sum_calls,
 )
 from tasks.longform.build.confirm import UNREAD
-from tasks.longform.publish.figure_cells import FigureTable
 from tasks.longform.publish.shown_items import ShownItem, show_items
 from tasks.longform.publish.table_set import describe_set
 from tasks.longform.rows import Conclusion, ControlledQuestion, LongformItem, SyntheticDatabase
 from tasks.reports.calls import read_calls
 from tasks.reports.contracts import ContractResults, open_contracts
+from tasks.reports.figure_cells import FigureTable
 from tasks.reports.folder import BrowsedRows, write_page
-from tasks.reports.frame import open_templates
+from tasks.reports.frame import PAGES_FOLDER, open_templates
 from tasks.reports.page import DATASETS, Headline, Page
+from tasks.reports.yields import StageYield, read_yield
 
 PAGES = Path(__file__).parents[1] / "pages"
 ASSETS = ("longform.css", "items.js", "set.js")
@@ -37,27 +35,6 @@ SUBTITLE = (
     "Questions that need several queries and a synthesis, each with a database made for it and a reference "
     "answer whose every claim has the query that bears it out."
 )
-
-
-@dataclass(frozen=True)
-class StageYield:
-    """What came through a stage, and what did not."""
-
-    artifact: ArtifactStatistics
-    dropped: Sequence[Dropped]
-
-    @property
-    def tally(self) -> CallTotals:
-        """Its calls."""
-        return sum_calls(self.artifact.calls)
-
-    @property
-    def reasons(self) -> Mapping[str, Sequence[Dropped]]:
-        """The dropped rows by reason, sorted."""
-        reasons: defaultdict[str, list[Dropped]] = defaultdict(list)
-        for row in self.dropped:
-            reasons[row.reason].append(row)
-        return dict(sorted(reasons.items()))
 
 
 @dataclass(frozen=True)
@@ -135,7 +112,7 @@ def set_page(
             open_contracts(contracts, [path.stem for path in (*paths, items)], out),
             _list_facts(rows, figures),
         ),
-        assets=[PAGES / asset for asset in ASSETS],
+        assets=[PAGES_FOLDER / "tables.css", *(PAGES / asset for asset in ASSETS)],
         rows=BrowsedRows(
             "rows",
             QuestionBrowser(
@@ -149,12 +126,6 @@ def set_page(
         calls=read_calls(beside, {call for row in rows for call in used.get(row.id, [])}),
     )
     return Counts(len(rows), len(rows), {})
-
-
-def read_yield(artifact: Path) -> StageYield:
-    """Read what came through a stage from its artifact and the files beside it."""
-    dropped = name_beside(artifact, "dropped")
-    return StageYield(read_statistics(artifact), read_rows(dropped, Dropped) if dropped.is_file() else [])
 
 
 def list_calls(artifacts: Iterable[Path]) -> dict[str, list[str]]:

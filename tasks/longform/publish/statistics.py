@@ -86,7 +86,7 @@ def _describe(items: Sequence[LongformItem]) -> dict[str, float | int | None]:
     return {"items": len(items), "answer_words": round(fmean(words), 1) if words else None}
 
 
-def _measure_databases(made: Sequence[SyntheticDatabase]) -> dict[str, float | None]:
+def _measure_databases(made: Sequence[SyntheticDatabase]) -> dict[str, float | int | None]:
     """Compute the medians of tables over databases, and of columns and rows over all their tables."""
     with TemporaryDirectory(prefix="benchloom-statistics-") as folder:
         databases = [
@@ -96,6 +96,7 @@ def _measure_databases(made: Sequence[SyntheticDatabase]) -> dict[str, float | N
     tables = [table for database in databases for table in database]
     return {
         "tables": _median([len(database) for database in databases]),
+        "all_tables": len(tables),
         "columns_per_table": _median([len(table.columns) for table in tables]),
         "rows_per_table": _median([table.n_rows for table in tables]),
     }

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tasks.longform.publish.figure_cells import FigureTable, Line, count_cell
 from tasks.longform.rows import KINDS
+from tasks.reports.figure_cells import FigureTable, Line, count_cell
 
 
 def describe_set(statistics: Mapping[str, Any]) -> FigureTable:
     """Make Table 1 of what `statistics.json` holds (section 2)."""
     kinds, databases = statistics["by_kind"], statistics["databases"]
-    n = statistics["items"]
+    n, tables = statistics["items"], databases["all_tables"]
     rows = [
         ("questions", count_cell(n, n, "questions")),
         *((f"questions, {kind}", count_cell(kinds[kind]["items"], n, "questions")) for kind in KINDS),
@@ -25,8 +25,8 @@ def describe_set(statistics: Mapping[str, Any]) -> FigureTable:
             for kind in KINDS
         ),
         ("tables per database, median", count_cell(databases["tables"], n, "databases")),
-        ("columns per table, median", count_cell(databases["columns_per_table"], n, "databases")),
-        ("rows per table, median", count_cell(databases["rows_per_table"], n, "databases")),
+        ("columns per table, median", count_cell(databases["columns_per_table"], tables, "tables")),
+        ("rows per table, median", count_cell(databases["rows_per_table"], tables, "tables")),
     ]
     lines = tuple(Line((label,), (cell,)) for label, cell in rows)
     return FigureTable("1", "The question set", ("measure",), ("value",), lines)

@@ -6,15 +6,15 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.peers import REVIEWED
-from tasks.longform.publish.figure_cells import (
+from tasks.longform.publish.outcomes import AnswerOutcome, average_scores, rate_matches, select
+from tasks.longform.rows import CONCLUSIVE, INTERPRETIVE, KINDS
+from tasks.reports.figure_cells import (
     FigureCell,
     FigureTable,
     Line,
     leave_empty,
     mean_cell,
 )
-from tasks.longform.publish.outcomes import AnswerOutcome, average_scores, rate_matches, select
-from tasks.longform.rows import CONCLUSIVE, INTERPRETIVE, KINDS
 
 MEASURES: Mapping[str, Callable[[AnswerOutcome], int | None]] = {
     "plan, words": lambda outcome: outcome.plan_words,

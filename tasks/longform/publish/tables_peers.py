@@ -9,7 +9,8 @@ from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.error_types import LABELS
 from tasks.longform.judge.peers import REVIEWED, Verdicts, agree, decide, group_reviews, list_verdicts, pool
 from tasks.longform.judge.rows import PERFECT, STEPS, ErrorLabel, Review
-from tasks.longform.publish.figure_cells import (
+from tasks.longform.publish.outcomes import AnswerOutcome, select
+from tasks.reports.figure_cells import (
     FigureCell,
     FigureTable,
     Line,
@@ -17,7 +18,6 @@ from tasks.longform.publish.figure_cells import (
     leave_empty,
     rate_cell,
 )
-from tasks.longform.publish.outcomes import AnswerOutcome, select
 
 Groups = Mapping[tuple[str, str], tuple[Review, ...]]
 ALL_STEPS = "all steps"

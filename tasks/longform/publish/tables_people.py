@@ -13,10 +13,10 @@ from tasks.judging.trust import HumanAgreement, measure_agreement
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.peers import REVIEWED, list_verdicts
 from tasks.longform.judge.rows import ANSWER, MATCH, PERFECT, STEPS, PersonLabel
-from tasks.longform.publish.figure_cells import ROWS, FigureCell, FigureTable, Line, leave_empty, mean_cell
 from tasks.longform.publish.outcomes import AnswerOutcome, select
 from tasks.longform.publish.tables_peers import Peers
 from tasks.longform.rows import INTERPRETIVE, KINDS
+from tasks.reports.figure_cells import ROWS, FigureCell, FigureTable, Line, leave_empty, mean_cell
 from tasks.scoring.statistics import find_wilson_interval
 
 TITLE = "Agreement with people"

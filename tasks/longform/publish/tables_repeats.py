@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tasks.longform.judge.judge_repeats import was_asked
 from tasks.longform.judge.rows import AGAIN, ANSWER, STEPS, SWAPPED, JudgeRepeat
-from tasks.longform.publish.figure_cells import (
+from tasks.longform.rows import INTERPRETIVE, KINDS, LongformItem
+from tasks.reports.figure_cells import (
     ROWS,
     FigureCell,
     FigureTable,
@@ -15,7 +16,6 @@ from tasks.longform.publish.figure_cells import (
     mean_cell,
     rate_cell,
 )
-from tasks.longform.rows import INTERPRETIVE, KINDS, LongformItem
 
 TITLE = "The judges, asked once more"
 WAYS: Mapping[str, str] = {AGAIN: "asked again, the same", SWAPPED: "order swapped, the same"}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from tasks.judging.prompt_room import estimate_tokens, quote_data
 from tasks.longform.solve.describe_database import describe_records
 from tasks.longform.solve.replies import make_answer_grammar, parse_reasoned
-from tasks.longform.solve.room import estimate_tokens, quote_data
 from tasks.longform.solve.rows import UNFIT
 from tasks.longform.solve.session import AgentSession
 

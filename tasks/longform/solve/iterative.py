@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from tasks.judging.prompt_room import estimate_tokens, quote_data
 from tasks.longform.solve.answering import write_answer
 from tasks.longform.solve.describe_database import describe_database
 from tasks.longform.solve.replies import (
@@ -14,7 +15,6 @@ from tasks.longform.solve.replies import (
     make_round_grammar,
     parse_round,
 )
-from tasks.longform.solve.room import estimate_tokens, quote_data
 from tasks.longform.solve.session import AgentSession, FoundResult
 from tasks.longform.solve.tools import offer_round
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import takewhile
 
+from tasks.judging.labelled import AFTER, SIGNS, make_label_pattern, split_parts
 from tasks.longform.solve.options import AgentLimits
 from tasks.longform.solve.statistic import KINDS, REQUEST_CHARACTERS
 from tasks.models.ask import Unparsed
@@ -23,11 +24,6 @@ NEED_TOKENS, STATISTIC_TOKENS = 50, 40
 NEED_CHARACTERS = 160
 CHARACTERS_PER_WORD, CHARACTERS_PER_TOKEN = 8, 3
 """Grammars count characters; SQL has fewer of them a token than prose."""
-SIGNS = r"[*_`#>\- \t]*"
-"""What Markdown may put around a label."""
-LISTED = rf"^{SIGNS}(?:\d+[.)][ \t]*)?{SIGNS}"
-AFTER = rf"{SIGNS}:(?:\*\*|__)?[ \t]*"
-"""The colon of a label. No other sign is taken away behind it: a value may begin with a minus."""
 FENCE = re.compile(r"^[ \t]*```\w*[ \t]*$", re.MULTILINE)
 
 
@@ -95,7 +91,7 @@ def _line(characters: int) -> str:
 
 def parse_plan(reply: str) -> str:
     """Read a plan of three parts; return them labelled, one a line. Raises Unparsed if one is missing."""
-    parts = _split(reply, PLAN_PARTS)
+    parts = split_parts(reply, PLAN_PARTS)
     if [label for label, _ in parts] != list(PLAN_PARTS):
         raise Unparsed(f"no_plan: it must have the parts {', '.join(PLAN_PARTS)}, in this order")
     return "\n".join(f"{label}: {_join_lines(text, 'no_plan')}" for label, text in parts)
@@ -103,7 +99,7 @@ def parse_plan(reply: str) -> str:
 
 def parse_queries(reply: str, *, statistics: bool = False) -> tuple[WrittenQuery, ...]:
     """Read one query or more, each with its statistics. Raises Unparsed if there is none."""
-    parts = _split(reply, (SQL, STATISTIC) if statistics else (SQL,))
+    parts = split_parts(reply, (SQL, STATISTIC) if statistics else (SQL,))
     queries = _join_queries(parts)
     if not queries:
         raise Unparsed(f"no_query: no line begins with `{SQL}: `")
@@ -114,7 +110,7 @@ def parse_round(reply: str, *, statistics: bool = False) -> Round:
     """Read a need and its query, or that there is enough. Raises Unparsed if it is neither."""
     if re.fullmatch(rf"{SIGNS}{ENOUGH}[.!]?{SIGNS}", reply.strip(), re.IGNORECASE):
         return Round("", None)
-    parts = _split(reply, (NEED, SQL, STATISTIC) if statistics else (NEED, SQL))
+    parts = split_parts(reply, (NEED, SQL, STATISTIC) if statistics else (NEED, SQL))
     # Models that do not stop write further rounds, with results of their own invention: the first one counts.
     if [label for label, _ in parts[:2]] != [NEED, SQL]:
         raise Unparsed(f"no_round: it must be `{ENOUGH}`, or `{NEED}: ` and `{SQL}: `")
@@ -150,7 +146,7 @@ def parse_answer(reply: str) -> str:
 
 def parse_reasoned(reply: str) -> tuple[str, str]:
     """Read (reasoning, answer); the last part that is labelled as the answer counts. Raises Unparsed."""
-    before, *parts = re.split(_make_pattern((ANSWER,)), reply.replace("\r\n", "\n"))
+    before, *parts = re.split(make_label_pattern((ANSWER,)), reply.replace("\r\n", "\n"))
     if not parts:
         raise Unparsed(f"no_answer: no line begins with `{ANSWER}: `")
     return _drop_label(before, REASONING), parse_answer(parts[-1])
@@ -158,18 +154,6 @@ def parse_reasoned(reply: str) -> tuple[str, str]:
 
 def _drop_label(text: str, label: str) -> str:
     return re.sub(rf"\A{SIGNS}{label}{AFTER}", "", text.strip(), flags=re.IGNORECASE).strip()
-
-
-def _split(reply: str, labels: Sequence[str]) -> list[tuple[str, str]]:
-    """Split a reply at lines that begin with a label; what stands before the first is left out."""
-    names = {label.lower(): label for label in labels}
-    _, *pieces = re.split(_make_pattern(labels), reply.replace("\r\n", "\n"))
-    return [(names[label.lower()], text) for label, text in zip(pieces[::2], pieces[1::2], strict=True)]
-
-
-def _make_pattern(labels: Sequence[str]) -> str:
-    heads = "|".join(map(re.escape, labels))
-    return rf"(?im){LISTED}({heads})(?:[ \t]*\d+)?{AFTER}"
 
 
 def _read_sql(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tasks.judging.quoting import quote
+from tasks.judging.prompt_room import estimate_tokens, quote_data
 from tasks.longform.solve.describe_database import SAMPLES, Database, describe_database
 from tasks.longform.solve.results import show_result
 from tasks.longform.solve.rows import AgentQuery
@@ -14,8 +14,6 @@ INSTRUCTIONS = 240
 """Tokens of a prompt file of the agents without its fields, at most."""
 STATISTICS = 120
 """What the statistics tool adds to a prompt, at most."""
-UNLIMITED = 10**7
-"""Quoting truncates long texts in their middle; here whole things are left out before."""
 
 
 @dataclass(frozen=True)
@@ -24,26 +22,6 @@ class Fitted:
 
     text: str
     left_out: tuple[str, ...]
-
-
-def estimate_tokens(text: str) -> float:
-    """Estimate a text's tokens: a quarter for a letter or blank, a half for a sign, one for a digit.
-
-    Characters beyond ASCII count as one. Tables are mostly digits and signs: as a quarter of its characters
-    their size would come out at half of what small models' tokenizers make of it.
-    """
-    return sum(map(_weigh, text))
-
-
-def _weigh(character: str) -> float:
-    if not character.isascii() or character.isdigit():
-        return 1
-    return 0.25 if character.isalpha() or character.isspace() else 0.5
-
-
-def quote_data(text: str) -> str:
-    """Quote data in a prompt, whatever its length: cells are anyone's text."""
-    return quote(text, limit=UNLIMITED).text
 
 
 def fit_description(database: Database, tokens: float, samples: int = SAMPLES) -> Fitted:

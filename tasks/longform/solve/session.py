@@ -7,19 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
+from tasks.judging.prompt_room import estimate_tokens
 from tasks.judging.quoting import clean
 from tasks.longform.solve.describe_database import SAMPLES, Database
 from tasks.longform.solve.options import AgentLimits
 from tasks.longform.solve.querying import run_queries
 from tasks.longform.solve.replies import WrittenQuery
 from tasks.longform.solve.results import show_statistic
-from tasks.longform.solve.room import (
-    INSTRUCTIONS,
-    STATISTICS,
-    estimate_tokens,
-    fit_description,
-    fit_results,
-)
+from tasks.longform.solve.room import INSTRUCTIONS, STATISTICS, fit_description, fit_results
 from tasks.longform.solve.rows import STATISTIC, AgentQuery, AgentStep
 from tasks.longform.solve.statistic import MOST
 from tasks.models.ask import Ask, Tool

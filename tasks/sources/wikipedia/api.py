@@ -70,9 +70,8 @@ class WikipediaApi:
             return self._lose(SkippedPage(own, "empty", "no sentence, cell or entry"))
         ids = (page.get("pageid"), revision.get("revid"))
         page_id, revision_id = (value if isinstance(value, int) else None for value in ids)
-        return Article(
-            own, page_id, revision_id, tuple(sorted(aliases)), read.parts, read.unread, read.problems
-        )
+        others = tuple(sorted(aliases))
+        return Article(own, page_id, revision_id, others, read.parts, read.unread, read.problems, read.looks)
 
     def stream(self, titles: Collection[str] | None = None) -> Iterator[Article]:
         """Yield the articles of titles, in their order, each once. Raises BadInput without titles."""

@@ -41,7 +41,8 @@ class Article:
     """One page of the main namespace.
 
     id, revision: MediaWiki's, None where a source does not know them. aliases: titles that redirect here,
-    sorted. unread: templates that no rule turns into text, and how often; problems: what was left out of it.
+    sorted. unread: templates that no rule turns into text, and how often; problems: what was left out of it;
+    looks: keys of infobox entries that were left out as being about how the box looks, and how often.
     """
 
     title: str
@@ -51,6 +52,7 @@ class Article:
     parts: tuple[Part, ...]
     unread: Mapping[str, int] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
+    looks: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

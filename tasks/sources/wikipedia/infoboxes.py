@@ -36,7 +36,10 @@ SIDE = re.compile(r"(?:.*_)?(?:align|float|label_position)\d*$")
 
 
 def read_infobox(template: Any, renderer: Renderer) -> Iterator[tuple[str, str, str]]:
-    """Yield (key, label, value) of every entry that says something, in the order of the page."""
+    """Yield (key, label, value) of every entry that says something, in the order of the page.
+
+    Those that say how the box looks are counted in `renderer.looks` by key.
+    """
     values: dict[str, str] = {}
     for parameter in template.params:
         key = str(parameter.name).strip()
@@ -45,7 +48,9 @@ def read_infobox(template: Any, renderer: Renderer) -> Iterator[tuple[str, str, 
     labelling = {key: name for key in values if (name := _find_label(key, values))}
     for key, value in values.items():
         named = any(labelling[other] == key and values[other] for other in labelling)
-        if value and not named and not is_look(key, value):
+        if value and not named and is_look(key, value):
+            renderer.looks[key] += 1
+        elif value and not named:
             label = (
                 make_label(values[labelling[key]])
                 if key in labelling

@@ -90,11 +90,13 @@ class Renderer:
     """Renders the parsed pieces of one page.
 
     found: the tables and infoboxes met since it was last emptied, in order. unread: templates without a rule.
+    looks: keys of infobox entries that say how the box looks.
     """
 
     def __init__(self, title: str = "") -> None:
         self.found: list[Any] = []
         self.unread: Counter[str] = Counter()
+        self.looks: Counter[str] = Counter()
         self._title = title
 
     def render(self, code: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import mwparserfromhell
@@ -45,6 +45,7 @@ class PageText:
     parts: tuple[Part, ...]
     unread: dict[str, int]
     problems: tuple[str, ...]
+    looks: dict[str, int] = field(default_factory=dict)
 
 
 def find_redirect(text: str) -> str | None:
@@ -65,7 +66,8 @@ def read_page(text: str, title: str = "") -> PageText:
         reader.read(mwparserfromhell.parse(remove_notes(text), skip_style_tags=True).nodes)
     except (ParserError, RecursionError) as error:
         raise UnreadablePage("broken", f"the parser gives up: {type(error).__name__}") from error
-    return PageText(tuple(reader.parts), dict(sorted(reader.renderer.unread.items())), tuple(reader.problems))
+    unread, looks = (dict(sorted(found.items())) for found in (reader.renderer.unread, reader.renderer.looks))
+    return PageText(tuple(reader.parts), unread, tuple(reader.problems), looks)
 
 
 def read_plain(text: str) -> PageText:

@@ -120,7 +120,9 @@ class PageSource(ABC):
             self._skip(SkippedPage(page.title, "empty", "no sentence, cell or entry"))
             return None
         aliases = known.list_aliases(page.title)
-        return Article(page.title, page.id, page.revision, aliases, read.parts, read.unread, read.problems)
+        return Article(
+            page.title, page.id, page.revision, aliases, read.parts, read.unread, read.problems, read.looks
+        )
 
 
 def make_page(

@@ -1,0 +1,96 @@
+"""tanq: list questions extended with relations, answered by tables whose cells have evidence (paper 001)."""
+
+from __future__ import annotations
+
+from flows.stage import Flow, Scope
+
+PACKAGES = "data/raw/packages"
+SAMPLE = Scope(folder="data/raw", when="sources")
+SOURCE = Scope(over="tanq.sources", folder="data/tanq/sources/${key}")
+SET = Scope(over="tanq.sets", folder="data/tanq/${key}", looks_in=(SOURCE.at("${item.source}"),))
+EVALUATION = Scope(
+    over="tanq.evaluations",
+    folder="data/tanq/${item.set}/${key}",
+    looks_in=(SET.at("${item.set}"),),
+    evaluates="tanq.scores",
+)
+OWN = Scope(
+    over="tanq.systems",
+    folder="data/tanq/${item.set}/systems/${key}",
+    looks_in=(SET.at("${item.set}"),),
+)
+
+TANQ = Flow(
+    "tanq",
+    "Questions whose answers are tables",
+    (
+        SAMPLE.stage(
+            "sources.countries",
+            reads=(
+                f"{PACKAGES}/countryinfo.jsonl",
+                f"{PACKAGES}/geonames_countries.json",
+                f"{PACKAGES}/geonames_cities.json",
+                f"{PACKAGES}/vital_articles.json",
+                "data/raw/films/films.sqlite",
+            ),
+            out="wikidata/countries",
+        ),
+        SAMPLE.stage(
+            "sources.vital_articles",
+            reads=(f"{PACKAGES}/vital_articles.json",),
+            out="wikipedia/vital",
+        ),
+        # The graph, what its articles say, and what can be asked of it
+        SOURCE.stage("tanq.facts", reads=("${item.graph}",)),
+        SOURCE.stage("tanq.relations", reads=("${item.graph}",)),
+        SOURCE.stage("tanq.things", reads=("${item.graph}",)),
+        SOURCE.stage("tanq.articles", reads=("${item.articles}",), out="articles"),
+        SOURCE.stage("tanq.list_questions", reads=("${item.seeds}",)),
+        # Steps 1 to 3: extend, find evidence, verify it (sections 3.1 to 3.3)
+        SET.stage("tanq.seeds"),
+        SET.stage("tanq.extend"),
+        SET.stage("tanq.proofs"),
+        SET.stage("tanq.verify", prompts=("verify",), roles=("reader",)),
+        SET.stage(
+            "tanq.verify_canaries",
+            prompts=("verify",),
+            roles=("reader",),
+            settings=("tanq.verify",),
+            reads=("tasks/tanq/build/verify_canaries.yaml",),
+            drops=False,
+        ),
+        SET.stage("tanq.tables"),
+        # Steps 4 and 5: rephrase, augment with skills
+        SET.stage("tanq.rephrase", prompts=("rephrase",), roles=("generator",)),
+        SET.stage("tanq.skills", drops=False),
+        SET.stage("tanq.items"),
+        SET.stage("tanq.contracts", beside=True, out="contracts"),
+        SET.stage("tanq.statistics", out="statistics.json"),
+        SET.stage("tanq.set_page", beside=True, out="data/reports/tanq-sets/${key}"),
+        # Baselines (section 4), and a system of the user's
+        EVALUATION.stage(
+            "tanq.predictions",
+            prompts=("predict_table", "open_main", "open_sub", "open_table"),
+            roles=("*",),
+            reads=("data/raw/wikipedia",),
+            settings=("tanq.sources", "tanq.sets.${item.set}"),
+            drops=False,
+        ),
+        OWN.stage(
+            "tanq.system_predictions",
+            artifact="predictions",
+            roles=("*",),
+            settings=("evaluation",),
+            drops=False,
+        ),
+        # Scores, failures and figures (section 5); tables and words of people's from data/labels
+        EVALUATION.stage("tanq.scores", drops=False),
+        EVALUATION.stage("tanq.human_tables", reads=("data/labels",)),
+        EVALUATION.stage("tanq.human_scores", drops=False),
+        EVALUATION.stage("tanq.hallucination_labels", reads=("data/labels",)),
+        EVALUATION.stage(
+            "tanq.evaluation_figures", settings=("judging.thresholds",), out="evaluation_figures.json"
+        ),
+        EVALUATION.stage("tanq.evaluation_page", out="data/reports/tanq/${key}"),
+    ),
+)

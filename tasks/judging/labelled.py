@@ -1,0 +1,25 @@
+"""Replies that are made of labelled parts, `SQL: ...`: lenient about Markdown around a label, strict else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+SIGNS = r"[*_`#>\- \t]*"
+"""What Markdown may put around a label."""
+LISTED = rf"^{SIGNS}(?:\d+[.)]{SIGNS})?"
+AFTER = rf"{SIGNS}:(?:\*\*|__)?[ \t]*"
+"""The colon of a label. No other sign is taken away behind it: a value may begin with a minus."""
+
+
+def split_parts(reply: str, labels: Sequence[str]) -> list[tuple[str, str]]:
+    """Split a reply at lines that begin with a label; what stands before the first is left out."""
+    names = {label.lower(): label for label in labels}
+    _, *pieces = re.split(make_label_pattern(labels), reply.replace("\r\n", "\n"))
+    return [(names[label.lower()], text) for label, text in zip(pieces[::2], pieces[1::2], strict=True)]
+
+
+def make_label_pattern(labels: Sequence[str]) -> str:
+    """Make the pattern of a line that begins with a label, its number if any, and a colon."""
+    heads = "|".join(map(re.escape, labels))
+    return rf"(?im){LISTED}({heads})(?:[ \t]*\d+)?{AFTER}"

@@ -1,0 +1,45 @@
+"""What came through each stage and what did not, for the page of a dataset."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tasks.artifacts.parquet import read_rows
+from tasks.artifacts.rows import Dropped
+from tasks.artifacts.statistics import (
+    ArtifactStatistics,
+    CallTotals,
+    name_beside,
+    read_statistics,
+    sum_calls,
+)
+
+
+@dataclass(frozen=True)
+class StageYield:
+    """What came through a stage, and what did not."""
+
+    artifact: ArtifactStatistics
+    dropped: Sequence[Dropped]
+
+    @property
+    def tally(self) -> CallTotals:
+        """Its calls."""
+        return sum_calls(self.artifact.calls)
+
+    @property
+    def reasons(self) -> Mapping[str, Sequence[Dropped]]:
+        """The dropped rows by reason, sorted."""
+        reasons: defaultdict[str, list[Dropped]] = defaultdict(list)
+        for row in self.dropped:
+            reasons[row.reason].append(row)
+        return dict(sorted(reasons.items()))
+
+
+def read_yield(artifact: Path) -> StageYield:
+    """Read what came through a stage from its artifact and the files beside it."""
+    dropped = name_beside(artifact, "dropped")
+    return StageYield(read_statistics(artifact), read_rows(dropped, Dropped) if dropped.is_file() else [])

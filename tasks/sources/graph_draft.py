@@ -1,0 +1,80 @@
+"""Entities and claims of the sample's graph while they are collected."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from decimal import Decimal
+from pathlib import Path
+
+from tasks.artifacts.parquet import write_rows
+from tasks.files import write_text
+from tasks.sources.wikidata.entities import Sitelink
+from tasks.sources.wikidata.rows import ClaimRow, EntityRow, ValueRow, make_value_row
+from tasks.sources.wikidata.values import ItemValue, Quantity, Text, Time, Value
+
+ENGLISH = "en"
+
+
+class GraphDraft:
+    """Collects entities and claims; one that is there already is not added twice."""
+
+    def __init__(self) -> None:
+        self._entities: dict[str, EntityRow] = {}
+        self._values: dict[tuple[str, str], list[ValueRow]] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._entities
+
+    def add_thing(
+        self, name: str, label: str, aliases: Iterable[str] = (), article: str = "", kind: str = "item"
+    ) -> str:
+        """Add an entity, and return its id. article: the title of its Wikipedia article, if it has one."""
+        others = tuple(Text(alias, ENGLISH) for alias in sorted({*aliases} - {label, ""}))
+        links = (Sitelink("enwiki", article),) if article else ()
+        row = EntityRow(name, kind, None, (Text(label, ENGLISH),), others, links, ())
+        self._entities.setdefault(name, row)
+        return name
+
+    def add_claim(self, entity: str, prop: str, value: Value) -> None:
+        """Add a claim; of equal ones there is one."""
+        values = self._values.setdefault((entity, prop), [])
+        row = make_value_row(value)
+        if row not in values:
+            values.append(row)
+
+    def link(self, entity: str, prop: str, *others: str) -> None:
+        """Add claims whose values are other entities."""
+        for other in others:
+            self.add_claim(entity, prop, ItemValue(other))
+
+    def measure(self, entity: str, prop: str, amount: Decimal | None, unit: str | None = None) -> None:
+        """Add an amount, unless it is none or zero, which the packages write for what they do not know."""
+        if amount is not None and amount > 0:
+            self.add_claim(entity, prop, Quantity(amount, unit))
+
+    def date(self, entity: str, prop: str, time: Time) -> None:
+        """Add a date."""
+        self.add_claim(entity, prop, time)
+
+    def write(self, folder: Path, about: dict[str, object], left_out: Counter[str]) -> int:
+        """Write entities.parquet, claims.parquet and about.json; return the number of claims."""
+        claims = [
+            ClaimRow(f"{entity}${prop}${position}", entity, prop, position, "normal", value, ())
+            for (entity, prop), values in self._values.items()
+            for position, value in enumerate(values)
+        ]
+        folder.mkdir(parents=True, exist_ok=True)
+        write_rows(folder / "entities.parquet", EntityRow, self._entities.values())
+        write_rows(folder / "claims.parquet", ClaimRow, claims)
+        counts = {
+            "entities": len(self._entities),
+            "claims": len(claims),
+            "left_out": dict(sorted(left_out.items())),
+        }
+        write_text(
+            folder / "about.json",
+            json.dumps({**about, "counts": counts}, ensure_ascii=False, indent=2) + "\n",
+        )
+        return len(claims)

@@ -1,0 +1,55 @@
+"""What Babel knows by ISO codes: names of languages and money in English, and what a country uses of both.
+
+Babel has it of Unicode's Common Locale Data Repository, which is kept up to date.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from functools import cache
+
+from babel import Locale
+from babel.languages import get_official_languages
+from babel.numbers import get_currency_name, get_territory_currencies
+
+FORMS = frozenset({"gsw", "nb", "nn"})
+"""Codes that are listed beside the language whose forms they are."""
+LATER_MONEY = {"BG": ("EUR",)}
+"""Countries whose money has changed since Babel's data."""
+
+
+def name_language(code: str) -> str | None:
+    """Return the name of an ISO 639 code, `Norwegian` for `no`; None for a code that is none."""
+    return _load().languages.get(code)
+
+
+def name_currency(code: str) -> str | None:
+    """Return the name of an ISO 4217 code as one of it is called, `Norwegian krone`; None for none.
+
+    The years of a code that another has replaced are left away: the money is called the same.
+    """
+    if code not in _load().currencies:
+        return None
+    name = str(get_currency_name(code, count=1, locale="en"))
+    return re.sub(r" \(\d{4}\D\d{4}\)$", "", name)
+
+
+def list_official_languages(country: str, known: Collection[str]) -> list[str]:
+    """List the codes of the official languages of a country, given by its code of two letters.
+
+    known: what another source takes for official; what is so in fact alone must be among it.
+    """
+    by_law = set(get_official_languages(country))
+    in_fact = set(get_official_languages(country, de_facto=True)) & set(known)
+    return sorted({code.partition("_")[0] for code in by_law | in_fact} - FORMS)
+
+
+def list_currencies(country: str) -> list[str]:
+    """List the codes of a country's legal tender of today, by its code of two letters."""
+    return sorted(LATER_MONEY.get(country, get_territory_currencies(country, tender=True)))
+
+
+@cache
+def _load() -> Locale:
+    return Locale("en")

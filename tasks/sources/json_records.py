@@ -1,0 +1,128 @@
+"""Records of a published JSON file: an array, JSON Lines, or an object that holds a list; plain or packed."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import ijson
+import orjson
+
+from tasks.errors import BadInput
+from tasks.sources.streams import BROKEN, Metered, TooLong, open_packed, read_line, say
+
+MOST_BYTES = 64 * 2**20
+"""Of one record, or of a document that is no array."""
+LISTS = ("data", "questions", "examples", "records", "items", "dataset")
+"""Names of the list in a document that is an object."""
+BOM = b"\xef\xbb\xbf"
+HINT = "a .json or .jsonl file as it is published, or the same gzipped"
+
+
+@dataclass(frozen=True)
+class BrokenRecord:
+    """What stands in a record's place where none can be read. why: in one line; ended: nothing follows."""
+
+    why: str
+    ended: bool = False
+
+
+def read_records(path: Path) -> Iterator[tuple[str, object]]:
+    """Yield each record of a file with its place, `line 3` or `record 3`; memory is bounded by a record's.
+
+    A `BrokenRecord` stands for what cannot be read. Raises BadInput for a file that is no JSON.
+    """
+    with open_packed(path) as stream:
+        if stream.peek(len(BOM))[: len(BOM)] == BOM:
+            stream.read(len(BOM))
+        begin = _peek_sign(stream)
+        if begin == b"[":
+            yield from _read_array(path, stream)
+        elif begin == b"{":
+            yield from _read_lines(path, stream)
+        else:
+            raise BadInput(path, "is empty" if not begin else "is no JSON", hint=HINT)
+
+
+def _peek_sign(stream: io.BufferedReader) -> bytes:
+    """Look at the first sign that is no blank."""
+    try:
+        while (sign := stream.peek(1)[:1]).isspace():
+            stream.read(1)
+    except BROKEN:
+        return b"?"
+    return sign
+
+
+def _read_array(path: Path, stream: io.BufferedReader) -> Iterator[tuple[str, object]]:
+    metered, number = Metered(stream, MOST_BYTES), 0
+    try:
+        for record in ijson.items(metered, "item", use_float=True):
+            number += 1
+            metered.reset()
+            yield f"record {number}", record
+    except (ijson.JSONError, TooLong, UnicodeDecodeError, RecursionError, *BROKEN) as error:
+        if not number:
+            raise BadInput(path, f"is no JSON: {say(error)}", hint=HINT) from error
+        yield f"record {number + 1}", BrokenRecord(say(error), ended=True)
+
+
+def _read_lines(path: Path, stream: io.BufferedReader) -> Iterator[tuple[str, object]]:
+    number = 0
+    while True:
+        number += 1
+        place = f"line {number}"
+        try:
+            line = read_line(stream, MOST_BYTES)
+        except TooLong as error:
+            yield place, BrokenRecord(str(error))
+            continue
+        except BROKEN as error:
+            yield place, BrokenRecord(say(error), ended=True)
+            return
+        if not line:
+            return
+        if not line.strip():
+            continue
+        record = _decode(line)
+        if number == 1 and isinstance(record, BrokenRecord):
+            document = _read_document(path)
+            if document is not None:
+                yield from _unfold("record 1", document)
+                return
+        yield from _unfold(place, record)
+
+
+def _read_document(path: Path) -> object:
+    """Read a file that is one object over several lines; None if it is none, or too large."""
+    pieces: list[bytes] = []
+    size = 0
+    with open_packed(path) as stream:
+        try:
+            while size <= MOST_BYTES and (piece := stream.read1(2**18)):
+                pieces.append(piece)
+                size += len(piece)
+        except BROKEN:
+            return None
+    record = _decode(b"".join(pieces).removeprefix(BOM)) if size <= MOST_BYTES else None
+    return None if isinstance(record, BrokenRecord) else record
+
+
+def _decode(line: bytes) -> object:
+    try:
+        return orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        return BrokenRecord(say(error))
+
+
+def _unfold(place: str, record: object) -> Iterator[tuple[str, object]]:
+    """Yield the records of a document that holds a list of them; any other record as it is."""
+    if isinstance(record, dict):
+        listed = [name for name in LISTS if isinstance(record.get(name), list)]
+        if len(listed) == 1 and not any("question" in name and name not in LISTS for name in record):
+            for number, own in enumerate(record[listed[0]], 1):
+                yield f"record {number}", own
+            return
+    yield place, record

@@ -1,0 +1,153 @@
+"""QAMPARI (Amouyal et al., 2022; CC0 1.0): list questions with their answers, in its published layouts.
+
+The release has `qid`, `question_text`, `entity_list` and `answer_list` (each with `answer_text`, `aliases`,
+`answer_url` and `proof`); other publishers give `id`, `question` and `answers`, each a list of names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from tasks.sources.loose_fields import (
+    find_article,
+    find_field,
+    find_item,
+    find_line,
+    list_values,
+    make_line,
+    read_name,
+)
+
+LICENCE = "CC0-1.0"
+ATTRIBUTION = "QAMPARI (Amouyal et al., 2022); the texts of proofs are Wikipedia's, CC BY-SA"
+SOURCE = "https://samsam3232.github.io/qampari/"
+SIMPLE, INTERSECTION, COMPOSITION = "simple", "intersection", "composition"
+KINDS = {"simple": SIMPLE, "inter": INTERSECTION, "comp": COMPOSITION}
+"""What a kind's name has in it -> kind."""
+IDS, QUESTIONS = ("qid", "id", "question_id", "_id"), ("question_text", "question", "query")
+ANSWERS = ("answer_list", "answers", "answer_entities")
+NAMES = ("answer_text", "text", "answer", "entity_text", "label", "name", "title")
+ITEMS = ("wikidata_id", "answer_wikidata_id", "entity_id", "answer_id", "qid", "id", "wikidata_url", "uri")
+ARTICLES = ("answer_url", "wikipedia_url", "wikipedia_title", "entity_url", "url", "link", "wiki_url")
+PROOFS = ("proof", "proofs", "evidence")
+PROOF_TEXTS = ("proof_text", "text", "sentence", "passage")
+PROOF_ARTICLES = ("found_in_url", "url", "wikipedia_title", "title", "page", "article")
+MOST_QUESTION, MOST_NAME, MOST_PROOF, MOST_ANSWERS = 1_000, 300, 10_000, 10_000
+
+
+class BadQuestion(ValueError):
+    """Raised for a record that is no list question. The message is a fixed word, then what is wrong."""
+
+
+@dataclass(frozen=True)
+class QampariProof:
+    """A text that bears an answer out, and the title of its article; empty where it is not said."""
+
+    text: str
+    article: str
+
+
+@dataclass(frozen=True)
+class QampariAnswer:
+    """An answer. names: the published one first; item: its Wikidata id; article: a title; else empty."""
+
+    names: tuple[str, ...]
+    item: str
+    article: str
+    proofs: tuple[QampariProof, ...] = ()
+
+
+@dataclass(frozen=True)
+class QampariQuestion:
+    """A list question. unread: number of its answers that have no name; unread_proofs: of texts left out."""
+
+    id: str
+    kind: str
+    text: str
+    answers: tuple[QampariAnswer, ...]
+    unread: int = 0
+    unread_proofs: int = 0
+
+
+def read_question(record: object) -> QampariQuestion:
+    """Read a record. Raises BadQuestion."""
+    if not isinstance(record, Mapping):
+        raise BadQuestion("no_object: it is no JSON object")
+    name, text = find_line(record, IDS), find_line(record, QUESTIONS)
+    if not text:
+        raise BadQuestion("no_question: it has no question_text or question")
+    if len(text) > MOST_QUESTION:
+        raise BadQuestion(f"too_long: its question has {len(text):,} characters")
+    kind = read_kind(find_line(record, ("question_type", "type", "kind")) or name)
+    if not kind:
+        raise BadQuestion("no_kind: neither its type nor its id says simple, intersection or composition")
+    given = list_values(find_field(record, ANSWERS))
+    if len(given) > MOST_ANSWERS:
+        raise BadQuestion(f"too_long: it has {len(given):,} answers")
+    read = [_read_answer(answer) for answer in given]
+    answers = merge_answers([answer for answer, _ in read if answer])
+    if not answers:
+        raise BadQuestion("no_answers: it has no answer with a name")
+    unread = sum(answer is None for answer, _ in read)
+    return QampariQuestion(name, kind, text, answers, unread, sum(left for _, left in read))
+
+
+def read_kind(name: str) -> str:
+    """Read a kind from its name or from a question's id, `12__wikidata_comp__dev`; empty for none."""
+    return next((kind for part, kind in KINDS.items() if part in name.lower()), "")
+
+
+def merge_answers(answers: list[QampariAnswer]) -> tuple[QampariAnswer, ...]:
+    """Merge answers of one id, or of one name where neither is known otherwise, in order of the first.
+
+    Compositions of the release list an answer once for each way that leads to it.
+    """
+    merged: dict[tuple[str, str], QampariAnswer] = {}
+    for answer in answers:
+        key = (answer.item or answer.article, "" if answer.item or answer.article else answer.names[0])
+        before = merged.get(key)
+        merged[key] = (
+            answer
+            if before is None
+            else replace(
+                before,
+                names=tuple(dict.fromkeys((*before.names, *answer.names))),
+                article=before.article or answer.article,
+                proofs=tuple(dict.fromkeys((*before.proofs, *answer.proofs))),
+            )
+        )
+    return tuple(merged.values())
+
+
+def _read_answer(answer: object) -> tuple[QampariAnswer | None, int]:
+    """Read an answer, and count its proofs that are none."""
+    if not isinstance(answer, Mapping):
+        names, linked = _read_names(list_values(answer))
+        return (QampariAnswer(names, "", linked), 0) if names else (None, 0)
+    names, linked = _read_names([find_line(answer, NAMES), *list_values(answer.get("aliases"))])
+    if not names:
+        return None, 0
+    given = list_values(find_field(answer, PROOFS))
+    proofs = [proof for proof in map(_read_proof, given) if proof]
+    article = find_article(answer, ARTICLES) or linked
+    found = QampariAnswer(names, find_item(answer, ITEMS), article, tuple(dict.fromkeys(proofs)))
+    return found, len(given) - len(proofs)
+
+
+def _read_names(given: list[object]) -> tuple[tuple[str, ...], str]:
+    """Read the names of an answer, and the title that the first links to; none if the first is none."""
+    read = [read_name(make_line(name)) for name in given]
+    if not read or not read[0][0] or len(read[0][0]) > MOST_NAME:
+        return (), ""
+    return tuple(dict.fromkeys(name for name, _ in read if 0 < len(name) <= MOST_NAME)), read[0][1]
+
+
+def _read_proof(proof: object) -> QampariProof | None:
+    if isinstance(proof, str):
+        text, article = make_line(proof), ""
+    elif isinstance(proof, Mapping):
+        text, article = find_line(proof, PROOF_TEXTS), find_article(proof, PROOF_ARTICLES)
+    else:
+        return None
+    return QampariProof(text, article) if 0 < len(text) <= MOST_PROOF else None

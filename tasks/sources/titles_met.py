@@ -1,0 +1,102 @@
+"""Which article is of a country, a city or a person that a data package names."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from tasks.errors import BadInput
+
+CITY = re.compile(
+    r"\b(city|capital|metropolis|town|municipality|conurbation|prefecture|seat of government)\b",
+    re.IGNORECASE,
+)
+COUNTRY = re.compile(r"\b(country|nation|microstate|city-state)\b(?! within)", re.IGNORECASE)
+TERRITORY = re.compile(
+    r"\b(territory|department|region|dependency|collectivity|group of islands)\b", re.IGNORECASE
+)
+PLACE_BEHIND = re.compile(r",? \([^()]+\)$|, [^,]+(?:, D\.C\.)?$")
+
+
+@dataclass(frozen=True)
+class Summary:
+    """An article of the package: what it is by its description, and the text of its lead."""
+
+    title: str
+    extract: str
+    description: str
+    topic: str
+
+
+def read_summaries(path: Path) -> dict[str, Summary]:
+    """Read the package's articles by title. Raises BadInput for another file."""
+    try:
+        records = TypeAdapter(dict[str, Summary]).validate_json(path.read_bytes())
+    except ValidationError as error:
+        raise BadInput(
+            path, "is not the package's file of summaries", hint="`make setup` copies it"
+        ) from error
+    return dict(sorted(records.items()))
+
+
+def is_country(summary: Summary) -> bool:
+    """Tell whether an article is of a country of today."""
+    opening = summary.description or summary.extract[:200]
+    return bool(COUNTRY.search(opening)) and not re.search(r"\d{3,4}[\u2013)-]", opening)
+
+
+def is_territory(summary: Summary) -> bool:
+    """Tell whether an article is of a territory of another country."""
+    return bool(TERRITORY.search(summary.description)) and not is_country(summary)
+
+
+def find_land(names: Iterable[str], articles: Mapping[str, Summary]) -> Summary | None:
+    """Find the article of a country or territory by its names, best first; None if there is none.
+
+    A name may be that of an island or a people too: the article says what it is of.
+    """
+    tried = [form for name in names for form in _list_forms(name)]
+    for accept in (is_country, is_territory):
+        for form in tried:
+            if form in articles and accept(articles[form]):
+                return articles[form]
+    return None
+
+
+def _list_forms(name: str) -> Sequence[str]:
+    plain = name.strip().removeprefix("The ")
+    return (
+        name.strip(),
+        f"{plain} (country)",
+        plain,
+        f"The {plain}",
+        f"Republic of {plain}",
+        f"Federated States of {plain}",
+        f"{plain} City",
+    )
+
+
+def strip_place(title: str) -> str:
+    """Take what tells places apart out of a title: `Austin` of `Austin, Texas`."""
+    return PLACE_BEHIND.sub("", title)
+
+
+def list_cities(articles: Mapping[str, Summary]) -> dict[str, list[Summary]]:
+    """List the articles of cities by the name that a city is known by."""
+    found: defaultdict[str, list[Summary]] = defaultdict(list)
+    for summary in articles.values():
+        if summary.topic in ("Geography", "Uncategorized") and CITY.search(summary.description):
+            found[strip_place(summary.title)].append(summary)
+    return dict(found)
+
+
+def make_slug(name: str) -> str:
+    """Make an id's part of a name: `sao-paulo`."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-") or "x" + name.encode().hex()

@@ -1,0 +1,1 @@
+"""From list questions to items: extending, evidence, verification, rephrasing, skills."""

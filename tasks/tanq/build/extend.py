@@ -1,0 +1,123 @@
+"""Stage: list questions with relations that hold for all their answers (section 3, step 1)."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
+from tasks.errors import StageFailed
+from tasks.tanq.build.wording import extend_text
+from tasks.tanq.graph.rows import Fact, Relation, Thing
+from tasks.tanq.rows import ExtendedQuestion, SeedQuestion
+
+
+class Extend(BaseModel):
+    """`tanq.extend` in params.yaml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    relations: tuple[int, int] = (1, 3)
+    """The fewest and the most relations that a question is extended with."""
+    without: tuple[str, ...] = ()
+    """Relations that list questions alone ask by: their values' articles do not tell them, say."""
+    a_seed: int = Field(default=1, gt=0)
+    """Extended questions of each list question, with different relations."""
+    most_values: int = Field(default=5, gt=0)
+    """A relation is not taken of which an answer has more values: such a question would be dropped."""
+
+
+def extend(
+    seeds: list[SeedQuestion],
+    facts: list[Fact],
+    things: list[Thing],
+    relations: list[Relation],
+    params: Extend,
+) -> Drafts[ExtendedQuestion]:
+    """Extend list questions with relations, those that were taken least so far first.
+
+    Left out of a question are the relations that it asks by, and one whose values it names. Drop reason:
+    `no_relation`, of a question with too few that hold for all its answers. Raises StageFailed if that is so
+    of all.
+    """
+    by_entity: defaultdict[str, defaultdict[str, list[Fact]]] = defaultdict(lambda: defaultdict(list))
+    for fact in sorted(facts, key=lambda fact: fact.id):
+        by_entity[fact.entity][fact.relation].append(fact)
+    by_id = {thing.id: thing for thing in things}
+    used: Counter[str] = Counter()
+    rows: list[ExtendedQuestion] = []
+    dropped: list[Dropped] = []
+    least = params.relations[0]
+    for seed in seeds:
+        origin = (Origin("row", f"seeds#{seed.id}"),)
+        asked_of = [own for own in relations if own.id not in params.without]
+        open_to = [own for own in asked_of if can_ask(own, seed, by_entity, params.most_values)]
+        choices = draw_relations(seed.id, open_to, used, params)
+        if len(open_to) < least or not choices:
+            detail = f"{len(open_to)} relations hold for all {len(seed.answers)} answers: {seed.text}"
+            dropped.append(Dropped(seed.id, "no_relation", detail, origin))
+        for choice in choices:
+            asked = sorted(choice, key=lambda own: (own.rank, own.id))
+            entities = tuple(answer.entity for answer in seed.answers)
+            rows.append(
+                ExtendedQuestion(
+                    make_id("extend", seed.id, [own.id for own in asked]),
+                    seed.id,
+                    extend_text(seed.text, asked, by_id),
+                    tuple(own.id for own in asked),
+                    entities,
+                    tuple(fact.id for name in entities for own in asked for fact in by_entity[name][own.id]),
+                    origin,
+                )
+            )
+    if not rows:
+        raise StageFailed(f"none of {len(seeds)} list questions can be extended; the .dropped file says why")
+    return Drafts(rows, dropped)
+
+
+def can_ask(
+    relation: Relation,
+    seed: SeedQuestion,
+    facts: Mapping[str, Mapping[str, Sequence[Fact]]],
+    most_values: int,
+) -> bool:
+    """Tell whether a relation holds for all answers, with few values, and the question does not tell them."""
+    if any(relation.id in (condition.relation, condition.through) for condition in seed.conditions):
+        return False
+    told = True
+    for answer in seed.answers:
+        own = facts.get(answer.entity, {}).get(relation.id, ())
+        if not 0 < len(own) <= most_values:
+            return False
+        told = told and any(fact.shown in seed.text for fact in own)
+    return not told
+
+
+def draw_relations(
+    seed: str, relations: Sequence[Relation], used: Counter[str], params: Extend
+) -> list[tuple[Relation, ...]]:
+    """Draw so many choices of relations for a question, and count what was used."""
+    least, most = params.relations
+    chosen: list[tuple[Relation, ...]] = []
+    for place in range(params.a_seed):
+        size = least + int(make_id(seed, place), 16) % (most - least + 1)
+        options = [
+            choice
+            for choice in combinations(relations, min(size, len(relations)))
+            if choice and choice not in chosen and len(choice) >= least
+        ]
+        if not options:
+            break
+        best = min(
+            options,
+            key=lambda choice: (
+                sum(used[own.id] for own in choice),
+                make_id(seed, [own.id for own in choice]),
+            ),
+        )
+        used.update(own.id for own in best)
+        chosen.append(best)
+    return chosen

@@ -1,0 +1,161 @@
+"""Asking a model whether a text bears a statement out, and what is decided without one (step 3)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tasks.judging.quoting import clean
+from tasks.models.ask import Answer, Ask, Unparsed
+from tasks.sources.wikipedia.article import CELL, INFOBOX
+from tasks.tanq.build.statements import find_saying, names_relation
+from tasks.tanq.graph.rows import Relation
+from tasks.tanq.rows import NOT_ENOUGH, REFUTED, SUPPORTED
+
+THREE = {"Yes": SUPPORTED, "No": REFUTED, "Unknown": NOT_ENOUGH}
+TWO = {"Yes": SUPPORTED, "No": NOT_ENOUGH}
+"""A reply -> its label. Of two labels, No says only that the statement is not borne out."""
+KINDS = {CELL: "table row", INFOBOX: "infobox"}
+LONGEST = 900
+"""Characters of a proof that are shown."""
+DENIED = re.compile(
+    r"\b(?:not|never|no longer|neither|nor|unlike|except|excluding|instead of|rather than|without)\b"
+)
+PAST = re.compile(
+    r"\b(?:(?:former(?:ly)?|previous(?:ly)?|historical(?:ly)?|once)\b(?! (?:known|called|named|spelled))|"
+    r"until|was the|were the|proposed|claim(?:s|ed)?|planned|moved from|replaced|before \d{4}|used to)\b"
+)
+BORDER = "P47"
+AT_SEA = re.compile(
+    r"\b(?:maritime|sea|marine)\b[^.;]{0,12}(?:border|boundar)(?!.*(?:border|boundar))", re.DOTALL
+)
+"""Before a mention: the last border that is told of is one at sea."""
+PRESENT = re.compile(r"\b(?:is|are|shares)\b")
+BEHIND, AHEAD = 70, 30
+"""Characters around a mention in which a word turns what is said of it."""
+PATTERNS: Mapping[str, str] = {
+    "P36": r"\bcapital(?: city)?(?: and[^.;,]{0,40})?,? (?:is|of)(?: the)? {}"
+    r"|{} is the (?:\w+ and )?capital(?: city)?(?: and[^.;]{0,40})?(?: of (?!its)|[.,])",
+    "P47": r"\bborder(?:s|ed|ing)\b(?:(?!maritime|\bsea\b|parted|strait|ocean)[^.;]){0,160}{}",
+    "P30": r"\b(?:country|nation|state|island|republic|located|situated)\b[^.;]{0,40}\bin\b[^.;]{0,30}{}",
+    "P2046": r"\b(?:total|land|has an|its|whose) area (?:of|is)[^.;,\d]{0,30}{}",
+    "P1082": r"\bpopulation (?:of|is|was)[^.;\d]{0,30}{}|{} (?:inhabitants|residents)",
+    "P37": r"\bofficial (?:and \w+ )?languages?(?: is| are|:)[^.;]{0,60}{}",
+    "P38": r"\bcurrency(?: is|:)[^.;]{0,20}{}",
+    "P569": r"\((?:born )?{}",
+    "P570": r"[\u2013-] {}\)",
+    "P19": r"\bborn (?:(?!died)[^.;]){0,60}\bin {}",
+    "P20": r"\bdied (?:(?!born)[^.;]){0,60}\bin {}",
+    "P57": r"\bdirected by (?:[^.;]{0,25} and )?{}",
+}
+"""Property -> how a text tells it outright, {} for the mention."""
+
+
+class Inference(BaseModel):
+    """How statements are held against proofs; part of `tanq.verify` in params.yaml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    labels: Literal[2, 3] = 3
+    """Three: supported, refuted, not enough information; two leave out what is refuted."""
+    guards: bool = True
+    """Whether no model is asked about proofs that do not name the relation, deny it or tell of the past."""
+    rules: bool = False
+    """Whether a proof that tells a relation outright, by a known pattern, is taken without a model."""
+    tries: int = Field(default=2, gt=0)
+    """Proofs of a fact that a model is asked about at most, the best first, until one supports it."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a statement is held against. text: as it is shown; mention: words of it; headers: of a cell."""
+
+    article: str
+    kind: str
+    text: str
+    mention: str
+    headers: tuple[str, ...] = ()
+
+
+def decide_by_rule(evidence: Evidence, relation: Relation, params: Inference) -> str:
+    """Decide by rule where one applies; an empty text where a model has to be asked."""
+    if params.guards and find_objection(evidence, relation):
+        return NOT_ENOUGH
+    return SUPPORTED if params.rules and tells_outright(evidence, relation) else ""
+
+
+def find_objection(evidence: Evidence, relation: Relation) -> str:
+    """Find why a proof plainly bears nothing out: `value`, `relation`, `denied`, `at_sea` or `past`."""
+    place = evidence.text.find(evidence.mention)
+    if not evidence.mention or place < 0:
+        return "value"
+    if not names_relation(" ".join((*evidence.headers, evidence.text)), relation):
+        return "relation"
+    near = evidence.text[max(0, place - BEHIND) : place + len(evidence.mention) + AHEAD]
+    clause = _cut_clause(near, evidence.mention).lower()
+    if DENIED.search(clause):
+        return "denied"
+    if relation.id == BORDER and AT_SEA.search(evidence.text[:place]):
+        return "at_sea"
+    now = PRESENT.search(find_saying(relation).template)
+    return "past" if now and PAST.search(clause) else ""
+
+
+def tells_outright(evidence: Evidence, relation: Relation) -> bool:
+    """Tell whether a proof says a relation by a pattern, or is the infobox entry of it."""
+    if evidence.kind == INFOBOX:
+        return names_relation(" ".join(evidence.headers), relation)
+    pattern = PATTERNS.get(relation.id)
+    if pattern is None or evidence.kind == CELL:
+        return False
+    return bool(re.search(pattern.replace("{}", re.escape(evidence.mention)), evidence.text))
+
+
+async def ask_inference(
+    statement: str, evidence: Evidence, params: Inference, row: str, ask: Ask
+) -> Answer[str]:
+    """Ask a model whether a proof bears a statement out; the value is a label.
+
+    Raises ModelFailed, BudgetSpent, CallMissing.
+    """
+    replies = THREE if params.labels == 3 else TWO
+
+    def parse(reply: str) -> str:
+        word = reply.strip().rstrip(".")
+        if word not in replies:
+            raise Unparsed(f"no_verdict: {word!r:.40} is none of {', '.join(replies)}")
+        return replies[word]
+
+    return await ask(
+        "verify",
+        {
+            "labels": params.labels,
+            "statement": clean(statement),
+            "article": clean(evidence.article),
+            "kind": KINDS.get(evidence.kind, ""),
+            "text": clean(_shorten(evidence)),
+        },
+        role="reader",
+        row=row,
+        parse=parse,
+        grammar=f"root ::= {' | '.join(map(json.dumps, replies))}",
+        max_tokens=4,
+    )
+
+
+def _shorten(evidence: Evidence) -> str:
+    if len(evidence.text) <= LONGEST:
+        return evidence.text
+    start = max(0, evidence.text.find(evidence.mention) - LONGEST // 2)
+    return f"... {evidence.text[start : start + LONGEST]} ..."
+
+
+def _cut_clause(near: str, mention: str) -> str:
+    """Cut the words around a mention at the ends of their clause."""
+    before, _, after = near.partition(mention)
+    return re.split(r"[.;:]\s", before)[-1] + mention + re.split(r"[.;:,]\s", after)[0]

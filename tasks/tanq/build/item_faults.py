@@ -1,0 +1,82 @@
+"""What the paper's audit found wrong with questions (section 3.5), told by rule of a finished item."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from tasks.english import make_singular
+from tasks.tanq.build.skill_words import is_unit_named
+from tasks.tanq.rows import TanqItem
+
+LEAKED, DISORDERED, UNLIKE_NOUN, NO_UNIT = (
+    "answer_in_question", "relations_out_of_order", "noun_unlike_answers", "unit_not_named",
+)  # fmt: skip
+SHORT = 3
+"""A value of fewer letters is found in too many words to tell."""
+PEOPLE = frozenset({"people", "persons", "men", "women"})
+HUMAN = "human"
+
+
+def find_leak(item: TanqItem) -> str:
+    """Find an answer that the question without its filters gives away: an entity, or a value of a cell.
+
+    Amounts are no leak: a number stands in a question for other reasons.
+    """
+    named = [
+        value
+        for row in item.rows
+        for column, cell in zip(item.columns, row.cells, strict=True)
+        if column.kind in ("item", "text", "time")
+        for value in cell.values
+    ]
+    for text in sorted({*(row.label for row in item.rows), *named}):
+        if len(text) >= SHORT and re.search(
+            rf"(?<!\w){re.escape(text)}(?!\w)", item.ext_question_cleaned, re.IGNORECASE
+        ):
+            return f"the question names {text}, which its table gives"
+    return ""
+
+
+def find_disorder(item: TanqItem, ranks: Mapping[str, int]) -> str:
+    """Find relations that are asked in another order than that of their ranks: death before birth."""
+    order = [ranks[relation] for relation in item.relations if relation in ranks]
+    if order == sorted(order):
+        return ""
+    return f"its relations are asked in the order {', '.join(item.relations)}"
+
+
+def find_unlike_noun(item: TanqItem) -> str:
+    """Find that no answer is an instance of what the question calls them: of `software` that is a film."""
+    if not item.noun or not item.instance_type:
+        return ""
+    noun = item.noun.lower()
+    names = {noun, make_singular(noun), *noun.split()[-1:], make_singular(noun.split()[-1])}
+    if names & PEOPLE and HUMAN in item.instance_type:
+        return ""
+    for label in item.instance_type:
+        words = label.lower().split()
+        if names & {label.lower(), make_singular(label.lower()), *words, *map(make_singular, words)}:
+            return ""
+    return f"it asks for {item.noun}, and its answers are instances of {', '.join(item.instance_type)}"
+
+
+def find_unnamed_unit(item: TanqItem) -> str:
+    """Find a column whose amounts have a unit that the question does not name."""
+    for column in item.columns:
+        if column.unit and column.relation and not is_unit_named(item.question, column.unit):
+            return f"it does not say that {column.header} is in {column.unit}"
+    return ""
+
+
+def list_faults(item: TanqItem, ranks: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with an item, a reason with its detail."""
+    checks: Sequence[tuple[str, Callable[[TanqItem], str]]] = (
+        (LEAKED, find_leak),
+        (DISORDERED, lambda item: find_disorder(item, ranks)),
+        (UNLIKE_NOUN, find_unlike_noun),
+        (NO_UNIT, find_unnamed_unit),
+    )
+    for reason, check in checks:
+        if detail := check(item):
+            yield reason, detail

@@ -1,0 +1,198 @@
+"""Stage: the finished items, each with its question, answer table, and the proofs of every cell."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tasks.artifacts.rows import Drafts, Dropped, Origin
+from tasks.errors import StageFailed
+from tasks.tanq.build.answer_text import write_answer
+from tasks.tanq.build.item_choice import choose_items
+from tasks.tanq.build.item_faults import list_faults
+from tasks.tanq.entries import TanqSet
+from tasks.tanq.graph.rows import Fact, Relation, Thing
+from tasks.tanq.rows import (
+    SUPPORTED,
+    AnswerTable,
+    ItemProof,
+    ItemThing,
+    Proof,
+    ProofVerdict,
+    RephrasedQuestion,
+    SeedQuestion,
+    SkilledQuestion,
+    TanqItem,
+)
+
+
+class Items(BaseModel):
+    """`tanq.items` in params.yaml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    share: float = Field(default=0.1, gt=0, le=1)
+    """The largest share of the set that items of one shape have: a seed's shape with its skills."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """What the stages made of the questions, by id."""
+
+    seeds: Mapping[str, SeedQuestion]
+    tables: Mapping[str, AnswerTable]
+    rephrased: Mapping[str, RephrasedQuestion]
+    facts: Mapping[str, Fact]
+    things: Mapping[str, Thing]
+    kinds: Mapping[str, str]
+    """Relation -> kind of its values."""
+    proofs: Mapping[str, Sequence[Proof]]
+    """Fact -> the proofs that support it."""
+
+
+def items(
+    skills: list[SkilledQuestion],
+    rephrase: list[RephrasedQuestion],
+    tables: list[AnswerTable],
+    seeds: list[SeedQuestion],
+    facts: Iterable[Fact],
+    things: list[Thing],
+    relations: list[Relation],
+    proofs: Iterable[Proof],
+    verify: list[ProofVerdict],
+    params: Items,
+    entry: TanqSet,
+) -> Drafts[TanqItem]:
+    """Put questions, tables and proofs together, and choose the items of the set.
+
+    Drop reasons: `answer_in_question`, `relations_out_of_order`, `noun_unlike_answers`, `unit_not_named` (the
+    paper's audit, section 3.5), `not_chosen`. Raises StageFailed if no item is left.
+    """
+    made = gather(rephrase, tables, seeds, facts, things, relations, proofs, verify)
+    ranks = {relation.id: relation.rank for relation in relations}
+    drafts = [make_item(question, made) for question in skills]
+    dropped: list[Dropped] = []
+    good: list[TanqItem] = []
+    for draft in drafts:
+        found = next(list_faults(draft, ranks), None)
+        if found:
+            dropped.append(Dropped(draft.id, *found, (Origin("row", f"skills#{draft.id}"),)))
+        else:
+            good.append(draft)
+    chosen = choose_items(good, entry.questions, params.share, entry.seed)
+    kept = {item.id for item in chosen}
+    dropped += [
+        Dropped(item.id, "not_chosen", item.shape, (Origin("row", f"skills#{item.id}"),))
+        for item in good
+        if item.id not in kept
+    ]
+    if not chosen:
+        raise StageFailed(
+            f"no item is left of {len(drafts):,} questions: {len(good):,} have no fault, and of one shape at "
+            f"most {params.share:.0%} may be (tanq.items.share)"
+        )
+    return Drafts(chosen, dropped)
+
+
+def gather(
+    rephrase: Sequence[RephrasedQuestion],
+    tables: Sequence[AnswerTable],
+    seeds: Sequence[SeedQuestion],
+    facts: Iterable[Fact],
+    things: Iterable[Thing],
+    relations: Iterable[Relation],
+    proofs: Iterable[Proof],
+    verify: Iterable[ProofVerdict],
+) -> Made:
+    """Gather what items are made of; of facts and proofs only those of the tables."""
+    used = {fact for table in tables for row in table.rows for cell in row.cells for fact in cell.facts}
+    supporting = {verdict.id for verdict in verify if verdict.label == SUPPORTED}
+    by_fact: defaultdict[str, list[Proof]] = defaultdict(list)
+    for proof in proofs:
+        if proof.id in supporting and proof.fact in used:
+            by_fact[proof.fact].append(proof)
+    return Made(
+        {seed.id: seed for seed in seeds},
+        {table.id: table for table in tables},
+        {question.id: question for question in rephrase},
+        {fact.id: fact for fact in facts if fact.id in used},
+        {thing.id: thing for thing in things},
+        {relation.id: relation.kind for relation in relations},
+        by_fact,
+    )
+
+
+def make_item(question: SkilledQuestion, made: Made) -> TanqItem:
+    """Make an item of a question with its skills."""
+    table = made.tables[question.question]
+    seed = made.seeds[table.seed]
+    rephrased = made.rephrased[question.question]
+    entities = [row.entity for row in question.rows]
+    used = sorted({fact for row in question.rows for cell in row.cells for fact in cell.facts})
+    answers = [answer for answer in seed.answers if answer.entity in set(entities)]
+    between = list(dict.fromkeys(thing for answer in answers for thing in answer.through))
+    values = [value for fact in used if (value := made.facts[fact].value.item)]
+    skilled = "+".join(use.name for use in question.skills) or "no skill"
+    return TanqItem(
+        id=question.id,
+        kind=seed.kind,
+        shape=f"{seed.shape}, {skilled}",
+        init_qid=seed.id,
+        init_question=seed.text,
+        ext_question=table.text,
+        ext_question_rephrased=rephrased.tagged,
+        ext_question_cleaned=rephrased.text,
+        question=question.text,
+        noun=seed.noun,
+        relations=table.relations,
+        extended_types=tuple(made.kinds[relation] for relation in table.relations),
+        skills=question.skills,
+        columns=question.columns,
+        rows=question.rows,
+        answer_table=write_answer(question.columns, question.rows),
+        intermediates=tuple(show_thing(thing, made.things) for thing in between),
+        things=tuple(show_thing(thing, made.things) for thing in dict.fromkeys([*entities, *values])),
+        instance_type=list_classes(entities, made.things),
+        init_answer_proof=tuple(proof for proof in seed.proofs if proof.entity in set(entities)),
+        proofs=tuple(
+            make_proof(proof, made.facts[fact])
+            for fact in used
+            for proof in sorted(made.proofs.get(fact, ()), key=lambda proof: proof.id)
+        ),
+        source=seed.source,
+        near=tuple(show_thing(thing, made.things) for thing in seed.near),
+        origin=tuple(
+            Origin("row", f"{stage}#{row}")
+            for stage, row in (("skills", question.id), ("tables", table.id), ("seeds", seed.id))
+        )
+        + tuple(Origin("row", f"verify#{proof.id}") for fact in used for proof in made.proofs.get(fact, ())),
+    )
+
+
+def make_proof(proof: Proof, fact: Fact) -> ItemProof:
+    """Make an item's proof of one that supports its fact."""
+    return ItemProof(
+        proof.id, fact.id, fact.entity, fact.relation, fact.shown, proof.article, proof.revision,
+        proof.section, proof.parent, proof.position, proof.kind, proof.headers, proof.row, proof.text,
+        SUPPORTED, proof.mention,
+    )  # fmt: skip
+
+
+def show_thing(name: str, things: Mapping[str, Thing]) -> ItemThing:
+    """Show a thing by its label and article; one that the graph does not name by its id."""
+    thing = things.get(name)
+    return ItemThing(name, thing.label, thing.article) if thing else ItemThing(name, name, "")
+
+
+def list_classes(entities: Iterable[str], things: Mapping[str, Thing]) -> tuple[str, ...]:
+    """List the labels of what entities are instances of, those of most of them first."""
+    counts = Counter(
+        things[name].label if name in things else name
+        for entity in entities
+        if entity in things
+        for name in things[entity].classes
+    )
+    return tuple(sorted(counts, key=lambda label: (-counts[label], label)))

@@ -1,0 +1,129 @@
+"""Find the name of a thing in a text: its label or an alias, whole and not part of a longer name."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+MOST_WORDS = 8
+"""Of a name that others are looked for in."""
+SIGNS = dict.fromkeys("\u2019\u2018\u02bb\u02bc\u00b4", "'") | dict.fromkeys("\u00a0\u202f\u2009", " ")
+"""Apostrophes and blanks of all kinds."""
+BEFORE = re.compile(
+    r"(?:(?<![\w-])(?:Equatorial|Papua New|New|Old|North|South|East|West|Northern|Southern|Eastern|Western|"
+    r"Central|Upper|Lower|Greater|Great|Little|Inner|Outer|American|British|Dutch|French|Spanish|Portuguese|"
+    r"Danish|Russian|Nazi|Saint|St|Port|Lake|Mount|Fort|Cape|Rio)\.? "
+    r"|(?<![\w-])(?:Gulf|Bay|Sea|Straits?|Channel|Battle|Treaty|University|Bank|Bishop|Archbishop|Duke|Earl|"
+    r"Isle|Mount|Siege|Congress|Peace|Lake|Port) of (?:the )?)$"
+)
+"""Words before a name that make it another's: `South Sudan`, `Papua New Guinea`, `Gulf of Mexico`."""
+AFTER = re.compile(
+    r" (?:City|Island|Islands|Isles|River|Sea|Strait|Bay|Gulf|Lake|Mountains|Desert|Peninsula|Province|"
+    r"County|University|Cup|Prize|Airport|Street|Station|Current|Ocean|Trench|Basin|Times|Post|Railway|Empire)\b"
+)
+"""Words after a name that make it another's: `Mexico City`."""
+NEAR = 30
+"""Characters before a name in which such words are looked for."""
+
+
+@dataclass(frozen=True)
+class NamedEnd:
+    """A thing that a text may name.
+
+    names: folded, the longest first; longer: names of other things that one of these is part of; parts:
+    whether a name of its part will do, `Northern Europe` for Europe.
+    """
+
+    names: tuple[str, ...]
+    longer: tuple[str, ...] = ()
+    parts: bool = False
+
+
+def fold(text: str) -> str:
+    """Write letters without accents, and quotation marks and blanks alike; the text keeps its length."""
+    return "".join(map(_fold_letter, text)) if not text.isascii() else text
+
+
+def make_names(label: str, aliases: Iterable[str] = ()) -> tuple[str, ...]:
+    """List the forms of a thing's names, folded, the longest first.
+
+    Without `(country)` behind it; with `St.` for `Saint` and `&` for `and`. A name of one letter or of
+    digits alone is none: it would be found everywhere.
+    """
+    found: dict[str, None] = {}
+    for name in (label, *aliases):
+        bare = re.sub(r"\s*\([^()]*\)$", "", fold(" ".join(name.split()))).removeprefix("The ")
+        found.update(dict.fromkeys(_vary(bare)))
+    usable = (name for name in found if len(name) > 1 and not re.fullmatch(r"[\W\d]+", name))
+    return tuple(sorted(usable, key=lambda name: (-len(name), name)))
+
+
+def find_longer(wanted: Collection[str], others: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
+    """Find for each wanted name the other names that it is part of, in one pass over these."""
+    found: dict[str, dict[str, None]] = {}
+    for other in others:
+        words = re.split(r"[ -]", other)[:MOST_WORDS]
+        if len(words) < 2:
+            continue
+        for first in range(len(words)):
+            for last in range(first + 1, len(words) + 1):
+                part = " ".join(words[first:last])
+                if part != other and part in wanted:
+                    found.setdefault(part, {})[other] = None
+    return {name: tuple(sorted(longer)) for name, longer in found.items()}
+
+
+def find_name(text: str, end: NamedEnd) -> tuple[int, int] | None:
+    """Find where a text first names a thing: (start, end) in characters, None if it does not."""
+    folded = fold(text)
+    plain = folded.replace("\u2013", "-")
+    if not any(name[1:] in plain for name in end.names):
+        return None
+    hidden = [found.span() for found in _match_any(end.longer).finditer(folded)] if end.longer else []
+    for found in _match_any(end.names).finditer(folded):
+        start, stop = found.span()
+        if not any(first <= start and stop <= last for first, last in hidden) and (
+            end.parts or _stands_alone(folded, start, stop)
+        ):
+            return start, stop
+    return None
+
+
+def _stands_alone(text: str, start: int, stop: int) -> bool:
+    """Tell whether a name is not part of another, as in `Guinea-Bissau`, `South Sudan`, `Mexico City`."""
+    hyphens = text[max(0, start - 1) : start] == "-" or re.match(r"-\w", text[stop : stop + 2])
+    return not (hyphens or BEFORE.search(text[max(0, start - NEAR) : start]) or AFTER.match(text, stop))
+
+
+@lru_cache(maxsize=8192)
+def _match_any(names: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(_write_pattern, names))})(?!\w)")
+
+
+def _write_pattern(name: str) -> str:
+    pattern = re.escape(name).replace(r"\ ", " ").replace(r"\-", r"[-\u2013]")
+    if name == name.lower():  # a common noun may begin a sentence, and stand in the plural
+        return f"[{name[0]}{name[0].upper()}]{pattern[1:]}s?" if name[0].isalpha() else pattern
+    return pattern
+
+
+def _vary(name: str) -> Iterator[str]:
+    yield name
+    if name.startswith("Saint "):
+        yield f"St. {name[6:]}"
+        yield f"St {name[6:]}"
+    if " and " in name:
+        yield name.replace(" and ", " & ")
+    if " & " in name:
+        yield name.replace(" & ", " and ")
+
+
+@lru_cache(maxsize=65_536)
+def _fold_letter(letter: str) -> str:
+    if letter in SIGNS:
+        return SIGNS[letter]
+    split = unicodedata.normalize("NFD", letter)
+    return split[0] if len(split) > 1 and all(map(unicodedata.combining, split[1:])) else letter

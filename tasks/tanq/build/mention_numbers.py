@@ -1,0 +1,178 @@
+"""Find an amount in a text: in digits or words, rounded as it is written, in any unit of its kind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from tasks.tanq.units import convert, find_unit
+
+SCALES = {
+    "hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "lakh": 10**5,
+    "crore": 10**7,
+}  # fmt: skip
+COUNTS = (
+    "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
+    "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
+)  # fmt: skip
+"""Amounts from 2 on in words: `one` is more often no number."""
+FIGURE = re.compile(
+    r"(?<![\w.,'])(?P<sign>[-\u2212])?(?P<digits>\d{1,3}(?:[,\u00a0\u202f\u2009]\d{3})+(?:\.\d+)?|\d{1,30}(?:\.\d+)?)"
+    rf"(?:[ \u00a0-](?P<scale>{'|'.join(SCALES)})\b)?(?![\w]|[.,]\d)",
+)
+IN_WORDS = re.compile(rf"(?<![\w-])(?P<words>{'|'.join(COUNTS)})(?![\w-])", re.IGNORECASE)
+OVER = re.compile(
+    r"(?:over|more than|exceed(?:s|ing)|in excess of|at least|above|upwards? of|greater than|>)\s*$",
+    re.IGNORECASE,
+)
+UNDER = re.compile(
+    r"(?:nearly|almost|under|less than|fewer than|close to|up to|below|approaching|at most|<)\s*$",
+    re.IGNORECASE,
+)
+FROM = re.compile(
+    r"(?:\d[\d,.]*(?: \w+)?\s?[\u2013\u2014-]|\b(?:between|from)\s(?:[\d,.]+(?: \w+)? (?:and|to) )?)\s*$",
+    re.IGNORECASE,
+)
+TO = re.compile(r"\s?(?:[\u2013\u2014]|-(?=\d)|to (?=\d)|and (?=\d))\s?\d")
+MONTH = r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"
+IN_DATE = re.compile(rf"^,? {MONTH}\b|^, \d{{4}}\b")
+OF_DATE = re.compile(rf"\b{MONTH} $")
+AFTER = re.compile(r"[\s\u00a0-]?\(?(?P<unit>[A-Za-zµ°%²³./]+[23]?(?:[\s\u00a0][A-Za-zµ²³./]+[23]?){0,2})")
+NEAR = 40
+"""Characters before a figure that are looked at."""
+
+
+@dataclass(frozen=True)
+class AmountEnd:
+    """An amount that a text may give.
+
+    unit: as `find_unit` names it, empty for a plain number; names: of a unit that no library knows, such as
+    a currency's; most: how far a rounded figure may be off, as a share of the amount.
+    """
+
+    amount: Decimal
+    unit: str = ""
+    names: tuple[str, ...] = ()
+    most: Decimal = Decimal("0.02")
+
+
+@dataclass(frozen=True)
+class WrittenNumber:
+    """A number of a text. step: of its last digit that tells; start, stop: where it is, without its unit."""
+
+    number: Decimal
+    step: Decimal
+    start: int
+    stop: int
+
+
+def find_amount(text: str, end: AmountEnd, headers: Sequence[str] = ()) -> tuple[int, int] | None:
+    """Find where a text first gives an amount, with its unit: (start, end) in characters; None if nowhere.
+
+    headers: of a cell or an infobox entry, which may hold the unit.
+    """
+    for written in list_numbers(text):
+        before = text[max(0, written.start - NEAR) : written.start]
+        if _is_of_range(before, text, written) or _is_of_date(before, text, written):
+            continue
+        stop = _match(text, written, before, end, headers)
+        if stop is not None:
+            return written.start, stop
+    return None
+
+
+def list_numbers(text: str) -> Iterator[WrittenNumber]:
+    """Yield the numbers of a text in their order, those in words last."""
+    for found in FIGURE.finditer(text):
+        digits = re.sub(r"[,\s]", "", found["digits"])
+        scale = Decimal(SCALES[found["scale"]]) if found["scale"] else Decimal(1)
+        number = Decimal(digits) * scale * (-1 if found["sign"] else 1)
+        yield WrittenNumber(number, _find_step(digits, bool(found["scale"])) * scale, *found.span())
+    for found in IN_WORDS.finditer(text):
+        number = Decimal(COUNTS.index(found["words"].lower()) + 2)
+        yield WrittenNumber(number, Decimal(1), *found.span())
+
+
+def agrees(amount: Decimal, written: WrittenNumber, before: str, most: Decimal) -> bool:
+    """Tell whether an amount, rounded as a number is written, is that number.
+
+    before: the words before it, where `over` and `nearly` say on which side the amount is.
+    """
+    difference = amount - written.number
+    if abs(difference) > most * abs(amount):
+        return False
+    if OVER.search(before):
+        return 0 <= difference < written.step
+    if UNDER.search(before):
+        return -written.step < difference <= 0
+    return 2 * abs(difference) <= written.step
+
+
+def _find_step(digits: str, scaled: bool) -> Decimal:
+    """Find what the last telling digit counts: of `1,300,000` a hundred thousand, of `5.6` a tenth."""
+    whole, _, rest = digits.partition(".")
+    if rest:
+        return Decimal(1).scaleb(-len(rest))
+    zeros = 0 if scaled else len(whole) - len(whole.rstrip("0"))
+    # Two digits always tell: 1,000,000 is not half a million, and 90 minutes are not 92.
+    return Decimal(10) ** max(0, min(zeros, len(whole) - 2))
+
+
+def _match(
+    text: str, written: WrittenNumber, before: str, end: AmountEnd, headers: Sequence[str]
+) -> int | None:
+    """Find where the figure ends, with its unit; None if it is not the amount."""
+    unit, stop = _read_unit(text, written.stop)
+    if end.names:
+        return _match_named(text, written, before, end)
+    if not end.unit:
+        plain = unit is None and not _looks_like_year(text, written)
+        return written.stop if plain and agrees(end.amount, written, before, end.most) else None
+    if unit is None:
+        unit, stop = _find_header_unit(headers), written.stop
+    amount = convert(end.amount, end.unit, unit) if unit else None
+    return stop if amount is not None and agrees(amount, written, before, end.most) else None
+
+
+def _match_named(text: str, written: WrittenNumber, before: str, end: AmountEnd) -> int | None:
+    near, rest = before.rstrip(" -"), text[written.stop :]
+    ahead = next((name for name in end.names if near.endswith(name)), "")
+    behind = next((name for name in end.names if re.match(rf"[\s\u00a0]?{re.escape(name)}", rest)), "")
+    if not (ahead or behind) or not agrees(end.amount, written, near.removesuffix(ahead), end.most):
+        return None
+    return written.stop + len(behind) + (rest[:1].isspace() if behind else 0)
+
+
+def _read_unit(text: str, start: int) -> tuple[str | None, int]:
+    found = AFTER.match(text, start)
+    if found is None:
+        return None, start
+    words = re.split(r"[\s\u00a0]", found["unit"])
+    for count in range(len(words), 0, -1):
+        name = " ".join(words[:count])
+        if unit := find_unit(name.rstrip("./")):
+            return unit, found.start("unit") + len(name)
+    return None, start
+
+
+def _find_header_unit(headers: Sequence[str]) -> str | None:
+    for header in headers:
+        for name in (*re.findall(r"[(\[]([^()\[\]]{1,30})[)\]]", header), header.rpartition("_")[2]):
+            if unit := find_unit(name.strip()):
+                return unit
+    return None
+
+
+def _is_of_range(before: str, text: str, written: WrittenNumber) -> bool:
+    return bool(FROM.search(before)) or bool(TO.match(text, written.stop))
+
+
+def _is_of_date(before: str, text: str, written: WrittenNumber) -> bool:
+    small = written.stop - written.start <= 2
+    return small and bool(OF_DATE.search(before) or IN_DATE.match(text[written.stop : written.stop + NEAR]))
+
+
+def _looks_like_year(text: str, written: WrittenNumber) -> bool:
+    return bool(re.fullmatch(r"1\d{3}|20\d{2}|2100", text[written.start : written.stop]))

@@ -1,0 +1,146 @@
+"""Stage: the sentences, cells and infobox entries that mention the other end of a fact (step 2)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
+from tasks.sources.wikipedia.article import CELL
+from tasks.sources.wikipedia.rows import PartRow
+from tasks.tanq.build.ends import make_ends
+from tasks.tanq.build.mention import End, find_mention
+from tasks.tanq.build.proof_order import ENTITY, VALUE, rank_proof
+from tasks.tanq.graph.article_index import ArticleIndex, IndexedArticle
+from tasks.tanq.graph.rows import Fact, Relation, Thing
+from tasks.tanq.rows import ExtendedQuestion, Proof
+
+
+class Proofs(BaseModel):
+    """`tanq.proofs` in params.yaml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    most: int = Field(default=4, gt=0)
+    """Proofs of a fact that are kept, those first that name its relation."""
+    rounding: float = Field(default=0.02, ge=0, lt=0.5)
+    """How far a rounded figure may be off an amount, as a share of it: `5.6 million` for 5,594,340."""
+
+
+@dataclass(frozen=True)
+class ArticleSearch:
+    """What an article is read for: the other end of a fact. side: whose article it is."""
+
+    fact: Fact
+    side: str
+    end: End
+
+
+def proofs(
+    extend: list[ExtendedQuestion],
+    facts: Iterable[Fact],
+    things: list[Thing],
+    relations: list[Relation],
+    articles: Path,
+    params: Proofs,
+) -> Drafts[Proof]:
+    """Look for each fact of a question in the articles of its entity and of its value.
+
+    articles: the folder of stage `articles`. Drop reasons, of facts: `no_article` (of neither end),
+    `no_mention`, and `more_proofs` where more than `most` were found.
+    """
+    wanted = {fact for question in extend for fact in question.facts}
+    known = {fact.id: fact for fact in facts if fact.id in wanted}
+    index = ArticleIndex(articles)
+    searches = plan_searches(list(known.values()), things, index, Decimal(str(params.rounding)))
+    by_relation = {relation.id: relation for relation in relations}
+    found: defaultdict[str, list[tuple[tuple[bool, int, bool, int, str], Proof]]] = defaultdict(list)
+    for article, parts in index.read(searches):
+        for search in searches[article]:
+            relation = by_relation[search.fact.relation]
+            for proof in search_article(article, parts, search):
+                found[search.fact.id].append((rank_proof(proof, relation), proof))
+    read = {search.fact.id for own in searches.values() for search in own}
+    dropped = [_say_none(fact, read) for fact in known.values() if fact.id not in found]
+    kept: list[Proof] = []
+    for fact, ranked in found.items():
+        best = [proof for _, proof in sorted(ranked, key=lambda pair: pair[0])]
+        kept += best[: params.most]
+        if len(best) > params.most:
+            detail = f"{params.most} of {len(best)} are kept"
+            dropped.append(Dropped(fact, "more_proofs", detail, (Origin("row", f"facts#{fact}"),)))
+    return Drafts(kept, dropped)
+
+
+def plan_searches(
+    facts: Sequence[Fact], things: Sequence[Thing], index: ArticleIndex, rounding: Decimal
+) -> Mapping[IndexedArticle, list[ArticleSearch]]:
+    """Plan which articles are read, and what each is read for."""
+    searches: defaultdict[IndexedArticle, list[ArticleSearch]] = defaultdict(list)
+    for fact, entity, value in make_ends(facts, things, rounding):
+        own, other = index.find(fact.entity), index.find(fact.value.item or "")
+        if own is not None and value is not None:
+            searches[own].append(ArticleSearch(fact, ENTITY, value))
+        if other is not None and entity is not None and other != own:
+            searches[other].append(ArticleSearch(fact, VALUE, entity))
+    return searches
+
+
+def search_article(
+    article: IndexedArticle, parts: Sequence[PartRow], search: ArticleSearch
+) -> Iterator[Proof]:
+    """Yield the parts of an article that mention what is looked for."""
+    for part in parts:
+        if mention := find_mention(part.text, search.end, part.headers):
+            yield _make_proof(article, part, parts, search, mention)
+
+
+def write_row(part: PartRow, parts: Iterable[PartRow]) -> str:
+    """Write the row of a cell, each cell with its column's header: `Name: Oslo | Area: 454`."""
+    if part.kind != CELL:
+        return ""
+    row = sorted(
+        (
+            other
+            for other in parts
+            if other.kind == CELL and (other.table, other.row) == (part.table, part.row)
+        ),
+        key=lambda other: (other.column or 0, other.position),
+    )
+    return " | ".join(
+        ": ".join(filter(None, (other.headers[-1] if other.headers else "", other.text))) for other in row
+    )
+
+
+def _make_proof(
+    article: IndexedArticle, part: PartRow, parts: Sequence[PartRow], search: ArticleSearch, mention: str
+) -> Proof:
+    fact = search.fact.id
+    return Proof(
+        make_id(fact, article.article, part.position),
+        fact,
+        search.side,
+        article.article,
+        article.revision,
+        part.section,
+        part.parent,
+        part.position,
+        part.kind,
+        part.headers,
+        write_row(part, parts),
+        part.text,
+        mention,
+        (Origin("row", f"facts#{fact}"), Origin("evidence", f"{article.article}#{part.position}")),
+    )
+
+
+def _say_none(fact: Fact, read: set[str]) -> Dropped:
+    reason = "no_mention" if fact.id in read else "no_article"
+    return Dropped(
+        fact.id, reason, f"{fact.entity} {fact.relation}: {fact.shown}", (Origin("row", f"facts#{fact.id}"),)
+    )

@@ -1,0 +1,159 @@
+"""Stage: questions in natural words, with the tag of every relation kept (step 4)."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
+from tasks.models.ask import Ask, Unparsed
+from tasks.models.frames import Parts, write_frame
+from tasks.models.rounds import ask_in_rounds
+from tasks.tanq.build.skill_words import find_tags, make_tags, remove_tags
+from tasks.tanq.build.wording import list_words, name_column
+from tasks.tanq.entries import TanqSet
+from tasks.tanq.graph.rows import Relation, Thing
+from tasks.tanq.rows import AnswerTable, RephrasedQuestion, SeedQuestion
+
+NAME = re.compile(r"(?<![\w'\u2019-])[^\W\d_a-z][\w'\u2019-]*")
+"""A word that begins with no small letter: a name, or a sentence's first word."""
+NUMBER = re.compile(r"\d[\d,.]*\d|\d")
+FIRST_WORDS = frozenset({
+    "Among", "As", "By", "For", "From", "Give", "How", "In", "Of", "On", "The", "What", "When", "Where",
+    "Which", "Who", "Whose",
+})  # fmt: skip
+"""Words with a capital letter that a question may begin with."""
+SUBJECT = re.compile(r"(?!(?:does|do|did|has|have been|will|can) )\w+ .+")
+"""What follows `Which countries` where these are what is said to do or to be something."""
+LONGER = 12
+"""Words that a rephrased question may have more."""
+
+
+class Rephrase(BaseModel):
+    """`tanq.rephrase` in params.yaml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    rounds: int = Field(default=5, ge=1)
+    """How often a question is asked for before it is dropped; 5 in the paper."""
+    questions: int | None = Field(default=None, ge=1)
+    """Only so many tables are asked about, drawn by seed; null takes all."""
+
+
+async def rephrase(
+    tables: list[AnswerTable],
+    seeds: list[SeedQuestion],
+    relations: list[Relation],
+    things: list[Thing],
+    params: Rephrase,
+    entry: TanqSet,
+    ask: Ask,
+) -> Drafts[RephrasedQuestion]:
+    """Have every question reworded; relations, names and numbers stay.
+
+    Drop reasons: `unrephrased`, `not_asked` beyond `questions`.
+    """
+    by_seed = {seed.id: seed for seed in seeds}
+    tags = make_tags({relation.id: relation.label for relation in relations})
+    by_relation = {relation.id: relation for relation in relations}
+    units = {thing.id: thing for thing in things}
+    order = sorted(tables, key=lambda table: make_id(entry.seed, table.id))
+    asked = order[: params.questions]
+    outcomes = await asyncio.gather(
+        *(
+            _rephrase(table, by_seed[table.seed], tag_columns(table, by_relation, units, tags), params, ask)
+            for table in asked
+        )
+    )
+    left = [
+        Dropped(table.id, "not_asked", table.text, (Origin("row", f"tables#{table.id}"),))
+        for table in order[len(asked) :]
+    ]
+    return Drafts(
+        [outcome for outcome in outcomes if isinstance(outcome, RephrasedQuestion)],
+        [*(outcome for outcome in outcomes if isinstance(outcome, Dropped)), *left],
+    )
+
+
+def tag_columns(
+    table: AnswerTable,
+    relations: Mapping[str, Relation],
+    things: Mapping[str, Thing],
+    tags: Mapping[str, str],
+) -> dict[str, str]:
+    """Write each column of a table as a question asks for it, with its tag: tag -> `capitals (capital)`."""
+    return {tags[name]: f"{name_column(relations[name], things)} ({tags[name]})" for name in table.relations}
+
+
+def list_frames(seed: SeedQuestion, columns: Mapping[str, str]) -> Parts:
+    """List the wordings of an extended question that a grammar allows, the extended question's own first."""
+    asked = " ".join(seed.text.split()).rstrip("?. ")
+    listed = list_words(list(columns.values()))
+    frames = [
+        f"{asked} and what are their {listed}",
+        f"{asked}, and what are the {listed} of each",
+        f"{asked}, and what are their {listed}",
+    ]
+    rest = asked.removeprefix(f"Which {seed.noun} ")
+    if rest != asked and SUBJECT.fullmatch(rest):
+        of = f"the {seed.noun} that {rest}"
+        frames += [f"What are the {listed} of {of}", f"For {of}, what are their {listed}"]
+    return (frames,)
+
+
+def check_rephrased(text: str, tagged: str, seed: SeedQuestion, tags: Sequence[str]) -> str:
+    """Return a reply if it asks for what the tagged question asks for. Raises Unparsed."""
+    question = " ".join(text.split())
+    if not question.endswith("?") or question.count("?") > 1 or re.search(r"[<>{}|`\[\]]", question):
+        raise Unparsed("it is not one question with a question mark at its end")
+    if len(question.split()) > len(tagged.split()) + LONGER:
+        raise Unparsed("it is too long")
+    found = find_tags(question, tags)
+    if lost := [tag for tag in tags if tag not in found]:
+        raise Unparsed(f"it lacks ({lost[0]})")
+    if len(found) > len(tags):
+        raise Unparsed("it has a tag twice")
+    plain, given = remove_tags(question, tags), remove_tags(tagged, tags)
+    if "(" in re.sub(r"\([^()]*\)", lambda one: "" if one[0] in given else one[0], plain):
+        raise Unparsed("it has a tag that is none")
+    if lost := [condition.shown for condition in seed.conditions if condition.shown not in plain]:
+        raise Unparsed(f"it does not name {lost[0]}")
+    if lost := sorted(list_names(given) - list_names(plain)):
+        raise Unparsed(f"it does not name {lost[0]}")
+    if more := sorted(list_names(plain) - list_names(given)):
+        raise Unparsed(f"it names {more[0]}, which the question does not")
+    if sorted(NUMBER.findall(plain)) != sorted(NUMBER.findall(given)):
+        raise Unparsed("it has other numbers than the question")
+    return question
+
+
+def list_names(text: str) -> set[str]:
+    """List the words of a text that begin with a capital letter, but those that begin questions."""
+    return {name for name in NAME.findall(text) if name not in FIRST_WORDS}
+
+
+async def _rephrase(
+    table: AnswerTable, seed: SeedQuestion, columns: Mapping[str, str], params: Rephrase, ask: Ask
+) -> RephrasedQuestion | Dropped:
+    frames = list_frames(seed, columns)
+    tagged = f"{frames[0][0]}?"
+    tags = list(columns)
+    # Each wording in its turn is the example, or a small model would always take the first.
+    meant = sorted(frames[0][1:], key=lambda frame: make_id(table.id, frame))
+    written = await ask_in_rounds(
+        ask,
+        "rephrase",
+        {"question": tagged, "meant": f"{meant[0]}?"},
+        rounds=params.rounds,
+        row=table.id,
+        parse=lambda text: check_rephrased(text, tagged, seed, tags),
+        grammar=write_frame((meant,)),
+        max_tokens=160,
+    )
+    if written.text is None:
+        return Dropped(table.id, "unrephrased", written.problem, written.calls)
+    origin = (Origin("row", f"tables#{table.id}"), *written.calls)
+    return RephrasedQuestion(table.id, written.text, remove_tags(written.text, tags), origin)

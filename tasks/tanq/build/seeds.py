@@ -1,0 +1,55 @@
+"""Stage: the list questions of a set, of all kinds and shapes (section 3, step 1)."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tasks.artifacts.rows import Drafts, Dropped, make_id
+from tasks.tanq.entries import TanqSet
+from tasks.tanq.rows import KINDS, SeedQuestion
+
+
+class Seeds(BaseModel):
+    """`tanq.seeds` in params.yaml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    a_question: float = Field(default=2.5, ge=1)
+    """List questions that are taken for each question that the set asks for: later stages lose some."""
+
+
+def seeds(list_questions: list[SeedQuestion], params: Seeds, entry: TanqSet) -> Drafts[SeedQuestion]:
+    """Take list questions, of each kind and shape in turn. Drop reason: `not_taken`, with their number."""
+    taken = take_in_turn(list_questions, round(entry.questions * params.a_question), entry.seed)
+    left = len(list_questions) - len(taken)
+    detail = f"{left} of {len(list_questions)} list questions"
+    return Drafts(taken, [Dropped("more", "not_taken", detail)] if left else [])
+
+
+def take_in_turn(questions: Iterable[SeedQuestion], most: int, seed: int) -> list[SeedQuestion]:
+    """Take so many questions: the kinds in turn, within each its shapes, within each in an order by seed.
+
+    Of two with the same answers one is taken.
+    """
+    shapes: defaultdict[str, defaultdict[str, list[SeedQuestion]]] = defaultdict(lambda: defaultdict(list))
+    for own in sorted(questions, key=lambda own: make_id(seed, own.id), reverse=True):
+        shapes[own.kind][own.shape].append(own)
+    taken: list[SeedQuestion] = []
+    answered: set[tuple[str, ...]] = set()
+    used: Counter[str] = Counter()
+    while len(taken) < most and any(queue for kind in shapes.values() for queue in kind.values()):
+        for kind in KINDS:
+            waiting = [shape for shape, queue in shapes[kind].items() if queue]
+            if not waiting or len(taken) == most:
+                continue
+            shape = min(waiting, key=lambda name: (used[name], name))
+            own = shapes[kind][shape].pop()
+            answers = tuple(answer.entity for answer in own.answers)
+            if answers not in answered:
+                answered.add(answers)
+                used[shape] += 1
+                taken.append(own)
+    return taken

@@ -1,0 +1,256 @@
+"""Which uses of a skill a table allows, with bounds and steps that its evidence can decide (step 5)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import ROUND_HALF_UP, Decimal
+from functools import partial
+from itertools import pairwise
+
+from tasks.sources.wikidata.values import Precision
+from tasks.tanq.build.amount_skills import (
+    SCALES,
+    STEPS,
+    approximate,
+    convert_scale,
+    convert_unit,
+)
+from tasks.tanq.build.date_skills import count_full_years, count_years_between, say_year
+from tasks.tanq.build.round_bounds import find_round, find_round_year
+from tasks.tanq.build.skill_table import (
+    APPROXIMATION,
+    CONVERSION,
+    DATE_TO_YEAR,
+    EQUAL,
+    FILTER_ENTITY,
+    FILTER_NUMBER,
+    FILTER_TIME,
+    FULL_YEARS,
+    LEAST,
+    MOST,
+    TIME_CALCULATION,
+    YEARS,
+    BaseColumn,
+    BaseTable,
+    get_amount,
+    get_time,
+    passes_bound,
+)
+from tasks.tanq.build.unit_words import find_words
+from tasks.tanq.graph.rows import ITEM, QUANTITY, TEXT, TIME, Fact
+from tasks.tanq.graph.showing import show_amount
+from tasks.tanq.rows import SkillUse
+
+PAIRS = (
+    ("P569", "P570", FULL_YEARS),
+    ("P571", "P576", YEARS),
+    ("P580", "P582", YEARS),
+    ("P1619", "P3999", YEARS),
+)
+"""Beginning and end, by property, and how the time between is counted."""
+COUNTED = Decimal(100_000)
+"""The least plain number that people tell in millions."""
+CLEAR = Decimal("0.02")
+"""How far, in steps, an amount stays from where rounding turns."""
+FEW = 5
+"""An amount is at least so many steps, so that rounding leaves something of it."""
+
+
+@dataclass(frozen=True)
+class Doubts:
+    """What the evidence leaves open.
+
+    left: (entity, relation) -> facts that no proof supports; steps: of a fact's amount, what the last digit
+    counts in the most precise figure that supports it.
+    """
+
+    left: Mapping[tuple[str, str], tuple[Fact, ...]] = field(default_factory=dict)
+    steps: Mapping[str, Decimal] = field(default_factory=dict)
+
+    def list_known(self, table: BaseTable, relation: str) -> list[KnownCell]:
+        """List a column's cells with what the graph has beside them."""
+        place = table.find(relation)
+        return [KnownCell(row.cells[place], self.left.get((row.entity, relation), ())) for row in table.rows]
+
+
+@dataclass(frozen=True)
+class KnownCell:
+    """A cell's facts, and those of the graph for it that no proof supports."""
+
+    supported: tuple[Fact, ...]
+    left: tuple[Fact, ...]
+
+
+NO_DOUBTS = Doubts()
+
+
+def list_uses(
+    table: BaseTable, margin: Decimal, least: int, doubts: Doubts = NO_DOUBTS
+) -> dict[str, list[SkillUse]]:
+    """List the uses of each skill that change a table and leave at least `least` rows, in a fixed order.
+
+    margin: how far every amount is from a filter's bound, as a share of the amount.
+    """
+    found: dict[str, list[SkillUse]] = {}
+    for column in table.columns:
+        for use in _list_column_uses(table, column, margin, least, doubts):
+            found.setdefault(use.name, []).append(use)
+    for use in _list_calculations(table, least):
+        found.setdefault(use.name, []).append(use)
+    return found
+
+
+def list_steps(
+    table: BaseTable, relation: str, conversion: SkillUse | None, doubts: Doubts = NO_DOUBTS
+) -> list[SkillUse]:
+    """List approximations of a column, or of what a conversion makes of it, the coarsest first."""
+    column = table.columns[table.find(relation)]
+    facts = [fact for cell in table.list_cells(relation) for fact in cell]
+    amounts = [_convert(get_amount(fact), column, conversion) for fact in facts]
+    known = [_convert(doubts.steps.get(fact.id, Decimal(0)), column, conversion) for fact in facts]
+    return [
+        SkillUse(APPROXIMATION, relation, "", "", str(step), "")
+        for step in sorted(STEPS, reverse=True)
+        if _is_clear(amounts, step)
+        and all(_is_told(amount, told, step) for amount, told in zip(amounts, known, strict=True))
+    ]
+
+
+def _list_column_uses(
+    table: BaseTable, column: BaseColumn, margin: Decimal, least: int, doubts: Doubts
+) -> Iterator[SkillUse]:
+    cells = doubts.list_known(table, column.relation)
+    facts = [fact for cell in cells for fact in (*cell.supported, *cell.left)]
+    if column.kind in (ITEM, TEXT):
+        yield from _filter_by_entity(column, cells, least)
+    elif column.kind == QUANTITY and len({fact.value.unit for fact in facts}) == 1:
+        if is_filled(cells, least):
+            yield from _rewrite_amounts(table, column, doubts)
+        yield from _filter_by_number(column, cells, margin, least)
+    elif column.kind == TIME and all(get_time(fact).precision >= Precision.YEAR for fact in facts):
+        finer = any(get_time(fact).precision > Precision.YEAR for cell in cells for fact in cell.supported)
+        if finer and is_filled(cells, least):
+            yield SkillUse(DATE_TO_YEAR, column.relation, "", "", "year", "")
+        yield from _filter_by_year(column, cells, least)
+
+
+def is_filled(cells: Sequence[KnownCell], least: int) -> bool:
+    """Tell whether half of a column is filled, and `least` cells, so that it may be asked for otherwise."""
+    filled = sum(bool(cell.supported) for cell in cells)
+    return filled >= least and 2 * filled >= len(cells)
+
+
+def decides(cells: Sequence[KnownCell], passes: Callable[[Fact], bool], least: int) -> bool:
+    """Tell whether a filter is decided for every row, and leaves at least `least` rows and not all.
+
+    A row passes by a fact that is supported; one without such a fact must fail by all that the graph has of
+    it, and facts of one cell must not contradict each other.
+    """
+    left = 0
+    for cell in cells:
+        told = {passes(fact) for fact in (*cell.supported, *cell.left)}
+        if len(told) != 1 or (told == {True} and not cell.supported):
+            return False
+        left += told == {True}
+    return least <= left < len(cells)
+
+
+def _filter_by_entity(column: BaseColumn, cells: Sequence[KnownCell], least: int) -> Iterator[SkillUse]:
+    if not all(cell.supported or cell.left for cell in cells):
+        return
+    unproven = {fact.shown for cell in cells for fact in cell.left}
+    counts = Counter(shown for cell in cells for shown in {fact.shown for fact in cell.supported})
+    for shown, count in sorted(counts.items()):
+        if least <= count < len(cells) and shown not in unproven:
+            yield SkillUse(FILTER_ENTITY, column.relation, "", EQUAL, shown, "")
+
+
+def _filter_by_number(
+    column: BaseColumn, cells: Sequence[KnownCell], margin: Decimal, least: int
+) -> Iterator[SkillUse]:
+    amounts = sorted({get_amount(fact) for cell in cells for fact in (*cell.supported, *cell.left)})
+    if not amounts or amounts[0] <= 0:
+        return
+    for low, high in pairwise(amounts):
+        bound = find_round(low * (1 + margin), high * (1 - margin))
+        for operator in (LEAST, MOST) if bound is not None else ():
+            use = SkillUse(FILTER_NUMBER, column.relation, "", operator, show_amount(bound or high), "")
+            if decides(cells, partial(passes_bound, use), least):
+                yield use
+
+
+def _filter_by_year(column: BaseColumn, cells: Sequence[KnownCell], least: int) -> Iterator[SkillUse]:
+    years = sorted({get_time(fact).year for cell in cells for fact in (*cell.supported, *cell.left)})
+    uses = [
+        SkillUse(FILTER_TIME, column.relation, "", operator, say_year(bound), "")
+        for low, high in pairwise(years)
+        if (bound := find_round_year(low + 2, high - 1)) is not None
+        for operator in (LEAST, MOST)
+    ]
+    uses += [
+        SkillUse(FILTER_TIME, column.relation, "", EQUAL, say_year(year), "")
+        for year in years
+        if not {year - 1, year + 1} & set(years)
+    ]
+    yield from (use for use in uses if decides(cells, partial(passes_bound, use), least))
+
+
+def _rewrite_amounts(table: BaseTable, column: BaseColumn, doubts: Doubts) -> Iterator[SkillUse]:
+    facts = [fact for cell in table.list_cells(column.relation) for fact in cell]
+    if not facts:
+        return
+    unit = find_words(column.unit)
+    if unit and unit.other:
+        yield SkillUse(CONVERSION, column.relation, "", "", unit.other, "")
+    elif unit is None and min(get_amount(fact) for fact in facts) >= COUNTED:
+        yield SkillUse(CONVERSION, column.relation, "", "", "millions", "")
+    yield from list_steps(table, column.relation, None, doubts)[:1]
+
+
+def _convert(amount: Decimal, column: BaseColumn, conversion: SkillUse | None) -> Decimal:
+    if conversion is None:
+        return amount
+    if conversion.operand in SCALES:
+        return convert_scale(amount, conversion.operand)
+    unit = find_words(column.unit)
+    return convert_unit(amount, unit.one if unit else "", conversion.operand)
+
+
+def _is_clear(amounts: Sequence[Decimal], step: int) -> bool:
+    """Tell whether rounding changes amounts, leaves them different, and never turns on a small difference."""
+    rounded = [approximate(amount, step) for amount in amounts]
+    parts = [abs(abs(amount) / step % 1 - Decimal("0.5")) for amount in amounts]
+    return (
+        all(abs(amount) >= FEW * step for amount in amounts)
+        and all(part >= CLEAR for part in parts)
+        and any(before != after for before, after in zip(amounts, rounded, strict=True))
+    )
+
+
+def _is_told(amount: Decimal, told: Decimal, step: int) -> bool:
+    """Tell whether a figure that is rounded to `told` leaves the same when it is rounded to a step."""
+    if not told:
+        return True
+    written = (amount / told).quantize(Decimal(1), ROUND_HALF_UP) * told
+    return told <= step and approximate(written, step) == approximate(amount, step)
+
+
+def _list_calculations(table: BaseTable, least: int) -> Iterator[SkillUse]:
+    relations = {column.relation for column in table.columns}
+    for first, second, counted in PAIRS:
+        if {first, second} <= relations and _can_count(table, first, second, counted, least):
+            yield SkillUse(TIME_CALCULATION, first, second, "", counted, "")
+
+
+def _can_count(table: BaseTable, first: str, second: str, counted: str, least: int) -> bool:
+    pairs = list(zip(table.list_cells(first), table.list_cells(second), strict=True))
+    if any(len(cell) > 1 for pair in pairs for cell in pair):
+        return False
+    count = count_full_years if counted == FULL_YEARS else count_years_between
+    try:
+        numbers = [count(get_time(start[0]), get_time(end[0])) for start, end in pairs if start and end]
+    except ValueError:
+        return False
+    return len(numbers) >= least

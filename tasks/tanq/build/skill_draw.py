@@ -1,0 +1,98 @@
+"""Draw the skills of a question, so that each skill comes up as often as the values allow (step 5)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from tasks.artifacts.rows import make_id
+from tasks.tanq.build.skill_choices import Doubts, list_steps
+from tasks.tanq.build.skill_table import (
+    APPROXIMATION,
+    CONVERSION,
+    FILTERS,
+    REWRITES,
+    SKILLS,
+    BaseTable,
+    apply_skills,
+    passes_filter,
+)
+from tasks.tanq.rows import SkillUse
+
+Uses = tuple[SkillUse, ...]
+
+
+def draw_uses(
+    table: BaseTable,
+    choices: Mapping[str, Sequence[SkillUse]],
+    wanted: int,
+    used: Counter[str],
+    doubts: Doubts,
+    *,
+    least: int,
+    seed: str,
+) -> Uses:
+    """Draw up to `wanted` distinct skills, the rarest so far first; fewer where no more go together.
+
+    used: how often each skill was drawn; it is counted up. seed: what ties are decided by.
+    """
+    drawn: Uses = ()
+    while len(drawn) < wanted:
+        taken = {use.name for use in drawn}
+        names = [name for name in SKILLS if name in choices and name not in taken]
+        names.sort(key=lambda name: (used[name], make_id(seed, name)))
+        found = next(
+            (more for name in names for more in _extend(table, drawn, choices[name], doubts, least, seed)),
+            None,
+        )
+        if found is None:
+            break
+        drawn = found
+    used.update(use.name for use in drawn)
+    return tuple(sorted(drawn, key=lambda use: SKILLS.index(use.name)))
+
+
+def _extend(
+    table: BaseTable, drawn: Uses, choices: Sequence[SkillUse], doubts: Doubts, least: int, seed: str
+) -> Iterator[Uses]:
+    """Yield the drawn uses with each other one that goes with them, in an order by seed."""
+    for use in sorted(
+        choices, key=lambda use: make_id(seed, use.name, use.relation, use.operator, use.operand)
+    ):
+        more = _join(table, drawn, use, doubts)
+        if more and _tells(table, more, least):
+            yield more
+
+
+def _join(table: BaseTable, drawn: Uses, use: SkillUse, doubts: Doubts) -> Uses | None:
+    """Join a use; an amount that is converted is approximated after that. None if they do not go together."""
+    if {use.name} & FILTERS and any(own.relation == use.relation for own in drawn if own.name in REWRITES):
+        return None
+    if use.name in REWRITES and any(own.relation == use.relation for own in drawn if own.name in FILTERS):
+        return None
+    both = (*drawn, use)
+    converted = {own.relation: own for own in both if own.name == CONVERSION}
+    joined = []
+    for own in both:
+        if own.name == APPROXIMATION and own.relation in converted:
+            steps = list_steps(table, own.relation, converted[own.relation], doubts)
+            if not steps:
+                return None
+            own = replace(own, operand=steps[0].operand)
+        joined.append(own)
+    return tuple(joined)
+
+
+def _tells(table: BaseTable, uses: Uses, least: int) -> bool:
+    """Tell whether enough rows are left, each filter alone leaves out a row, and all skills change it."""
+    filters = [use for use in uses if use.name in FILTERS]
+    failing = [{use.relation for use in filters if not passes_filter(row, table, use)} for row in table.rows]
+    if sum(not own for own in failing) < least or any({use.relation} not in failing for use in filters):
+        return False
+    _, plain = apply_skills(table, ())
+    for use in uses:
+        _, rows = apply_skills(table, (use,))
+        if rows == plain:
+            return False
+    return True

@@ -1,0 +1,224 @@
+"""An answer table under skills: a pure function of its facts and of the skills' uses (step 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from tasks.sources.wikidata.rows import restore_value
+from tasks.sources.wikidata.values import Time
+from tasks.tanq.build.amount_skills import (
+    SCALES,
+    approximate,
+    convert_scale,
+    convert_unit,
+    round_converted,
+)
+from tasks.tanq.build.date_skills import (
+    count_days_between,
+    count_full_years,
+    count_years_between,
+    read_year,
+    show_year,
+)
+from tasks.tanq.build.unit_words import WORDS, find_words
+from tasks.tanq.graph.rows import ITEM, TEXT, Fact
+from tasks.tanq.graph.showing import show_amount
+from tasks.tanq.rows import FinalCell, FinalColumn, FinalRow, SkillUse
+
+FILTER_NUMBER, FILTER_TIME, FILTER_ENTITY = "filter_number", "filter_time", "filter_entity"
+DATE_TO_YEAR, CONVERSION, APPROXIMATION = "date_to_year", "conversion", "approximation"
+TIME_CALCULATION = "time_calculation"
+SKILLS = (
+    FILTER_NUMBER, FILTER_TIME, FILTER_ENTITY, DATE_TO_YEAR, CONVERSION, TIME_CALCULATION, APPROXIMATION,
+)  # fmt: skip
+"""In the order of Table 4."""
+FILTERS = frozenset({FILTER_NUMBER, FILTER_TIME, FILTER_ENTITY})
+REWRITES = (DATE_TO_YEAR, CONVERSION, APPROXIMATION)
+"""Skills that rewrite a column, in the order in which they do."""
+EQUAL, LEAST, MOST = "=", ">=", "<="
+FULL_YEARS, YEARS, DAYS = "full years", "years", "days"
+"""How a time calculation counts: by the day, by years alone, or in days."""
+
+
+@dataclass(frozen=True)
+class BaseColumn:
+    """A column before any skill. words: as it is asked for; one: of one value; unit: its label, or empty."""
+
+    relation: str
+    words: str
+    one: str
+    kind: str
+    unit: str
+    tag: str = ""
+    aspect: str = ""
+
+
+@dataclass(frozen=True)
+class BaseRow:
+    """A row before any skill: for each column the facts that stand in its cell."""
+
+    entity: str
+    label: str
+    cells: tuple[tuple[Fact, ...], ...]
+
+
+@dataclass(frozen=True)
+class BaseTable:
+    """An answer table before any skill."""
+
+    columns: tuple[BaseColumn, ...]
+    rows: tuple[BaseRow, ...]
+
+    def find(self, relation: str) -> int:
+        """Return a column's place. Raises ValueError if there is none of that relation."""
+        return [column.relation for column in self.columns].index(relation)
+
+    def list_cells(self, relation: str) -> list[tuple[Fact, ...]]:
+        """List a column's cells."""
+        place = self.find(relation)
+        return [row.cells[place] for row in self.rows]
+
+
+def apply_skills(
+    table: BaseTable, uses: Sequence[SkillUse]
+) -> tuple[tuple[FinalColumn, ...], tuple[FinalRow, ...]]:
+    """Apply skills to a table; rows that fail a filter stay, with `filter_pass` false.
+
+    Filters look at what the facts say, whatever a column is rewritten to. Raises ValueError for a use that
+    does not fit its column.
+    """
+    columns = [
+        _make_column(column, name_values(table, column), _list_rewrites(uses, column.relation))
+        for column in table.columns
+    ]
+    made = [use for use in uses if use.name == TIME_CALCULATION]
+    columns += [FinalColumn("", name_made(use, table), "quantity", _name_count(use)) for use in made]
+    rows = []
+    for row in table.rows:
+        cells = [
+            rewrite_cell(cell, column, _list_rewrites(uses, column.relation))
+            for cell, column in zip(row.cells, table.columns, strict=True)
+        ]
+        cells += [calculate_cell(row, table, use) for use in made]
+        passes = all(passes_filter(row, table, use) for use in uses if use.name in FILTERS)
+        rows.append(FinalRow(row.entity, row.label, passes, tuple(cells)))
+    return tuple(columns), tuple(rows)
+
+
+def passes_filter(row: BaseRow, table: BaseTable, use: SkillUse) -> bool:
+    """Tell whether a row passes a filter; of several values one must, and an empty cell does not."""
+    return any(passes_bound(use, fact) for fact in row.cells[table.find(use.relation)])
+
+
+def passes_bound(use: SkillUse, fact: Fact) -> bool:
+    """Tell whether a fact passes a filter."""
+    if use.name == FILTER_ENTITY:
+        return fact.shown == use.operand
+    if use.name == FILTER_NUMBER:
+        return _compare(get_amount(fact), use.operator, Decimal(use.operand))
+    return _compare(get_time(fact).year, use.operator, read_year(use.operand))
+
+
+def rewrite_cell(cell: Sequence[Fact], column: BaseColumn, uses: Sequence[SkillUse]) -> FinalCell:
+    """Make a cell of its facts by the skills that rewrite its column, in the order of `REWRITES`."""
+    values = [_rewrite(fact, column, uses) for fact in cell]
+    return FinalCell(tuple(dict.fromkeys(values)), tuple(fact.id for fact in cell))
+
+
+def calculate_cell(row: BaseRow, table: BaseTable, use: SkillUse) -> FinalCell:
+    """Make the cell of a time calculation; empty where one of its two dates is not there."""
+    first, second = (row.cells[table.find(relation)] for relation in (use.relation, use.other))
+    if not first or not second:
+        return FinalCell((), ())
+    count = {FULL_YEARS: count_full_years, YEARS: count_years_between, DAYS: count_days_between}[use.operand]
+    number = count(get_time(first[0]), get_time(second[0]))
+    return FinalCell((str(number),), (first[0].id, second[0].id))
+
+
+def get_amount(fact: Fact) -> Decimal:
+    """Return a fact's amount, exactly. Raises ValueError if it has none."""
+    if fact.value.amount is None:
+        raise ValueError(f"{fact.shown!r:.60} is no amount")
+    return Decimal(fact.value.amount)
+
+
+def get_time(fact: Fact) -> Time:
+    """Return a fact's time. Raises ValueError if it has none."""
+    value = restore_value(fact.value)
+    if not isinstance(value, Time):
+        raise ValueError(f"{fact.shown!r:.60} is no time")  # noqa: TRY004 - a value of data, no type of ours
+    return value
+
+
+def name_made(use: SkillUse, table: BaseTable) -> str:
+    """Return the header of a made column: `age at death (years)`, `years from inception to dissolution`."""
+    first, second = (table.columns[table.find(relation)] for relation in (use.relation, use.other))
+    if (first.relation, second.relation) == ("P569", "P570"):
+        return "age at death (years)"
+    return f"time from {first.one} to {second.one} ({_name_count(use)})"
+
+
+def _name_count(use: SkillUse) -> str:
+    return "days" if use.operand == DAYS else "years"
+
+
+def _list_rewrites(uses: Sequence[SkillUse], relation: str) -> list[SkillUse]:
+    found = [use for use in uses if use.relation == relation and use.name in REWRITES]
+    return sorted(found, key=lambda use: REWRITES.index(use.name))
+
+
+def name_values(table: BaseTable, column: BaseColumn) -> str:
+    """Name a column's values: `languages` where a cell has several, else `capital`."""
+    several = column.kind in (ITEM, TEXT) and any(len(cell) > 1 for cell in table.list_cells(column.relation))
+    return column.words if several else column.one
+
+
+def _make_column(column: BaseColumn, words: str, uses: Sequence[SkillUse]) -> FinalColumn:
+    unit = find_words(column.unit)
+    sign, name = (unit.sign, unit.many) if unit else ("", "")
+    for use in uses:
+        if use.name == DATE_TO_YEAR:
+            words = say_year_of(words)
+        elif use.name == CONVERSION:
+            sign, name = (use.operand,) * 2 if use.operand in SCALES else _name_unit(use.operand)
+    header = f"{words} ({sign})" if sign else words
+    return FinalColumn(column.relation, header, column.kind, name)
+
+
+def _name_unit(name: str) -> tuple[str, str]:
+    return WORDS[name].sign, WORDS[name].many
+
+
+def say_year_of(words: str) -> str:
+    """Turn what names dates into what names their years: `date of birth`, `release dates`, `inception`."""
+    for date, year in (("date", "year"), ("dates", "years")):
+        if words.startswith(f"{date} of "):
+            return f"{year} of {words.removeprefix(f'{date} of ')}"
+        if words.endswith(f" {date}"):
+            return f"{words.removesuffix(f' {date}')} {year}"
+    return f"year of {words}"
+
+
+def _rewrite(fact: Fact, column: BaseColumn, uses: Sequence[SkillUse]) -> str:
+    if not uses:
+        return fact.shown
+    if uses[0].name == DATE_TO_YEAR:
+        return show_year(get_time(fact))
+    amount = get_amount(fact)
+    for use in uses:
+        if use.name == APPROXIMATION:
+            amount = approximate(amount, int(use.operand))
+        elif use.operand in SCALES:
+            amount = convert_scale(amount, use.operand)
+        else:
+            unit = find_words(column.unit)
+            amount = convert_unit(amount, unit.one if unit else "", use.operand)
+    return show_amount(amount if uses[-1].name == APPROXIMATION else round_converted(amount))
+
+
+def _compare(found: Decimal | int, operator: str, bound: Decimal | int) -> bool:
+    if operator == EQUAL:
+        return found == bound
+    return found >= bound if operator == LEAST else found <= bound

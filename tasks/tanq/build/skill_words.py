@@ -1,0 +1,153 @@
+"""Skills in a question's words: sentences for filters, and what stands behind the words of a column.
+
+A question has the tag of every column in parentheses.
+What a skill says of a column stands in its tag's place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+
+from tasks.tanq.build.amount_skills import SCALES, STEPS, say_number
+from tasks.tanq.build.skill_table import (
+    APPROXIMATION,
+    CONVERSION,
+    DATE_TO_YEAR,
+    DAYS,
+    EQUAL,
+    FILTER_ENTITY,
+    FILTER_NUMBER,
+    FILTERS,
+    TIME_CALCULATION,
+    YEARS,
+    BaseColumn,
+    BaseTable,
+    say_year_of,
+)
+from tasks.tanq.build.unit_words import WORDS, find_words
+from tasks.tanq.rows import SkillUse
+
+BOUNDS = {EQUAL: "", ">=": "at least ", "<=": "at most "}
+YEAR_BOUNDS = {EQUAL: "", ">=": " or later", "<=": " or earlier"}
+BY_YEAR = {
+    "P569": "born in {}", "P570": "who died in {}", "P571": "founded in {}", "P577": "released in {}",
+}  # fmt: skip
+"""What a filter by the year of a date says, by property."""
+
+
+def make_tags(labels: Mapping[str, str]) -> dict[str, str]:
+    """Make a tag for each relation of its label: `shares_border_with`. labels: by relation."""
+    slugs = {relation: re.sub(r"\W+", "_", label.lower()).strip("_") for relation, label in labels.items()}
+    taken = list(slugs.values())
+    return {
+        relation: slug if slug and taken.count(slug) == 1 else f"{slug}_{relation}".strip("_")
+        for relation, slug in slugs.items()
+    }
+
+
+def find_tags(text: str, tags: Iterable[str]) -> list[str]:
+    """List the tags of a text in their order, as often as they stand there."""
+    known = set(tags)
+    return [tag for tag in re.findall(r"\(([^()\s]+)\)", text) if tag in known]
+
+
+def remove_tags(text: str, tags: Iterable[str]) -> str:
+    """Remove the tags from a text, with the space before them."""
+    for tag in tags:
+        text = text.replace(f" ({tag})", "")
+    return text
+
+
+def write_question(tagged: str, table: BaseTable, uses: Sequence[SkillUse], noun: str) -> str:
+    """Write what is asked in the end. tagged: the question with tags; noun: what its answers are called."""
+    text = tagged
+    for column in table.columns:
+        text = _write_column(text, column, [use for use in uses if use.relation == column.relation])
+    for use in uses:
+        if use.name == TIME_CALCULATION:
+            text = f"{text.removesuffix('?')}, and {say_use(use, table, noun)}?"
+    sentences = [say_use(use, table, noun) for use in uses if use.name in FILTERS]
+    return " ".join([text, *sentences])
+
+
+def say_use(use: SkillUse, table: BaseTable, noun: str) -> str:
+    """Say a use of a skill: a filter's sentence, else the words that it puts into the question."""
+    column = table.columns[table.find(use.relation)]
+    if use.name in FILTERS:
+        return f"Keep only the {noun} {_say_filter(use, column, table)}."
+    if use.name == TIME_CALCULATION:
+        return _say_calculation(use, table)
+    if use.name == DATE_TO_YEAR:
+        return say_year_of(column.words)
+    if use.name == CONVERSION:
+        return f"in {_name_target(use)}"
+    return f"(rounded to the nearest {STEPS[int(use.operand)]})"
+
+
+def _say_filter(use: SkillUse, column: BaseColumn, table: BaseTable) -> str:
+    if use.name == FILTER_ENTITY:
+        several = any(len(cell) > 1 for cell in table.list_cells(use.relation))
+        return (
+            f"whose {column.words} include {use.operand}"
+            if several
+            else f"whose {column.one} is {use.operand}"
+        )
+    if use.name == FILTER_NUMBER:
+        return f"whose {column.one} is {BOUNDS[use.operator]}{say_amount(Decimal(use.operand), column)}"
+    year = f"{use.operand}{YEAR_BOUNDS[use.operator]}"
+    said = BY_YEAR.get(column.relation)
+    return said.format(year) if said else f"whose {column.one} is in {year}"
+
+
+def say_amount(amount: Decimal, column: BaseColumn) -> str:
+    """Write an amount with its unit: `500,000 square kilometres`, `1 hour`."""
+    unit = find_words(column.unit)
+    if unit is None:
+        return say_number(amount)
+    return f"{say_number(amount)} {unit.one if abs(amount) == 1 else unit.many}"
+
+
+def _say_calculation(use: SkillUse, table: BaseTable) -> str:
+    first, second = (table.columns[table.find(relation)] for relation in (use.relation, use.other))
+    if (first.relation, second.relation) == ("P569", "P570"):
+        return "at what age did they die"
+    counted = "days" if use.operand == DAYS else "years" if use.operand == YEARS else "full years"
+    return f"how many {counted} lie between their {first.one} and their {second.one}"
+
+
+def _name_target(use: SkillUse) -> str:
+    return use.operand if use.operand in SCALES else WORDS[use.operand].many
+
+
+def _write_column(text: str, column: BaseColumn, uses: Sequence[SkillUse]) -> str:
+    """Put what skills say of a column where its tag stands; an amount is named with its unit."""
+    mark = f" ({column.tag})"
+    before, found, after = text.partition(mark)
+    if not found:
+        raise ValueError(f"the question has no tag {column.tag}")
+    unit = find_words(column.unit)
+    told = [f"in {unit.many}"] if unit else []
+    for use in uses:
+        if use.name == DATE_TO_YEAR:
+            before = _say_year(before, column)
+        elif use.name == CONVERSION:
+            told = [say_use(use, BaseTable((column,), ()), "")]
+    if unit:
+        before = before.removesuffix(f" in {unit.many}")
+        after = after.removeprefix(f" in {unit.many}")
+    told += [say_use(use, BaseTable((column,), ()), "") for use in uses if use.name == APPROXIMATION]
+    return " ".join([before, *told]) + after
+
+
+def _say_year(before: str, column: BaseColumn) -> str:
+    for words in (column.words, column.one):
+        if before.endswith(words):
+            return before.removesuffix(words) + say_year_of(words)
+    return f"{before} (the year alone)"
+
+
+def is_unit_named(text: str, unit: str) -> bool:
+    """Tell whether a question names a unit, in the plural, behind `in`, `to the nearest` or an amount."""
+    return re.search(rf"(?<!\w){re.escape(unit)}(?!\w)", text) is not None

@@ -1,0 +1,210 @@
+"""Stage: questions that ask for filtering, conversion, calculation or approximation too (step 5)."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tasks.artifacts.rows import Drafts, Origin, make_id
+from tasks.errors import StageFailed
+from tasks.tanq.build.mention_numbers import list_numbers
+from tasks.tanq.build.skill_choices import Doubts, list_uses
+from tasks.tanq.build.skill_draw import Uses, draw_uses
+from tasks.tanq.build.skill_table import BaseColumn, BaseRow, BaseTable, apply_skills
+from tasks.tanq.build.skill_words import make_tags, say_use, write_question
+from tasks.tanq.entries import TanqSet
+from tasks.tanq.graph.rows import QUANTITY, Fact, Relation, Thing
+from tasks.tanq.rows import (
+    SUPPORTED,
+    AnswerTable,
+    ExtendedQuestion,
+    Proof,
+    ProofVerdict,
+    RephrasedQuestion,
+    SeedQuestion,
+    SkilledQuestion,
+    SkillUse,
+)
+
+STRIDE = 3
+"""So many places further on in `counts` is each variant of a question."""
+
+
+class Skills(BaseModel):
+    """`tanq.skills` in params.yaml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    counts: tuple[int, ...] = Field(default=(1, 2, 0, 1, 3, 1, 2, 0, 1, 1), min_length=1)
+    """How many skills questions take, in turn; at most three in the paper. Those whose tables allow none come
+    first for the places of 0."""
+    variants: int = Field(default=2, ge=1)
+    """Of one question at most so many, each with other skills."""
+    margin: float = Field(default=0.05, ge=0, lt=1)
+    """How far amounts are from a filter's bound, as a share: what is rounded in a text must not decide."""
+    least: int = Field(default=2, ge=1)
+    """Rows that filters leave at least."""
+
+
+@dataclass(frozen=True)
+class Graph:
+    """What tables are made of: facts, relations and things by id, and the tag of each relation."""
+
+    facts: Mapping[str, Fact]
+    relations: Mapping[str, Relation]
+    things: Mapping[str, Thing]
+    tags: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A question that skills are drawn for. choices: uses by skill; noun: what its answers are called."""
+
+    question: RephrasedQuestion
+    table: BaseTable
+    noun: str
+    choices: Mapping[str, Sequence[SkillUse]]
+    doubts: Doubts
+
+
+def skills(
+    rephrase: list[RephrasedQuestion],
+    tables: list[AnswerTable],
+    extend: list[ExtendedQuestion],
+    seeds: list[SeedQuestion],
+    facts: Iterable[Fact],
+    relations: list[Relation],
+    things: list[Thing],
+    proofs: Iterable[Proof],
+    verify: list[ProofVerdict],
+    params: Skills,
+    entry: TanqSet,
+) -> Drafts[SkilledQuestion]:
+    """Give each question its skills, and make of its table what they ask for.
+
+    Raises StageFailed if there is no question.
+    """
+    by_id = {table.id: table for table in tables}
+    extended = {question.id: question for question in extend}
+    nouns = {seed.id: seed.noun for seed in seeds}
+    wanted = {fact for question in extend for fact in question.facts}
+    graph = make_graph((fact for fact in facts if fact.id in wanted), relations, things)
+    steps = find_steps(proofs, verify, graph)
+    drafts = []
+    for question in sorted(rephrase, key=lambda question: make_id(entry.seed, question.id)):
+        answer = by_id[question.id]
+        table = make_base(answer, graph)
+        doubts = find_doubts(answer, extended[question.id], graph, steps)
+        choices = list_uses(table, Decimal(str(params.margin)), params.least, doubts)
+        drafts.append(Draft(question, table, nouns[answer.seed], choices, doubts))
+    rows = [
+        make_skilled(draft.question, draft.table, uses, draft.noun)
+        for draft, uses in draw_all(drafts, params, entry.seed)
+    ]
+    if not rows:
+        raise StageFailed(f"none of {len(tables):,} tables has a question; rephrase.dropped.parquet says why")
+    return Drafts(rows)
+
+
+def draw_all(drafts: Sequence[Draft], params: Skills, seed: int) -> Iterator[tuple[Draft, Uses]]:
+    """Draw the skills of all questions, each set of skills of one question once."""
+    bare = sum(not draft.choices for draft in drafts)
+    turns = params.counts
+    # What allows no skill is without one anyway: only what is missing to the share of 0 is drawn so.
+    if bare * len(turns) >= turns.count(0) * len(drafts) and any(turns):
+        turns = tuple(count for count in turns if count)
+    used: Counter[str] = Counter()
+    for place, draft in enumerate(drafts):
+        taken: set[Uses] = set()
+        for variant in range(params.variants if draft.choices else 1):
+            uses = draw_uses(
+                draft.table,
+                draft.choices,
+                turns[(place + STRIDE * variant) % len(turns)],
+                used,
+                draft.doubts,
+                least=params.least,
+                seed=make_id(seed, draft.question.id, variant),
+            )
+            if uses in taken:
+                used.subtract(use.name for use in uses)
+                continue
+            taken.add(uses)
+            yield draft, uses
+
+
+def make_skilled(question: RephrasedQuestion, table: BaseTable, uses: Uses, noun: str) -> SkilledQuestion:
+    """Make the question and its answer with these skills."""
+    said = tuple(replace(use, words=say_use(use, table, noun)) for use in uses)
+    columns, rows = apply_skills(table, said)
+    text = write_question(question.tagged, table, said, noun)
+    return SkilledQuestion(
+        make_id(question.id, text),
+        question.id,
+        text,
+        said,
+        columns,
+        rows,
+        (Origin("row", f"rephrase#{question.id}"), Origin("row", f"tables#{question.id}")),
+    )
+
+
+def make_graph(facts: Iterable[Fact], relations: Sequence[Relation], things: Iterable[Thing]) -> Graph:
+    """Gather what tables are made of."""
+    return Graph(
+        {fact.id: fact for fact in facts},
+        {relation.id: relation for relation in relations},
+        {thing.id: thing for thing in things},
+        make_tags({relation.id: relation.label for relation in relations}),
+    )
+
+
+def make_base(answer: AnswerTable, graph: Graph) -> BaseTable:
+    """Make a table of facts of an answer table of ids."""
+    columns = tuple(make_column(graph.relations[relation], graph) for relation in answer.relations)
+    rows = tuple(
+        BaseRow(
+            row.entity,
+            graph.things[row.entity].label,
+            tuple(tuple(graph.facts[fact] for fact in cell.facts) for cell in row.cells),
+        )
+        for row in answer.rows
+    )
+    return BaseTable(columns, rows)
+
+
+def make_column(relation: Relation, graph: Graph) -> BaseColumn:
+    """Make the column of a relation."""
+    unit = graph.things[relation.unit].label if relation.unit in graph.things else ""
+    return BaseColumn(relation.id, relation.words, relation.one, relation.kind, unit, graph.tags[relation.id])
+
+
+def find_doubts(
+    answer: AnswerTable, question: ExtendedQuestion, graph: Graph, steps: Mapping[str, Decimal]
+) -> Doubts:
+    """Find what the evidence leaves open in a table."""
+    supported = {fact for row in answer.rows for cell in row.cells for fact in cell.facts}
+    left: defaultdict[tuple[str, str], list[Fact]] = defaultdict(list)
+    for name in question.facts:
+        fact = graph.facts[name]
+        if name not in supported:
+            left[fact.entity, fact.relation].append(fact)
+    return Doubts({key: tuple(facts) for key, facts in left.items()}, steps)
+
+
+def find_steps(proofs: Iterable[Proof], verify: Sequence[ProofVerdict], graph: Graph) -> dict[str, Decimal]:
+    """Find for each amount what the last digit counts in the most precise figure that supports it.
+
+    A figure whose unit is another than the fact's is taken as if it were of that unit.
+    """
+    supporting = {verdict.id for verdict in verify if verdict.label == SUPPORTED}
+    found: defaultdict[str, list[Decimal]] = defaultdict(list)
+    for proof in proofs:
+        fact = graph.facts.get(proof.fact)
+        if proof.id in supporting and fact is not None and fact.value.kind == QUANTITY:
+            found[proof.fact] += [written.step for written in list_numbers(proof.mention)]
+    return {fact: min(steps) for fact, steps in found.items() if steps}

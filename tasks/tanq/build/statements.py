@@ -1,0 +1,131 @@
+"""A fact as a sentence, and the words by which a text says its relation (step 3)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tasks.sources.wikidata.values import Precision
+from tasks.tanq.build.wording import name_units
+from tasks.tanq.graph.rows import QUANTITY, TIME, Fact, Relation, Thing
+
+
+@dataclass(frozen=True)
+class Saying:
+    """How a relation is said. template: with {entity} and {value}; cues: what a text says it by, a pattern.
+
+    parts: whether a part of the value will do, `Northern Europe` for Europe.
+    """
+
+    template: str
+    cues: str
+    parts: bool = False
+
+
+SAYINGS: Mapping[str, Saying] = {
+    "P36": Saying("The capital of {entity} is {value}.", r"capital"),
+    "P1376": Saying("{entity} is the capital of {value}.", r"capital"),
+    "P47": Saying(
+        "{entity} shares a border with {value}.", r"border|bounded|adjoin|neighbou?r|frontier|surround"
+    ),
+    "P30": Saying(
+        "{entity} is in {value}.",
+        r"continent|countr|nation|state|located|situated|lies|region|island|republic|kingdom",
+        parts=True,
+    ),
+    "P17": Saying("{entity} is in {value}.", r"countr|located|situated|lies|city|town|capital|in"),
+    "P131": Saying("{entity} is located in {value}.", r"located|situated|lies|city|town|village|in"),
+    "P276": Saying("{entity} is located in {value}.", r"located|situated|lies|in"),
+    "P706": Saying("{entity} is located in {value}.", r"located|situated|lies|in|on"),
+    "P2046": Saying("The area of {entity} is {value}.", r"area|cover|span|land mass|size|km|square|sq"),
+    "P1082": Saying("The population of {entity} is {value}.", r"populat|inhabitant|people|resident|home to"),
+    "P37": Saying("{value} is an official language of {entity}.", r"official|national language|languages?"),
+    "P2936": Saying("{value} is a language used in {entity}.", r"languages?|spoken|speak"),
+    "P38": Saying("The currency of {entity} is the {value}.", r"currenc|legal tender|monetary"),
+    "P31": Saying("{entity} is a {value}.", r"is|was|are|were"),
+    "P495": Saying("{entity} was made in {value}.", r"film|made|produc|series|song|album|novel|band"),
+    "P57": Saying("{entity} was directed by {value}.", r"direct|filmmaker"),
+    "P58": Saying("{value} wrote the screenplay of {entity}.", r"screenplay|written|writ|screenwriter"),
+    "P161": Saying("{value} is in the cast of {entity}.", r"star|cast|play|featur|role|actor|actress"),
+    "P162": Saying("{entity} was produced by {value}.", r"produc"),
+    "P50": Saying("{entity} was written by {value}.", r"writ|author|novel|book|by"),
+    "P86": Saying("The music of {entity} was composed by {value}.", r"compos|music|score"),
+    "P175": Saying("{entity} was performed by {value}.", r"perform|record|by|album|song|single|singer|band"),
+    "P170": Saying("{entity} was created by {value}.", r"creat|paint|made|by"),
+    "P112": Saying("{entity} was founded by {value}.", r"found|establish|start"),
+    "P569": Saying("{entity} was born {value}.", r"born|birth|b\."),
+    "P570": Saying("{entity} died {value}.", r"died|death|dead|d\.|killed"),
+    "P19": Saying("{entity} was born in {value}.", r"born|birth|native of"),
+    "P20": Saying("{entity} died in {value}.", r"died|death|killed"),
+    "P27": Saying("{entity} is a citizen of {value}.", r"citizen|national|born|from"),
+    "P26": Saying("{entity} was married to {value}.", r"marri|wife|husband|spouse|wed"),
+    "P69": Saying("{entity} was educated at {value}.", r"educat|stud|graduat|attend|degree|alumn|school"),
+    "P106": Saying("{entity} is by occupation a {value}.", r"is|was|work|career|occupation"),
+    "P166": Saying("{entity} received the {value}.", r"award|won|receiv|prize|honou?r|medal"),
+    "P54": Saying("{entity} played for {value}.", r"play|join|sign|team|club|member"),
+    "P571": Saying("{entity} was founded {value}.", r"found|establish|form|creat|began|start|open|built"),
+    "P577": Saying("{entity} was published {value}.", r"releas|publish|premier|issued|film|album|song|novel"),
+    "P159": Saying("The headquarters of {entity} are in {value}.", r"headquarter|based in|seat"),
+    "P176": Saying("{entity} was made by {value}.", r"manufactur|made by|built|produc"),
+    "P178": Saying("{entity} was developed by {value}.", r"develop"),
+    "P123": Saying("{entity} was published by {value}.", r"publish"),
+    "P264": Saying("{entity} was released by the label {value}.", r"label|record|releas|sign"),
+    "P2044": Saying("The elevation of {entity} is {value}.", r"elevat|sea level|high|height|peak"),
+    "P2048": Saying("The height of {entity} is {value}.", r"height|tall|high"),
+    "P2047": Saying("The duration of {entity} is {value}.", r"duration|runtime|running time|minutes|long"),
+}  # fmt: skip
+"""By property; another relation is said by its own words."""
+LEAST = 4
+"""Letters of a word that tells a relation."""
+IDLE = frozenset({"with", "from", "that", "their", "this", "main", "part", "name", "date", "number", "which"})
+
+
+def say_fact(fact: Fact, relation: Relation, things: Mapping[str, Thing]) -> str:
+    """Say a fact as a sentence. things: by id, with the entity, the value and its unit."""
+    template = find_saying(relation).template
+    entity = things[fact.entity].label if fact.entity in things else fact.entity
+    return template.format(entity=entity, value=_show_value(fact, template, things))
+
+
+def find_saying(relation: Relation) -> Saying:
+    """Find how a relation is said."""
+    if relation.id in SAYINGS:
+        return SAYINGS[relation.id]
+    words = re.findall(r"[^\W\d_]+", f"{relation.label} {relation.one} {relation.words}".lower())
+    stems = dict.fromkeys(_cut(word) for word in words if len(word) >= LEAST and word not in IDLE)
+    cues = "|".join(map(re.escape, stems)) or re.escape(relation.label.lower() or relation.id)
+    name = (relation.one or relation.label).replace("{", "").replace("}", "")
+    return Saying(f"The {name} of {{entity}} is {{value}}.", cues)
+
+
+def names_relation(text: str, relation: Relation) -> bool:
+    """Tell whether a text has a word that says a relation: its label's, or one of those it is known by."""
+    return bool(_match_cues(find_saying(relation).cues).search(text.lower()))
+
+
+@lru_cache(maxsize=1024)
+def _match_cues(cues: str) -> re.Pattern[str]:
+    # A short cue is a whole word, a longer one the beginning of words.
+    return re.compile("|".join(rf"\b{cue}" + (r"\b" if len(cue) < LEAST else "") for cue in cues.split("|")))
+
+
+def _cut(word: str) -> str:
+    """Cut a word's ending, so that its other forms begin alike."""
+    return word[: max(LEAST, len(word) - 2)]
+
+
+def _show_value(fact: Fact, template: str, things: Mapping[str, Thing]) -> str:
+    if fact.value.kind == QUANTITY and fact.value.unit and fact.value.unit in things:
+        unit = things[fact.value.unit].label
+        return f"{fact.shown} {unit if fact.shown == '1' else name_units(unit)}"
+    if fact.value.kind == TIME and not re.search(r" (?:is|in) \{value\}", template):
+        day = fact.value.precision == Precision.DAY
+        return f"{'on' if day else 'in'} {_add_article(fact)}"
+    return fact.shown
+
+
+def _add_article(fact: Fact) -> str:
+    precision = fact.value.precision
+    return fact.shown if precision is None or precision >= Precision.YEAR else f"the {fact.shown}"

@@ -1,0 +1,143 @@
+"""Stage: answer tables of the facts that proofs support, and what is left of their questions (step 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tasks.artifacts.rows import Drafts, Dropped, Origin
+from tasks.tanq.build.wording import extend_text
+from tasks.tanq.graph.rows import Fact, Relation, Thing
+from tasks.tanq.rows import (
+    SUPPORTED,
+    AnswerTable,
+    ExtendedQuestion,
+    ProofVerdict,
+    SeedQuestion,
+    TableCell,
+    TableRow,
+)
+
+EMPTY = TableCell((), ())
+
+
+class Tables(BaseModel):
+    """`tanq.tables` in params.yaml; the defaults but for `most_values` and `least_rows` are the paper's."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    most_values: int = Field(default=5, gt=0)
+    """A question with more values in a cell is dropped (section 3, step 3)."""
+    least_rows: int = Field(default=2, gt=0)
+    """A question with fewer rows left is no list question any more."""
+    whole_cells: bool = False
+    """Whether a cell is emptied that has lost one of its values: half a list of borders is wrong."""
+    rows_kept: float = Field(default=0, ge=0, le=1)
+    """A question is dropped that keeps a smaller share of its answers as rows: 1 wants them all."""
+    cells_filled: float = Field(default=0, ge=0, le=1)
+    """A column leaves of whose cells a smaller share is filled: 1 wants no empty cell."""
+
+
+def tables(
+    extend: list[ExtendedQuestion],
+    seeds: list[SeedQuestion],
+    verify: list[ProofVerdict],
+    facts: Iterable[Fact],
+    things: list[Thing],
+    relations: list[Relation],
+    params: Tables,
+) -> Drafts[AnswerTable]:
+    """Make the table of each question, a row an entity and a column a relation, of supported values alone.
+
+    Rows without a value and columns without one leave table and question. Drop reasons: `no_values`,
+    `few_rows`, `rows_missing`, `many_values`.
+    """
+    wanted = {fact for question in extend for fact in question.facts}
+    known = {fact.id: fact for fact in facts if fact.id in wanted}
+    supported = {verdict.fact for verdict in verify if verdict.label == SUPPORTED}
+    asked = {seed.id: seed.text for seed in seeds}
+    by_relation = {relation.id: relation for relation in relations}
+    by_id = {thing.id: thing for thing in things}
+    kept: list[AnswerTable] = []
+    dropped: list[Dropped] = []
+    for question in extend:
+        origin = (Origin("row", f"extend#{question.id}"),)
+        cells = fill_cells(question, known, supported, params)
+        columns = keep_columns(question, cells, params)
+        rows = [
+            TableRow(entity, tuple(cells[entity, column] for column in columns))
+            for entity in question.entities
+            if any(cells[entity, column].values for column in columns)
+        ]
+        if reason := find_fault(question, rows, columns, params):
+            detail = f"{len(rows)} of {len(question.entities)} rows, {len(columns)} columns: {question.text}"
+            dropped.append(Dropped(question.id, reason, detail, origin))
+            continue
+        left = {row.entity for row in rows}
+        kept.append(
+            AnswerTable(
+                question.id,
+                question.seed,
+                question.text
+                if columns == question.relations
+                else extend_text(asked[question.seed], [by_relation[column] for column in columns], by_id),
+                columns,
+                tuple(rows),
+                sum(fact not in supported for fact in question.facts),
+                tuple(entity for entity in question.entities if entity not in left),
+                tuple(relation for relation in question.relations if relation not in columns),
+                origin,
+            )
+        )
+    return Drafts(kept, dropped)
+
+
+def fill_cells(
+    question: ExtendedQuestion, facts: Mapping[str, Fact], supported: set[str], params: Tables
+) -> dict[tuple[str, str], TableCell]:
+    """Fill the cell of each entity and relation with its supported values, in the question's order."""
+    found: dict[tuple[str, str], list[Fact]] = {}
+    for name in question.facts:
+        fact = facts[name]
+        found.setdefault((fact.entity, fact.relation), []).append(fact)
+    return {
+        (entity, relation): _make_cell(found.get((entity, relation), ()), supported, whole=params.whole_cells)
+        for entity in question.entities
+        for relation in question.relations
+    }
+
+
+def keep_columns(
+    question: ExtendedQuestion, cells: Mapping[tuple[str, str], TableCell], params: Tables
+) -> tuple[str, ...]:
+    """Keep the relations that have a value, and enough of their cells filled."""
+
+    def count(relation: str) -> int:
+        return sum(bool(cells[entity, relation].values) for entity in question.entities)
+
+    least = params.cells_filled * len(question.entities)
+    return tuple(relation for relation in question.relations if count(relation) >= max(least, 1))
+
+
+def find_fault(
+    question: ExtendedQuestion, rows: Sequence[TableRow], columns: Sequence[str], params: Tables
+) -> str:
+    """Find why a table is of no use; an empty text if it is."""
+    if not columns:
+        return "no_values"
+    if len(rows) < params.least_rows:
+        return "few_rows"
+    if len(rows) < params.rows_kept * len(question.entities):
+        return "rows_missing"
+    most = max(len(cell.values) for row in rows for cell in row.cells)
+    return "many_values" if most > params.most_values else ""
+
+
+def _make_cell(facts: Sequence[Fact], supported: set[str], *, whole: bool) -> TableCell:
+    kept = [fact for fact in facts if fact.id in supported]
+    if whole and len(kept) < len(facts):
+        return EMPTY
+    # Two statements of one value, told apart by their qualifiers, are one value.
+    values = tuple(dict.fromkeys(fact.shown for fact in kept))
+    return TableCell(tuple(fact.id for fact in kept), values)

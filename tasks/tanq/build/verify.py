@@ -1,0 +1,86 @@
+"""Stage: what proofs say of their facts, by natural-language inference (step 3)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from tasks.artifacts.rows import Drafts, Dropped, Origin
+from tasks.models.ask import Ask
+from tasks.tanq.build.inference import Evidence, Inference, ask_inference, decide_by_rule
+from tasks.tanq.build.proof_order import rank_proof, show_proof
+from tasks.tanq.build.statements import say_fact
+from tasks.tanq.graph.rows import Fact, Relation, Thing
+from tasks.tanq.rows import SUPPORTED, Proof, ProofVerdict
+
+
+class Verify(Inference):
+    """`tanq.verify` in params.yaml."""
+
+
+async def verify(
+    proofs: list[Proof],
+    facts: Iterable[Fact],
+    things: list[Thing],
+    relations: list[Relation],
+    params: Verify,
+    ask: Ask,
+) -> Drafts[ProofVerdict]:
+    """Hold every fact against its proofs, the best first, until one supports it or `tries` were asked.
+
+    Drop reasons, of proofs: `not_asked` once a fact is decided, `no_verdict` where no reply parsed; of facts:
+    `not_supported`.
+    """
+    by_fact: defaultdict[str, list[Proof]] = defaultdict(list)
+    for proof in proofs:
+        by_fact[proof.fact].append(proof)
+    known = {fact.id: fact for fact in facts if fact.id in by_fact}
+    by_id = {thing.id: thing for thing in things}
+    by_relation = {relation.id: relation for relation in relations}
+    outcomes = await asyncio.gather(
+        *(
+            _verify_fact(known[fact], by_fact[fact], by_relation[known[fact].relation], by_id, params, ask)
+            for fact in sorted(by_fact)
+        )
+    )
+    listed = [outcome for outcome_list in outcomes for outcome in outcome_list]
+    return Drafts(
+        [outcome for outcome in listed if isinstance(outcome, ProofVerdict)],
+        [outcome for outcome in listed if isinstance(outcome, Dropped)],
+    )
+
+
+async def _verify_fact(
+    fact: Fact,
+    proofs: Sequence[Proof],
+    relation: Relation,
+    things: Mapping[str, Thing],
+    params: Verify,
+    ask: Ask,
+) -> list[ProofVerdict | Dropped]:
+    statement = say_fact(fact, relation, things)
+    outcomes: list[ProofVerdict | Dropped] = []
+    asked, supported = 0, False
+    for proof in sorted(proofs, key=lambda own: rank_proof(own, relation)):
+        evidence = Evidence(proof.article, proof.kind, show_proof(proof), proof.mention, proof.headers)
+        origin: tuple[Origin, ...] = (Origin("row", f"proofs#{proof.id}"),)
+        label = decide_by_rule(evidence, relation, params)
+        if supported or (not label and asked == params.tries):
+            outcomes.append(Dropped(proof.id, "not_asked", "the fact is decided", origin))
+            continue
+        if label:
+            outcomes.append(ProofVerdict(proof.id, fact.id, statement, label, "rule", origin))
+            supported = label == SUPPORTED
+            continue
+        asked += 1
+        answer = await ask_inference(statement, evidence, params, proof.id, ask)
+        origin = (*origin, Origin("call", answer.call))
+        if answer.value is None:
+            outcomes.append(Dropped(proof.id, "no_verdict", answer.problem, origin))
+            continue
+        outcomes.append(ProofVerdict(proof.id, fact.id, statement, answer.value, "model", origin))
+        supported = answer.value == SUPPORTED
+    if not supported:
+        outcomes.append(Dropped(fact.id, "not_supported", statement, (Origin("row", f"facts#{fact.id}"),)))
+    return outcomes

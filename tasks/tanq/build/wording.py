@@ -1,0 +1,36 @@
+"""The wording of an extended question: a list question, and what else is asked of its answers (step 1)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from tasks.english import make_plural
+from tasks.tanq.graph.rows import Relation, Thing
+
+
+def extend_text(question: str, relations: Sequence[Relation], things: Mapping[str, Thing]) -> str:
+    """Ask for relations of a list question's answers: `Which ...?` -> `Which ... and what are their ...?`.
+
+    things: by id, with the units of the relations.
+    """
+    asked = question.rstrip().rstrip("?.").rstrip()
+    first = relations[0]
+    verb = "are" if first.words != first.one else "is"
+    return f"{asked} and what {verb} their {list_words([name_column(own, things) for own in relations])}?"
+
+
+def name_column(relation: Relation, things: Mapping[str, Thing]) -> str:
+    """Name what is asked of every answer, with the unit: `areas in square kilometres`."""
+    unit = things.get(relation.unit)
+    return f"{relation.words} in {name_units(unit.label)}" if unit else relation.words
+
+
+def name_units(unit: str) -> str:
+    """Write a unit in the plural: `square feet`."""
+    return re.sub(r"\bfoot\b", "feet", unit) if re.search(r"\bfoot\b", unit) else make_plural(unit)
+
+
+def list_words(words: Sequence[str]) -> str:
+    """List words as English does: `a, b and c`."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))

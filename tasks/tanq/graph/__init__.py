@@ -1,0 +1,1 @@
+"""The graph that questions are made from: its things, relations and facts."""

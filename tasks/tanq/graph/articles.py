@@ -1,0 +1,103 @@
+"""Stage: the articles of a graph's things, so that evidence is looked for in these alone (step 2)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tasks.artifacts.parquet import write_rows
+from tasks.artifacts.rows import Counts, schema_of
+from tasks.errors import BadInput
+from tasks.files import write_beside
+from tasks.sources.wikipedia.article import clean_title
+from tasks.sources.wikipedia.rows import ArticleRow, PartRow
+from tasks.tanq.entries import GraphSource
+from tasks.tanq.graph.article_index import ARTICLES, GROUP, PARTS, IndexedArticle
+from tasks.tanq.graph.rows import Thing
+
+BATCH = 16_384
+"""Rows of the source that are in memory."""
+
+
+def articles(things: Iterable[Thing], entry: GraphSource, out: Path) -> Counts:
+    """Copy the articles of things, found by their titles or by titles that redirect to them.
+
+    out: a folder with articles.parquet (article, its place and its things) and parts.parquet. Drop reason:
+    `no_article`, of a thing whose title the source does not have. Raises BadInput for a source that is none.
+    """
+    wanted: defaultdict[str, list[str]] = defaultdict(list)
+    for thing in things:
+        if thing.article:
+            wanted[clean_title(thing.article)].append(thing.id)
+    found = _find_articles(entry.articles / ARTICLES, wanted)
+    out.mkdir(parents=True, exist_ok=True)
+    places = _copy_parts(entry.articles / PARTS, found, out / PARTS)
+    rows = [
+        IndexedArticle(title, found[title][0], *places.get(title, (0, 0)), tuple(sorted(found[title][1])))
+        for title in found
+    ]
+    write_rows(out / ARTICLES, IndexedArticle, rows)
+    asked = sum(map(len, wanted.values()))
+    return Counts(asked, len(rows), {"no_article": asked - sum(len(row.things) for row in rows)})
+
+
+def _find_articles(path: Path, wanted: Mapping[str, list[str]]) -> dict[str, tuple[int | None, list[str]]]:
+    """Find the articles of wanted titles: title -> (revision, things)."""
+    found: dict[str, tuple[int | None, list[str]]] = {}
+    redirected: dict[str, tuple[str, int | None]] = {}
+    for batch in _read(path, ArticleRow, ["article", "revision", "aliases"]):
+        for row in batch.to_pylist():
+            if row["article"] in wanted:
+                found[row["article"]] = (row["revision"], list(wanted[row["article"]]))
+            for alias in row["aliases"]:
+                if alias in wanted:
+                    redirected.setdefault(alias, (row["article"], row["revision"]))
+    for alias, (title, revision) in sorted(redirected.items()):
+        if alias not in found:
+            found.setdefault(title, (revision, []))[1].extend(wanted[alias])
+    return found
+
+
+def _copy_parts(path: Path, found: Mapping[str, object], out: Path) -> dict[str, tuple[int, int]]:
+    """Copy the parts of articles in groups of a fixed size: title -> (first row, number of rows)."""
+    places: dict[str, tuple[int, int]] = {}
+    titles = pa.array(sorted(found), pa.string())
+    with write_beside(out) as draft, _open_writer(draft) as writer:
+        row, pending = 0, schema_of(PartRow).empty_table()
+        for batch in _read(path, PartRow, schema_of(PartRow).names):
+            kept = batch.filter(pc.is_in(batch.column("article"), titles))
+            for title in kept.column("article").to_pylist():
+                first, count = places.get(title, (row, 0))
+                if first + count != row:
+                    raise BadInput(
+                        path, f"the parts of {title!r} do not stand together", hint="import it again"
+                    )
+                places[title] = (first, count + 1)
+                row += 1
+            pending = pa.concat_tables([pending, pa.Table.from_batches([kept]).cast(pending.schema)])
+            while pending.num_rows >= GROUP:
+                writer.write_table(pending.slice(0, GROUP).combine_chunks())
+                pending = pending.slice(GROUP)
+        writer.write_table(pending.combine_chunks())
+    return places
+
+
+def _read(path: Path, row: type, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    """Read a table of the source, a batch at a time."""
+    try:
+        with pq.ParquetFile(path) as file:
+            missing = sorted(set(schema_of(row).names) - set(file.schema_arrow.names))
+            if missing:
+                raise BadInput(path, f"has no column {missing[0]!r}", hint="see docs/wikipedia.md")
+            yield from file.iter_batches(BATCH, columns=columns)
+    except (OSError, pa.ArrowException) as error:
+        raise BadInput(path, "cannot be read as Parquet", hint="see `benchloom import wikipedia`") from error
+
+
+def _open_writer(path: Path) -> pq.ParquetWriter:
+    return pq.ParquetWriter(path, schema_of(PartRow), compression="zstd", store_schema=False)

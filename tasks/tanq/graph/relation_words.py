@@ -1,0 +1,109 @@
+"""R by default: the relations that QAMPARI asks by, with the words by which they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+PLACE, BIRTH, DEATH, LIFE, WORK, MAKING, DATE, SIZE = (
+    "place", "birth", "death", "life", "work", "making", "date", "size",
+)  # fmt: skip
+ASPECTS = (PLACE, BIRTH, DEATH, LIFE, WORK, MAKING, DATE, SIZE, "")
+"""In the order in which they are asked: what is none of these comes last."""
+
+
+@dataclass(frozen=True)
+class KnownRelation:
+    """How a property is asked for. one, words: of one thing and of several; aspect: one of `ASPECTS`."""
+
+    one: str
+    words: str
+    aspect: str
+
+
+def _know(one: str, aspect: str, words: str = "") -> KnownRelation:
+    return KnownRelation(one, words or f"{one}s", aspect)
+
+
+KNOWN: Mapping[str, KnownRelation] = {
+    "P36": _know("capital", PLACE),
+    "P1376": _know("country whose capital it is", PLACE, "countries whose capitals they are"),
+    "P17": _know("country", PLACE, "countries"),
+    "P30": _know("continent", PLACE),
+    "P361": _know("region", PLACE),
+    "P131": _know("administrative area", PLACE),
+    "P276": _know("location", PLACE),
+    "P159": _know("headquarters", PLACE, "headquarters"),
+    "P47": _know("neighbouring country", PLACE, "neighbouring countries"),
+    "P37": _know("official language", LIFE),
+    "P38": _know("currency", LIFE, "currencies"),
+    "P569": _know("date of birth", BIRTH, "dates of birth"),
+    "P19": _know("place of birth", BIRTH, "places of birth"),
+    "P570": _know("date of death", DEATH, "dates of death"),
+    "P20": _know("place of death", DEATH, "places of death"),
+    "P27": _know("country of citizenship", LIFE, "countries of citizenship"),
+    "P26": _know("spouse", LIFE),
+    "P69": _know("place of education", LIFE, "places of education"),
+    "P106": _know("occupation", LIFE),
+    "P108": _know("employer", LIFE),
+    "P54": _know("sports team", LIFE),
+    "P102": _know("political party", LIFE, "political parties"),
+    "P166": _know("award", LIFE),
+    "P57": _know("director", MAKING),
+    "P58": _know("screenwriter", MAKING),
+    "P50": _know("author", MAKING),
+    "P162": _know("producer", MAKING),
+    "P86": _know("composer", MAKING),
+    "P161": _know("cast member", MAKING),
+    "P175": _know("performer", MAKING),
+    "P170": _know("creator", MAKING),
+    "P112": _know("founder", MAKING),
+    "P176": _know("manufacturer", MAKING),
+    "P178": _know("developer", MAKING),
+    "P123": _know("publisher", MAKING),
+    "P264": _know("record label", MAKING),
+    "P272": _know("production company", MAKING, "production companies"),
+    "P136": _know("genre", WORK),
+    "P364": _know("original language", WORK),
+    "P407": _know("language", WORK),
+    "P495": _know("country of origin", WORK, "countries of origin"),
+    "P571": _know("date of founding", DATE, "dates of founding"),
+    "P577": _know("release date", DATE),
+    "P2046": _know("area", SIZE),
+    "P1082": _know("population", SIZE),
+    "P2044": _know("elevation", SIZE),
+    "P2048": _know("height", SIZE),
+    "P2047": _know("duration", SIZE),
+    "P2142": _know("box office", SIZE, "box offices"),
+}
+"""By property, in the order in which those of one aspect are asked."""
+
+CONDITIONS: Mapping[str, str] = {
+    "P36": "have {} as their capital",
+    "P17": "are in {}",
+    "P30": "are in {}",
+    "P361": "are in {}",
+    "P131": "are in {}",
+    "P47": "border {}",
+    "P37": "have {} as an official language",
+    "P38": "use the {}",
+    "P19": "were born in {}",
+    "P20": "died in {}",
+    "P27": "are citizens of {}",
+    "P69": "were educated at {}",
+    "P166": "received the {}",
+    "P54": "played for {}",
+    "P57": "were directed by {}",
+    "P58": "were written by {}",
+    "P50": "were written by {}",
+    "P162": "were produced by {}",
+    "P86": "have music by {}",
+    "P161": "have {} in the cast",
+    "P175": "were performed by {}",
+    "P178": "were developed by {}",
+    "P123": "were published by {}",
+    "P264": "were released by {}",
+    "P495": "were made in {}",
+    "P364": "are in {}",
+}
+"""What the answers of a list question do, for several of them."""

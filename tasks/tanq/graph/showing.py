@@ -1,0 +1,61 @@
+"""Values as a table shows them: names, dates by their precision, amounts without their unit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+from tasks.sources.wikidata.rows import ValueRow
+from tasks.sources.wikidata.values import Precision
+
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
+    "November", "December",
+)  # fmt: skip
+
+
+def show_value(value: ValueRow, labels: Mapping[str, str]) -> str:
+    """Show a value on one line; empty if it cannot be: an item without a label, a time before centuries.
+
+    labels: id -> label.
+    """
+    if value.kind == "item":
+        shown = labels.get(value.item or "", "")
+    elif value.kind == "time":
+        shown = show_time(value)
+    elif value.kind == "quantity" and value.amount is not None:
+        shown = show_amount(Decimal(value.amount))
+    else:
+        shown = value.text or ""
+    return " ".join(shown.replace("|", " ").split())
+
+
+def show_amount(amount: Decimal) -> str:
+    """Show a number exactly, without an exponent and without zeros behind the point: `385207`, `1.5`."""
+    text = f"{amount:f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text in ("-0", "") else text.removeprefix("+")
+
+
+def show_time(value: ValueRow) -> str:
+    """Show a date down to its precision: `14 March 1879`, `March 1879`, `1879`, `1870s`, `19th century`.
+
+    Years before 1 CE end in BCE. Empty for what is known by millennia and less.
+    """
+    year, precision = value.year, value.precision
+    if year is None or precision is None or precision < Precision.CENTURY:
+        return ""
+    size, era = abs(year), " BCE" if year < 0 else ""
+    if precision == Precision.CENTURY:
+        return f"{show_ordinal((size + 99) // 100)} century{era}"
+    if precision == Precision.DECADE:
+        return f"{size // 10 * 10}s{era}"
+    month = MONTHS[value.month - 1] if value.month and precision >= Precision.MONTH else ""
+    day = str(value.day) if value.day and precision >= Precision.DAY else ""
+    return " ".join(filter(None, (day, month, f"{size}{era}")))
+
+
+def show_ordinal(number: int) -> str:
+    """Show a number as an ordinal: `1st`, `12th`, `22nd`."""
+    ending = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"

@@ -1,0 +1,45 @@
+"""Stage: the entities that facts are of, and those that are values, units and classes (step 1)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from tasks.artifacts.rows import Drafts, Dropped, Origin
+from tasks.tanq.entries import GraphSource
+from tasks.tanq.graph.graph_files import ENGLISH, INSTANCE_OF, find_article, find_label, read_entities
+from tasks.tanq.graph.rows import ITEM, Fact, Thing
+from tasks.tanq.graph.unit_names import UNIT_NAMES
+
+
+def things(facts: Iterable[Fact], entry: GraphSource) -> Drafts[Thing]:
+    """List the things of a graph's facts with their names and articles.
+
+    Common units have their names also where the graph does not hold them. Drop reason: `no_label`, of what
+    the graph does not name. Raises BadInput for a graph that is none.
+    """
+    used: set[str] = set()
+    classes: defaultdict[str, list[str]] = defaultdict(list)
+    for fact in facts:
+        used.add(fact.entity)
+        used.update(filter(None, (fact.value.item, fact.value.unit)))
+        if fact.relation == INSTANCE_OF and fact.value.kind == ITEM and fact.value.item:
+            classes[fact.entity].append(fact.value.item)
+    rows, dropped = [], []
+    for entity in read_entities(entry.graph):
+        if entity.id not in used:
+            continue
+        origin = (Origin("evidence", f"entities.parquet#{entity.id}"),)
+        if label := find_label(entity.labels):
+            aliases = tuple(dict.fromkeys(text.text for text in entity.aliases if text.language == ENGLISH))
+            own = tuple(sorted(classes[entity.id]))
+            rows.append(Thing(entity.id, label, aliases, find_article(entity), own, origin))
+        else:
+            dropped.append(Dropped(entity.id, "no_label", "the graph has no English label of it", origin))
+    known = {row.id for row in rows} | {row.id for row in dropped}
+    named = {name: UNIT_NAMES[name] for name in sorted(used - known) if name in UNIT_NAMES}
+    origin = (Origin("file", "tasks/tanq/graph/unit_names.py"),)
+    rows += [Thing(name, label, (), "", (), origin) for name, label in named.items()]
+    known.update(named)
+    dropped += [Dropped(name, "no_label", "the graph does not have it") for name in sorted(used - known)]
+    return Drafts(rows, dropped)

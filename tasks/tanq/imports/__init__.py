@@ -1,0 +1,1 @@
+"""Questions that others have published: list questions, and records of TANQ."""

@@ -1,0 +1,128 @@
+"""What the answers of an imported list question are called, by its words."""
+
+from __future__ import annotations
+
+import re
+
+from tasks.english import make_plural, make_singular
+
+ASKED = re.compile(r"\b(?:what|which)(?P<copula>'s| is| are| was| were)?\b", re.IGNORECASE)
+PERSON = re.compile(r"\b(?:who|whom)\b", re.IGNORECASE)
+OTHER = re.compile(r"\s*(?:who|whom|whose|where|how|when)\b", re.IGNORECASE)
+PLACE = re.compile(r"\bwhere\b", re.IGNORECASE)
+LISTED = re.compile(r"^(?:name|list|cite|give)\b", re.IGNORECASE)
+LEAD = frozenset([
+    "the", "a", "an", "some", "all", "any", "of", "one", "its", "existing", "existring", "known",
+    "notable", "different", "discovered", "major", "famous", "current", "currently", "other", "various",
+    "several", "main", "specific",
+])  # fmt: skip
+"""Words before a noun that say nothing of what it is."""
+CONTAINERS = frozenset([
+    "name", "names", "kind", "kinds", "type", "types", "example", "examples", "title", "titles", "list",
+    "lists", "piece", "pieces", "sort", "sorts", "form", "forms", "feature", "features", "model",
+    "models", "member", "members", "work", "works", "body", "bodies",
+])  # fmt: skip
+"""Nouns that stand for what comes behind their `of`, where that is a noun."""
+WHOLE = frozenset([
+    "piece", "pieces", "work", "works", "form", "forms", "model", "models", "feature", "features",
+    "member", "members", "body", "bodies",
+])  # fmt: skip
+"""Those of them that stay: `works of art`; the others leave: `kind of land mass`."""
+ENDS = frozenset([
+    "is", "are", "was", "were", "did", "does", "do", "has", "have", "had", "that", "which", "who",
+    "whom", "whose", "where", "when", "in", "on", "at", "by", "from", "for", "to", "with", "about",
+    "under", "over", "near", "than", "and", "or", "as", "can", "could", "will", "would", "may", "be",
+    "been", "located", "found", "released", "made", "directed", "produced", "written", "created",
+    "called", "used", "based", "designed", "produced", "featured", "featuring", "the", "a", "an",
+    "their", "its", "his", "her", "it", "there", "also", "both", "either", "not", "only", "after",
+    "before", "during", "between", "inside", "belong", "belongs", "took", "won", "win", "play", "plays",
+    "played", "worked", "took", "take", "takes", "feature", "features", "contain", "include",
+    "includes", "contains", "owned", "got", "received", "occurred", "occured", "happened",
+    "follows", "calls", "attended",
+])  # fmt: skip
+"""Words that end a noun phrase: what comes behind them says more of it."""
+WORD = re.compile(r"[^\W\d_][\w'\u2019./&-]*|\d[\w-]*")
+VAGUE = frozenset([
+    "thing", "things", "something", "someone", "entity", "entities", "item", "items", "individual",
+    "name", "names",
+])  # fmt: skip
+"""Nouns that say no more than the class of the answers does."""
+SAME = frozenset([
+    "manga", "anime", "media", "series", "species", "news", "people", "aircraft", "literature", "music",
+    "wildlife", "prix", "software",
+])  # fmt: skip
+"""Nouns whose plural is the same."""
+MOST_WORDS = 6
+
+
+def find_noun(question: str, class_noun: str = "") -> str:
+    """Find what a list question's answers are called, in the plural: `movies`, `people`, `places`.
+
+    class_noun: what they are instances of, in the plural, where it is known; taken where the words say less.
+    """
+    for found in ASKED.finditer(question):
+        if OTHER.match(question):
+            break  # `Who directed the films which ...`
+        behind = question[found.end() :].strip()
+        named = found["copula"] and (behind[:1].isupper() or "ing" in behind.split(" ")[0])
+        if noun := "" if named else _read_phrase(behind):
+            return noun
+    listed = LISTED.match(question)
+    if listed and (noun := _read_phrase(question[listed.end() :])):
+        return noun
+    if class_noun:
+        return class_noun
+    if PERSON.search(question):
+        return "people"
+    return "places" if PLACE.search(question) else "answers"
+
+
+def _read_phrase(text: str) -> str:
+    """Read the noun phrase that a text begins with, in the plural; empty if it begins with none."""
+    text = re.split(r"[,;:?!()]", text, maxsplit=1)[0]
+    words = [word.strip("'\"") for word in text.split()]
+    while words and words[0].lower() in LEAD:
+        del words[0]
+    phrase: list[str] = []
+    while words and len(phrase) < MOST_WORDS and not _ends(words[0], phrase):
+        phrase.append(words.pop(0))
+    if not phrase or (phrase[-1][0].isupper() and words and words[0].endswith("ed")):
+        return ""  # `what Ann Bell directed film`
+    head = phrase[-1].lower()
+    if words[:1] == ["of"] and head in CONTAINERS:
+        behind = " ".join(words[1:])
+        if head not in WHOLE:
+            return _read_phrase(behind)
+        return " of ".join(filter(None, (_make_many(phrase), _read_singular(behind))))
+    return "" if head in VAGUE else _make_many(phrase)
+
+
+def _read_singular(text: str) -> str:
+    """Read the one word behind `pieces of`."""
+    word = text.split(maxsplit=1)[0].strip("?") if text.split() else ""
+    return word if WORD.fullmatch(word) and word.lower() not in ENDS else ""
+
+
+def _ends(word: str, phrase: list[str]) -> bool:
+    """Tell whether a word ends the phrase before it."""
+    low = word.lower()
+    if not phrase and low in ("written", "designed", "featured"):
+        return False  # `what written work`
+    if low in ENDS or low == "of" or not WORD.fullmatch(word):
+        return True
+    named = word[0].isupper() and bool(phrase) and phrase[-1][0].islower()
+    return bool(phrase) and (named or low.endswith(("ed", "ly")))
+
+
+def _make_many(phrase: list[str]) -> str:
+    *lead, word = phrase
+    return " ".join([*lead, word if _is_plural(word) else make_plural(word)])
+
+
+def _is_plural(word: str) -> bool:
+    low = word.lower()
+    return (
+        low in SAME
+        or make_singular(low) != low
+        or (low.endswith("s") and not low.endswith(("ss", "us", "is")))
+    )

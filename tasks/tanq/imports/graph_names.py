@@ -1,0 +1,142 @@
+"""Find published names in an imported graph, by its ids, articles, labels and aliases."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tasks.artifacts.parquet import StoredRows
+from tasks.errors import BadInput
+from tasks.sources.wikidata.entities import INSTANCE_OF
+from tasks.sources.wikidata.rows import ClaimRow, EntityRow
+from tasks.sources.wikipedia.article import clean_title
+
+ENTITIES, CLAIMS = "entities.parquet", "claims.parquet"
+ENGLISH, WIKI = "en", "enwiki"
+BY_ID, BY_ARTICLE, BY_NAME = "id", "article", "name"
+HINT = "a folder that `benchloom import wikidata` wrote"
+
+
+@dataclass
+class WantedNames:
+    """What is looked for, all at once, so that a graph is read through only once for it."""
+
+    ids: set[str] = field(default_factory=set)
+    articles: set[str] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)
+    """Folded by `fold_name`."""
+
+
+@dataclass(frozen=True)
+class ItemClaim:
+    """A statement whose value is an item."""
+
+    id: str
+    relation: str
+    value: str
+
+
+class GraphNames:
+    """The wanted entities of a graph, and the statements between items that they have."""
+
+    def __init__(self, graph: Path, wanted: WantedNames) -> None:
+        """Read a graph. Memory is bounded by what is wanted. Raises BadInput for a folder that is none."""
+        self._ids: dict[str, str] = {}
+        self._articles: dict[str, str] = {}
+        self._labels: defaultdict[str, list[str]] = defaultdict(list)
+        self._aliases: defaultdict[str, list[str]] = defaultdict(list)
+        for row in _read_entities(graph):
+            self._keep(row, wanted)
+        found = {*self._ids.values(), *self._articles.values()}
+        for names in (self._labels, self._aliases):
+            found.update(entity for entities in names.values() for entity in entities)
+        self._claims: defaultdict[str, list[ItemClaim]] = defaultdict(list)
+        for claim in _read_claims(graph):
+            if claim.entity in found and claim.value.item and claim.rank != "deprecated":
+                self._claims[claim.entity].append(ItemClaim(claim.id, claim.property, claim.value.item))
+        values = {claim.value for claims in self._claims.values() for claim in claims}
+        self._names = {
+            row.id: name for row in _read_entities(graph) if row.id in values for name in _label(row)
+        }
+
+    def find(self, item: str, article: str, names: Iterable[str]) -> tuple[str, list[str]]:
+        """Find an entity: by what it was found, and all that it may be; nothing if the graph has none.
+
+        An id or article tells it alone; of names the first that is a label counts, then any alias.
+        """
+        if item:
+            return BY_ID, [self._ids[item]] if item in self._ids else []
+        if article and article in self._articles:
+            return BY_ARTICLE, [self._articles[article]]
+        folded = [fold_name(name) for name in names]
+        for known, wanted in (
+            (self._labels, folded[:1]),
+            (self._aliases, folded[:1]),
+            (self._labels, folded[1:]),
+        ):
+            for name in wanted:
+                if name in known:
+                    return BY_NAME, sorted(known[name])
+        return BY_NAME, []
+
+    def find_article(self, title: str) -> str:
+        """Find the entity of an article; empty for none."""
+        return self._articles.get(title, "")
+
+    def list_claims(self, entity: str) -> list[ItemClaim]:
+        """List an entity's statements whose values are items, those of classes left out."""
+        return [claim for claim in self._claims.get(entity, ()) if claim.relation != INSTANCE_OF]
+
+    def list_classes(self, entity: str) -> set[str]:
+        """List what an entity is an instance of."""
+        return {claim.value for claim in self._claims.get(entity, ()) if claim.relation == INSTANCE_OF}
+
+    def get_label(self, entity: str) -> str:
+        """Return the English label of an entity that is the value of a statement; empty for none."""
+        return self._names.get(entity, "")
+
+    def _keep(self, row: EntityRow, wanted: WantedNames) -> None:
+        for name in (row.id, *row.redirects):
+            if name in wanted.ids:
+                self._ids[name] = row.id
+        for link in row.sitelinks:
+            if link.site == WIKI and (title := clean_title(link.title)) in wanted.articles:
+                self._articles[title] = row.id
+        labels = {fold_name(label) for label in _label(row)}
+        aliases = {fold_name(own.text) for own in row.aliases if own.language == ENGLISH} - labels
+        for known, names in ((self._labels, labels), (self._aliases, aliases)):
+            for name in sorted(names & wanted.names):
+                known[name].append(row.id)
+
+
+def fold_name(name: str) -> str:
+    """Write a name so that case and blanks make no difference."""
+    return " ".join(name.casefold().split())
+
+
+def count_classes(entities: Iterable[str], names: GraphNames) -> Mapping[str, int]:
+    """Count how many of some entities are instances of each class, in the order of the classes."""
+    counts: defaultdict[str, int] = defaultdict(int)
+    for entity in entities:
+        for own in names.list_classes(entity):
+            counts[own] += 1
+    return {own: counts[own] for own in sorted(counts)}
+
+
+def _label(row: EntityRow) -> Iterator[str]:
+    """Yield the English label, if there is one."""
+    return (own.text for own in row.labels if own.language == ENGLISH)
+
+
+def _read_entities(graph: Path) -> Iterator[EntityRow]:
+    if not (graph / ENTITIES).is_file():
+        raise BadInput(graph, f"has no {ENTITIES}", hint=HINT)
+    return (row for row in StoredRows(graph / ENTITIES, EntityRow) if row.kind == "item")
+
+
+def _read_claims(graph: Path) -> Iterator[ClaimRow]:
+    if not (graph / CLAIMS).is_file():
+        raise BadInput(graph, f"has no {CLAIMS}", hint=HINT)
+    return iter(StoredRows(graph / CLAIMS, ClaimRow))

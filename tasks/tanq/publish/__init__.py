@@ -1,0 +1,1 @@
+"""Contracts, statistics, pages and figures."""

@@ -1,0 +1,115 @@
+"""Stage: hold a question set's artifacts to their contracts; tables are made again of the graph's facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from tasks.artifacts.contracts import Expectation, RowRule, expect_match
+from tasks.artifacts.export import draft_folder
+from tasks.artifacts.parquet import StoredRows, read_valid_rows
+from tasks.artifacts.rows import Counts
+from tasks.reports.contract_stage import Rules, check_artifacts, expect_hash, require_contracts
+from tasks.tanq.build.skills import make_graph
+from tasks.tanq.graph.rows import Fact, Relation, Thing
+from tasks.tanq.publish.item_rules import Grounds, find_no_mention, list_item_rules
+from tasks.tanq.rows import (
+    KINDS,
+    LABELS,
+    AnswerTable,
+    ExtendedQuestion,
+    Proof,
+    ProofVerdict,
+    RephrasedQuestion,
+    SeedQuestion,
+    SkilledQuestion,
+    TanqItem,
+)
+
+ROWS: Mapping[str, type] = {
+    "seeds": SeedQuestion,
+    "extend": ExtendedQuestion,
+    "proofs": Proof,
+    "verify": ProofVerdict,
+    "tables": AnswerTable,
+    "rephrase": RephrasedQuestion,
+    "skills": SkilledQuestion,
+    "items": TanqItem,
+}
+
+
+def contracts(
+    seeds: Path,
+    extend: Path,
+    proofs: Path,
+    verify: Path,
+    tables: Path,
+    rephrase: Path,
+    skills: Path,
+    items: Path,
+    facts: Path,
+    relations: Path,
+    things: Path,
+    out: Path,
+) -> Counts:
+    """Check the artifacts with their dropped rows and calls, and write the findings.
+
+    facts, relations, things: of the set's source. Raises ContractBroken after writing, with one line that
+    names artifact, contract, count and ids.
+    """
+    made = (seeds, extend, proofs, verify, tables, rephrase, skills, items)
+    paths = {path.stem: path for path in made}
+    with draft_folder(out) as folder:
+        findings = check_artifacts(
+            f"Contracts of the question set {out.parent.name}",
+            {path: ROWS[stem] for stem, path in paths.items()},
+            lambda origins: declare(paths, read_grounds(paths, facts, relations, things), origins),
+            folder,
+            sources=(facts, relations, things),
+        )
+    return require_contracts(findings, out)
+
+
+def declare(paths: Mapping[str, Path], grounds: Grounds, origins: RowRule) -> Rules:
+    """Declare the rules of each artifact."""
+    rules: dict[str, list[Expectation | RowRule]] = {stem: [origins] for stem in paths}
+    rules["seeds"].append(expect_match("kind", "It is of one of three kinds.", "kind", _any_of(KINDS)))
+    rules["verify"].append(expect_match("label", "Its label is one of three.", "label", _any_of(LABELS)))
+    rules["proofs"].append(
+        RowRule(
+            "mentions_fact",
+            "Its text has the words that were found, and mentions the other end of its fact.",
+            ("id", "fact", "side", "text", "mention", "headers"),
+            lambda record: (
+                find_no_mention(grounds.proofs[record["id"]], grounds.graph)
+                if record["id"] in grounds.proofs
+                else None
+            ),
+        )
+    )
+    rules["skills"].append(expect_hash())
+    rules["items"] += [expect_hash(), *list_item_rules(grounds)]
+    return {path: rules[stem] for stem, path in paths.items()}
+
+
+def read_grounds(paths: Mapping[str, Path], facts: Path, relations: Path, things: Path) -> Grounds:
+    """Read what items stand on; of the source's facts only those that the items name or that were proven."""
+    proofs = {proof.id: proof for proof in read_valid_rows(paths["proofs"], Proof)}
+    named = {proof.fact for proof in proofs.values()}
+    for item in read_valid_rows(paths["items"], TanqItem):
+        named |= {fact for row in item.rows for cell in row.cells for fact in cell.facts}
+    return Grounds(
+        make_graph(
+            _read_facts(facts, named), read_valid_rows(relations, Relation), read_valid_rows(things, Thing)
+        ),
+        proofs,
+        {verdict.id: verdict for verdict in read_valid_rows(paths["verify"], ProofVerdict)},
+    )
+
+
+def _read_facts(path: Path, named: set[str]) -> Iterable[Fact]:
+    return (fact for fact in StoredRows(path, Fact) if fact.id in named)
+
+
+def _any_of(words: Iterable[str]) -> str:
+    return f"^({'|'.join(words)})$"

@@ -1,0 +1,189 @@
+"""Stage: the page of a question set: Tables 3 and 4, every stage's yield, and every answer's evidence."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from tasks.artifacts.parquet import read_rows
+from tasks.artifacts.rows import Counts
+from tasks.artifacts.statistics import name_beside, sum_calls
+from tasks.judging.canaries import CanaryRow
+from tasks.reports.calls import read_calls
+from tasks.reports.contracts import ContractResults, open_contracts
+from tasks.reports.figure_cells import FigureTable
+from tasks.reports.folder import BrowsedRows, Form, write_page
+from tasks.reports.frame import PAGES_FOLDER, open_templates
+from tasks.reports.page import DATASETS, Headline, Page
+from tasks.reports.yields import StageYield, read_yield
+from tasks.tanq.publish.shown_tables import ShownTableItem, show_table_items
+from tasks.tanq.publish.table_set import (
+    SetStatistics,
+    describe_means,
+    read_statistics_file,
+    tabulate_set,
+)
+from tasks.tanq.rows import SkilledQuestion, TanqItem
+from tasks.tanq.score.human_tables import make_table_form
+
+PAGES = Path(__file__).parents[1] / "pages"
+ASSETS = ("tanq.css", "answers.js", "tanq_set.js")
+FORM = "to_answer.csv"
+"""The CSV form for people to answer, with the evidence, linked on the page."""
+SUBTITLE = (
+    "List questions extended with relations of a graph, answered by tables whose every cell has evidence in "
+    "an article; some ask for filters, conversions, calculations or rounding too."
+)
+LEAST_CANARIES = 0.9
+"""Share of known cases, 0 to 1, below which the verifier is warned of."""
+FEW = 30
+"""Questions below which figures by kind or skill are warned of."""
+
+
+@dataclass(frozen=True)
+class TableSetContent:
+    """What the page shows below its head. about: name and text of each fact."""
+
+    tables: Mapping[str, FigureTable]
+    stages: Sequence[StageYield]
+    contracts: ContractResults
+    about: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class TableSetBrowser:
+    """The viewer's data, as pages/tanq_set.js reads it. calls: ledger keys by item."""
+
+    rows: list[ShownTableItem]
+    calls: dict[str, list[str]]
+
+
+def set_page(
+    seeds: Path,
+    extend: Path,
+    proofs: Path,
+    verify: Path,
+    tables: Path,
+    rephrase: Path,
+    skills: Path,
+    items: Path,
+    verify_canaries: Path,
+    contracts: Path,
+    statistics: Path,
+    key: str,
+    out: Path,
+) -> Counts:
+    """Write the page into the folder `out`; the artifacts' `*.dropped` and `*.calls` files are read too.
+
+    contracts: the folder of their findings; statistics: the set's `statistics.json`. The counts are of
+    questions. Raises BadInput if `statistics` is of another form.
+    """
+    paths = (seeds, extend, proofs, verify, tables, rephrase, skills, items)
+    stages = [read_yield(path) for path in paths]
+    rows = sorted(read_rows(items, TanqItem), key=lambda row: (row.kind, row.shape, row.id))
+    told = read_statistics_file(statistics)
+    tested = read_rows(verify_canaries, CanaryRow)
+    calls = list_item_calls(rows, read_rows(skills, SkilledQuestion), rephrase, verify)
+    beside = [path for path in (name_beside(path, "calls") for path in paths) if path.is_file()]
+    write_page(
+        out,
+        Page(
+            DATASETS,
+            "tanq",
+            key,
+            f"Questions answered by tables: {key}",
+            SUBTITLE,
+            _make_headlines(rows, stages),
+            list_set_warnings(rows, tested),
+        ),
+        open_templates("tasks.tanq").get_template("tanq_set.html"),
+        TableSetContent(
+            tabulate_set(told),
+            stages,
+            open_contracts(contracts, [path.stem for path in paths], out),
+            _list_facts(rows, told, tested),
+        ),
+        assets=[PAGES_FOLDER / "tables.css", *(PAGES / asset for asset in ASSETS)],
+        rows=BrowsedRows("rows", TableSetBrowser(list(show_table_items(rows).values()), calls)),
+        calls=read_calls(beside, {call for own in calls.values() for call in own}),
+        form=Form(FORM, make_table_form(rows)),
+    )
+    return Counts(len(rows), len(rows), {})
+
+
+def list_item_calls(
+    items: Iterable[TanqItem], skilled: Iterable[SkilledQuestion], rephrase: Path, verify: Path
+) -> dict[str, list[str]]:
+    """List the calls behind every item: of its rewording, then of its proofs' verdicts; each once."""
+    questions = {row.id: row.question for row in skilled}
+    worded, verified = _read_calls_by_row(rephrase), _read_calls_by_row(verify)
+    return {
+        item.id: list(
+            dict.fromkeys(
+                [
+                    *worded.get(questions.get(item.id, ""), []),
+                    *(call for proof in item.proofs for call in verified.get(proof.id, [])),
+                ]
+            )
+        )
+        for item in items
+    }
+
+
+def _read_calls_by_row(artifact: Path) -> Mapping[str, list[str]]:
+    calls: defaultdict[str, list[str]] = defaultdict(list)
+    for row in pq.read_table(artifact, columns=["id", "origin"]).to_pylist():
+        calls[row["id"]] += [one["reference"] for one in row["origin"] if one["kind"] == "call"]
+    return calls
+
+
+def list_set_warnings(items: Collection[TanqItem], canaries: Sequence[CanaryRow]) -> list[str]:
+    """Warn of few questions, of cells without a proof, and of a verifier that misses known cases."""
+    warnings = []
+    if len(items) < FEW:
+        warnings.append(f"{len(items)} questions are few: shares by kind and skill say little.")
+    bare = sum(count_bare(item) for item in items)
+    if bare:
+        warnings.append(f"{bare} filled cells have no proof.")
+    agreed = [row.agreed for row in canaries if row.agreed is not None]
+    if agreed and sum(agreed) / len(agreed) < LEAST_CANARIES:
+        share = f"{sum(agreed)} of {len(agreed)}"
+        warnings.append(f"The model that verified evidence got {share} cases right whose label is known.")
+    return warnings
+
+
+def count_bare(item: TanqItem) -> int:
+    """Count the filled cells of an item none of whose facts has a proof."""
+    proven = {proof.fact for proof in item.proofs}
+    return sum(bool(cell.values) and proven.isdisjoint(cell.facts) for row in item.rows for cell in row.cells)
+
+
+def _make_headlines(items: Sequence[TanqItem], stages: Sequence[StageYield]) -> list[Headline]:
+    kinds = Counter(item.kind for item in items)
+    filled = sum(bool(cell.values) for item in items for row in item.rows for cell in row.cells)
+    tally = sum_calls(call for stage in stages for call in stage.artifact.calls)
+    return [
+        Headline(
+            "questions", len(items), ", ".join(f"{count:,} {kind}" for kind, count in sorted(kinds.items()))
+        ),
+        Headline("shapes", len({item.shape for item in items}), "of list questions"),
+        Headline("cells", filled, f"with {sum(len(item.proofs) for item in items):,} proofs"),
+        Headline("with a skill", sum(bool(item.skills) for item in items), "or several"),
+        Headline("model calls", tally.calls, f"{tally.prompt_tokens + tally.completion_tokens:,} tokens"),
+    ]
+
+
+def _list_facts(
+    items: Sequence[TanqItem], told: SetStatistics, canaries: Sequence[CanaryRow]
+) -> list[tuple[str, str]]:
+    sources = Counter(item.source for item in items)
+    agreed = [row.agreed for row in canaries if row.agreed is not None]
+    return [
+        *describe_means(told),
+        ("Sources", ", ".join(f"{name} ({count:,})" for name, count in sorted(sources.items()))),
+        ("Verifier on known cases", f"{sum(agreed):,} of {len(agreed):,} right" if agreed else ""),
+    ]

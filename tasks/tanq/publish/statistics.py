@@ -1,0 +1,178 @@
+"""Stage: Tables 3 and 4, the statistics of a question set (section 3.4), and what each step lost."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+
+from tasks.artifacts.parquet import read_rows
+from tasks.artifacts.rows import Counts, Dropped
+from tasks.files import write_text
+from tasks.reports.figure_cells import round_figures
+from tasks.tanq.build.skill_table import (
+    APPROXIMATION,
+    CONVERSION,
+    DATE_TO_YEAR,
+    FILTER_ENTITY,
+    FILTER_NUMBER,
+    FILTER_TIME,
+    SKILLS,
+    TIME_CALCULATION,
+)
+from tasks.tanq.graph.rows import ITEM, QUANTITY, TEXT, TIME, Relation
+from tasks.tanq.rows import KINDS, AnswerTable, TanqItem
+
+VALUES = (ITEM, TIME, QUANTITY, TEXT)
+"""In the order of Table 3."""
+NEEDS: Mapping[str, tuple[str, int, str]] = {
+    FILTER_NUMBER: (QUANTITY, 1, "numbers"),
+    FILTER_TIME: (TIME, 1, "dates"),
+    FILTER_ENTITY: (ITEM, 1, "names of things"),
+    DATE_TO_YEAR: (TIME, 1, "dates"),
+    CONVERSION: (QUANTITY, 1, "numbers"),
+    TIME_CALCULATION: (TIME, 2, "dates"),
+    APPROXIMATION: (QUANTITY, 1, "numbers"),
+}
+"""Skill -> kind of values that it needs, in how many columns, and what they are called."""
+DEFINITIONS = {
+    "types": "Facts in the cells of the answer lists, each once, by the kind of their value.",
+    "no_skill": "Questions that take no filter, conversion, calculation or approximation.",
+    "skills": "A question counts under each of its skills.",
+    "tokens": "Words of the question, as blanks part them.",
+    "rows": "Rows of the answer table; those that a filter leaves out are not counted.",
+    "columns": "Columns of the answer table, with that of the entities.",
+    "relations": "Relations that the question is extended with.",
+}
+"""What is counted, where the paper leaves it open."""
+
+
+def statistics(
+    items: list[TanqItem],
+    tables: list[AnswerTable],
+    relations: list[Relation],
+    extend_dropped: Path,
+    proofs_dropped: Path,
+    verify_dropped: Path,
+    tables_dropped: Path,
+    rephrase_dropped: Path,
+    items_dropped: Path,
+    out: Path,
+) -> Counts:
+    """Write Tables 3 and 4, means, absent skills and the yields as JSON; shares are fractions of 1."""
+    lost = (
+        extend_dropped,
+        proofs_dropped,
+        verify_dropped,
+        tables_dropped,
+        rephrase_dropped,
+        items_dropped,
+    )
+    absent = explain_absent(items, tables, {own.id: own.kind for own in relations})
+    figures = {
+        "items": len(items),
+        "definitions": DEFINITIONS,
+        "types": count_types(items),
+        "kinds": share_out(Counter(item.kind for item in items), KINDS, len(items)),
+        "skills": count_skills(items),
+        "skills_per_question": count_numbers(items),
+        "with_skill": sum(bool(item.skills) for item in items) / len(items) if items else None,
+        "means": compute_means(items),
+        "shapes": count_shapes(items),
+        "absent_skills": absent,
+        "proofs": len({proof.id for item in items for proof in item.proofs}),
+        "answer_tables": len(tables),
+        "dropped": {path.name.partition(".")[0]: count_reasons(path) for path in lost},
+    }
+    write_text(out, json.dumps(round_figures(figures), indent=1, ensure_ascii=False) + "\n")
+    return Counts(len(items), len(items), {})
+
+
+def count_types(items: Sequence[TanqItem]) -> dict[str, dict[str, float | int | None]]:
+    """Count Table 3: the facts of the cells by the kind of their value."""
+    kinds = {
+        fact: column.kind
+        for item in items
+        for row in item.rows
+        for column, cell in zip(item.columns, row.cells, strict=True)
+        if column.relation
+        for fact in cell.facts
+    }
+    return share_out(Counter(kinds.values()), VALUES, len(kinds))
+
+
+def count_skills(items: Sequence[TanqItem]) -> dict[str, dict[str, float | int | None]]:
+    """Count Table 4's middle part: questions without a skill, and with each."""
+    counts = Counter(use.name for item in items for use in item.skills)
+    counts["no_skill"] = sum(not item.skills for item in items)
+    return share_out(counts, ("no_skill", *SKILLS), len(items))
+
+
+def count_numbers(items: Sequence[TanqItem]) -> dict[str, dict[str, float | int | None]]:
+    """Count questions by their number of skills."""
+    most = max([3, *(len(item.skills) for item in items)])
+    counts = Counter(str(len(item.skills)) for item in items)
+    return share_out(counts, [str(number) for number in range(most + 1)], len(items))
+
+
+def share_out(
+    counts: Mapping[str, int], names: Sequence[str], total: int
+) -> dict[str, dict[str, float | int | None]]:
+    """Write counts with their shares of a total; None where there is nothing to share."""
+    return {
+        name: {
+            "count": counts.get(name, 0),
+            "share": counts.get(name, 0) / total if total else None,
+        }
+        for name in names
+    }
+
+
+def compute_means(items: Sequence[TanqItem]) -> dict[str, float | None]:
+    """Compute the means of tokens, rows, columns and relations; None without items."""
+    sizes = {
+        "tokens": [len(item.question.split()) for item in items],
+        "rows": [sum(row.filter_pass for row in item.rows) for item in items],
+        "columns": [len(item.columns) + 1 for item in items],
+        "relations": [len(item.relations) for item in items],
+    }
+    return {name: fmean(values) if values else None for name, values in sizes.items()}
+
+
+def count_shapes(items: Sequence[TanqItem]) -> dict[str, float | int | None]:
+    """Count the shapes of question, and the share of the most frequent one."""
+    shapes = Counter(item.shape for item in items)
+    return {
+        "count": len(shapes),
+        "largest_share": max(shapes.values()) / len(items) if items else None,
+    }
+
+
+def explain_absent(
+    items: Sequence[TanqItem], tables: Sequence[AnswerTable], kinds: Mapping[str, str]
+) -> dict[str, str]:
+    """Say for each skill that no item has why it is absent. kinds: relation -> kind of its values."""
+    present = {use.name for item in items for use in item.skills}
+    absent = {}
+    for skill in SKILLS:
+        if skill in present:
+            continue
+        kind, least, words = NEEDS[skill]
+        able = sum(
+            sum(kinds.get(relation) == kind for relation in table.relations) >= least for table in tables
+        )
+        columns = "a column" if least == 1 else "two columns"
+        absent[skill] = (
+            f"{able:,} of {len(tables):,} tables have {columns} of {words}, and in none does it change "
+            "something and leave rows enough"
+            if able
+            else f"none of {len(tables):,} tables has {columns} of {words}"
+        )
+    return absent
+
+
+def count_reasons(path: Path) -> dict[str, int]:
+    """Count the dropped rows of a stage by reason."""
+    return dict(sorted(Counter(row.reason for row in read_rows(path, Dropped)).items()))

@@ -1,0 +1,115 @@
+"""Tables 3 and 4 of a set's `statistics.json`, and what the page says of it in words (section 3.4)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from tasks.errors import BadInput
+from tasks.reports.figure_cells import FigureCell, FigureTable, Line, leave_empty
+
+QUESTIONS, FACTS = "questions", "facts"
+COUNTED = ("count", "%")
+VALUE_WORDS = {"item": "item", "time": "time", "quantity": "numeric", "text": "text"}
+NUMBER_WORDS = {"0": "no skill", "1": "one skill", "2": "two skills", "3": "three skills"}
+
+
+@dataclass(frozen=True)
+class CountedShare:
+    """A count and its share of the whole, a fraction of 1."""
+
+    count: int
+    share: float | None
+
+
+@dataclass(frozen=True)
+class SetStatistics:
+    """What pages read of `statistics.json`; what else it has is ignored.
+
+    types: facts by kind of value; means: of tokens, rows, columns and relations; absent_skills: by name, why
+    no question has it; definitions: of what is counted.
+    """
+
+    items: int
+    definitions: Mapping[str, str]
+    types: Mapping[str, CountedShare]
+    kinds: Mapping[str, CountedShare]
+    skills: Mapping[str, CountedShare]
+    skills_per_question: Mapping[str, CountedShare]
+    means: Mapping[str, float | None]
+    absent_skills: Mapping[str, str]
+
+
+def read_statistics_file(path: Path) -> SetStatistics:
+    """Read the file. Raises BadInput if it is missing, or of another form."""
+    try:
+        return _STATISTICS.validate_python(json.loads(path.read_text(encoding="utf-8")))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise BadInput(path, f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    except (OSError, ValueError) as error:
+        raise BadInput(path, "is no JSON file", hint="run the stage statistics") from error
+
+
+def tabulate_set(statistics: SetStatistics) -> dict[str, FigureTable]:
+    """Make Tables 3 and 4, by number."""
+    told = statistics.definitions
+    facts = sum(own.count for own in statistics.types.values())
+    types = _make_lines("", statistics.types, VALUE_WORDS, facts, FACTS)
+    n = statistics.items
+    questions = (
+        *_make_lines("kind", statistics.kinds, {}, n, QUESTIONS),
+        *_make_lines("skill", statistics.skills, {}, n, QUESTIONS),
+        *_make_lines("skills per question", statistics.skills_per_question, NUMBER_WORDS, n, QUESTIONS),
+    )
+    absent = [f"No question has {name_skill(name)}: {why}." for name, why in statistics.absent_skills.items()]
+    return {
+        "3": FigureTable(
+            "3", "Values of the relations", ("type",), COUNTED,
+            tuple(Line(line.label[1:], line.cells) for line in types), _list_notes(told, "types"),
+        ),
+        "4": FigureTable(
+            "4", "Kinds of question and skills", ("", "questions"), COUNTED, questions,
+            (*_list_notes(told, "no_skill", "skills"), *absent),
+        ),
+    }  # fmt: skip
+
+
+def describe_means(statistics: SetStatistics) -> list[tuple[str, str]]:
+    """Say the means, each with what it counts."""
+    return [
+        (f"{name.capitalize()}, mean", f"{value:.1f}. {statistics.definitions.get(name, '')}".strip())
+        for name, value in statistics.means.items()
+        if value is not None
+    ]
+
+
+def name_skill(name: str) -> str:
+    """Name a skill for a reader."""
+    return name.replace("_", " ")
+
+
+def _make_lines(
+    group: str, counted: Mapping[str, CountedShare], words: Mapping[str, str], n: int, of: str
+) -> tuple[Line, ...]:
+    return tuple(
+        Line((group, words.get(name, name_skill(name))), _count(own, n, of)) for name, own in counted.items()
+    )
+
+
+def _count(own: CountedShare, n: int, of: str) -> tuple[FigureCell, FigureCell]:
+    count = FigureCell(own.count, n, 0, None, of)
+    if own.share is None:
+        return count, leave_empty(f"no {of}", of)
+    return count, FigureCell(float(own.share), n, 0, None, of)
+
+
+def _list_notes(definitions: Mapping[str, str], *names: str) -> tuple[str, ...]:
+    return tuple(definitions[name] for name in names if name in definitions)
+
+
+_STATISTICS = TypeAdapter(SetStatistics)

@@ -1,0 +1,1 @@
+"""Scores of predicted tables, and what went wrong in them."""

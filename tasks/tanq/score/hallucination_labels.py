@@ -1,0 +1,72 @@
+"""Stage: read people's words on other hallucinations, which no rule can tell (section 5.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
+from tasks.judging.human_files import is_same_text, write_form
+from tasks.judging.human_labels import LabelLine, read_human_labels
+from tasks.judging.label_file import FOLDER
+from tasks.tanq.entries import TableEvaluation
+from tasks.tanq.rows import TanqItem
+from tasks.tanq.score.rows import HallucinationLabel
+from tasks.tanq.solve.rows import Prediction
+
+YES, NO = "yes", "no"
+UNKNOWN, OTHER = "unknown_prediction", "other_response"
+FORM_COLUMNS = ("id", "question", "answer", "response", "choices", "label", "rater")
+
+
+def hallucination_labels(
+    items: list[TanqItem], predictions: list[Prediction], entry: TableEvaluation
+) -> Drafts[HallucinationLabel]:
+    """Match labels to predictions; no rows if the evaluation names no file.
+
+    A line's `id` is a prediction's, its `label` yes or no. Drop reasons, with the line in `detail`: those of
+    `read_human_labels`; `unknown_prediction` (none of this run with a reply); `other_response` (the line
+    shows another reply, so it labels another run). Raises BadInput as `read_human_labels`.
+    """
+    if entry.labels is None:
+        return Drafts([])
+    there = {row.id: row for row in predictions if not row.failed}
+    read = read_human_labels(entry.labels, (YES, NO))
+    kept: list[HallucinationLabel] = []
+    dropped = [_drop(line.line, line.reason, line.detail) for line in read.unusable]
+    for line in read.labels:
+        prediction = there.get(line.label.id)
+        if prediction is None:
+            dropped.append(_drop(line.line, UNKNOWN, f"{line.label.id} is no prediction with a reply here"))
+        elif line.shown and not is_same_text(line.shown, prediction.reply):
+            dropped.append(_drop(line.line, OTHER, f"{line.label.id}: the model has replied something else"))
+        else:
+            kept.append(_make_label(line, prediction, entry.labels.name))
+    return Drafts(kept, dropped)
+
+
+def make_label_form(items: Mapping[str, TanqItem], predictions: Iterable[Prediction]) -> str:
+    """Write the form: each reply beside its question and answer, in the order of ids."""
+    replied = sorted((row for row in predictions if not row.failed), key=lambda row: row.id)
+    asked = ((row, items[row.item]) for row in replied)
+    return write_form(
+        FORM_COLUMNS,
+        (
+            (row.id, item.question, item.answer_table, row.reply, f"{YES} or {NO}", "", "")
+            for row, item in asked
+        ),
+    )
+
+
+def _make_label(line: LabelLine, prediction: Prediction, file: str) -> HallucinationLabel:
+    return HallucinationLabel(
+        id=make_id("hallucination", prediction.id, line.label.rater),
+        prediction=prediction.id,
+        item=prediction.item,
+        rater=line.label.rater,
+        label=line.label.label,
+        origin=(Origin("row", f"predictions#{prediction.id}"), Origin("file", (FOLDER / file).as_posix())),
+    )
+
+
+def _drop(line: int, reason: str, what: str) -> Dropped:
+    return Dropped(make_id("hallucination", line, reason), reason, f"line {line}: {what}")

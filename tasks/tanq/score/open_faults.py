@@ -1,0 +1,100 @@
+"""The six faults of the open agent, told by its chain and its table (section 5.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tasks.tanq.rows import COMPOSITION, INTERSECTION, ItemThing, TanqItem
+from tasks.tanq.score.failures import ignores_filter, is_filtered
+from tasks.tanq.score.rows import (
+    ATTRIBUTES_MISSING,
+    FAULTS,
+    FILTER_IGNORED,
+    INTERMEDIATES_LISTED,
+    MALFORMED_TABLE,
+    ONE_CONDITION,
+    SEARCH_ENDED,
+)
+from tasks.tanq.score.same_values import fold, is_nothing, is_same_name, simplify
+from tasks.tanq.score.table_match import TableMatch
+from tasks.tanq.solve.rows import Prediction
+
+OWN_WORDS = frozenset({"", "SubTask", "unread"})
+"""Steps whose result is a model's own text, and no tool's."""
+
+
+def find_faults(item: TanqItem, prediction: Prediction, match: TableMatch | None) -> tuple[str, ...]:
+    """List the faults of a chain in the section's order. match: of its table, None if it has none."""
+    if match is None:
+        return (MALFORMED_TABLE,)
+    found = set(_find(item, prediction, match))
+    return tuple(fault for fault in FAULTS if fault in found)
+
+
+def can_have(item: TanqItem) -> Mapping[str, bool]:
+    """Say which faults an item's chain can have, as far as can be told.
+
+    Who meets one condition alone is not known of every intersection, nor what leads to a composition's
+    answers.
+    """
+    return {
+        **dict.fromkeys(FAULTS, True),
+        ONE_CONDITION: item.kind == INTERSECTION and bool(item.near),
+        INTERMEDIATES_LISTED: item.kind == COMPOSITION and bool(item.intermediates),
+        FILTER_IGNORED: is_filtered(item),
+    }
+
+
+def _find(item: TanqItem, prediction: Prediction, match: TableMatch) -> Iterator[str]:
+    if ends_search(item, prediction, match):
+        yield SEARCH_ENDED
+    if is_malformed(match):
+        yield MALFORMED_TABLE
+    if lacks_attributes(item, match):
+        yield ATTRIBUTES_MISSING
+    if item.kind == INTERSECTION and lists_any(item.near, match):
+        yield ONE_CONDITION
+    if item.kind == COMPOSITION and lists_any(item.intermediates, match):
+        yield INTERMEDIATES_LISTED
+    if ignores_filter(item, match):
+        yield FILTER_IGNORED
+
+
+def ends_search(item: TanqItem, prediction: Prediction, match: TableMatch) -> bool:
+    """Tell whether the table has some answers and lacks one that no tool's result had named."""
+    seen = f" {fold(' '.join(step.result for step in prediction.steps if step.tool not in OWN_WORDS))} "
+    lacking = [
+        row.label
+        for row, places in zip(item.rows, match.entities, strict=True)
+        if row.filter_pass and not places
+    ]
+    return any(match.entities) and any(f" {simplify(label)} " not in seen for label in lacking)
+
+
+def is_malformed(match: TableMatch) -> bool:
+    """Tell whether a table has no header, has it twice or as a row, or rows of different length."""
+    if not match.head or len({len(row) for row in match.rows}) > 1:
+        return True
+    heads = {simplify(cell) for cell in match.rows[0]}
+    return any(
+        not match.rows[place] or simplify(match.rows[place][0]) in heads
+        for place in match.body
+        if place in match.others
+    )
+
+
+def lacks_attributes(item: TanqItem, match: TableMatch) -> bool:
+    """Tell whether a listed answer has nothing in a column that the table has, and should."""
+    return any(
+        all(is_nothing(match.read(place, column)) for place in places)
+        for row, places in zip(item.rows, match.entities, strict=True)
+        if places and row.filter_pass
+        for cell, column in zip(row.cells, match.columns, strict=True)
+        if cell.values and column is not None
+    )
+
+
+def lists_any(things: tuple[ItemThing, ...], match: TableMatch) -> bool:
+    """Tell whether a row that is no answer is of one of these things."""
+    names = [match.read(place, 0) for place in match.others]
+    return any(is_same_name(thing.label, name) for thing in things for name in names if name)

@@ -1,0 +1,84 @@
+"""Stage: similarity of every predicted table, and what went wrong in it (sections 5.1, 5.6, 5.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tasks.artifacts.rows import Drafts, Origin
+from tasks.judging.scored import Scored
+from tasks.scoring.rms_paper import compute_paper
+from tasks.scoring.rms_released import RmsScores, compute_released
+from tasks.scoring.tables import Cell, Table, get_table, parse_table
+from tasks.tanq.rows import TanqItem
+from tasks.tanq.score.failures import find_failures
+from tasks.tanq.score.open_faults import find_faults
+from tasks.tanq.score.rows import PredictionScore
+from tasks.tanq.score.table_match import Rows, match_table
+from tasks.tanq.solve.rows import OPEN, Prediction
+
+
+def scores(items: list[TanqItem], predictions: list[Prediction]) -> Drafts[PredictionScore]:
+    """Score every prediction; one without a reply is a row without figures.
+
+    A reply without a table is scored as an empty one: precision 1, recall 0.
+    """
+    return Drafts(score_all(items, predictions, "predictions"))
+
+
+def score_all(
+    items: Iterable[TanqItem], predictions: Iterable[Prediction], artifact: str
+) -> list[PredictionScore]:
+    """Score predictions in their order. artifact: the one they are of, for their origin."""
+    by_id = {item.id: item for item in items}
+    return [score_prediction(by_id[row.item], row, artifact) for row in predictions]
+
+
+def score_prediction(item: TanqItem, prediction: Prediction, artifact: str) -> PredictionScore:
+    """Score one prediction by both rules, and name its failures and faults."""
+    replied = not prediction.failed
+    match = match_table(item, prediction.table) if prediction.table else None
+    released, paper = compare_tables(item, prediction.table or ()) if replied else (None, None)
+    return PredictionScore(
+        id=prediction.id,
+        item=item.id,
+        system=prediction.system,
+        released_precision=released.precision if released else None,
+        released_recall=released.recall if released else None,
+        released_f1=released.f1 if released else None,
+        paper_precision=paper.precision if paper else None,
+        paper_recall=paper.recall if paper else None,
+        paper_f1=paper.f1 if paper else None,
+        failures=find_failures(item, match) if replied else (),
+        faults=find_faults(item, prediction, match) if replied and prediction.setting == OPEN else None,
+        origin=(Origin("row", f"items#{item.id}"), Origin("row", f"{artifact}#{prediction.id}")),
+    )
+
+
+def compare_tables(item: TanqItem, table: Rows) -> tuple[RmsScores, RmsScores]:
+    """Compute similarity by the released rule, from the answer's text, and the paper's, from its values."""
+    said = read_rows(table)
+    return compute_released(parse_table(item.answer_table), said), compute_paper(list_values(item), said)
+
+
+def read_rows(table: Rows) -> Table:
+    """Read predicted rows as `benchloom score rms` does. A first header `title` stays one."""
+    return get_table({"rows": [list(row) for row in table]}, "rows")
+
+
+def list_values(item: TanqItem) -> Table:
+    """Make the answer's table with the values of each cell listed, without rows that fail a filter."""
+    rows: list[tuple[Cell, ...]] = [_fold(["entity", *(column.header for column in item.columns)])]
+    for row in item.rows:
+        if row.filter_pass:
+            name = _fold([row.label])
+            rows.append((*name, *(_fold(cell.values) for cell in row.cells)))
+    return Table(tuple(rows))
+
+
+def _fold(texts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(text.strip().lower() for text in texts)
+
+
+def list_scored(rows: Iterable[PredictionScore]) -> list[Scored]:
+    """List the F1 of each prediction by the released rule for the comparison of nights; None if unscored."""
+    return [Scored(row.id, row.item, row.released_f1) for row in rows]

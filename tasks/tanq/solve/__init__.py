@@ -1,0 +1,1 @@
+"""Baselines: closed book, oracle, and an agent with search."""

@@ -1,0 +1,154 @@
+"""A local index of articles for the open agent: SQLite's full-text search, on disk for the time of a run."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from itertools import groupby
+from pathlib import Path
+
+from tasks.artifacts.parquet import StoredRows
+from tasks.sources.wikipedia.article import TEXT, clean_title
+from tasks.sources.wikipedia.rows import ArticleRow, PartRow
+
+ARTICLES, PARTS = "articles.parquet", "parts.parquet"
+MOST_WORDS = 32
+"""Words of a search that count."""
+WORDS = re.compile(r"\w+")
+TOKENS = "tokenize = 'porter unicode61 remove_diacritics 2'"
+WEIGHTS = "10.0, 5.0, 1.0"
+"""Of a word in a title, in the titles that redirect to it, and in the text."""
+SCHEMA = (
+    "CREATE TABLE articles (place INTEGER PRIMARY KEY, title TEXT NOT NULL)",
+    "CREATE TABLE names (name TEXT PRIMARY KEY, place INTEGER NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE parts (place INTEGER, position INTEGER, kind TEXT, section TEXT, label TEXT, text TEXT)",
+    f"CREATE VIRTUAL TABLE found USING fts5(title, aliases, text, content = '', {TOKENS})",
+)
+
+
+class ArticleShelf:
+    """Articles by name and by words. Names are looked up in the index alone and never taken for paths."""
+
+    def __init__(self, base: sqlite3.Connection) -> None:
+        self._base = base
+
+    def find(self, name: str) -> str | None:
+        """Find the title of an article by its name, or one that redirects to it, whatever the case."""
+        rows = self._base.execute(
+            "SELECT title FROM names JOIN articles USING (place) WHERE name = ?", (_fold(name),)
+        ).fetchall()
+        return str(rows[0][0]) if rows else None
+
+    def search(self, words: str) -> str | None:
+        """Find the one article that answers best to words, by BM25; None if none has any of them."""
+        query = _make_query(words)
+        if not query:
+            return None
+        rows = self._base.execute(
+            "SELECT articles.title FROM found JOIN articles ON place = found.rowid WHERE found MATCH ?"  # noqa: S608 - own words
+            f" ORDER BY round(bm25(found, {WEIGHTS}), 6), articles.title LIMIT 1",
+            (query,),
+        ).fetchall()
+        return str(rows[0][0]) if rows else None
+
+    def read_intro(self, title: str) -> list[str]:
+        """Read the sentences that stand before the first section."""
+        return [text for _, kind, section, _, text in self._read(title) if kind == TEXT and not section]
+
+    def find_evidence(self, title: str, words: str, most: int) -> list[str]:
+        """Find the sentences, cells and infobox entries of an article with any of the words, best first."""
+        query, rows = _make_query(words), self._read(title)
+        if not query:
+            return []
+        with closing(sqlite3.connect(":memory:")) as base:
+            base.execute(f"CREATE VIRTUAL TABLE part USING fts5(shown, content = '', {TOKENS})")
+            shown = [_show(kind, section, label, text) for _, kind, section, label, text in rows]
+            base.executemany("INSERT INTO part (rowid, shown) VALUES (?, ?)", enumerate(shown))
+            found = base.execute(
+                "SELECT rowid FROM part WHERE part MATCH ? ORDER BY round(bm25(part), 6), rowid LIMIT ?",
+                (query, most),
+            )
+            return [shown[place] for (place,) in found]
+
+    def _read(self, title: str) -> list[tuple[int, str, str, str, str]]:
+        return self._base.execute(
+            "SELECT position, kind, section, label, text FROM parts JOIN articles USING (place)"
+            " WHERE title = ? ORDER BY position",
+            (title,),
+        ).fetchall()
+
+
+@contextmanager
+def open_shelf(folder: Path) -> Iterator[ArticleShelf]:
+    """Index the articles of a folder (`benchloom import wikipedia`) in a temporary file.
+
+    Raises BadInput for a folder that is none.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="benchloom-articles-") as place,
+        closing(sqlite3.connect(Path(place) / "shelf.sqlite", isolation_level=None)) as base,
+    ):
+        for setting in ("journal_mode = OFF", "synchronous = OFF"):
+            base.execute(f"PRAGMA {setting}")
+        for statement in SCHEMA:
+            base.execute(statement)
+        base.execute("BEGIN")
+        _fill(base, folder)
+        base.execute("COMMIT")
+        yield ArticleShelf(base)
+
+
+def _fill(base: sqlite3.Connection, folder: Path) -> None:
+    """Write articles and parts, one article in memory at a time."""
+    aliases: dict[str, str] = {}
+    places: dict[str, int] = {}
+    for row in StoredRows(folder / ARTICLES, ArticleRow):
+        places[row.article] = len(places)
+        aliases[row.article] = "\n".join(row.aliases)
+    base.executemany(
+        "INSERT INTO articles VALUES (?, ?)", ((place, title) for title, place in places.items())
+    )
+    names = [(_fold(title), place) for title, place in places.items()]
+    names += [
+        (_fold(alias), places[title]) for title in places for alias in aliases[title].split("\n") if alias
+    ]
+    # A title comes before a redirect of the same name but for the case.
+    base.executemany("INSERT OR IGNORE INTO names VALUES (?, ?)", names)
+    for title, own in groupby(StoredRows(folder / PARTS, PartRow), key=lambda part: part.article):
+        parts = list(own)
+        if title not in places:
+            continue
+        place = places[title]
+        base.executemany(
+            "INSERT INTO parts VALUES (?, ?, ?, ?, ?, ?)",
+            ((place, part.position, part.kind, part.section, _label(part), part.text) for part in parts),
+        )
+        text = "\n".join(f"{_label(part)} {part.text}" for part in parts)
+        base.execute(
+            "INSERT INTO found (rowid, title, aliases, text) VALUES (?, ?, ?, ?)",
+            (place, title, aliases[title], text),
+        )
+    base.execute("CREATE INDEX of_article ON parts (place)")
+
+
+def _label(part: PartRow) -> str:
+    """Write what stands beside a part: a cell's headers, an infobox entry's label."""
+    headers: Sequence[str] = part.headers[-1:] if part.kind == "infobox" else part.headers
+    return ", ".join(filter(None, headers))
+
+
+def _show(kind: str, section: str, label: str, text: str) -> str:
+    before = label if kind != TEXT else section
+    return f"{before}: {text}" if before else text
+
+
+def _fold(name: str) -> str:
+    return clean_title(name.encode("utf-8", "replace").decode()).casefold()
+
+
+def _make_query(words: str) -> str:
+    """Write a full-text query for any of the words; each is quoted, so that none is read as an operator."""
+    return " OR ".join(f'"{word}"' for word in dict.fromkeys(WORDS.findall(words.lower())[:MOST_WORDS]))

@@ -1,0 +1,99 @@
+"""The agent's calculator: arithmetic by the library simpleeval, and nothing beside it."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Mapping
+from math import isfinite
+
+from simpleeval import SimpleEval
+
+LONGEST = 200
+"""Characters of an expression."""
+MOST = 1e18
+"""No number on the way may be larger: nothing that a table asks for is."""
+MOST_POWER = 64
+FORM = re.compile(r"(?:[\d.,+\-*/%() \t]|[eE](?=[+-]?\d)|\b(?:round|abs|min|max)\b)+")
+GROUPED = re.compile(r"(?<![\d.])\d{1,3}(?:,\d{3})+(?!\d)")
+SIGNS = {0xD7: "*", 0x2212: "-", ord("^"): "**"}
+"""What people write for them: the signs of multiplication, of minus, and of a power."""
+DIGITS = 12
+Number = int | float
+
+
+class NoArithmetic(ValueError):
+    """Raised for what is not computed; the message says why, for the agent to read."""
+
+
+def calculate(expression: str) -> str:
+    """Compute an arithmetic expression, such as `round((2024 - 1879) / 3, 1)`; return the number as text.
+
+    Thousands may be grouped (`385,207`), except within the brackets of a function. Raises NoArithmetic for
+    anything else: names, texts, attributes, numbers beyond 1e18, powers beyond 64, long expressions.
+    """
+    text = " ".join(expression.split()).strip("` ").translate(SIGNS)
+    if len(text) > LONGEST:
+        raise NoArithmetic(f"an expression has at most {LONGEST} characters")
+    if not any(name in text for name in FUNCTIONS):
+        text = GROUPED.sub(lambda found: found[0].replace(",", ""), text)
+    if not FORM.fullmatch(text):
+        raise NoArithmetic("only numbers, + - * / // % ** ( ) and round, abs, min, max are computed")
+    try:
+        value = SimpleEval(operators=OPERATORS, functions=FUNCTIONS, names={}).eval(text)
+    except NoArithmetic:
+        raise
+    except ZeroDivisionError:
+        raise NoArithmetic("it divides by zero") from None
+    except Exception as error:  # noqa: BLE001 - whatever the library raises, it is no arithmetic
+        raise NoArithmetic(f"it cannot be computed ({type(error).__name__})") from None
+    return _write(_check(value))
+
+
+def _write(value: Number) -> str:
+    whole = isinstance(value, int) or value.is_integer()
+    return str(int(value)) if whole else format(value, f".{DIGITS}g")
+
+
+def _check(value: object) -> Number:
+    """Hold a number below the limit, at every step on the way. Raises NoArithmetic."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise NoArithmetic("it is no number")
+    if not isfinite(value) or abs(value) > MOST:
+        raise NoArithmetic("a number on the way is too large")
+    return value
+
+
+def _hold(compute: Callable[..., Number]) -> Callable[..., Number]:
+    return lambda *values: _check(compute(*map(_check, values)))
+
+
+def _raise(base: Number, power: Number) -> Number:
+    """Raise to a power, one that is checked before it is computed: 9**9**9 would take for ever."""
+    if abs(power) > MOST_POWER:
+        raise NoArithmetic(f"a power is at most {MOST_POWER}")
+    return _check(_check(base) ** power)
+
+
+def _round(value: Number, digits: int = 0) -> Number:
+    return round(value, max(-DIGITS, min(DIGITS, int(digits))))
+
+
+OPERATORS: Mapping[type[ast.AST], Callable[..., Number]] = {
+    ast.Add: _hold(operator.add),
+    ast.Sub: _hold(operator.sub),
+    ast.Mult: _hold(operator.mul),
+    ast.Div: _hold(operator.truediv),
+    ast.FloorDiv: _hold(operator.floordiv),
+    ast.Mod: _hold(operator.mod),
+    ast.USub: _hold(operator.neg),
+    ast.UAdd: _hold(operator.pos),
+    ast.Pow: _raise,
+}
+FUNCTIONS: Mapping[str, Callable[..., Number]] = {
+    "round": _hold(_round),
+    "abs": _hold(abs),
+    "min": _hold(min),
+    "max": _hold(max),
+}

@@ -1,0 +1,36 @@
+"""Which other questions of the set stand as examples in a prompt (sections 4 and 5.4, Table 15)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tasks.artifacts.rows import make_id
+from tasks.tanq.rows import TanqItem
+
+RANDOM, CHOSEN = "random", "chosen"
+
+
+def take_examples(
+    item: TanqItem, items: Sequence[TanqItem], shots: int, choice: str, seed: int
+) -> list[TanqItem]:
+    """Take examples for an item: never itself, nor one of the same list question.
+
+    random: drawn by seed for each item; chosen: the most alike by `rate_likeness`, ties by that draw.
+    There may be fewer than `shots`.
+    """
+    others = [other for other in items if other.id != item.id and other.init_qid != item.init_qid]
+    drawn = sorted(others, key=lambda other: (make_id("example", seed, item.id, other.id), other.id))
+    if choice == CHOSEN:
+        drawn.sort(key=lambda other: rate_likeness(item, other), reverse=True)
+    return drawn[:shots]
+
+
+def rate_likeness(item: TanqItem, other: TanqItem) -> tuple[bool, int, int, int]:
+    """Rate how alike two questions are: kind, then skills, relations, and number of columns."""
+    mine, theirs = ({use.name for use in own.skills} for own in (item, other))
+    return (
+        item.kind == other.kind,
+        -len(mine ^ theirs),
+        len({*item.relations} & {*other.relations}),
+        -abs(len(item.columns) - len(other.columns)),
+    )

@@ -1,0 +1,168 @@
+"""What the open agent replies: one step, as labelled lines or as a call of a tool."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tasks.judging.labelled import SIGNS, split_parts
+from tasks.models.ask import Tool, Unparsed
+from tasks.tanq.solve.table_options import OpenLimits
+
+THOUGHT, KEYWORDS, FOUND, TABLE = "Thought", "Keywords", "Found", "TABLE"
+SUB_TASK, CALCULATE = "SubTask", "Calculate"
+WIKI_SEARCH, FIND_EVIDENCE, GET_INTRO = "WikiSearch", "FindEvidence", "GetIntro"
+MAIN_ACTIONS = (SUB_TASK, CALCULATE)
+SUB_ACTIONS = (WIKI_SEARCH, FIND_EVIDENCE, GET_INTRO)
+BETWEEN = " | "
+"""Stands between the article and the keywords of a step."""
+CHARACTERS_PER_TOKEN = 3
+LONGEST = 400
+"""Characters of a thought or an argument that are kept."""
+ACTIONS = "|".join((*MAIN_ACTIONS, *SUB_ACTIONS))
+CALL = re.compile(rf"(?m)^\W{{0,6}}(?:Action\W{{1,6}})?({ACTIONS})[ \t]*[(\[](.*)[)\]]\W{{0,6}}$")
+"""The notation of the paper: `FindEvidence(Oslo, population)`."""
+
+
+@dataclass(frozen=True)
+class AgentMove:
+    """A step as it was read. tool: empty where the agent ends; argument is then what a sub-agent found."""
+
+    thought: str
+    tool: str
+    argument: str
+
+
+def parse_main_move(reply: str) -> AgentMove:
+    """Read a step of the main agent; the first one counts. Raises Unparsed if there is none."""
+    if re.search(rf"(?m)^{SIGNS}{TABLE}{SIGNS}$", _drop_invented(reply, MAIN_ACTIONS)):
+        return AgentMove(_read_thought(reply), "", "")
+    return _read_move(reply, MAIN_ACTIONS, "")
+
+
+def parse_sub_move(reply: str) -> AgentMove:
+    """Read a step of a sub-agent; the first one counts. Raises Unparsed if there is none."""
+    return _read_move(reply, SUB_ACTIONS, FOUND)
+
+
+def parse_found(reply: str) -> AgentMove:
+    """Read a sub-agent's last word, labelled or not. Raises Unparsed if it is empty."""
+    parts = split_parts(reply, (FOUND,))
+    text = _join(parts[0][1] if parts else reply)
+    if not text:
+        raise Unparsed("no_finding: it is empty")
+    return AgentMove("", "", text)
+
+
+def _read_move(reply: str, actions: Sequence[str], end: str) -> AgentMove:
+    called = CALL.search(reply)
+    labels = (THOUGHT, *actions, KEYWORDS, *filter(None, (end,)))
+    parts = split_parts(reply, labels)
+    moves = [place for place, (label, _) in enumerate(parts) if label not in (THOUGHT, KEYWORDS)]
+    if called and called[1] in actions and not moves:
+        article, comma, words = called[2].partition(",")
+        argument = f"{article}{BETWEEN}{words}" if called[1] == FIND_EVIDENCE and comma else called[2]
+        return AgentMove(_read_thought(reply), called[1], _join(argument.replace('"', "")))
+    if not moves:
+        raise Unparsed(f"no_step: no line begins with one of {', '.join((*actions, *filter(None, (end,))))}")
+    label, text = parts[moves[0]]
+    # What stands below the first line is of the model's own invention, unless it is a finding.
+    argument = _join(text) if label == end else _join(text.strip().partition("\n")[0])
+    if not argument:
+        raise Unparsed(f"no_step: nothing stands after `{label}:`")
+    if label == FIND_EVIDENCE:
+        argument += BETWEEN + next((_join(own) for own in _list_keywords(parts[moves[0] + 1 :])), "")
+    return AgentMove(_read_thought(reply), "" if label == end else label, argument)
+
+
+def _list_keywords(parts: Sequence[tuple[str, str]]) -> list[str]:
+    return [text.strip().partition("\n")[0] for label, text in parts[:1] if label == KEYWORDS]
+
+
+def _drop_invented(reply: str, actions: Sequence[str]) -> str:
+    """Drop what a reply has from its first action on."""
+    return re.split(rf"(?m)^{SIGNS}(?:{'|'.join(actions)}){SIGNS}[:(\[]", reply)[0]
+
+
+def _read_thought(reply: str) -> str:
+    return next(
+        (_join(text.strip().partition("\n")[0]) for label, text in split_parts(reply, (THOUGHT,))), ""
+    )
+
+
+def _join(text: str) -> str:
+    return " ".join(text.encode("utf-8", "replace").decode().split()).strip("*` ")[:LONGEST]
+
+
+def make_main_grammar(params: OpenLimits, *, noted: bool) -> str:
+    """Build the GBNF grammar of a main agent's step. noted: whether it may calculate or end by now."""
+    line = _line(params.step_tokens)
+    more = f' | "{CALCULATE}: " [0-9+*/().% -]{{1,80}} | "{TABLE}"' if noted else ""
+    return f'root ::= "{THOUGHT}: " line "\\n" ("{SUB_TASK}: " line{more})\nline ::= {line}'
+
+
+def make_sub_grammar(params: OpenLimits, *, noted: bool) -> str:
+    """Build the GBNF grammar of a sub-agent's step. noted: whether it may say what it found by now."""
+    more = f' | "{FOUND}: " found' if noted else ""
+    return (
+        f'root ::= "{THOUGHT}: " line "\\n" ("{WIKI_SEARCH}: " line | "{GET_INTRO}: " line'
+        f' | "{FIND_EVIDENCE}: " line "\\n{KEYWORDS}: " line{more})\n'
+        f"line ::= {_line(params.step_tokens)}\nfound ::= {_line(params.found_tokens, 1)}"
+    )
+
+
+def make_found_grammar(params: OpenLimits) -> str:
+    """Build the GBNF grammar of a sub-agent's last word."""
+    return f'root ::= "{FOUND}: " {_line(params.found_tokens, 1)}'
+
+
+def _line(tokens: int, lines: int = 2) -> str:
+    """Write a line of at most so many characters, of which a step has so many."""
+    return f"[^ \\t\\n\\r] [^\\n\\r]{{0,{tokens * CHARACTERS_PER_TOKEN // lines}}}"
+
+
+def offer_main(*, noted: bool) -> tuple[Tool, ...]:
+    """Offer the main agent its tools, for endpoints that have tool calls."""
+    task = _make_tool("sub_task", "Have one thing found out in Wikipedia.", {SUB_TASK: "What, by full names"})
+    if not noted:
+        return (task,)
+    end = {"type": "object", "properties": {}, "required": [], "additionalProperties": False, "title": TABLE}
+    return (
+        task,
+        _make_tool("calculate", "Compute an expression.", {CALCULATE: "Numbers and + - * /"}),
+        Tool("table", "Say that all is found.", end),
+    )
+
+
+def offer_sub(*, noted: bool) -> tuple[Tool, ...]:
+    """Offer a sub-agent its tools, for endpoints that have tool calls."""
+    title = "Title of an article"
+    tools = (
+        _make_tool("wiki_search", "Find the one article that fits best.", {WIKI_SEARCH: "Words"}),
+        _make_tool("get_intro", "Read an article's introduction.", {GET_INTRO: title}),
+        _make_tool(
+            "find_evidence",
+            "Find sentences, table cells and infobox entries of an article.",
+            {FIND_EVIDENCE: title, KEYWORDS: "Words to look for in it"},
+        ),
+    )
+    return (*tools, *offer_found()) if noted else tools
+
+
+def offer_found() -> tuple[Tool, ...]:
+    """Offer a sub-agent the tool that ends its work."""
+    return (
+        _make_tool("found", "Say what was found.", {FOUND: "All names and figures that the task asks for"}),
+    )
+
+
+def _make_tool(name: str, about: str, fields: Mapping[str, str]) -> Tool:
+    given = {} if name == "found" else {"thought": (THOUGHT, "What is missing, in a few words")}
+    given |= {label.lower(): (label, description) for label, description in fields.items()}
+    properties = {
+        key: {"type": "string", "title": label, "description": text} for key, (label, text) in given.items()
+    }
+    required = [label.lower() for label in fields]
+    known = {"properties": properties, "required": required, "additionalProperties": False}
+    return Tool(name, about, {"type": "object", **known})

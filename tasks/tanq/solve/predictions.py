@@ -1,0 +1,107 @@
+"""Stage: what every baseline makes of every item, by every model (section 4)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from tasks.artifacts.rows import Drafts, make_id
+from tasks.errors import StageFailed
+from tasks.models.ask import Ask
+from tasks.tanq.entries import TableEvaluation
+from tasks.tanq.rows import TanqItem
+from tasks.tanq.solve.article_shelf import ArticleShelf, open_shelf
+from tasks.tanq.solve.examples import take_examples
+from tasks.tanq.solve.open_agent import search_table
+from tasks.tanq.solve.open_session import OpenSession
+from tasks.tanq.solve.reading import predict_table
+from tasks.tanq.solve.rows import OPEN, ORACLE, Prediction
+from tasks.tanq.solve.table_options import PredictionLimits
+from tasks.tanq.solve.table_runs import TableRun, list_runs, make_prediction
+
+WIKIPEDIA = Path("data/raw/wikipedia")
+"""Where imported articles lie; argument `wikipedia`."""
+
+
+async def predictions(
+    items: list[TanqItem],
+    wikipedia: Path,
+    entry: TableEvaluation,
+    params: PredictionLimits,
+    settings: Mapping[str, Any],
+    ask: Ask,
+) -> Drafts[Prediction]:
+    """Have every baseline of an evaluation answer its items.
+
+    One row each, also where nothing was asked or came: then `failed` says why. wikipedia: the folder of
+    imports, of which the open agent searches the one that the set's source names. Raises StageFailed
+    without it.
+    """
+    ordered = sorted(items, key=lambda item: item.id)
+    asked = ordered[: entry.items]
+    with ExitStack() as stack:
+        shelf = None
+        if OPEN in entry.settings:
+            shelf = stack.enter_context(open_shelf(find_articles(wikipedia, entry.set, settings)))
+        # Requests about one item follow each other: they begin with the same documents.
+        rows = await asyncio.gather(
+            *(
+                _predict(item, ordered, run, params, settings, shelf, ask)
+                for item in asked
+                for run in list_runs(entry)
+            )
+        )
+    return Drafts(rows)
+
+
+def find_articles(wikipedia: Path, name: str, settings: Mapping[str, Any]) -> Path:
+    """Find the folder of articles of a set's source. Raises StageFailed if it is none of the imports."""
+    source = settings.get(f"tanq.sets.{name}.source")
+    folder = Path(str(settings.get(f"tanq.sources.{source}.articles", "")))
+    if not folder.is_relative_to(WIKIPEDIA) or ".." in folder.parts:
+        raise StageFailed(
+            f"tanq.predictions: the articles of source {source} lie in {folder}, and the open agent "
+            f"searches what `benchloom import wikipedia` wrote below {WIKIPEDIA}"
+        )
+    return wikipedia / folder.relative_to(WIKIPEDIA)
+
+
+def find_window(model: str, params: PredictionLimits, settings: Mapping[str, Any]) -> int:
+    """Find the context of a role's model, in tokens."""
+    served = settings.get(f"roles.{model}.model")
+    known = settings.get(f"models.{served}.context")
+    return params.windows.get(model, known if isinstance(known, int) else params.window)
+
+
+async def _predict(
+    item: TanqItem,
+    items: list[TanqItem],
+    run: TableRun,
+    params: PredictionLimits,
+    settings: Mapping[str, Any],
+    shelf: ArticleShelf | None,
+    ask: Ask,
+) -> Prediction:
+    row = make_id(item.id, run.system)
+    window = find_window(run.model, params, settings)
+    if shelf is not None and run.setting == OPEN:
+        session = OpenSession(row, run.model, item.question, shelf, params.open, ask)
+        reply = await search_table(session, window, params.table_tokens)
+        return make_prediction(
+            item, run, reply, session.failed, session.calls, left_out=session.left_out, steps=session.steps
+        )
+    if run.setting == ORACLE and window < params.least_window:
+        failed = f"not asked: a window of {window:,} tokens, less than {params.least_window:,}"
+        return make_prediction(item, run, "", failed, ())
+    examples = take_examples(item, items, run.shots, run.choice, params.seed)
+    if len(examples) < run.shots:
+        failed = f"not asked: {len(examples)} of {run.shots} examples"
+        return make_prediction(item, run, "", failed, ())
+    others = items if run.setting == ORACLE else None
+    said = await predict_table(item, examples, others, run.model, run.instruction, window, params, ask, row)
+    return make_prediction(
+        item, run, said.reply, said.failed, said.calls, examples=examples, left_out=said.left_out
+    )

@@ -1,0 +1,78 @@
+"""Stage: the tables that a system of the user's predicts.
+
+A system is sent a question, and with `proofs` the texts that bear its answer out; it answers with a table as
+text: Markdown, or lines of `a|b`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tasks.artifacts.rows import Drafts, make_id
+from tasks.models.ask import Ask
+from tasks.systems.build import build_system
+from tasks.systems.entries import SystemEntry
+from tasks.tanq.rows import TanqItem
+from tasks.tanq.solve.rows import Prediction
+from tasks.tanq.solve.shown_proofs import find_distractors, gather_proofs
+from tasks.tanq.solve.table_runs import TableRun, make_prediction
+
+SYSTEM = "system"
+"""The setting's name in the rows of a user's system; the system's own name stands for the model."""
+
+
+class OwnTables(BaseModel):
+    """One entry of `tanq.systems`: a system of the user's on a question set."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    set: str
+    """A name under `tanq.sets`."""
+    system: str
+    """A name under `systems`."""
+
+
+class SystemTables(BaseModel):
+    """`tanq.system_predictions` in params.yaml: what a user's system is sent."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    proofs: bool = False
+    """Whether the proofs of the item follow its question, as in the oracle setting."""
+    distractors: int = Field(default=8, ge=0)
+    """Proofs of other questions among them."""
+    seed: int = 0
+
+
+async def system_predictions(
+    items: list[TanqItem], entry: OwnTables, system: SystemEntry, params: SystemTables, ask: Ask
+) -> Drafts[Prediction]:
+    """Ask a system every question. Where it failed there is a row too, with the reason in `failed`."""
+    built = build_system(entry.system, system, (), ask)
+    run = TableRun(SYSTEM, entry.system)
+    responses = await asyncio.gather(
+        *(built.answer(pose(item, items, params), row=make_id(item.id, run.system)) for item in items)
+    )
+    return Drafts(
+        [
+            make_prediction(
+                item,
+                run,
+                (response.text or "").encode("utf-8", "replace").decode(),
+                "" if response.text else response.problem or "no answer",
+                response.calls,
+            )
+            for item, response in zip(items, responses, strict=True)
+        ]
+    )
+
+
+def pose(item: TanqItem, items: list[TanqItem], params: SystemTables) -> str:
+    """Write what a system is asked: the question, then the proofs, a line each."""
+    if not params.proofs:
+        return item.question
+    distractors = find_distractors(item, items, params.distractors, params.seed)
+    proofs = gather_proofs([*item.proofs, *distractors], params.seed, item.id)
+    return "\n".join([item.question, "", "Documents:", *(proof.text for proof in proofs)])

@@ -1,0 +1,92 @@
+"""Tables in replies: found amid whatever a model writes around them, and held to a form by a grammar."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+MOST_ROWS, MOST_COLUMNS, MOST_CHARACTERS = 500, 64, 1_000
+"""Of a table and of its cells; what is larger is no answer to a question."""
+FIRST = "entity"
+"""The first header, by which a header alone is known for a table."""
+RULE = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*")
+"""The line below the header of a Markdown table."""
+BREAK = re.compile(r"\s*<br\s*/?>\s*", re.IGNORECASE)
+EMPHASIS = re.compile(r"(\*\*|__|`)(?=\S)(.*?\S)\1")
+GRAMMAR_ROWS, GRAMMAR_COLUMNS, GRAMMAR_CHARACTERS = 40, 10, 120
+
+Rows = tuple[tuple[str, ...], ...]
+
+
+def read_table(reply: str) -> Rows | None:
+    """Read the table of a reply: Markdown, or lines of `a|b`, with a fence or prose around it or without.
+
+    The first line is the header. Of several tables the longest counts, of equal ones the last. None if there
+    is none, or one that is larger than any answer.
+    """
+    runs = list(_find_runs(reply))
+    if not runs:
+        return None
+    longest = max(map(len, runs))
+    lines = [run for run in runs if len(run) == longest][-1]
+    rows = tuple(map(tuple, _read_rows(lines)))
+    if longest == 1 and rows[0][0].casefold() != FIRST:
+        return None  # prose with a bar in it
+    too_large = len(rows) > MOST_ROWS or any(
+        len(row) > MOST_COLUMNS or any(len(cell) > MOST_CHARACTERS for cell in row) for row in rows
+    )
+    return None if too_large or len(rows[0]) < 2 else rows
+
+
+def write_table_text(rows: Sequence[Sequence[str]]) -> str:
+    """Write rows as lines of `a|b`."""
+    return "\n".join("|".join(cell.replace("|", " ") for cell in row) for row in rows)
+
+
+def make_table_grammar() -> str:
+    """Build the GBNF grammar of a table of `a|b` lines, so that a small model comes to an end."""
+    return (
+        f'root ::= "entity" more ("\\n" row){{1,{GRAMMAR_ROWS}}}\n'
+        "row ::= name more\n"
+        f'more ::= ("|" cell){{1,{GRAMMAR_COLUMNS}}}\n'
+        f"name ::= [^|\\n\\r\\t ] [^|\\n\\r]{{0,{GRAMMAR_CHARACTERS}}}\n"
+        f"cell ::= [^|\\n\\r]{{0,{GRAMMAR_CHARACTERS}}}"
+    )
+
+
+def _find_runs(reply: str) -> Iterator[list[str]]:
+    """Yield the runs of lines with a bar; a blank line does not end one, a fence or prose does."""
+    run: list[str] = []
+    for line in [*reply.replace("\r\n", "\n").replace("\r", "\n").split("\n"), "."]:
+        if "|" in line:
+            run.append(line.strip())
+        elif line.strip() and run:
+            yield from _split_run(run)
+            run = []
+
+
+def _split_run(run: Sequence[str]) -> Iterator[list[str]]:
+    """Split a run of lines where another Markdown table begins, and leave the rules out."""
+    heads = [place - 1 for place, line in enumerate(run) if place and RULE.fullmatch(line)]
+    for start, stop in pairwise(sorted({0, *heads, len(run)})):
+        lines = [line for line in run[start:stop] if not RULE.fullmatch(line)]
+        if lines:
+            yield lines
+
+
+def _read_rows(lines: Sequence[str]) -> Iterator[list[str]]:
+    framed = all(line.startswith("|") for line in lines)
+    # An empty last cell ends in a bar too: only a header that does so says that bars stand around rows.
+    closed = lines[0].endswith("|") and not lines[0].endswith("\\|")
+    for line in lines:
+        inner = line[1:] if framed else line
+        inner = inner[:-1] if closed and inner.endswith("|") and not inner.endswith("\\|") else inner
+        yield [_clean_cell(cell) for cell in re.split(r"(?<!\\)\|", inner)]
+
+
+def _clean_cell(cell: str) -> str:
+    if len(cell) > 2 * MOST_CHARACTERS:
+        return cell  # too large anyway
+    text = BREAK.sub(", ", cell.replace("\\|", " ").replace("\0", ""))
+    return EMPHASIS.sub(r"\2", " ".join(text.split()))

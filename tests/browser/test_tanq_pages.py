@@ -1,0 +1,86 @@
+"""The viewer of predicted tables in Chromium: cells, evidence, systems, chains; quiet in every look."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.browser.look import TABLES, look_at_page
+from tests.browser.tables import open_tables, write_tables
+from tests.browser.watch import Complaints, find_chromium, open_chromium
+from tests.longform.test_page import EVIL
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with open_chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tables(tmp_path_factory.mktemp("tables"))
+
+
+@pytest.fixture
+def page(browser: Browser, path: Path) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1280, "height": 860})
+    opened = context.new_page()
+    complaints = Complaints(path.parent.as_uri())
+    complaints.hear(opened)
+    opened.on("dialog", lambda dialog: complaints.lines.append(dialog.message) or dialog.dismiss())  # type: ignore[func-returns-value]
+    opened.goto(path.as_uri())
+    opened.click("#list a >> nth=0")
+    yield opened
+    assert complaints.lines == []
+    context.close()
+
+
+def test_every_look_is_quiet_and_fits(browser: Browser, path: Path, tmp_path: Path) -> None:
+    assert look_at_page(browser, TABLES, path, tmp_path) == []
+
+
+def test_a_click_shows_the_evidence_with_its_words_marked(page: Page) -> None:
+    page.click("#detail .predicted button:has-text('28,000')")
+    assert page.inner_text("#detail .evidence h3").lower() == "evidence (1)"
+    assert page.locator("#detail .predicted button[aria-pressed]").count() == 1
+    page.click("#detail section[aria-label=Answer] button:has-text('Port Ruvay')")
+    assert page.inner_text("#detail .proof mark") == "PORT RUVAY"  # as the article has it
+    assert "revision 7" in page.inner_text("#detail .proof .from")
+    assert EVIL in page.inner_text("#detail .proof blockquote")
+
+
+def test_the_keyboard_does_as_a_click(page: Page) -> None:
+    open_tables(page)
+    assert "Skarholm · population: 5300" in page.inner_text("#detail .evidence")
+
+
+def test_a_system_is_chosen_and_stays_chosen(page: Page) -> None:
+    page.select_option("#system", label="open · agent")
+    assert page.locator("#detail .predicted .wrong").count() == 0
+    page.click("#detail .passage:has-text('Steps of the agent') summary")
+    assert "WikiSearch(islands)" in page.inner_text("#detail .passage[open]")
+    page.click("#list a >> nth=1")
+    page.wait_for_selector("#detail :text('No reply: not asked: no room')")
+    assert page.eval_on_selector("#system", "select => select.selectedOptions[0].text") == "open · agent"
+
+
+def test_states_are_told_in_words_too(page: Page) -> None:
+    wrong = page.locator("#detail .predicted td.wrong").first
+    assert wrong.get_attribute("title") == "not the answer's"
+    assert "(not the answer's)" in (wrong.text_content() or "")
+
+
+def test_questions_are_found_by_what_went_wrong(page: Page) -> None:
+    page.select_option("#by-failure", "filter ignored")
+    assert page.locator("#list a").count() == 1
+    page.select_option("#by-failure", "not a table")
+    assert page.locator("#list a").count() == 1
+    page.select_option("#by-skill", "filter number")
+    assert page.locator("#list a").count() == 0

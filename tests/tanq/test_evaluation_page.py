@@ -1,0 +1,196 @@
+"""The page of an evaluation: every cell's state and evidence, every system's table, no text as markup."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tasks.artifacts.parquet import write_rows
+from tasks.artifacts.rows import Counts, Origin
+from tasks.errors import BadInput
+from tasks.models.calls import Call
+from tasks.tanq.entries import TableEvaluation
+from tasks.tanq.publish.evaluation_figures import evaluation_figures
+from tasks.tanq.publish.evaluation_page import evaluation_page
+from tasks.tanq.publish.table_files import read_file_of_tables
+from tasks.tanq.rows import TanqItem
+from tasks.tanq.score.scores import score_all
+from tasks.tanq.solve.rows import Prediction
+from tests.longform.test_page import EVIL, make_call, read_data
+from tests.tanq.scored_items import HEAD, PERFECT, make_item, make_prediction, make_proof, make_step
+
+_, RUVAY, SKARHOLM, OVERMERE = PERFECT
+SPOILT = (
+    (*HEAD, "Anthem"),
+    ("Ruvay", f"Port {EVIL}", "28,000", "Ruvish", "1879", "La"),
+    ("Tarn", "Tarnby", "90", "Skarsk", "1901", "Li"),
+    (EVIL, "x", "y", "z", "w", "Lo"),
+)
+ENTRY = TableEvaluation(set="sample")
+
+
+def make_rows() -> tuple[list[TanqItem], list[Prediction], list[Prediction]]:
+    proofs = (
+        make_proof("Ruvay", "P36", "Port Ruvay", f"{EVIL} The seat is PORT RUVAY. {EVIL}", section=EVIL),
+        make_proof("Skarholm", "P1082", "5300", "It has some 5.3 thousand people.", mention="5.3 thousand",
+                   kind="cell", headers=("Population",), row="Skarholm | 5.3 thousand", revision=None),
+    )  # fmt: skip
+    items = [
+        make_item("i1", filtered=True, proofs=proofs, question=f"Which islands? {EVIL}"),
+        make_item("i2", kind="composition"),
+        make_item("i3"),
+    ]  # fmt: skip
+    steps = (
+        make_step("SubTask", f"find islands {EVIL}", "Ruvay."),
+        make_step("WikiSearch", "islands", "Ruvay is an island.", agent="find islands"),
+        make_step("", "Ruvay.", "", agent="find islands"),
+    )
+    predictions = [
+        make_prediction("i1", SPOILT, reply=f"entity|... {EVIL}", origin=(Origin("call", "c1"),)),
+        make_prediction("i1", PERFECT, id="p-open", system="open/agent", setting="open", shots=0,
+                        shot_choice="", instruction="", steps=steps),
+        make_prediction("i2", None, reply="I do not know.", left_out=("proof 7",)),
+        make_prediction("i2", None, id="p-none", system="open/agent", setting="open", shots=0, shot_choice="",
+                        instruction="", reply="", failed="not asked: no room"),
+    ]  # fmt: skip
+    people = [
+        make_prediction("i1", id="p-people", system="people", model="people", shots=0, shot_choice="",
+                        instruction="")
+    ]  # fmt: skip
+    return items, predictions, people
+
+
+def write_evaluation(folder: Path) -> tuple[Path, Counts]:
+    items, predictions, people = make_rows()
+    scores, human = score_all(items, predictions, "predictions"), score_all(items, people, "human_tables")
+    figures, calls, out = folder / "evaluation_figures.json", folder / "p.calls.parquet", folder / "page"
+    shared: dict[str, Any] = {
+        "items": items, "predictions": predictions, "scores": scores, "human_tables": people,
+        "human_scores": human, "entry": ENTRY, "key": "small",
+    }  # fmt: skip
+    evaluation_figures(
+        **shared, human_tables_dropped=[], hallucination_labels=[], hallucination_labels_dropped=[],
+        settings={}, out=figures,
+    )  # fmt: skip
+    write_rows(calls, Call, [make_call("c1")])
+    return out, evaluation_page(**shared, evaluation_figures=figures, predictions_calls=calls, out=out)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out, counts = write_evaluation(tmp_path_factory.mktemp("page"))
+    assert counts == Counts(4, 4, {})
+    return out
+
+
+def read_prediction(page: Path, item: str, place: int) -> Any:
+    return read_data(page / "rows.js")["predictions"][item][place]
+
+
+def list_states(row: Any) -> list[list[str]]:
+    return [[cell[1] for cell in cells] for cells in row["rows"]]
+
+
+def test_every_predicted_cell_has_its_state(page: Path) -> None:
+    row = read_prediction(page, "i1", 0)
+    assert list_states(row) == [
+        ["head"] * 5 + ["unrequested"],
+        ["found", "wrong", "right", "partial", "wrong", "unrequested"],
+        ["failing"] * 6,
+        ["other"] * 6,
+    ]
+    assert row["rows"][1][1] == [f"Port {EVIL}", "wrong", [0, 0]]
+    assert row["rows"][2][1][2] == [3, 0]
+    assert row["states"][0] == ["found", "wrong", "right", "partial", "wrong"]
+    assert row["states"][1] == ["missing"] * 5
+    assert row["states"][2] == ["missing", "missing", "missing", "untold", "missing"]
+
+
+def test_a_prediction_has_its_scores_failures_and_chain(page: Path) -> None:
+    good = read_prediction(page, "i1", 2)
+    assert (good["system"], good["failures"], good["faults"]) == ("open · agent", [], [])
+    assert good["scores"]["paper"][2] > good["scores"]["released"][0] / 9 > 0
+    assert [step[:3] for step in good["steps"]] == [
+        ["main", "Let me see.", "SubTask"],
+        ["find islands", "Let me see.", "WikiSearch"],
+        ["find islands", "Let me see.", ""],
+    ]
+    spoilt = read_prediction(page, "i1", 0)
+    assert {"filter ignored", "missing entity", "unrequested relation", "wrong cell"} <= set(
+        spoilt["failures"]
+    )
+    assert (spoilt["calls"], spoilt["faults"]) == (["c1"], None)
+
+
+def test_what_has_no_table_says_so(page: Path) -> None:
+    silent, failed = (read_prediction(page, "i2", place) for place in (0, 1))
+    assert (silent["rows"], silent["scores"]["released"], silent["left_out"]) == (
+        None,
+        [100, 0, 0],
+        ["proof 7"],
+    )
+    assert (failed["rows"], failed["scores"], failed["failed"]) == (None, {}, "not asked: no room")
+
+
+def test_systems_can_be_chosen_between_and_people_are_one(page: Path) -> None:
+    data = read_data(page / "rows.js")
+    assert data["systems"] == ["oracle · agent · 3 random shots, simple", "oracle · people", "open · agent"]
+    assert [item["id"] for item in data["rows"]] == ["i1", "i2"]  # i3 was asked of nobody
+
+
+def test_a_cell_leads_to_its_evidence(page: Path) -> None:
+    item = read_data(page / "rows.js")["rows"][0]
+    values, facts = item["rows"][1][2][1]
+    (proof,) = item["proofs"][facts[0]]
+    assert (values, proof[1], proof[2]) == (["5300"], "Skarholm", None)
+    assert (proof[5], proof[6], proof[8], proof[9]) == (
+        "cell", ["Population"], "Skarholm | 5.3 thousand", "5.3 thousand",
+    )  # fmt: skip
+    assert item["proofs"]["Ruvay-f"][0][9] == "Port Ruvay"
+
+
+def test_no_text_is_markup_and_nothing_is_loaded_from_elsewhere(page: Path) -> None:
+    for file in page.iterdir():
+        text = file.read_text(encoding="utf-8")
+        assert file.suffix == ".csv" or EVIL not in text, file.name
+        assert "://" not in text, file.name
+
+
+def test_tables_are_shown_x100_by_both_rules(page: Path) -> None:
+    html = (page / "index.html").read_text(encoding="utf-8")
+    for key in ("5", "6", "8", "9", "10-section", "10-caption", "15", "16"):
+        assert f'id="table-{key}-released"' in html
+        assert f'id="table-{key}-paper"' in html
+    for key in ("11", "faults"):
+        assert f'id="table-{key}"' in html
+    first = html[html.index('id="table-5-paper"') :]
+    assert "n = 2" in first[: first.index("</details>")]
+    assert "2 questions are few" in html
+    assert "no such question" in html
+
+
+def test_people_have_a_form_for_hallucinations(page: Path) -> None:
+    assert 'href="to_label.csv"' in (page / "index.html").read_text(encoding="utf-8")
+    form = (page / "to_label.csv").read_text(encoding="utf-8-sig")
+    assert "p-i1" in form
+    assert "p-none" not in form
+
+
+@pytest.mark.parametrize("text", ["{", "{}", '{"tables": {"3": {}}}'])
+def test_figures_of_another_form_are_bad_input(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "statistics.json"
+    path.write_text(text)
+    with pytest.raises(BadInput):
+        read_file_of_tables(path)
+
+
+def test_a_turned_table_is_shown_turned() -> None:
+    from tasks.tanq.publish.shown_predictions import show_prediction
+    from tasks.tanq.publish.table_outcomes import TableOutcome
+
+    item = make_item()
+    row = make_prediction(table=tuple(zip(*PERFECT, strict=True)))
+    (score,) = score_all([item], [row], "predictions")
+    shown = show_prediction(TableOutcome(item, row, score))
+    assert shown.turned
+    assert [cells[0].text for cells in shown.rows or ()] == ["Entity", "Ruvay", "Skarholm", "Overmere"]

@@ -1,0 +1,159 @@
+"""Facts, relations and things of a graph, by ranks, units and labels."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tasks.errors import BadInput, StageFailed
+from tasks.sources.wikidata.rows import ValueRow
+from tasks.tanq.entries import GraphSource, RelationWords
+from tasks.tanq.graph.facts import MOST_NAMED, facts
+from tasks.tanq.graph.relations import relations
+from tasks.tanq.graph.showing import show_value
+from tasks.tanq.graph.things import things
+from tests.tanq.made_graph import KM2, item, make_claim, write_graph
+
+
+def show_time(year: int, precision: int, month: int | None = None, day: int | None = None) -> str:
+    value = ValueRow("time", year=year, month=month, day=day, precision=precision, calendar="gregorian")
+    return show_value(value, {})
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        (show_time(1879, 11, 3, 14), "14 March 1879"),
+        (show_time(1879, 10, 3), "March 1879"),
+        (show_time(1879, 9), "1879"),
+        (show_time(1879, 8), "1870s"),
+        (show_time(1879, 7), "19th century"),
+        (show_time(1900, 7), "19th century"),  # the century that 1900 ends
+        (show_time(1901, 7), "20th century"),
+        (show_time(-44, 9), "44 BCE"),
+        (show_time(-44, 11, 3, 15), "15 March 44 BCE"),
+        (show_time(-50, 7), "1st century BCE"),
+        (show_time(1001, 6), ""),  # a millennium
+    ],
+)
+def test_a_date_is_shown_down_to_its_precision(shown: str, expected: str) -> None:
+    assert shown == expected
+
+
+@pytest.mark.parametrize(
+    ("amount", "expected"),
+    [
+        ("+1500.50", "1500.5"),
+        ("385207", "385207"),
+        ("-0", "0"),
+        ("1E+3", "1000"),
+        ("-2.10", "-2.1"),
+        ("100", "100"),
+    ],
+)
+def test_an_amount_is_a_plain_number(amount: str, expected: str) -> None:
+    assert show_value(ValueRow("quantity", amount=amount), {}) == expected
+
+
+def test_a_value_cannot_break_a_table() -> None:
+    assert show_value(ValueRow("text", text="a | b\nc", language="en"), {}) == "a b c"
+    assert show_value(ValueRow("item", item="Q1"), {}) == ""
+
+
+def test_only_the_best_rank_stands(tmp_path: Path) -> None:
+    entry = write_graph(
+        tmp_path,
+        item("Varn", "P36", "Old Town", rank="deprecated"),
+        item("Pell", "P36", "New Town", rank="preferred"),
+    )
+    drafts = facts(entry)
+    capitals = {(fact.entity, fact.shown) for fact in drafts.rows if fact.relation == "P36"}
+    assert {("Varn", "Varn City"), ("Pell", "New Town")} <= capitals
+    assert not {shown for _, shown in capitals} & {"Old Town", "Pell City"}
+    assert Counter(row.reason for row in drafts.dropped) == {"deprecated": 1, "outranked": 1}
+
+
+def test_what_has_no_name_is_dropped_and_counted_past_the_named_ones(tmp_path: Path) -> None:
+    nameless = [f"Nameless {place}" for place in range(MOST_NAMED + 3)]
+    claims = [item(name, "P36", "Varn City") for name in nameless]
+    drafts = facts(write_graph(tmp_path, *claims, without=tuple(nameless)))
+    left = [row for row in drafts.dropped if row.reason == "not_shown"]
+    assert len(left) == MOST_NAMED + 1
+    assert left[-1].detail == "3 more"
+
+
+def test_amounts_of_a_relation_have_one_unit(tmp_path: Path) -> None:
+    other = make_claim("Tolo City", "P2046", ValueRow("quantity", amount="7", number=7.0, unit="Q35852"))
+    drafts = facts(write_graph(tmp_path, other))
+    assert {fact.value.unit for fact in drafts.rows if fact.relation == "P2046"} == {KM2}
+    assert [row.reason for row in drafts.dropped] == ["other_unit"]
+
+
+def test_a_relation_has_words_kind_and_unit(tmp_path: Path) -> None:
+    entry = write_graph(tmp_path)
+    rows = {row.id: row for row in relations(facts(entry).rows, entry).rows}
+    assert (rows["P36"].one, rows["P36"].words, rows["P36"].kind) == ("capital", "capitals", "item")
+    assert (rows["P2046"].unit, rows["P2046"].kind, rows["P2046"].entities) == (KM2, "quantity", 5)
+    assert rows["P36"].rank < rows["P2046"].rank  # a place before a size
+
+
+def test_given_words_come_before_the_usual_ones(tmp_path: Path) -> None:
+    entry = write_graph(tmp_path)
+    entry = entry.model_copy(update={"relations": {"P36": RelationWords(one="seat of government")}})
+    row = relations(facts(entry).rows, entry).rows[0]
+    assert row.one == "seat of government"
+    assert row.words != "capitals"
+
+
+def test_birth_is_asked_before_death_and_date_beside_place(tmp_path: Path) -> None:
+    day = ValueRow("time", year=1900, precision=9, calendar="gregorian")
+    claims = [make_claim("Varn", "P569", day), make_claim("Varn", "P570", day)]
+    claims += [item("Varn", "P19", "Pell"), item("Varn", "P20", "Pell")]
+    entry = write_graph(tmp_path, *claims).model_copy(update={"relations": {}})
+    ranks = {row.id: row.rank for row in relations(facts(entry).rows, entry).rows}
+    own = ("P569", "P19", "P570", "P20")
+    assert sorted(own, key=lambda name: ranks[name]) == list(own)
+
+
+def test_relations_that_cannot_be_asked_are_dropped_with_the_reason(tmp_path: Path) -> None:
+    claims = [
+        make_claim("Varn", "P1", ValueRow("quantity", amount="3", number=3.0, unit="Q999")),
+        item("Varn", "P2", "Pell"),
+        make_claim("Pell", "P2", ValueRow("text", text="x", language="en")),
+    ]
+    given: dict[str, RelationWords | None] = dict.fromkeys(("P36", "P1", "P2", "P3"))
+    entry = write_graph(tmp_path, *claims).model_copy(update={"relations": given})
+    named = {row.id: row.reason for row in relations(facts(entry).rows, entry).dropped}
+    assert named == {"P1": "no_label", "P2": "no_label", "P3": "no_facts"}
+
+
+def test_a_unit_without_a_name_leaves_its_relation_out(tmp_path: Path) -> None:
+    strange = [
+        make_claim(name, "P2046", ValueRow("quantity", amount="3", number=3.0, unit="Q999999"), "preferred")
+        for name in ("Varn", "Ostel", "Pell", "Mirr", "Tolo")
+    ]
+    entry = write_graph(tmp_path, *strange)
+    drafts = relations(facts(entry).rows, entry)
+    assert {row.id: row.reason for row in drafts.dropped} == {"P2046": "no_unit", "P571": "no_facts"}
+
+
+def test_things_have_their_classes_articles_and_common_units(tmp_path: Path) -> None:
+    entry = write_graph(tmp_path)
+    rows = {row.id: row for row in things(facts(entry).rows, entry).rows}
+    assert (rows["Varn"].classes, rows["Varn"].article) == (("Land",), "Varn")
+    assert rows[KM2].label == "square kilometre"  # which the graph does not hold
+    assert "P36" not in rows
+
+
+def test_a_graph_without_usable_facts_fails_in_a_line(tmp_path: Path) -> None:
+    entry = write_graph(tmp_path)
+    bare = entry.model_copy(update={"relations": {"P999": None}})
+    with pytest.raises(StageFailed, match="none of 1 relations"):
+        relations(facts(bare).rows, bare)
+
+
+def test_a_folder_that_is_no_graph_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput):
+        facts(GraphSource(graph=tmp_path / "none", articles=tmp_path, seeds=tmp_path))

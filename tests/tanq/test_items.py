@@ -1,0 +1,274 @@
+"""Items: what they are made of, which are chosen, what the audit refuses; their contracts and statistics."""
+
+import json
+from collections import Counter
+from dataclasses import asdict, replace
+
+import pytest
+
+from tasks.artifacts.parquet import write_rows
+from tasks.artifacts.rows import Dropped, Origin
+from tasks.errors import ContractBroken, StageFailed
+from tasks.tanq.build.item_choice import choose_items
+from tasks.tanq.build.item_faults import find_disorder, find_leak, find_unlike_noun, find_unnamed_unit
+from tasks.tanq.build.items import Items, items
+from tasks.tanq.build.skills import make_graph
+from tasks.tanq.graph.rows import Fact, Relation, Thing
+from tasks.tanq.publish.contracts import ROWS, contracts
+from tasks.tanq.publish.item_rules import Grounds, list_item_rules
+from tasks.tanq.publish.statistics import statistics
+from tasks.tanq.publish.table_set import read_statistics_file, tabulate_set
+from tests.tanq.made_set import (
+    ENTRY,
+    EXTENDED,
+    FACTS,
+    PROOFS,
+    RELATIONS,
+    REPHRASED,
+    SEEDS,
+    TABLES,
+    THINGS,
+    VERDICTS,
+    make_skilled,
+)
+
+ROWS_OF = {"simple": 3, "intersection": 1, "composition": 1}
+
+
+def make_items(**params):
+    return items(
+        make_skilled(), REPHRASED, TABLES, SEEDS, FACTS, THINGS, RELATIONS, PROOFS, VERDICTS,
+        Items(**{"share": 0.5, **params}), ENTRY,
+    )  # fmt: skip
+
+
+MADE = make_items()
+
+
+def test_an_item_has_its_questions_table_things_and_proofs():
+    item = next(item for item in MADE.rows if item.kind == "composition")
+    assert item.init_question == "Which countries are in a union?"
+    assert item.instance_type == ("country",)
+    assert [thing.id for thing in item.intermediates] == ["Between"]
+    assert {thing.label for thing in item.things} >= {"Norway", "Oslo"}
+    head, *lines = item.answer_table.splitlines()
+    assert head.startswith("entity|capital|area")
+    assert [line.split("|")[0] for line in lines] == [row.label for row in item.rows if row.filter_pass]
+    facts = {fact for row in item.rows for cell in row.cells for fact in cell.facts}
+    assert {proof.fact for proof in item.proofs} == facts
+    assert {proof.eval_result for proof in item.proofs} == {"supported"}
+
+
+def test_all_kinds_are_in_and_the_rest_is_counted():
+    assert {item.kind for item in MADE.rows} == {"simple", "intersection", "composition"}
+    assert len(MADE.rows) == ENTRY.questions
+    assert {drop.reason for drop in MADE.dropped} == {"not_chosen"}
+    assert len(MADE.rows) + len(MADE.dropped) == len(make_skilled())
+
+
+def test_a_set_whose_shapes_are_too_alike_is_no_set():
+    with pytest.raises(StageFailed, match=r"at most 1% may be \(tanq.items.share\)"):
+        make_items(share=0.01)
+
+
+def test_no_shape_is_above_its_share_and_seeds_are_spread():
+    shapes = [f"shape{number % 30}" for number in range(300)]
+    pool = [
+        replace(
+            MADE.rows[0],
+            id=f"{number:04}",
+            shape=shape,
+            init_qid=f"s{number % 40}",
+            ext_question=f"q{number % 80}",
+        )
+        for number, shape in enumerate(shapes)
+    ]
+    chosen = choose_items(pool, 60, 0.1, 0)
+    assert len(chosen) == 60
+    assert max(Counter(item.shape for item in chosen).values()) <= 6
+    assert len({item.init_qid for item in chosen}) == 40
+    assert choose_items(pool, 60, 0.1, 0) == chosen != choose_items(pool, 60, 0.1, 1)
+
+
+def test_fewer_items_are_chosen_where_one_shape_would_be_too_many():
+    pool = [
+        replace(MADE.rows[0], id=f"{number:04}", shape=f"shape{min(number, 10)}") for number in range(100)
+    ]
+    chosen = choose_items(pool, 60, 0.1, 0)
+    # ten shapes of one item, and one shape of ninety: 11 items are the most of which none is above 10%
+    assert len(chosen) == 11
+
+
+def test_an_answer_in_the_question_is_found():
+    item = MADE.rows[0]
+    assert find_leak(item) == ""
+    for name in ("Norway", "Oslo"):
+        leaky = replace(item, ext_question_cleaned=f"Which neighbours of {name} are in the North?")
+        assert find_leak(leaky) == f"the question names {name}, which its table gives"
+    assert find_leak(replace(item, ext_question_cleaned="Which Norwayans?")) == ""
+
+
+def test_death_before_birth_is_found():
+    item = replace(MADE.rows[0], relations=("P570", "P569"))
+    assert "P570, P569" in find_disorder(item, {"P569": 1, "P570": 2})
+    assert find_disorder(replace(item, relations=("P569", "P570")), {"P569": 1, "P570": 2}) == ""
+
+
+@pytest.mark.parametrize(
+    ("noun", "classes", "fits"),
+    [
+        ("countries", ("sovereign state", "country"), True),
+        ("countries", ("island country",), True),
+        ("software", ("film",), False),
+        ("people", ("human",), True),
+        ("Italian footballers", ("footballer",), True),
+        ("films", (), True),
+        ("", ("film",), True),
+    ],
+)
+def test_a_noun_is_what_answers_are_instances_of(noun, classes, fits):
+    assert (find_unlike_noun(replace(MADE.rows[0], noun=noun, instance_type=classes)) == "") == fits
+
+
+def test_an_amount_without_its_unit_is_found():
+    item = MADE.rows[0]
+    assert find_unnamed_unit(item) == ""
+    bare = item.question.replace("square", "big")
+    assert "square" in find_unnamed_unit(replace(item, question=bare))
+
+
+def check(item, proofs=PROOFS, verdicts=VERDICTS):
+    grounds = Grounds(
+        make_graph(FACTS, RELATIONS, THINGS),
+        {proof.id: proof for proof in proofs},
+        {verdict.id: verdict for verdict in verdicts},
+    )
+    record = to_record(item)
+    return {rule.name: found for rule in list_item_rules(grounds) if (found := rule.check(record))}
+
+
+def to_record(item):
+    return json.loads(json.dumps(asdict(item)))
+
+
+@pytest.mark.parametrize("item", MADE.rows, ids=lambda item: item.shape)
+def test_a_good_item_breaks_no_rule(item):
+    assert check(item) == {}
+
+
+def change_cell(item, row, place, values):
+    old = item.rows[row]
+    cells = list(old.cells)
+    cells[place] = replace(cells[place], values=values)
+    rows = list(item.rows)
+    rows[row] = replace(old, cells=tuple(cells))
+    return replace(item, rows=tuple(rows))
+
+
+def test_a_planted_wrong_cell_is_named():
+    found = check(change_cell(MADE.rows[0], 1, 0, ("Bergen",)))
+    assert found["cells_follow"] == "capital of Sweden is Bergen; its facts make it Stockholm"
+
+
+def test_a_planted_wrong_pass_is_named():
+    item = MADE.rows[0]
+    row = item.rows[0]
+    found = check(replace(item, rows=(replace(row, filter_pass=not row.filter_pass), *item.rows[1:])))
+    assert "Norway" in found["filters_hold"]
+    found = check(replace(item, answer_table=f"{item.answer_table}\nAtlantis|x"))
+    assert "answer table" in found["filters_hold"]
+
+
+def test_a_planted_proof_that_says_something_else_is_named():
+    item = MADE.rows[0]
+    planted = replace(item.proofs[0], text="The king likes fish.")
+    found = check(replace(item, proofs=(planted, *item.proofs[1:])))
+    assert found["proofs_say_it"].endswith("is not the text that was verified: The king likes fish.")
+    everywhere = [
+        replace(proof, text="The king likes fish.", mention="") if proof.id == planted.id else proof
+        for proof in PROOFS
+    ]
+    found = check(replace(item, proofs=(planted, *item.proofs[1:])), everywhere)
+    assert "does not mention" in found["proofs_say_it"]
+
+
+def test_a_cell_without_a_proof_is_named():
+    item = MADE.rows[0]
+    found = check(replace(item, proofs=item.proofs[1:]))
+    assert f"no proof supports the fact {item.proofs[0].fact}" in found["cells_are_proven"]
+    refuted = tuple(replace(proof, eval_result="refuted") for proof in item.proofs)
+    assert "cells_are_proven" in check(replace(item, proofs=refuted))
+
+
+def test_a_leaked_answer_and_another_question_are_named():
+    item = MADE.rows[0]
+    leaky = f"Norway aside, {item.ext_question_cleaned}"
+    assert "names Norway" in check(replace(item, ext_question_cleaned=leaky))["no_answer_in_question"]
+    assert "question_follows" in check(replace(item, question="Who?"))
+
+
+def write_set(folder, rows=None):
+    made = {
+        "seeds": SEEDS, "extend": EXTENDED, "proofs": PROOFS, "verify": VERDICTS, "tables": TABLES,
+        "rephrase": REPHRASED, "skills": make_skilled(), "items": MADE.rows, **(rows or {}),
+    }  # fmt: skip
+    paths = {}
+    for stem, own in made.items():
+        paths[stem] = folder / f"{stem}.parquet"
+        fixed = [
+            row
+            if row.origin and stem in ("skills", "items")
+            else replace(row, origin=(Origin("evidence", "made"),))
+            for row in own
+        ]
+        write_rows(paths[stem], ROWS[stem], sorted(fixed, key=lambda row: row.id))
+    for stem, row, own in (
+        ("facts", Fact, FACTS),
+        ("relations", Relation, RELATIONS),
+        ("things", Thing, THINGS),
+    ):
+        paths[stem] = folder / f"{stem}.parquet"
+        write_rows(paths[stem], row, sorted(own, key=lambda one: one.id))
+    return paths
+
+
+def test_a_good_set_holds_its_contracts_and_a_planted_cell_and_proof_break_them(tmp_path):
+    (tmp_path / "good").mkdir()
+    assert contracts(**write_set(tmp_path / "good"), out=tmp_path / "good" / "contracts").rows_in
+    (tmp_path / "bad").mkdir()
+    broken = [
+        replace(proof, text="It rains.", mention="") if not place else proof
+        for place, proof in enumerate(PROOFS)
+    ]
+    planted = [change_cell(MADE.rows[0], 1, 0, ("Bergen",)), *MADE.rows[1:]]
+    paths = write_set(tmp_path / "bad", {"proofs": broken, "items": planted})
+    with pytest.raises(ContractBroken, match=r"proofs.parquet breaks mentions_fact.*items.parquet breaks"):
+        contracts(**paths, out=tmp_path / "bad" / "contracts")
+
+
+def test_statistics_are_what_a_plain_count_gives(tmp_path):
+    dropped = {}
+    for stem in ("extend", "proofs", "verify", "tables", "rephrase", "items"):
+        dropped[f"{stem}_dropped"] = tmp_path / f"{stem}.dropped.parquet"
+        write_rows(dropped[f"{stem}_dropped"], Dropped, [Dropped("a", "some_reason", "")])
+    out = tmp_path / "statistics.json"
+    statistics(list(MADE.rows), TABLES, RELATIONS, **dropped, out=out)
+    figures = json.loads(out.read_text())
+    assert figures["items"] == len(MADE.rows)
+    for kind in ROWS_OF:
+        assert figures["kinds"][kind]["count"] == sum(item.kind == kind for item in MADE.rows)
+    used = Counter(use.name for item in MADE.rows for use in item.skills)
+    assert {name: own["count"] for name, own in figures["skills"].items() if name != "no_skill"} == {
+        name: used[name] for name in figures["skills"] if name != "no_skill"
+    }
+    assert figures["skills"]["no_skill"]["count"] == figures["skills_per_question"]["0"]["count"]
+    assert sum(own["count"] for own in figures["skills_per_question"].values()) == len(MADE.rows)
+    columns = [len(item.columns) + 1 for item in MADE.rows]
+    assert figures["means"]["columns"] == pytest.approx(sum(columns) / len(columns), abs=1e-4)
+    facts = {fact for item in MADE.rows for row in item.rows for cell in row.cells for fact in cell.facts}
+    assert sum(own["count"] for own in figures["types"].values()) == len(facts)
+    assert figures["absent_skills"]["filter_time"] == f"none of {len(TABLES)} tables has a column of dates"
+    assert figures["absent_skills"]["time_calculation"].endswith("has two columns of dates")
+    assert figures["dropped"]["verify"] == {"some_reason": 1}
+    lines = {line.label: line.cells[0].value for line in tabulate_set(read_statistics_file(out))["4"].lines}
+    assert lines["kind", "simple"] == figures["kinds"]["simple"]["count"]

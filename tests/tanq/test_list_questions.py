@@ -1,0 +1,197 @@
+"""List questions of the made-up graph, worked out by hand; which are taken, and how they are extended."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tasks.artifacts.parquet import write_rows
+from tasks.artifacts.rows import Drafts
+from tasks.errors import StageFailed
+from tasks.tanq.build.extend import Extend, extend
+from tasks.tanq.build.seeds import Seeds, seeds
+from tasks.tanq.entries import GraphSource, TanqSet
+from tasks.tanq.graph.facts import facts
+from tasks.tanq.graph.list_questions import ListQuestions, list_questions
+from tasks.tanq.graph.naming import say_name, say_value
+from tasks.tanq.graph.relations import relations
+from tasks.tanq.graph.rows import Fact, Relation, Thing
+from tasks.tanq.graph.things import things
+from tasks.tanq.rows import COMPOSITION, INTERSECTION, SIMPLE, ExtendedQuestion, SeedQuestion
+from tests.tanq.made_graph import item, write_graph
+
+TWO_UP = ListQuestions(answers=(2, 5))
+
+
+def read_all(entry: GraphSource) -> tuple[list[Fact], list[Thing], list[Relation]]:
+    found = facts(entry).rows
+    return list(found), list(things(found, entry).rows), list(relations(found, entry).rows)
+
+
+def ask(entry: GraphSource, params: ListQuestions = TWO_UP) -> dict[str, SeedQuestion]:
+    return {row.text: row for row in list_questions(*read_all(entry), entry, params).rows}
+
+
+def list_answers(seed: SeedQuestion) -> list[str]:
+    return [answer.entity for answer in seed.answers]
+
+
+def test_one_condition(tmp_path: Path) -> None:
+    asked = ask(write_graph(tmp_path))
+    seed = asked["Which lands border Varn?"]
+    assert seed.kind == SIMPLE
+    assert list_answers(seed) == ["Mirr", "Ostel", "Pell"]
+    assert list_answers(asked["Which lands have Ostish as an official language?"]) == ["Ostel", "Pell"]
+
+
+def test_two_conditions_that_both_tell(tmp_path: Path) -> None:
+    asked = ask(write_graph(tmp_path, item("Tolo", "P37", "Ostish")))
+    both = [seed for seed in asked.values() if seed.kind == INTERSECTION]
+    seed = asked["Which lands have Ostish as an official language and border Varn?"]
+    assert list_answers(seed) == ["Ostel", "Pell"]  # Tolo speaks it and Mirr borders
+    assert seed.near == ("Mirr", "Tolo")
+    assert {condition.relation for condition in seed.conditions} == {"P37", "P47"}
+    assert all(len({condition.relation for condition in own.conditions}) == 2 for own in both)
+
+
+def test_a_condition_that_adds_nothing_is_not_asked(tmp_path: Path) -> None:
+    asked = ask(write_graph(tmp_path))
+    assert "Which lands are in South and have Mirrian as an official language?" not in asked  # the same two
+
+
+def test_through_another_thing_and_what_it_was(tmp_path: Path) -> None:
+    asked = ask(write_graph(tmp_path))
+    seed = asked["Which lands border the land whose capital is Varn City?"]
+    assert seed.kind == COMPOSITION
+    assert {name for answer in seed.answers for name in answer.through} == {"Varn"}
+    seed = asked["What are the capitals of the lands that are in South?"]
+    assert list_answers(seed) == ["Mirr City", "Tolo City"]
+    assert [answer.through for answer in seed.answers] == [("Mirr",), ("Tolo",)]
+
+
+def test_a_class_in_part_is_not_listed_by_what_its_things_do(tmp_path: Path) -> None:
+    entry = write_graph(tmp_path)
+    assert not [text for text in ask(entry) if text.startswith("Which cities")]
+    complete = entry.model_copy(update={"incomplete": ()})
+    assert "Which cities are in South?" in ask(complete)
+
+
+def test_a_land_is_not_called_by_what_two_share(tmp_path: Path) -> None:
+    asked = ask(write_graph(tmp_path))
+    assert not [text for text in asked if "whose official language is" in text]
+
+
+def test_neighbours_of_lands_are_not_asked_for(tmp_path: Path) -> None:
+    asked = ask(write_graph(tmp_path))
+    assert not [text for text in asked if text.startswith("What are the neighbouring")]
+
+
+def test_answers_are_as_many_as_asked_for(tmp_path: Path) -> None:
+    asked = ask(write_graph(tmp_path), ListQuestions(answers=(3, 3)))
+    assert asked
+    assert {len(seed.answers) for seed in asked.values()} == {3}
+
+
+def test_a_shape_has_so_many_and_the_rest_is_named(tmp_path: Path) -> None:
+    entry = write_graph(tmp_path)
+    drafts = list_questions(*read_all(entry), entry, ListQuestions(answers=(2, 5), a_shape=1))
+    assert max(Counter(row.shape for row in drafts.rows).values()) == 1
+    assert "many_alike" in {row.reason for row in drafts.dropped}
+
+
+def test_imported_questions_must_be_of_the_graph(tmp_path: Path) -> None:
+    entry = write_graph(tmp_path / "graph")
+    own = ask(entry)["Which lands border Varn?"]
+    strange = replace(own, id="s", answers=(replace(own.answers[0], entity="Q404"), *own.answers[1:]))
+    write_rows(tmp_path / "seeds.parquet", SeedQuestion, [own, strange])
+    imported = entry.model_copy(update={"seeds": tmp_path / "seeds.parquet"})
+    drafts = list_questions(*read_all(imported), imported, TWO_UP)
+    assert [row.id for row in drafts.rows] == [own.id]
+    assert [(row.id, row.reason) for row in drafts.dropped] == [("s", "no_entity")]
+
+
+def test_a_graph_that_answers_nothing_fails_in_a_line(tmp_path: Path) -> None:
+    entry = write_graph(tmp_path)
+    with pytest.raises(StageFailed, match="no list question"):
+        list_questions(*read_all(entry), entry, ListQuestions(answers=(40, 50)))
+
+
+@pytest.mark.parametrize(
+    ("label", "said"),
+    [
+        ("Netherlands", "the Netherlands"),
+        ("United States", "the United States"),
+        ("Czech Republic", "the Czech Republic"),
+        ("Republic of the Congo", "the Republic of the Congo"),
+        ("Marshall Islands", "the Marshall Islands"),
+        ("The Gambia", "The Gambia"),
+        ("Peru", "Peru"),
+    ],
+)
+def test_names_that_take_the_article(label: str, said: str) -> None:
+    assert say_name(label) == said
+
+
+def test_a_value_takes_the_article_of_its_condition() -> None:
+    assert say_value("Omani rial", "use the {}") == "the Omani rial"
+    assert say_value("Lima", "have {} as their capital") == "Lima"
+
+
+def test_kinds_and_shapes_are_taken_in_turn(tmp_path: Path) -> None:
+    entry = write_graph(tmp_path)
+    listed = list(ask(entry).values())
+    drafts = seeds(listed, Seeds(a_question=1), TanqSet(source="made", questions=6))
+    assert len(drafts.rows) == 6
+    assert {row.kind for row in drafts.rows} == {SIMPLE, INTERSECTION, COMPOSITION} & {
+        row.kind for row in listed
+    }
+    assert len({tuple(list_answers(row)) for row in drafts.rows}) == 6  # none with the answers of another
+    assert drafts.rows == seeds(listed[::-1], Seeds(a_question=1), TanqSet(source="made", questions=6)).rows
+    assert drafts.dropped[0].reason == "not_taken"
+
+
+def extend_one(entry: GraphSource, text: str, **params: object) -> Drafts[ExtendedQuestion]:
+    found, own, known = read_all(entry)
+    seed = next(row for row in list_questions(found, own, known, entry, TWO_UP).rows if row.text == text)
+    return extend([seed], found, own, known, Extend.model_validate(params))
+
+
+def test_relations_hold_for_all_answers_and_are_not_asked_already(tmp_path: Path) -> None:
+    drafts = extend_one(write_graph(tmp_path), "Which lands are in South?", relations=(2, 3))
+    row = drafts.rows[0]
+    assert "P30" not in row.relations  # what the question asks by
+    assert "P47" not in row.relations  # Tolo borders nobody
+    assert set(row.relations) <= {"P36", "P37", "P2046"}
+    assert row.entities == ("Mirr", "Tolo")
+    assert row.text.startswith("Which lands are in South and what are their ")
+    assert ("square kilometres" in row.text) == ("P2046" in row.relations)
+
+
+def test_facts_are_those_of_every_answer_and_relation(tmp_path: Path) -> None:
+    entry = write_graph(tmp_path)
+    row = extend_one(entry, "Which lands are in South?", relations=(1, 1)).rows[0]
+    known = {fact.id: fact for fact in facts(entry).rows}
+    assert {known[name].entity for name in row.facts} == {"Mirr", "Tolo"}
+    assert {known[name].relation for name in row.facts} == set(row.relations)
+
+
+def test_a_relation_with_many_values_is_not_taken(tmp_path: Path) -> None:
+    more = [item("Mirr", "P37", f"Tongue {place}") for place in range(6)]
+    entry = write_graph(tmp_path, *more)
+    row = extend_one(entry, "Which lands are in South?", relations=(2, 3)).rows[0]
+    assert row.relations == ("P36", "P2046")
+
+
+def test_several_of_a_list_question_have_different_relations(tmp_path: Path) -> None:
+    rows = extend_one(write_graph(tmp_path), "Which lands are in South?", relations=(1, 1), a_seed=3).rows
+    assert len({row.relations for row in rows}) == len(rows) == 3
+
+
+def test_a_question_that_nothing_extends_fails_where_it_is_alone(tmp_path: Path) -> None:
+    entry = write_graph(tmp_path)
+    given = {"P30": None}
+    with pytest.raises(StageFailed, match="none of 1 list questions can be extended"):
+        extend_one(entry.model_copy(update={"relations": given}), "Which lands are in South?")

@@ -1,0 +1,124 @@
+"""Questions in a model's words: what is kept, what is refused, and by how many rounds."""
+
+import asyncio
+import json
+
+import pytest
+
+from tasks.models.ask import Answer, Unparsed, try_parse
+from tasks.tanq.build.rephrase import Rephrase, check_rephrased, list_frames, rephrase
+from tasks.tanq.entries import TanqSet
+from tasks.tanq.graph.rows import Relation, Thing
+from tasks.tanq.rows import AnswerTable, Condition, SeedQuestion
+
+SEED = SeedQuestion(
+    "s", "simple", "P47", "Which countries border Viet Nam (South)?", "countries", "country",
+    (Condition("P47", "vn", "Viet Nam (South)"),), (), (), "graph", (),
+)  # fmt: skip
+RELATIONS = [
+    Relation("P36", "capital", "capitals", "capital", "item", "", "", 0, 2, 2, ()),
+    Relation("P2046", "area", "areas", "area", "quantity", "km2", "", 1, 2, 2, ()),
+]
+THINGS = [Thing("km2", "square kilometre", (), "", (), ())]
+TABLE = AnswerTable("t", "s", "?", ("P36", "P2046"), (), 0, (), (), ())
+TAGGED = (
+    "Which countries border Viet Nam (South) and what are their capitals (capital) and areas in square "
+    "kilometres (area)?"
+)
+TAGS = ["capital", "area"]
+GOOD = "What are the capitals (capital) and areas (area) of the countries that border Viet Nam (South)?"
+
+
+class Scripted:
+    """Replies in turn; the last one for ever."""
+
+    def __init__(self, *replies):
+        self.replies, self.asked = list(replies), []
+
+    async def __call__(self, prompt, fields, *, parse, grammar, row, **_):
+        self.asked.append((prompt, fields, grammar))
+        text = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+        value, problem = try_parse(parse, text)
+        return Answer(value, text, f"call{len(self.asked)}", 1, problem or "")
+
+
+def run(ask, **params):
+    return asyncio.run(
+        rephrase([TABLE], [SEED], RELATIONS, THINGS, Rephrase(**params), TanqSet(source="x"), ask)
+    )
+
+
+def test_a_question_is_reworded_and_its_tags_are_removed():
+    (row,) = run(Scripted(GOOD)).rows
+    assert row.tagged == GOOD
+    assert row.text == "What are the capitals and areas of the countries that border Viet Nam (South)?"
+
+
+def test_what_was_wrong_is_told_until_the_rounds_are_over():
+    ask = Scripted("Which countries?", GOOD)
+    (row,) = run(ask).rows
+    assert [fields["problem"] for _, fields, _ in ask.asked] == ["", "it lacks (capital)"]
+    assert [origin.reference for origin in row.origin] == ["tables#t", "call1", "call2"]
+    ask = Scripted("Which countries?")
+    result = run(ask, rounds=5)
+    assert len(ask.asked) == 5
+    assert [(drop.reason, drop.detail) for drop in result.dropped] == [
+        ("unrephrased", "it lacks (capital): Which countries?")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("reply", "problem"),
+    [
+        (GOOD.replace(" (area)", ""), r"it lacks \(area\)"),
+        (GOOD.replace("areas (area)", "areas (area) and areas (area)"), "a tag twice"),
+        (GOOD.replace("areas (area)", "areas (area) and flags (flag)"), "a tag that is none"),
+        (GOOD.replace("Viet Nam (South)", "Viet Nam"), r"does not name Viet Nam \(South\)"),
+        (GOOD.replace("countries", "Asian countries"), "names Asian"),
+        (GOOD.replace("countries", "3 countries"), "other numbers"),
+        (GOOD.replace("?", "."), "not one question"),
+        (GOOD + " Why?", "not one question"),
+        (GOOD.replace("countries", "countries " * 20), "too long"),
+        ("`" + GOOD, "not one question"),
+        ("", "not one question"),
+    ],
+)
+def test_a_reply_that_asks_for_something_else_is_refused(reply, problem):
+    with pytest.raises(Unparsed, match=problem):
+        check_rephrased(reply, TAGGED, SEED, TAGS)
+
+
+def test_every_wording_of_the_grammar_is_taken():
+    ask = Scripted(GOOD)
+    run(ask)
+    choices = ask.asked[0][2].removeprefix("root ::= (").rpartition(") ")[0]
+    frames = json.loads(f"[{choices.replace(' | ', ', ')}]")
+    assert len(frames) == 4
+    for frame in frames:
+        assert check_rephrased(f"{frame}?", TAGGED, SEED, TAGS)
+
+
+@pytest.mark.parametrize(
+    ("text", "turned"),
+    [
+        ("Which countries border Chad?", True),
+        ("Which countries does Chad border?", False),
+        ("Who won?", False),
+    ],
+)
+def test_only_what_answers_do_is_turned_round(text, turned):
+    seed = SeedQuestion("s", "simple", "x", text, "countries", "c", (), (), (), "graph", ())
+    ((first, *frames),) = list_frames(seed, {"capital": "capitals (capital)"})
+    assert first == f"{text.rstrip('?')} and what are their capitals (capital)"
+    assert any("countries that border Chad" in frame for frame in frames) == turned
+
+
+def test_tables_beyond_the_number_asked_are_counted():
+    other = AnswerTable("u", "s", "Q?", ("P36",), (), 0, (), (), ())
+    result = asyncio.run(
+        rephrase(
+            [TABLE, other], [SEED], RELATIONS, THINGS, Rephrase(questions=1), TanqSet(source="x"),
+            Scripted(GOOD.replace(" and areas (area)", ""), GOOD),
+        )
+    )  # fmt: skip
+    assert [drop.reason for drop in result.dropped if drop.reason == "not_asked"] == ["not_asked"]
