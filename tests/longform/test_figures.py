@@ -237,7 +237,7 @@ def test_table_2(rows: Rows, figures: Any, model: str, agent: str) -> None:
         if agent in ("none", "guess"):
             for name in names:
                 assert cells[name]["value"] is None
-                assert agent in cells[name]["why"]
+                assert cells[name]["why"] == ("no plan" if "plan" in name else "no queries")
             continue
         lost = [row.problem.startswith("agent_plan") for row in own]
         plans, counts, valid = (
@@ -499,10 +499,10 @@ def test_judges_that_change_their_verdicts_are_warned_of(rows: Rows, tmp_path: P
     found = replace(rows, repeats=repeats).run(tmp_path)[0]
     judge, reviewer = found["warnings"]
     assert judge.startswith("Answers against the reference, by `judge`: Asked once more")
-    assert "match, conclusive, swapped: 1 of 2 interactions the same (50.0%, 95% interval" in judge
+    assert "conclusive answers, order swapped: 1 of 2 interactions the same (50.0%, 95% interval" in judge
     assert "again: " not in judge
     assert reviewer.startswith("Peer review, by `reviewer`: Asked once more")
-    assert "TE, all, swapped: 0 of 1 interactions the same" in reviewer
+    assert "TE (queries), order swapped: 0 of 1 interactions the same" in reviewer
     table = found["tables"]["repeats"]
     check_rate(find(table, "match", "conclusive")["asked again, the same"], [True, True, None])
     assert find(table, "IP", "all")["order swapped, the same"]["why"] == "no interactions"

@@ -64,7 +64,7 @@ def make_figures() -> dict[str, Any]:
         "n": 0,
         "failed": 0,
         "interval": None,
-        "why": "the agent neither plans nor queries",
+        "why": "no plan",
     }
     score = {**CELL, "value": 3.25, "interval": [2.0, 4.5]}
     words = {**CELL, "value": 24.5, "interval": None}
@@ -97,6 +97,7 @@ def make_figures() -> dict[str, Any]:
     models = [{"model": "agent", "bar": bar, "guess": bar, "steps": {"IP": CELL, "all": empty}}]
     return {
         "evaluation": "small", "counts": {"interactions": 3},
+        "roles": {"agent": "small-model"},
         "warnings": [f"one model wrote the references, answered and judged {EVIL}"],
         "tables": {
             "2": make_table("2", quality, *lines),
@@ -260,9 +261,15 @@ def test_people_have_a_form_to_label(page: Path) -> None:
     assert 'href="to_label.csv"' in (page / "index.html").read_text(encoding="utf-8")
 
 
+def test_a_role_is_told_with_its_model(page: Path) -> None:
+    html = (page / "index.html").read_text(encoding="utf-8")
+    assert "<dt>Models</dt><dd>agent (small-model)</dd>" in html
+    assert "<dt>Reviewer</dt><dd>reviewer</dd>" in html
+
+
 def test_an_empty_cell_says_why(page: Path) -> None:
     html = (page / "index.html").read_text(encoding="utf-8")
-    assert '<td class="n none"><span class="dim">the agent neither plans nor queries</span>' in html
+    assert '<td class="n none"><span class="dim">no plan</span>' in html
     assert "0.150 to 0.850" in html
     assert "n = 4, 1 failed" in html
     assert "Do not take these figures at their word" in html

@@ -190,12 +190,7 @@ def test_table_2(evaluation: ScriptedEvaluation, figures: Any) -> None:
             )
             if agent not in WORKERS:
                 assert (plan["value"], queries["value"], valid["value"]) == (None, None, None)
-                assert (
-                    plan["why"]
-                    == queries["why"]
-                    == valid["why"]
-                    == f"the agent `{agent}` neither plans nor queries"
-                )
+                assert (plan["why"], queries["why"], valid["why"]) == ("no plan", "no queries", "no queries")
                 continue
             # The labels of a plan's parts are seven words; an iterative plan is a need for each query.
             words = [7 + 3 * p.plan if agent == "sequential" else p.plan * len(p.queries) for p in plays]

@@ -29,7 +29,7 @@
       mark(holds ? "as conjectured" : "not as conjectured", holds ? "good" : "off")));
     return [
       make("h3", null, "Synthetic database ", mark(item.database, "off")),
-      dim(`${count(item.tables.length)} tables, ${tellRows(item.tables.reduce((sum, table) => sum + table[3], 0))}`,
+      dim(`${item.tables.length === 1 ? "1 table" : `${count(item.tables.length)} tables`}, ${tellRows(item.tables.reduce((sum, table) => sum + table[3], 0))}`,
         item.rounds === null ? "" : `; its rows were asked for ${item.rounds === 1 ? "once" : `${count(item.rounds)} times`}`, "."),
       ...(told.length ? [make("ul", {class: "plain"}, ...told)] : [dim("Nothing is known of its conjecture.")]),
       ...item.tables.map((table) => open("rows", [make("strong", {class: "mono"}, table[0]), make("span", {class: "dim"}, ` · ${tellRows(table[3])}`)], ...showRows(table))),

@@ -80,6 +80,7 @@ def evaluation_figures(
         "agents": entry.agents,
         "judge": entry.judge,
         "reviewer": entry.reviewer,
+        "roles": _name_models(entry, settings),
         "items": len(items),
         "counts": counts,
         "warnings": list_cautions(
@@ -98,3 +99,9 @@ def evaluation_figures(
     return Counts(
         len(interactions), counts["scored"], {"failed": counts["failed"], "unscored": counts["unscored"]}
     )
+
+
+def _name_models(entry: AgentEvaluation, settings: Mapping[str, object]) -> dict[str, object]:
+    """Name the model of each role that answers or judges, where the settings have it."""
+    roles = dict.fromkeys((*entry.models, entry.judge, entry.reviewer))
+    return {role: settings[key] for role in roles if (key := f"roles.{role}.model") in settings}

@@ -108,7 +108,7 @@ def evaluation_page(
             figures.figures.scatters,
             draw_models(figures.figures.models),
             figures.tables,
-            _list_facts(entry),
+            _list_facts(entry, figures.roles),
         ),
         assets=[PAGES_FOLDER / "tables.css", *(PAGES / asset for asset in ASSETS)],
         rows=BrowsedRows("rows", ItemBrowser(shown, show_interactions(ordered, judged))),
@@ -130,18 +130,22 @@ def _make_headlines(
         Headline("answers", answers, f"of {len(interactions):,} asked for"),
         Headline("verdicts", verdicts, f"of {len(judged.verdicts):,} against the reference"),
         Headline("reviews", reviewed, f"of {len(peers):,}, with meta-reviews and revisions"),
-        Headline("model calls", calls),
+        Headline("model calls", calls, "beside those that measure the judges"),
     ]
 
 
-def _list_facts(entry: AgentEvaluation) -> list[tuple[str, str]]:
+def _list_facts(entry: AgentEvaluation, models: Mapping[str, str]) -> list[tuple[str, str]]:
     more = entry.more
+
+    def tell(role: str) -> str:
+        return f"{role} ({models[role]})" if role in models else role
+
     return [
         ("Question set", entry.set),
         ("Agents", ", ".join(entry.agents)),
-        ("Models", ", ".join(entry.models)),
-        ("Judge against the reference", entry.judge),
-        ("Reviewer", entry.reviewer),
+        ("Models", ", ".join(map(tell, entry.models))),
+        ("Judge against the reference", tell(entry.judge)),
+        ("Reviewer", tell(entry.reviewer)),
         ("Reviewers of a step", f"{entry.reviewers}, and {entry.meta_reviewers} meta-reviewers"),
         (
             "More peers",

@@ -33,6 +33,8 @@ class PageFigures:
     """What the page shows of the artifact; the rest of it is ignored."""
 
     warnings: tuple[str, ...] = ()
+    roles: Mapping[str, str] = field(default_factory=dict)
+    """The model of each role, where it is known."""
     tables: Mapping[str, FigureTable] = field(default_factory=dict)
     figures: PageSeries = field(default_factory=PageSeries)
 

@@ -11,7 +11,8 @@ from tasks.reports.figure_cells import FigureTable, Line, count_cell
 
 def describe_set(statistics: Mapping[str, Any]) -> FigureTable:
     """Make Table 1 of what `statistics.json` holds (section 2)."""
-    kinds, databases = statistics["by_kind"], statistics["databases"]
+    kinds = statistics["by_kind"]
+    databases: Mapping[str, Any] = {name: _tell_whole(value) for name, value in statistics["databases"].items()}
     n, tables = statistics["items"], databases["all_tables"]
     rows = [
         ("questions", count_cell(n, n, "questions")),
@@ -30,3 +31,8 @@ def describe_set(statistics: Mapping[str, Any]) -> FigureTable:
     ]
     lines = tuple(Line((label,), (cell,)) for label, cell in rows)
     return FigureTable("1", "The question set", ("measure",), ("value",), lines)
+
+
+def _tell_whole(median: float | None) -> float | None:
+    """Make a median that is a whole number one: it is a number of things, and shown as such."""
+    return int(median) if median is not None and median == int(median) else median

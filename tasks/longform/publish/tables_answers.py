@@ -66,7 +66,7 @@ def _measure(
     name: str, agent: str, outcomes: Sequence[AnswerOutcome], tokens: Mapping[str, int] | None
 ) -> FigureCell:
     if name in INTERACTIVE and agent not in REVIEWED:
-        return leave_empty(f"the agent `{agent}` neither plans nor queries")
+        return leave_empty("no plan" if name.startswith("plan") else "no queries")
     if name == "tokens":
         return mean_cell([(tokens or {}).get(outcome.interaction.id) for outcome in outcomes])
     return mean_cell([MEASURES[name](outcome) for outcome in outcomes])

@@ -24,7 +24,10 @@ ALL = "all"
 COLUMNS = ("people, mean", "judge, mean", "agreement", "Cohen's kappa", "people's own alpha")
 LEVELS: Mapping[str, str] = {"1": "low", "2": "low", "3": "low", "4": "medium", "5": "high"}
 """People tell scores of 1 to 3 apart with difficulty (footnote 3): agreement is on levels."""
-NOBODY = "Not shown: the evaluation names no file of people's labels (`labels`, a file in data/labels)."
+NOBODY = (
+    "Not shown: no person has labelled these answers; the evaluation names no file of people's labels "
+    "(`labels`, a file in data/labels)."
+)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ from tasks.reports.figure_cells import (
 
 TITLE = "The judges, asked once more"
 WAYS: Mapping[str, str] = {AGAIN: "asked again, the same", SWAPPED: "order swapped, the same"}
+TURNS: Mapping[str, str] = {AGAIN: "asked again", SWAPPED: "order swapped"}
+STEP_NAMES: Mapping[str, str] = {"IP": "planning", "TE": "queries", "IS": "synthesis"}
 DISTANCE = "order swapped, mean difference of scores"
 ALL = "all"
 NOBODY = "Not shown: no verdict was asked for once more (`longform.judge_repeats.items`)."
@@ -71,7 +73,7 @@ def _pair(repeat: JudgeRepeat) -> tuple[str, str] | None:
 def warn_changed(table: FigureTable, least: float, *, steps: bool) -> str:
     """Name the shares of a table that are below the least; empty if none is. steps: of the reviewer."""
     low = [
-        f"{', '.join((*line.label, way))}: {_tell(cell)}"
+        f"{_name(*line.label)}, {TURNS[way]}: {_tell(cell)}"
         for line in table.lines
         if (line.label[0] != ANSWER) == steps
         for way, cell in zip(WAYS, line.cells, strict=False)
@@ -83,6 +85,11 @@ def warn_changed(table: FigureTable, least: float, *, steps: bool) -> str:
         f"Asked once more, it does not stay with its verdicts (wanted {100 * least:.1f}%): {'; '.join(low)}. "
         "What the order or the seed decides is not the answer's."
     )
+
+
+def _name(part: str, kind: str) -> str:
+    """Name a line where the table, with what it says of steps, is not beside it."""
+    return f"{kind} answers" if part == ANSWER else f"{part} ({STEP_NAMES[part]})"
 
 
 def _tell(cell: FigureCell) -> str:
