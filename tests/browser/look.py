@@ -23,6 +23,7 @@ from flows.settings import find_project
 from tasks.errors import BadInput, BenchloomError
 from tasks.reports.lineage_page import write_lineage
 from tests.browser.assessments import open_answer
+from tests.browser.longforms import open_claim, open_interaction
 from tests.browser.reviewing import ARTIFACT, list_lost, make_project, review, serve_review
 from tests.browser.staged import run_ragcheck, stage_ragcheck, write_nights
 from tests.browser.tables import open_tables, write_tables
@@ -109,7 +110,7 @@ def make_pages(root: Path, folder: Path) -> list[tuple[View, Path]]:
 
 
 def look_at_site(browser: Browser, site: Path, pictures: Path) -> list[str]:
-    """Open the front page and every report; take pictures of the first dataset and the last assessment.
+    """Open the front page and every report; take pictures of one of each kind.
 
     The last of the sample's assessments is that of the weak system, which has the most to tell.
     """
@@ -117,12 +118,17 @@ def look_at_site(browser: Browser, site: Path, pictures: Path) -> list[str]:
     if not pages or not (site / "index.html").is_file():
         raise BadInput(site, "holds no report", hint="benchloom report")
     complaints = look_at_page(browser, FRONT, site / "index.html", pictures)
-    assessed = [path for path in pages if (path.parent / "assessment.js").is_file()]
-    pictured = {*assessed[-1:], *[path for path in pages if path not in assessed][:1]}
-    for path in pages:
-        view = ASSESSMENT if path in assessed else REPORT
-        complaints += look_at_page(browser, view, path, pictures if path in pictured else None)
+    kinds = {path: find_kind(path) for path in pages}
+    pictured = {view: path for path, view in reversed(kinds.items())}
+    pictured |= {view: path for path, view in kinds.items() if view is ASSESSMENT}
+    for path, view in kinds.items():
+        complaints += look_at_page(browser, view, path, pictures if pictured[view] == path else None)
     return complaints
+
+
+def find_kind(page: Path) -> View:
+    """Tell what kind of report a page is by the script of its own that it has."""
+    return next((view for script, view in KINDS.items() if (page.parent / script).is_file()), REPORT)
 
 
 def look_at_page(browser: Browser, view: View, path: Path, pictures: Path | None) -> list[str]:
@@ -201,6 +207,9 @@ def show_detail(page: Page) -> None:
 FRONT = View("index", "h1")
 REPORT = View("report", "#list a", "question", open_question)
 ASSESSMENT = View("assessment", "#list a", "answer", open_answer)
+INTERACTIONS = View("longform", "#list a", "interaction", open_interaction)
+QUESTION_SET = View("longform_set", "#list a", "claim", open_claim)
+KINDS = {"assessment.js": ASSESSMENT, "longform.js": INTERACTIONS, "set.js": QUESTION_SET}
 CORRECTNESS = View("correctness", "#list a", "graded", open_graded)
 CONTINUITY = View("continuity", "#list a", "conversation", open_conversation)
 TABLES = View("tables", "#list a", "table", open_tables)
