@@ -1,5 +1,6 @@
 """The page of `benchloom review serve`: served in a process of its own, and driven by two reviewers."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from tasks.artifacts.rows import Origin
 from tasks.judging.decisions import load_decisions
 
 SERVE = [sys.executable, "-c", "from flows.cli import main; main()", "review", "serve"]
+ROOT = str(Path(__file__).parents[2])
 ARTIFACT = "data/trial/sample/condense.parquet"
 DECISIONS = "data/labels/review/trial-sample-condense.jsonl"
 QUESTIONS = ("Which film won?", "Does Paramount stand out?", "Is Delta later than United?", "Who is ahead?")
@@ -34,12 +36,17 @@ def serve_review(
     artifact: str, *words: str, root: Path | None = None
 ) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """Serve an artifact of a project (else of the working directory); give its URL and the process."""
+    # What is installed is the launcher alone: away from the checkout the code is found here.
+    path = os.pathsep.join(filter(None, [ROOT, os.environ.get("PYTHONPATH")]))
     server = subprocess.Popen(
-        [*SERVE, artifact, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=root
-    )
+        [*SERVE, artifact, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=root,
+        env={**os.environ, "PYTHONPATH": path},
+    )  # fmt: skip
     try:
         assert server.stdout is not None
-        yield server.stdout.readline().strip(), server
+        url = server.stdout.readline().strip()
+        assert url or server.stderr is None, server.stderr.read()
+        yield url, server
     finally:
         server.kill()
         server.communicate()

@@ -31,7 +31,7 @@ from flows.settings import set_params
 from tasks.models.client import KEY_HEADER
 from tasks.models.ledger import Ledger
 from tests.flows.night_model import NightModel
-from tests.flows.sample import ROOT, Sample, make_datasets, make_sample
+from tests.flows.sample import NOWHERE, ROOT, Sample, make_datasets, make_sample
 from tests.flows.test_evaluate import ROWS
 from tests.models.scenes import LedgerServer, answering
 from tests.scoring.test_ds1000 import CONTEXT, RIGHT
@@ -42,9 +42,10 @@ LANES = 4
 SLOWER = 1.2
 """Moments are drawn from the time that an undisturbed work takes, and this much more: some come too late."""
 MODEL = "qwen25-coder-1b5"
-TARGET = "grammar-text-templates@flights"
+TARGETS = ("grammar-text-templates@flights",)
 GROUND = "grammar-assessment@films-weak"
 JUDGING = ("reference-verdicts", "reviews", "meta-reviews", "revisions", "error-types")
+ENDS = ("longform-reference-verdicts@sample", "longform-error-types@sample")
 JUDGED = tuple(
     f"data/longform/sample/sample/{stage.replace('-', '_')}{more}.parquet"
     for stage in JUDGING
@@ -281,11 +282,19 @@ def record_dataset(root: Path) -> Sample:
 
 
 def make_run(
-    sample: Sample, kind: type[Work], asked: Asked, name: str = "run", target: str = TARGET, **more: object
+    sample: Sample,
+    kind: type[Work],
+    asked: Asked,
+    name: str = "run",
+    targets: tuple[str, ...] = TARGETS,
+    **more: object,
 ) -> Work:
-    """Make the work of a run to a target, whose other stages have run."""
-    made = ("data/grammar", "data/raw/flights") if target == TARGET else JUDGED
+    """Make the work of a run to targets, whose other stages have run."""
+    made = ("data/grammar", "data/raw/flights") if targets == TARGETS else JUDGED
     begun = (sample.root / "dvc.lock").read_bytes()
+    cache, kept = sample.root / ".dvc/cache", sample.root.parent / f"{name}.cache"
+    if targets != TARGETS:
+        shutil.copytree(cache, kept)
 
     def left() -> dict[str, str]:
         record = json.dumps(sample.lock(), sort_keys=True)
@@ -293,10 +302,11 @@ def make_run(
 
     def wipe() -> None:
         forget(sample, *made, ".dvc/cache", ".dvc/tmp", "dvc.lock", ".benchloom")
-        if target != TARGET:
+        if targets != TARGETS:
             (sample.root / "dvc.lock").write_bytes(begun)
+            shutil.copytree(kept, cache)  # what is in no cache would run again
 
-    return kind(name, sample, ("run", "--plain", target), left, wipe, asked, **more)
+    return kind(name, sample, ("run", "--plain", *targets), left, wipe, asked, **more)
 
 
 @contextmanager
@@ -320,7 +330,7 @@ def open_run(folder: Path) -> Iterator[Work]:
 def open_judging(folder: Path) -> Iterator[Work]:
     """Begin where the answers are there, so that every moment falls into their judging."""
     sample = make_sample(folder / "judging")
-    sample.run("longform-interactions@sample")
+    sample.run("longform-interactions@sample", "--set", NOWHERE)
     shutil.rmtree(sample.root / "data/ledger")
     lock = sample.lock()
     lock["stages"] = {
@@ -330,7 +340,7 @@ def open_judging(folder: Path) -> Iterator[Work]:
     }
     write_yaml(sample.root / "dvc.lock", lock)
     with answer_from("longform", sample, folder) as asked:
-        yield make_run(sample, Work, asked, "judging", "longform-error-types@sample")
+        yield make_run(sample, Work, asked, "judging", ENDS)
 
 
 @contextmanager
