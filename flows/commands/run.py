@@ -152,4 +152,4 @@ def conclude(run: Run, names: Sequence[str]) -> int:
     for kind in PRECEDENCE:
         if any(isinstance(error, kind) for error in run.errors.values()):
             return kind.exit_code
-    return 1 if run.errors else 0
+    return 1 if run.errors or "skipped" in states else 0

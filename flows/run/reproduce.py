@@ -56,10 +56,24 @@ def run_flow(run: Run, names: Sequence[str], workers: int, title: str) -> None:
         run.say(STOPPING)
     except Exception as error:  # noqa: BLE001 - what a stage raised is in run.errors: this is Prefect's own
         pages.lose(error)
-        run_plain(run, [name for name in names if name not in run.outcomes], workers)
-    for name in names:
-        if name not in run.outcomes and not run.stopping.is_set():
-            run.keep(Outcome(name, "skipped", error="waits for a stage that failed"))
+    bring_up_lost(run, names, workers)
+
+
+def bring_up_lost(run: Run, names: Sequence[str], workers: int) -> None:
+    """Bring up plainly what no task of Prefect's came to; what stands on a failed stage is skipped.
+
+    A task whose server does not answer in time ends before its stage has begun, and no error of ours says so.
+    """
+    if run.stopping.is_set():
+        return
+    left = [name for name in names if name not in run.outcomes]
+    waiting = {name for name, outcome in run.outcomes.items() if outcome.state in ("failed", "skipped")}
+    for name in left:
+        if waiting.intersection(run.recorder.nodes[name].upstream):
+            waiting.add(name)
+    if lost := [name for name in left if name not in waiting]:
+        run.say(f"Prefect did not come to {len(lost)} of {len(names)} stages: they go on without it")
+    run_plain(run, left, workers)
 
 
 @dataclass

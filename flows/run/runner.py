@@ -83,6 +83,8 @@ class Run:
             state: State = "skipped" if isinstance(error, Interrupted) else "failed"
             self.keep(Outcome(name, state, error=describe_error(error), seconds=seconds))
             raise
+        with self.mutex:
+            self.errors.pop(name, None)  # of a try before this one
         self.keep(outcome)
         return outcome
 

@@ -255,6 +255,8 @@ def find_prefect(root: Path, url: str | None) -> Iterator[str]:
         yield url.rstrip("/").removesuffix("/api")
         return
     with use_prefect(root, print) as found:
+        if found is None:
+            raise BenchloomError("there is no Prefect server to look at: wait for one, or use --no-prefect")
         benchloom = [sys.executable, "-c", "from flows.cli import main; main()"]
         subprocess.run([*benchloom, "run", "--replay"], cwd=root, check=True)
         yield found.rstrip("/").removesuffix("/api")

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import sqlite3
 import threading
 import time
@@ -11,13 +12,16 @@ import psutil
 import pytest
 import yaml
 
+from flows.commands.run import conclude
 from flows.run import runner
 from flows.run.failures import Interrupted, describe_error, is_disk_full
+from flows.run.outcomes import Outcome
 from flows.run.recorder import Recorder
+from flows.run.reproduce import bring_up_lost
 from flows.run.runner import Run, run_plain
 from flows.run.selection import order_nodes, select_failed
 from flows.settings import load_params
-from tasks.errors import BadInput, StageFailed
+from tasks.errors import BadInput, ModelFailed, StageFailed
 from tasks.models.ledger import Ledger
 from tasks.models.unfinished import list_unfinished
 
@@ -74,6 +78,62 @@ def test_a_command_is_ended_with_all_that_it_started(project):
     with suppress(psutil.NoSuchProcess):  # or it waits to be reaped by a parent that is not ours
         assert psutil.Process(int(pid.read_text())).status() == psutil.STATUS_ZOMBIE
     assert not (project.root / "dvc.lock").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "states", "said", "code"),
+    [
+        ("wc -c < first.txt > third.txt", ["ran", "ran"], "Prefect did not come to 2 of 3 stages", 0),
+        ("false", ["ran", "failed"], "Prefect did not come to 2 of 3 stages", 1),
+    ],
+)
+def test_what_prefect_has_lost_is_brought_up_without_it(project, command, states, said, code):
+    assert project.states()["first"] == "ran"
+    for stage in ("second", "third"):
+        (project.root / f"{stage}.txt").unlink()
+    project.write("dvc.yaml", project.read("dvc.yaml").replace("wc -c < first.txt > third.txt", command))
+    shutil.rmtree(project.root / ".dvc/cache")
+    lines = []
+    recorder = Recorder(project.root)
+    run = Run(project.root, recorder, {}, open_session=lambda: None, say=lines.append)
+    run.outcomes["first"] = Outcome("first", "fresh")
+    names = order_nodes(recorder.nodes)
+    try:
+        bring_up_lost(run, names, 2)
+    finally:
+        run.finish()
+        recorder.close()
+    assert [run.outcomes[name].state for name in ("second", "third")] == states
+    assert said in lines[0]
+    assert conclude(run, names) == code
+
+
+def test_what_stands_on_a_failed_stage_is_not_lost_and_a_skipped_one_is_no_success(project):
+    lines = []
+    recorder = Recorder(project.root)
+    run = Run(project.root, recorder, {}, open_session=lambda: None, say=lines.append)
+    run.outcomes["first"] = Outcome("first", "failed", error="it gave way")
+    names = order_nodes(recorder.nodes)
+    try:
+        bring_up_lost(run, names, 2)
+    finally:
+        run.finish()
+        recorder.close()
+    assert {run.outcomes[name].error for name in names[1:]} == {"waits for first"}
+    assert not any("Prefect" in line for line in lines)
+    assert conclude(run, names) == 1
+
+
+def test_a_stage_that_comes_up_at_another_try_is_no_error(project):
+    recorder = Recorder(project.root)
+    run = Run(project.root, recorder, {}, open_session=lambda: None, say=lambda line: None)
+    run.errors["first"] = ModelFailed("first", "the endpoint did not answer")
+    try:
+        assert run.bring_up("first").state == "ran"
+    finally:
+        run.finish()
+        recorder.close()
+    assert run.errors == {}
 
 
 def test_the_lock_file_is_written_while_the_run_goes_on(project):
