@@ -12,7 +12,8 @@ from tasks.reports.figure_cells import FigureTable, Line, count_cell
 def describe_set(statistics: Mapping[str, Any]) -> FigureTable:
     """Make Table 1 of what `statistics.json` holds (section 2)."""
     kinds = statistics["by_kind"]
-    databases: Mapping[str, Any] = {name: _tell_whole(value) for name, value in statistics["databases"].items()}
+    given = statistics["databases"]
+    databases: Mapping[str, Any] = {name: _tell_whole(value) for name, value in given.items()}
     n, tables = statistics["items"], databases["all_tables"]
     rows = [
         ("questions", count_cell(n, n, "questions")),
