@@ -36,6 +36,12 @@ REGION_NAMES = {
 """Regions of the United Nations -> what English calls them; the first is taken as the label."""
 TOO_WIDE = frozenset({"Latin America and the Caribbean", "Sub-Saharan Africa", "Australia and New Zealand"})
 """Regions that lie in several, or are named by their countries."""
+LANGUAGE_ALIASES = {
+    "Bangla": ("Bengali",), "Divehi": ("Dhivehi", "Maldivian"), "Kalaallisut": ("Greenlandic",),
+    "Persian": ("Farsi", "Dari"), "Rundi": ("Kirundi",), "Slovenian": ("Slovene",),
+    "Southern Sotho": ("Sesotho",), "Tswana": ("Setswana",),
+}  # fmt: skip
+"""What English calls languages that Babel names otherwise."""
 MENDED_REGIONS = {"MNE": "Southern Europe", "SRB": "Southern Europe", "TWN": ""}
 """Regions of the United Nations where countryinfo has others; these do not list Taiwan."""
 MENDED_CONTINENTS = {"TLS": "AS"}
@@ -166,7 +172,8 @@ def _add_links(draft: GraphDraft, land: Land, packaged: PackagedLands) -> None:
         draft.link(land.id, "P361", name)
     for code in list_official_languages(land.geo.iso, land.info.languages if land.info else ()):
         if label := name_language(code):
-            language = draft.add_thing(f"language/{make_slug(label)}", label, (f"{label} language",))
+            others = (f"{label} language", *LANGUAGE_ALIASES.get(label, ()))
+            language = draft.add_thing(f"language/{make_slug(label)}", label, others)
             draft.link(language, "P31", "class/language")
             draft.link(land.id, "P37", language)
     for code in list_currencies(land.geo.iso):
