@@ -150,6 +150,7 @@ def test_a_hostile_proof_stays_within_its_line() -> None:
         ("P361", "Varn, officially a republic, is a country in West Orland.", "West Orland", ""),
         ("P37", "Varn, officially the Varnish Republic, lies in the Varnish hills.", "Varnish", "relation"),
         ("largest-city", "The city of Pell lies in Varn.", "Pell", "relation"),
+        ("largest-city", "Pell is the fourth-largest city of Varn.", "Pell", "relation"),
         ("largest-city", "Pell is the most populous city of Varn.", "Pell", ""),
         ("P569", "The former actor was born on 1 May 1900.", "1 May 1900", ""),
         ("P569", "He was not born on 1 May 1900.", "1 May 1900", "denied"),

@@ -27,6 +27,8 @@ class Saying:
     parts: bool = False
 
 
+NOT_FIRST = r"(?<!second.)(?<!third.)(?<!th.)"
+"""Before `largest`: not the `second-largest` nor the `fourth largest`."""
 SAYINGS: Mapping[str, Saying] = {
     "P36": Saying("The capital of {entity} is {value}.", r"capital"),
     "P1376": Saying("{entity} is the capital of {value}.", r"capital"),
@@ -36,7 +38,7 @@ SAYINGS: Mapping[str, Saying] = {
     ),
     "P30": Saying(
         "{entity} is in {value}.",
-        r"continent|countr|nation|state|located|situated|lies|region|island|republic|kingdom",
+        r"continent|countr|nation|state|located|situated|lies|region|island|republic|kingdom|city|cities",
         parts=True,
     ),
     "P361": Saying(
@@ -44,7 +46,8 @@ SAYINGS: Mapping[str, Saying] = {
         r"part|region|countr|nation|state|located|situated|lies|island|republic|kingdom|belong|member",
     ),
     "largest-city": Saying(
-        "The largest city of {entity} is {value}.", r"largest|biggest|most populous|most populated|primate"
+        "The largest city of {entity} is {value}.",
+        f"{NOT_FIRST}largest|{NOT_FIRST}biggest|{NOT_FIRST}most.populous|{NOT_FIRST}most.populated|primate",
     ),
     "P17": Saying("{entity} is in {value}.", r"countr|located|situated|lies|city|town|capital|in"),
     "P131": Saying("{entity} is located in {value}.", r"located|situated|lies|city|town|village|in"),
