@@ -46,6 +46,10 @@ MENDED_REGIONS = {"MNE": "Southern Europe", "SRB": "Southern Europe", "TWN": ""}
 """Regions of the United Nations where countryinfo has others; these do not list Taiwan."""
 MENDED_CONTINENTS = {"TLS": "AS"}
 """Continents where GeoNames has another than the articles."""
+NO_CAPITAL = frozenset({"BDI", "ISR", "LKA", "PSE", "SWZ", "ZAF"})
+"""Lands of which the packages have a capital that was moved, is contested, or is one of several."""
+NOT_LARGEST = frozenset({"SYR", "ZAF"})
+"""Lands whose largest city is another by the articles than by GeoNames."""
 PROPERTIES = {
     "P17": "country",
     "P30": "continent",
@@ -141,13 +145,16 @@ def _add_land(draft: GraphDraft, land: Land, packaged: PackagedLands) -> None:
         draft.link(land.id, "P36", city)
         draft.link(city, "P1376", land.id)
         draft.link(city, "P17", land.id)
-    if largest := _find_largest(geo.iso, packaged):
+    largest = None if geo.iso3 in NOT_LARGEST else _find_largest(geo.iso, packaged)
+    if largest:
         draft.link(land.id, "largest-city", largest)
     _add_links(draft, land, packaged)
 
 
 def _list_capitals(land: Land, packaged: PackagedLands) -> Sequence[str]:
     """List countryinfo's capitals that GeoNames has too, or the article of the land or of a city of it."""
+    if land.geo.iso3 in NO_CAPITAL:
+        return ()
     found = land.info.capital if land.info else land.geo.capital
     names = [name.strip() for name in ((found,) if isinstance(found, str) else found)]
     own = [article for city, article in packaged.cities.values() if city.countrycode == land.geo.iso]

@@ -27,8 +27,8 @@ French is official no more in Burkina Faso, Mali and Niger; empty too where a la
 """
 OWN_NAMES = {"zdj": "Comorian"}
 """Names of codes that Babel does not name."""
-LATER_MONEY = {"BG": ("EUR",)}
-"""Countries whose money has changed since Babel's data."""
+LATER_MONEY = {"BG": ("EUR",), "HT": ("HTG",)}
+"""Countries whose money Babel's data has otherwise: Haiti's dollars are no money of its law."""
 
 
 def name_language(code: str) -> str | None:

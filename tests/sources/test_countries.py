@@ -237,6 +237,7 @@ def test_what_is_official_in_fact_alone_needs_another_source() -> None:
     ]  # fmt: skip
     assert list_currencies("HR") == ["EUR"]
     assert list_currencies("BG") == ["EUR"]
+    assert list_currencies("HT") == ["HTG"]
     assert list_currencies("ZZ") == []
 
 
