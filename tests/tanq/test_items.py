@@ -121,6 +121,7 @@ def test_an_answer_in_the_question_is_found():
         leaky = replace(item, ext_question_cleaned=f"Which neighbours of {name} are in the North?")
         assert find_leak(leaky) == f"the question names {name}, which its table gives"
     assert find_leak(replace(item, ext_question_cleaned="Which Norwayans?")) == ""
+    assert find_leak(replace(item, ext_question_cleaned="What borders South Norway?")) == ""
 
 
 def test_death_before_birth_is_found():
