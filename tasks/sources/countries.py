@@ -36,10 +36,20 @@ REGION_NAMES = {
 """Regions of the United Nations -> what English calls them; the first is taken as the label."""
 TOO_WIDE = frozenset({"Latin America and the Caribbean", "Sub-Saharan Africa", "Australia and New Zealand"})
 """Regions that lie in several, or are named by their countries."""
+LANGUAGE_ALIASES = {
+    "Bangla": ("Bengali",), "Divehi": ("Dhivehi", "Maldivian"), "Kalaallisut": ("Greenlandic",),
+    "Persian": ("Farsi", "Dari"), "Rundi": ("Kirundi",), "Slovenian": ("Slovene",),
+    "Southern Sotho": ("Sesotho",), "Tswana": ("Setswana",),
+}  # fmt: skip
+"""What English calls languages that Babel names otherwise."""
 MENDED_REGIONS = {"MNE": "Southern Europe", "SRB": "Southern Europe", "TWN": ""}
 """Regions of the United Nations where countryinfo has others; these do not list Taiwan."""
 MENDED_CONTINENTS = {"TLS": "AS"}
 """Continents where GeoNames has another than the articles."""
+NO_CAPITAL = frozenset({"BDI", "ISR", "LKA", "PSE", "SWZ", "ZAF"})
+"""Lands of which the packages have a capital that was moved, is contested, or is one of several."""
+NOT_LARGEST = frozenset({"SYR", "ZAF"})
+"""Lands whose largest city is another by the articles than by GeoNames."""
 PROPERTIES = {
     "P17": "country",
     "P30": "continent",
@@ -135,13 +145,16 @@ def _add_land(draft: GraphDraft, land: Land, packaged: PackagedLands) -> None:
         draft.link(land.id, "P36", city)
         draft.link(city, "P1376", land.id)
         draft.link(city, "P17", land.id)
-    if largest := _find_largest(geo.iso, packaged):
+    largest = None if geo.iso3 in NOT_LARGEST else _find_largest(geo.iso, packaged)
+    if largest:
         draft.link(land.id, "largest-city", largest)
     _add_links(draft, land, packaged)
 
 
 def _list_capitals(land: Land, packaged: PackagedLands) -> Sequence[str]:
     """List countryinfo's capitals that GeoNames has too, or the article of the land or of a city of it."""
+    if land.geo.iso3 in NO_CAPITAL:
+        return ()
     found = land.info.capital if land.info else land.geo.capital
     names = [name.strip() for name in ((found,) if isinstance(found, str) else found)]
     own = [article for city, article in packaged.cities.values() if city.countrycode == land.geo.iso]
@@ -166,7 +179,8 @@ def _add_links(draft: GraphDraft, land: Land, packaged: PackagedLands) -> None:
         draft.link(land.id, "P361", name)
     for code in list_official_languages(land.geo.iso, land.info.languages if land.info else ()):
         if label := name_language(code):
-            language = draft.add_thing(f"language/{make_slug(label)}", label, (f"{label} language",))
+            others = (f"{label} language", *LANGUAGE_ALIASES.get(label, ()))
+            language = draft.add_thing(f"language/{make_slug(label)}", label, others)
             draft.link(language, "P31", "class/language")
             draft.link(land.id, "P37", language)
     for code in list_currencies(land.geo.iso):

@@ -6,7 +6,7 @@ Babel has it of Unicode's Common Locale Data Repository, which is kept up to dat
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cache
 
 from babel import Locale
@@ -15,13 +15,25 @@ from babel.numbers import get_currency_name, get_territory_currencies
 
 FORMS = frozenset({"gsw", "nb", "nn"})
 """Codes that are listed beside the language whose forms they are."""
-LATER_MONEY = {"BG": ("EUR",)}
-"""Countries whose money has changed since Babel's data."""
+LATER_LANGUAGES: Mapping[str, tuple[str, ...]] = {
+    "BF": (), "ML": (), "NE": (), "DZ": ("ar",), "TN": ("ar",), "IL": ("he",), "MG": ("fr", "mg"),
+    "ME": (), "NG": ("en",), "IQ": ("ar", "ku"), "RW": ("en", "fr", "rw", "sw"),
+    "CH": ("de", "fr", "it", "rm"), "KM": ("ar", "fr", "zdj"),
+    "ZA": ("af", "en", "nr", "nso", "ss", "st", "tn", "ts", "ve", "xh", "zu"),
+}  # fmt: skip
+"""Countries whose official languages Babel's data has otherwise than their laws of today.
+
+French is official no more in Burkina Faso, Mali and Niger; empty too where a language lacks a name.
+"""
+OWN_NAMES = {"zdj": "Comorian"}
+"""Names of codes that Babel does not name."""
+LATER_MONEY = {"BG": ("EUR",), "HT": ("HTG",)}
+"""Countries whose money Babel's data has otherwise: Haiti's dollars are no money of its law."""
 
 
 def name_language(code: str) -> str | None:
     """Return the name of an ISO 639 code, `Norwegian` for `no`; None for a code that is none."""
-    return _load().languages.get(code)
+    return OWN_NAMES.get(code) or _load().languages.get(code)
 
 
 def name_currency(code: str) -> str | None:
@@ -40,6 +52,8 @@ def list_official_languages(country: str, known: Collection[str]) -> list[str]:
 
     known: what another source takes for official; what is so in fact alone must be among it.
     """
+    if country in LATER_LANGUAGES:
+        return sorted(LATER_LANGUAGES[country])
     by_law = set(get_official_languages(country))
     in_fact = set(get_official_languages(country, de_facto=True)) & set(known)
     return sorted({code.partition("_")[0] for code in by_law | in_fact} - FORMS)

@@ -230,8 +230,14 @@ def test_what_is_official_in_fact_alone_needs_another_source() -> None:
     assert list_official_languages("US", ("en",)) == ["en"]
     assert list_official_languages("UA", ("uk",)) == ["uk"]
     assert list_official_languages("UZ", ()) == ["uz"]  # once, not by its scripts
+    assert list_official_languages("ML", ("fr",)) == []  # French until 2022
+    assert list_official_languages("TN", ("fr",)) == ["ar"]
+    assert [name_language(code) for code in list_official_languages("KM", ())] == [
+        "Arabic", "French", "Comorian",
+    ]  # fmt: skip
     assert list_currencies("HR") == ["EUR"]
     assert list_currencies("BG") == ["EUR"]
+    assert list_currencies("HT") == ["HTG"]
     assert list_currencies("ZZ") == []
 
 

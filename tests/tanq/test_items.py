@@ -90,6 +90,21 @@ def test_no_shape_is_above_its_share_and_seeds_are_spread():
     assert choose_items(pool, 60, 0.1, 0) == chosen != choose_items(pool, 60, 0.1, 1)
 
 
+def test_questions_without_skills_leave_places_to_those_with():
+    skilled = next(item for item in MADE.rows if item.skills)
+    pool = [
+        replace(
+            skilled, id=f"{number:04}", shape=f"shape{number % 40}", init_qid=str(number),
+            skills=skilled.skills if number % 10 == 0 else (),
+        )
+        for number in range(400)
+    ]  # fmt: skip
+    chosen = choose_items(pool, 60, 0.1, 0)
+    assert len(chosen) == 60
+    assert sum(bool(item.skills) for item in chosen) >= 24
+    assert len({item.shape for item in chosen}) >= 20
+
+
 def test_fewer_items_are_chosen_where_one_shape_would_be_too_many():
     pool = [
         replace(MADE.rows[0], id=f"{number:04}", shape=f"shape{min(number, 10)}") for number in range(100)
@@ -106,6 +121,7 @@ def test_an_answer_in_the_question_is_found():
         leaky = replace(item, ext_question_cleaned=f"Which neighbours of {name} are in the North?")
         assert find_leak(leaky) == f"the question names {name}, which its table gives"
     assert find_leak(replace(item, ext_question_cleaned="Which Norwayans?")) == ""
+    assert find_leak(replace(item, ext_question_cleaned="What borders South Norway?")) == ""
 
 
 def test_death_before_birth_is_found():

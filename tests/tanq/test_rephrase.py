@@ -6,10 +6,10 @@ import json
 import pytest
 
 from tasks.models.ask import Answer, Unparsed, try_parse
-from tasks.tanq.build.rephrase import Rephrase, check_rephrased, list_frames, rephrase
+from tasks.tanq.build.rephrase import Rephrase, check_rephrased, list_frames, rephrase, tag_columns
 from tasks.tanq.entries import TanqSet
 from tasks.tanq.graph.rows import Relation, Thing
-from tasks.tanq.rows import AnswerTable, Condition, SeedQuestion
+from tasks.tanq.rows import AnswerTable, Condition, SeedQuestion, TableCell, TableRow
 
 SEED = SeedQuestion(
     "s", "simple", "P47", "Which countries border Viet Nam (South)?", "countries", "country",
@@ -98,6 +98,22 @@ def test_every_wording_of_the_grammar_is_taken():
         assert check_rephrased(f"{frame}?", TAGGED, SEED, TAGS)
 
 
+def test_what_each_answer_has_one_of_is_asked_for_in_the_singular():
+    cells = (TableCell(("f1",), ("Hanoi",)), TableCell(("f2", "f3"), ("Laos", "China")))
+    table = AnswerTable("t", "s", "?", ("P36", "P47"), (TableRow("vn", cells),), 0, (), (), ())
+    border = Relation(
+        "P47", "border", "neighbouring countries", "neighbouring country", "item", "", "", 2, 2, 2, ()
+    )
+    known = {"P36": RELATIONS[0], "P47": border}
+    tags = {"P36": "capital", "P47": "border"}
+    assert list(tag_columns(table, known, {}, tags, of_each=True).values()) == [
+        "capital (capital)", "neighbouring countries (border)",
+    ]  # fmt: skip
+    assert list(tag_columns(table, known, {}, tags).values()) == [
+        "capitals (capital)", "neighbouring countries (border)",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("text", "turned"),
     [
@@ -108,7 +124,10 @@ def test_every_wording_of_the_grammar_is_taken():
 )
 def test_only_what_answers_do_is_turned_round(text, turned):
     seed = SeedQuestion("s", "simple", "x", text, "countries", "c", (), (), (), "graph", ())
-    ((first, *frames),) = list_frames(seed, {"capital": "capitals (capital)"})
+    ((first, *frames),) = list_frames(
+        seed, {"capital": "capitals (capital)"}, {"capital": "capital (capital)"}
+    )
+    assert frames[0] == f"{text.rstrip('?')}, and what is the capital (capital) of each"
     assert first == f"{text.rstrip('?')} and what are their capitals (capital)"
     assert any("countries that border Chad" in frame for frame in frames) == turned
 

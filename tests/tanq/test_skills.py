@@ -229,6 +229,12 @@ def test_a_round_bound_lies_between_and_has_two_digits(one, other):
         assert high / low < 2
 
 
+def test_the_roundest_bound_is_taken():
+    assert find_round(Decimal("0.5"), Decimal(58)) == 5
+    assert find_round(Decimal(95_000), Decimal(300_000)) == 200_000
+    assert find_round(Decimal(404_000), Decimal(428_000)) == 420_000
+
+
 def test_bounds_keep_a_distance_from_every_amount():
     for used in list_uses(COUNTRIES, MARGIN, 1)["filter_number"]:
         place = COUNTRIES.find(used.relation)
@@ -274,6 +280,17 @@ def test_nothing_is_rounded_finer_than_its_evidence_says():
 def test_a_column_that_is_nearly_empty_is_not_asked_for_in_another_form():
     few = {name: {**own, "P2046": own["P2046"] if name == "Norway" else []} for name, own in NORTH.items()}
     assert not {"conversion", "approximation"} & set(list_uses(make_table(few, ["P36", "P2046"]), MARGIN, 1))
+
+
+def test_no_column_is_empty_in_the_rows_that_a_filter_leaves():
+    own = {name: {"P36": known["P36"], "P2046": known["P2046"]} for name, known in NORTH.items()}
+    own["Norway"]["P36"] = own["Sweden"]["P36"] = []
+    table = make_table(own, ["P36", "P2046"])
+    choices = {"filter_number": list_uses(table, MARGIN, 1)["filter_number"]}
+    for seed in range(9):
+        (use,) = draw_uses(table, choices, 1, Counter(), Doubts(), least=2, seed=str(seed))
+        left = [row.label for row in apply_skills(table, [use])[1] if row.filter_pass]
+        assert {"Finland", "Denmark"} & set(left)
 
 
 def test_a_table_of_names_has_neither_numbers_nor_times():

@@ -73,6 +73,20 @@ def test_a_cell_keeps_what_is_supported_unless_it_must_be_whole() -> None:
     assert run(*left, whole_cells=True).rows[0].rows[0].cells[2].values == ()
 
 
+def test_of_several_amounts_of_one_thing_one_is_kept_in_a_whole_cell() -> None:
+    facts = [make_fact("varn", AREA, amount) for amount in ("100", "102", "140")]
+    facts += [make_fact("ostel", AREA, "1200")]
+    question = ExtendedQuestion(
+        "q", "s", "As it was?", (AREA,), ("varn", "ostel"), tuple(fact.id for fact in facts), ()
+    )
+    verdicts = [ProofVerdict(f"p-{fact.id}", fact.id, "", SUPPORTED, "model", ()) for fact in facts[1:]]
+    given = ([question], [SEED], verdicts, facts, THINGS, RELATIONS)
+    (table,) = tables(*given, Tables(whole_cells=True)).rows
+    assert [row.cells[0].values for row in table.rows] == [("102",), ("1,200",)]
+    (table,) = tables(*given, Tables()).rows
+    assert table.rows[0].cells[0].values == ("102", "140")
+
+
 @pytest.mark.parametrize(
     ("supported", "params", "reason"),
     [

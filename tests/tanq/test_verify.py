@@ -17,7 +17,7 @@ from tasks.tanq.build.inference import Evidence, Inference, find_objection, tell
 from tasks.tanq.build.statements import find_saying, names_relation, say_fact
 from tasks.tanq.build.verify import Verify, verify
 from tasks.tanq.build.verify_canaries import FILE, VerifyCanary, verify_canaries
-from tasks.tanq.graph.rows import Relation
+from tasks.tanq.graph.rows import Relation, Thing
 from tasks.tanq.rows import NOT_ENOUGH, REFUTED, SUPPORTED, Proof
 from tests.tanq.evidence import AREA, BORDER, CAPITAL, FACTS, KM2, RELATIONS, THINGS, make_fact
 
@@ -143,6 +143,15 @@ def test_a_hostile_proof_stays_within_its_line() -> None:
         (BORDER, "It shares maritime borders with Ostel and Ruvay.", "Ruvay", "at_sea"),
         (BORDER, "It has a land border with Ostel and maritime borders with Ruvay.", "Ostel", ""),
         (BORDER, "It has maritime boundaries with Ruvay and borders Ostel.", "Ostel", ""),
+        (BORDER, "It shares boundaries with Ruvay.", "Ruvay", ""),
+        (CAPITAL, "Pell is the capital of Varn and the historical capital of Bohe.", "Varn", ""),
+        (CAPITAL, "Pell, previously romanized as Bell, is the capital of Varn.", "Varn", ""),
+        (CAPITAL, "A planned city, Pell is the capital of Varn.", "Varn", ""),
+        ("P361", "Varn, officially a republic, is a country in West Orland.", "West Orland", ""),
+        ("P37", "Varn, officially the Varnish Republic, lies in the Varnish hills.", "Varnish", "relation"),
+        ("largest-city", "The city of Pell lies in Varn.", "Pell", "relation"),
+        ("largest-city", "Pell is the fourth-largest city of Varn.", "Pell", "relation"),
+        ("largest-city", "Pell is the most populous city of Varn.", "Pell", ""),
         ("P569", "The former actor was born on 1 May 1900.", "1 May 1900", ""),
         ("P569", "He was not born on 1 May 1900.", "1 May 1900", "denied"),
     ],
@@ -177,6 +186,11 @@ def test_facts_are_said_as_sentences() -> None:
         "The area of Varn is 385,207 square kilometres.",
         "Varn shares a border with Ostel.",
     ]
+    isles = Thing("isles", "Cook Islands", (), "", (), ())
+    fact = make_fact("isles", BORDER, "netherlands")
+    assert say_fact(fact, RELATIONS[2], {"isles": isles}) == (
+        "The Cook Islands shares a border with the Netherlands."
+    )
     other = Relation("P9", "mascot {x}", "mascots", "mascot {0}", "item", "", "", 0, 0, 0, ())
     assert say_fact(make_fact("varn", "P9", "pell"), other, things) == "The mascot 0 of Varn is Pell."
     assert names_relation("Its mascots are bears", other)

@@ -27,8 +27,10 @@ DENIED = re.compile(
     r"\b(?:not|never|no longer|neither|nor|unlike|except|excluding|instead of|rather than|without)\b"
 )
 PAST = re.compile(
-    r"\b(?:(?:former(?:ly)?|previous(?:ly)?|historical(?:ly)?|once)\b(?! (?:known|called|named|spelled))|"
-    r"until|was the|were the|proposed|claim(?:s|ed)?|planned|moved from|replaced|before \d{4}|used to)\b"
+    r"\b(?:(?:former(?:ly)?|previous(?:ly)?|historical(?:ly)?|once)\b"
+    r"(?! (?:known|called|named|spel|romani[sz]|written))|"
+    r"until|was the|were the|proposed|claim(?:s|ed)?|planned(?! (?:city|capital))|moved from|replaced|"
+    r"before \d{4}|used to)\b"
 )
 BORDER = "P47"
 AT_SEA = re.compile(
@@ -158,4 +160,4 @@ def _shorten(evidence: Evidence) -> str:
 def _cut_clause(near: str, mention: str) -> str:
     """Cut the words around a mention at the ends of their clause."""
     before, _, after = near.partition(mention)
-    return re.split(r"[.;:]\s", before)[-1] + mention + re.split(r"[.;:,]\s", after)[0]
+    return re.split(r"[.;:]\s", before)[-1] + mention + re.split(r"[.;:,]\s|\sand the\s", after)[0]

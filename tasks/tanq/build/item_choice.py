@@ -12,10 +12,10 @@ from tasks.tanq.rows import TanqItem
 def choose_items(items: Sequence[TanqItem], most: int, share: float, seed: int) -> list[TanqItem]:
     """Choose at most `most` items, of one shape at most that share of them, as many as there can be.
 
-    Shapes take turns, and among a shape's items those come first whose seed question and extended question
-    were not taken yet.
+    Kinds with their skills take turns, within each its shapes, and among a shape's items those come first
+    whose seed question and extended question were not taken yet.
     """
-    order = _take_turns(items, seed)
+    order = _group(items, seed)
     counts = Counter(item.shape for item in items).values()
     for number in range(min(most, len(items)), 0, -1):
         cap = int(share * number + 1e-9)
@@ -24,25 +24,16 @@ def choose_items(items: Sequence[TanqItem], most: int, share: float, seed: int) 
     return []
 
 
-def _take_turns(items: Iterable[TanqItem], seed: int) -> list[list[TanqItem]]:
-    """Group items by shape; shapes of different kinds and skills follow each other."""
-    shapes: defaultdict[str, list[TanqItem]] = defaultdict(list)
+def _group(items: Iterable[TanqItem], seed: int) -> list[list[TanqItem]]:
+    """Group items by kind and skills."""
+    groups: defaultdict[tuple[str, tuple[str, ...]], list[TanqItem]] = defaultdict(list)
     for item in sorted(items, key=lambda item: make_id(seed, item.id)):
-        shapes[item.shape].append(item)
-    groups: defaultdict[tuple[str, tuple[str, ...]], list[list[TanqItem]]] = defaultdict(list)
-    for shape in sorted(shapes, key=lambda shape: make_id(seed, shape)):
-        first = shapes[shape][0]
-        groups[first.kind, tuple(use.name for use in first.skills)].append(shapes[shape])
-    turns = [
-        (place, make_id(seed, *group), own)
-        for group, several in groups.items()
-        for place, own in enumerate(several)
-    ]
-    return [own for _, _, own in sorted(turns, key=lambda turn: turn[:2])]
+        groups[item.kind, tuple(use.name for use in item.skills)].append(item)
+    return [groups[key] for key in sorted(groups, key=lambda key: make_id(seed, *key))]
 
 
-def _fill(order: Sequence[Sequence[TanqItem]], number: int, cap: int) -> list[TanqItem]:
-    """Take items shape by shape until there are so many; first those of seeds that were not taken."""
+def _fill(groups: Sequence[Sequence[TanqItem]], number: int, cap: int) -> list[TanqItem]:
+    """Take an item of each group in turn until there are so many, those of the rarest shape first."""
     chosen: dict[str, TanqItem] = {}
     shapes: Counter[str] = Counter()
     asked: Counter[str] = Counter()
@@ -51,11 +42,16 @@ def _fill(order: Sequence[Sequence[TanqItem]], number: int, cap: int) -> list[Ta
         added = True
         while added and len(chosen) < number:
             added = False
-            for own in order:
-                item = next(
-                    (one for one in own if one.id not in chosen and _is_fresh(one, fresh, seeds, asked)), None
+            for own in groups:
+                free = (
+                    item
+                    for item in own
+                    if item.id not in chosen
+                    and shapes[item.shape] < cap
+                    and _is_fresh(item, fresh, seeds, asked)
                 )
-                if item is None or shapes[item.shape] == cap or len(chosen) == number:
+                item = min(free, key=lambda item: shapes[item.shape], default=None)
+                if item is None or len(chosen) == number:
                     continue
                 chosen[item.id] = item
                 shapes[item.shape] += 1

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tasks.english import make_singular
+from tasks.tanq.build.mention_names import BEFORE, NEAR
 from tasks.tanq.build.skill_words import is_unit_named
 from tasks.tanq.rows import TanqItem
 
@@ -21,7 +22,7 @@ HUMAN = "human"
 def find_leak(item: TanqItem) -> str:
     """Find an answer that the question without its filters gives away: an entity, or a value of a cell.
 
-    Amounts are no leak: a number stands in a question for other reasons.
+    Amounts are no leak: a number stands in a question for other reasons. Nor is `South Sudan` one of Sudan.
     """
     named = [
         value
@@ -30,11 +31,13 @@ def find_leak(item: TanqItem) -> str:
         if column.kind in ("item", "text", "time")
         for value in cell.values
     ]
+    question = item.ext_question_cleaned
     for text in sorted({*(row.label for row in item.rows), *named}):
-        if len(text) >= SHORT and re.search(
-            rf"(?<!\w){re.escape(text)}(?!\w)", item.ext_question_cleaned, re.IGNORECASE
-        ):
-            return f"the question names {text}, which its table gives"
+        if len(text) < SHORT:
+            continue
+        for found in re.finditer(rf"(?<![\w-]){re.escape(text)}(?![\w-])", question, re.IGNORECASE):
+            if not BEFORE.search(question, max(0, found.start() - NEAR), found.start()):
+                return f"the question names {text}, which its table gives"
     return ""
 
 

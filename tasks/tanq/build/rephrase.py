@@ -64,7 +64,14 @@ async def rephrase(
     asked = order[: params.questions]
     outcomes = await asyncio.gather(
         *(
-            _rephrase(table, by_seed[table.seed], tag_columns(table, by_relation, units, tags), params, ask)
+            _rephrase(
+                table,
+                by_seed[table.seed],
+                tag_columns(table, by_relation, units, tags),
+                tag_columns(table, by_relation, units, tags, of_each=True),
+                params,
+                ask,
+            )
             for table in asked
         )
     )
@@ -83,18 +90,37 @@ def tag_columns(
     relations: Mapping[str, Relation],
     things: Mapping[str, Thing],
     tags: Mapping[str, str],
+    *,
+    of_each: bool = False,
 ) -> dict[str, str]:
-    """Write each column of a table as a question asks for it, with its tag: tag -> `capitals (capital)`."""
-    return {tags[name]: f"{name_column(relations[name], things)} ({tags[name]})" for name in table.relations}
+    """Write each column of a table as a question asks for it, with its tag: tag -> `capitals (capital)`.
+
+    of_each: as it is asked for of each answer, in the singular unless one has several values: `capital`.
+    """
+    several = {
+        name
+        for place, name in enumerate(table.relations)
+        if any(len(row.cells[place].values) > 1 for row in table.rows)
+    }
+    return {
+        tags[
+            name
+        ]: f"{name_column(relations[name], things, one=of_each and name not in several)} ({tags[name]})"
+        for name in table.relations
+    }
 
 
-def list_frames(seed: SeedQuestion, columns: Mapping[str, str]) -> Parts:
-    """List the wordings of an extended question that a grammar allows, the extended question's own first."""
+def list_frames(seed: SeedQuestion, columns: Mapping[str, str], each: Mapping[str, str]) -> Parts:
+    """List the wordings of an extended question that a grammar allows, the extended question's own first.
+
+    columns, each: as `tag_columns` makes them for all answers and for each.
+    """
     asked = " ".join(seed.text.split()).rstrip("?. ")
-    listed = list_words(list(columns.values()))
+    listed, single = list_words(list(columns.values())), list_words(list(each.values()))
+    verb = "is" if len(each) == 1 and each != columns else "are"
     frames = [
         f"{asked} and what are their {listed}",
-        f"{asked}, and what are the {listed} of each",
+        f"{asked}, and what {verb} the {single} of each",
         f"{asked}, and what are their {listed}",
     ]
     rest = asked.removeprefix(f"Which {seed.noun} ")
@@ -136,9 +162,14 @@ def list_names(text: str) -> set[str]:
 
 
 async def _rephrase(
-    table: AnswerTable, seed: SeedQuestion, columns: Mapping[str, str], params: Rephrase, ask: Ask
+    table: AnswerTable,
+    seed: SeedQuestion,
+    columns: Mapping[str, str],
+    each: Mapping[str, str],
+    params: Rephrase,
+    ask: Ask,
 ) -> RephrasedQuestion | Dropped:
-    frames = list_frames(seed, columns)
+    frames = list_frames(seed, columns, each)
     tagged = f"{frames[0][0]}?"
     tags = list(columns)
     # Each wording in its turn is the example, or a small model would always take the first.

@@ -19,18 +19,18 @@ def find_round(low: Decimal, high: Decimal) -> Decimal | None:
             Decimal(1).scaleb(power - digits + 1) for power in range(low.adjusted(), high.adjusted() + 1)
         ]
         found = [
-            step * count for step in steps for count in (_count_steps(middle, step, low, high),) if count
+            step * count for step in steps if (count := _count_steps(middle, step, low, high, 10**digits - 1))
         ]
         if found:
             return min(found, key=lambda number: (abs(number - middle), number))
     return None
 
 
-def _count_steps(middle: Decimal, step: Decimal, low: Decimal, high: Decimal) -> int:
-    """Return how many steps are nearest to the middle and between the ends, at most 99; 0 for none."""
+def _count_steps(middle: Decimal, step: Decimal, low: Decimal, high: Decimal, most: int) -> int:
+    """Return how many steps are nearest to the middle and between the ends, at most `most`; 0 for none."""
     first, last = math.ceil(low / step), math.floor(high / step)
     count = min(max(round(middle / step), first), last)
-    return count if first <= count <= last and 0 < count <= 99 else 0
+    return count if first <= count <= last and 0 < count <= most else 0
 
 
 def find_round_year(first: int, last: int) -> int | None:

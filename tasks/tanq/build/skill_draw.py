@@ -85,14 +85,21 @@ def _join(table: BaseTable, drawn: Uses, use: SkillUse, doubts: Doubts) -> Uses 
 
 
 def _tells(table: BaseTable, uses: Uses, least: int) -> bool:
-    """Tell whether enough rows are left, each filter alone leaves out a row, and all skills change it."""
+    """Tell whether enough rows are left, each filter alone leaves out a row, and all skills change it.
+
+    Of the rows that are left no column is empty, and of one that is rewritten half is filled.
+    """
     filters = [use for use in uses if use.name in FILTERS]
     failing = [{use.relation for use in filters if not passes_filter(row, table, use)} for row in table.rows]
     if sum(not own for own in failing) < least or any({use.relation} not in failing for use in filters):
         return False
-    _, plain = apply_skills(table, ())
-    for use in uses:
-        _, rows = apply_skills(table, (use,))
-        if rows == plain:
+    kept = BaseTable(
+        table.columns, tuple(row for row, own in zip(table.rows, failing, strict=True) if not own)
+    )
+    rewritten = {use.relation for use in uses if use.name in REWRITES}
+    for column in table.columns:
+        filled = sum(bool(cell) for cell in kept.list_cells(column.relation))
+        if not filled or (column.relation in rewritten and 2 * filled < len(kept.rows)):
             return False
-    return True
+    _, plain = apply_skills(kept, ())
+    return all(apply_skills(kept, (use,))[1] != plain for use in uses if use.name not in FILTERS)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
 
 from tasks.sources.wikidata.values import Precision
 from tasks.tanq.build.wording import name_units
-from tasks.tanq.graph.rows import QUANTITY, TIME, Fact, Relation, Thing
+from tasks.tanq.graph.naming import say_name
+from tasks.tanq.graph.rows import ITEM, QUANTITY, TIME, Fact, Relation, Thing
+from tasks.tanq.graph.showing import show_amount
 
 
 @dataclass(frozen=True)
@@ -24,16 +27,27 @@ class Saying:
     parts: bool = False
 
 
+NOT_FIRST = r"(?<!second.)(?<!third.)(?<!th.)"
+"""Before `largest`: not the `second-largest` nor the `fourth largest`."""
 SAYINGS: Mapping[str, Saying] = {
     "P36": Saying("The capital of {entity} is {value}.", r"capital"),
     "P1376": Saying("{entity} is the capital of {value}.", r"capital"),
     "P47": Saying(
-        "{entity} shares a border with {value}.", r"border|bounded|adjoin|neighbou?r|frontier|surround"
+        "{entity} shares a border with {value}.",
+        r"border|bounded|boundar|adjoin|neighbou?r|frontier|surround",
     ),
     "P30": Saying(
         "{entity} is in {value}.",
-        r"continent|countr|nation|state|located|situated|lies|region|island|republic|kingdom",
+        r"continent|countr|nation|state|located|situated|lies|region|island|republic|kingdom|city|cities",
         parts=True,
+    ),
+    "P361": Saying(
+        "{entity} is part of {value}.",
+        r"part|region|countr|nation|state|located|situated|lies|island|republic|kingdom|belong|member",
+    ),
+    "largest-city": Saying(
+        "The largest city of {entity} is {value}.",
+        f"{NOT_FIRST}largest|{NOT_FIRST}biggest|{NOT_FIRST}most.populous|{NOT_FIRST}most.populated|primate",
     ),
     "P17": Saying("{entity} is in {value}.", r"countr|located|situated|lies|city|town|capital|in"),
     "P131": Saying("{entity} is located in {value}.", r"located|situated|lies|city|town|village|in"),
@@ -41,7 +55,9 @@ SAYINGS: Mapping[str, Saying] = {
     "P706": Saying("{entity} is located in {value}.", r"located|situated|lies|in|on"),
     "P2046": Saying("The area of {entity} is {value}.", r"area|cover|span|land mass|size|km|square|sq"),
     "P1082": Saying("The population of {entity} is {value}.", r"populat|inhabitant|people|resident|home to"),
-    "P37": Saying("{value} is an official language of {entity}.", r"official|national language|languages?"),
+    "P37": Saying(
+        "{value} is an official language of {entity}.", r"official(?!ly)|national language|languages?|tongue"
+    ),
     "P2936": Saying("{value} is a language used in {entity}.", r"languages?|spoken|speak"),
     "P38": Saying("The currency of {entity} is the {value}.", r"currenc|legal tender|monetary"),
     "P31": Saying("{entity} is a {value}.", r"is|was|are|were"),
@@ -85,8 +101,9 @@ IDLE = frozenset({"with", "from", "that", "their", "this", "main", "part", "name
 def say_fact(fact: Fact, relation: Relation, things: Mapping[str, Thing]) -> str:
     """Say a fact as a sentence. things: by id, with the entity, the value and its unit."""
     template = find_saying(relation).template
-    entity = things[fact.entity].label if fact.entity in things else fact.entity
-    return template.format(entity=entity, value=_show_value(fact, template, things))
+    entity = say_name(things[fact.entity].label) if fact.entity in things else fact.entity
+    said = template.format(entity=entity, value=_show_value(fact, template, things))
+    return said[:1].upper() + said[1:] if said.startswith("the ") else said
 
 
 def find_saying(relation: Relation) -> Saying:
@@ -119,11 +136,13 @@ def _cut(word: str) -> str:
 def _show_value(fact: Fact, template: str, things: Mapping[str, Thing]) -> str:
     if fact.value.kind == QUANTITY and fact.value.unit and fact.value.unit in things:
         unit = things[fact.value.unit].label
-        return f"{fact.shown} {unit if fact.shown == '1' else name_units(unit)}"
+        amount = f"{Decimal(show_amount(Decimal(fact.value.amount or 0))):,}"
+        return f"{amount} {unit if fact.shown == '1' else name_units(unit)}"
     if fact.value.kind == TIME and not re.search(r" (?:is|in) \{value\}", template):
         day = fact.value.precision == Precision.DAY
         return f"{'on' if day else 'in'} {_add_article(fact)}"
-    return fact.shown
+    plain = fact.value.kind != ITEM or " the {value}" in template or " a {value}" in template
+    return fact.shown if plain else say_name(fact.shown)
 
 
 def _add_article(fact: Fact) -> str:

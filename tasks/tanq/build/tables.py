@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin
 from tasks.tanq.build.wording import extend_text
-from tasks.tanq.graph.rows import Fact, Relation, Thing
+from tasks.tanq.graph.rows import QUANTITY, Fact, Relation, Thing
 from tasks.tanq.rows import (
     SUPPORTED,
     AnswerTable,
@@ -32,7 +32,10 @@ class Tables(BaseModel):
     least_rows: int = Field(default=2, gt=0)
     """A question with fewer rows left is no list question any more."""
     whole_cells: bool = False
-    """Whether a cell is emptied that has lost one of its values: half a list of borders is wrong."""
+    """Whether a cell is emptied that has lost one of its values: half a list of borders is wrong.
+
+    Of several amounts, which are figures of one thing, it keeps the first that is borne out.
+    """
     rows_kept: float = Field(default=0, ge=0, le=1)
     """A question is dropped that keeps a smaller share of its answers as rows: 1 wants them all."""
     cells_filled: float = Field(default=0, ge=0, le=1)
@@ -136,7 +139,9 @@ def find_fault(
 
 def _make_cell(facts: Sequence[Fact], supported: set[str], *, whole: bool) -> TableCell:
     kept = [fact for fact in facts if fact.id in supported]
-    if whole and len(kept) < len(facts):
+    if whole and facts and all(fact.value.kind == QUANTITY for fact in facts):
+        kept = kept[:1]  # several amounts are figures of one thing, no list: one that is borne out will do
+    elif whole and len(kept) < len(facts):
         return EMPTY
     # Two statements of one value, told apart by their qualifiers, are one value.
     values = tuple(dict.fromkeys(fact.shown for fact in kept))

@@ -20,10 +20,10 @@ def extend_text(question: str, relations: Sequence[Relation], things: Mapping[st
     return f"{asked} and what {verb} their {list_words([name_column(own, things) for own in relations])}?"
 
 
-def name_column(relation: Relation, things: Mapping[str, Thing]) -> str:
-    """Name what is asked of every answer, with the unit: `areas in square kilometres`."""
-    unit = things.get(relation.unit)
-    return f"{relation.words} in {name_units(unit.label)}" if unit else relation.words
+def name_column(relation: Relation, things: Mapping[str, Thing], *, one: bool = False) -> str:
+    """Name what is asked of every answer, with the unit: `areas in square kilometres`; one: `area in ...`."""
+    unit, words = things.get(relation.unit), relation.one if one else relation.words
+    return f"{words} in {name_units(unit.label)}" if unit else words
 
 
 def name_units(unit: str) -> str:
