@@ -174,15 +174,37 @@ def test_replies_that_are_no_table_or_nothing_are_told_apart() -> None:
     assert all(row.reply.encode() is not None for row in of.values())
 
 
+@pytest.mark.parametrize(
+    ("prompt", "last"), [("open_main", 0), ("open_sub", 0), ("open_sub", 1), ("open_table", 0)]
+)
+@pytest.mark.parametrize("noted", [0, 1])
+def test_the_open_prompts_without_their_fields_are_as_small(prompt: str, last: int, noted: int) -> None:
+    fields = {
+        "question": "",
+        "task": "",
+        "left": 4,
+        "last": last,
+        "notes": [{"head": "", "result": ""}] * noted,
+    }
+    text = "\n".join(
+        message["content"] for message in render_prompt(PROMPTS / f"{prompt}.md", fields).messages
+    )
+    assert estimate_tokens(text) <= FRAME
+    offered = {"WikiSearch:", "GetIntro:", "FindEvidence:"} if prompt == "open_sub" and not last else set()
+    assert {name for name in ("WikiSearch:", "GetIntro:", "FindEvidence:") if name in text} == offered
+    assert ("TABLE" in text) is (prompt == "open_main" and noted == 1)
+    assert ("`Found:`" in text) is (prompt == "open_sub" and (last or noted) == 1)
+
+
 def script_open(prompt: str, text: str) -> str:
     if prompt == "open_main":
-        return (
-            "TABLE" if "SubTask: Find" in text.split("First find")[0] else "Thought: who\nSubTask: Find Oslo"
-        )
+        return "Thought: done\nTable." if "SubTask: Find Oslo" in text else "Thought: who\nSubTask: Find Oslo"
     if prompt == "open_sub":
-        if "one line and nothing else, all names" in text:
+        if "one line and nothing else" in text:
             return "Found: Oslo is the capital of Norway"
-        return "Thought: look\nFindEvidence: kingdom of norway\nKeywords: capital" if "[" not in text else "?"
+        return (
+            "Thought: look\nFindEvidence: kingdom of norway\nKeywords: capital" if "<<<" not in text else "?"
+        )
     return TABLE
 
 
@@ -202,7 +224,7 @@ def test_the_open_agent_searches_by_sub_agents_and_its_chain_is_kept(tmp_path: P
     assert sub.result.splitlines()[0] in ("Capital: Oslo", "Oslo is the capital of Norway.")
     assert found == OpenStep("Find Oslo", "", "", "", "Oslo is the capital of Norway")
     assert task == OpenStep("main", "who", "SubTask", "Find Oslo", "Oslo is the capital of Norway")
-    assert end == OpenStep("main", "", "", "", TABLE)
+    assert end == OpenStep("main", "done", "", "", TABLE)
     assert [prompt for prompt, _ in ask.asked] == [
         "open_main",
         "open_sub",
@@ -237,6 +259,7 @@ def test_an_agent_that_never_stops_is_stopped_and_large_results_fit(tmp_path: Pa
 
     rows, ask = run(script, folder=tmp_path, settings=("open",), items=ITEMS[:1])
     assert len(ask.asked) == 4 * (1 + 4) + 1
+    assert ask.asked[-1][1].count("<<<") == 2, "a finding and its result, each shown once"
     assert all(estimate_tokens(text) < 4096 for _, text in ask.asked)
     assert rows["a", "open/agent"].table is not None
 
