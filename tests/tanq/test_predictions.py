@@ -1,4 +1,5 @@
 import asyncio
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from tasks.tanq.solve.reading import FRAME
 from tasks.tanq.solve.rows import OpenStep, Prediction
 from tasks.tanq.solve.shown_proofs import find_distractors, fit_proofs, gather_proofs
 from tasks.tanq.solve.table_options import PredictionLimits
-from tests.tanq.table_items import PROMPTS, ScriptedTables, make_item, make_proof, write_articles
+from tests.tanq.table_items import CAPITALS, PROMPTS, ScriptedTables, make_item, make_proof, write_articles
 
 ITEMS = [
     make_item("a", ["Norway", "Sweden"]),
@@ -262,6 +263,55 @@ def test_an_agent_that_never_stops_is_stopped_and_large_results_fit(tmp_path: Pa
     assert ask.asked[-1][1].count("<<<") == 2, "a finding and its result, each shown once"
     assert all(estimate_tokens(text) < 4096 for _, text in ask.asked)
     assert rows["a", "open/agent"].table is not None
+
+
+def test_the_open_agents_tools_reach_no_host_and_run_no_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_articles(tmp_path / "own")
+    mark = tmp_path / "mark"
+    code = f"open({str(mark)!r}, 'w')"
+    hostile = [
+        "http://127.0.0.1:9/x",
+        "file:///etc/hostname",
+        "/etc/hostname",
+        code,
+        f"__import__('os').mkdir({str(mark)!r})",
+    ]
+    tools = [(name, text) for text in hostile for name in ("WikiSearch", "GetIntro", "FindEvidence")]
+    left = iter(f"{name}: {text}" for name, text in tools)
+    sums = iter(hostile)
+
+    def script(prompt: str, text: str) -> str:
+        if prompt == "open_main":
+            return "SubTask: all" if "<<<" not in text else f"Calculate: {next(sums)}"
+        return TABLE if prompt == "open_table" else next(left, "Found: nothing")
+
+    def refuse(*args: object, **_: object) -> None:
+        raise AssertionError(f"a connection to {args}")
+
+    for name in ("connect", "connect_ex", "sendto"):
+        monkeypatch.setattr(socket.socket, name, refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    rows, _ = run(
+        script, folder=tmp_path, settings=("open",), items=ITEMS[:1],
+        params={"open": {"steps": 1 + len(hostile), "sub_steps": 1 + len(tools)}},
+    )  # fmt: skip
+    steps = rows["a", "open/agent"].steps
+    used = [
+        (step.tool, step.result) for step in steps if step.tool in ("WikiSearch", "GetIntro", "FindEvidence")
+    ]
+    assert len(used) == len(tools)
+    titles = {f"Article: {name}" for name in CAPITALS}
+    for tool, result in used:
+        first = result.splitlines()[0]
+        assert (
+            (first in {*titles, "No article has these words."})
+            if tool == "WikiSearch"
+            else "There is no article" in first
+        )
+    assert [step.result.split(":")[0] for step in steps if step.tool == "Calculate"] == ["Not computed"] * 5
+    assert not mark.exists()
 
 
 def test_articles_outside_of_the_imports_are_refused() -> None:
