@@ -325,5 +325,7 @@ def _read_table(given: object) -> Rows | None:
 
 
 def _read_cell(cell: object) -> tuple[str, ...]:
-    values = (make_line(value).replace("|", " ") for value in list_values(cell))
-    return tuple(value[:MOST_CELL] for value in values if value)
+    values = tuple(filter(None, (make_line(value).replace("|", " ") for value in list_values(cell))))
+    if max(map(len, values), default=0) > MOST_CELL:
+        raise BadTanqRecord(f"too_long: a cell of its answer_table has more than {MOST_CELL:,} characters")
+    return values

@@ -33,7 +33,13 @@ ENTRY = TableEvaluation(set="sample", shots=(0, 1, 3), instructions=("simple", "
 SYSTEMS = {
     "closed/agent/3-random/simple": ("closed", 3, "random", "simple"),
     "closed/agent/3-random/steps": ("closed", 3, "random", "steps"),
+    "closed/agent/3-random/empty": ("closed", 3, "random", "empty"),
+    "closed/agent/3-random/detailed": ("closed", 3, "random", "detailed"),
     "closed/agent/0/simple": ("closed", 0, "", "simple"),
+    "closed/agent/1-random/simple": ("closed", 1, "random", "simple"),
+    "closed/agent/3-chosen/simple": ("closed", 3, "chosen", "simple"),
+    "closed/agent/5-random/simple": ("closed", 5, "random", "simple"),
+    "closed/agent/5-random/steps": ("closed", 5, "random", "steps"),
     "oracle/agent/1-random/simple": ("oracle", 1, "random", "simple"),
     "oracle/agent/0/simple": ("oracle", 0, "", "simple"),
     "open/agent": ("open", 0, "", ""),
@@ -50,7 +56,7 @@ LABELS = tuple(
 
 
 def make_items() -> list[TanqItem]:
-    """Make items of every kind, each skill and its absence, 1 to 4 relations, 2 to 9 rows."""
+    """Make items of every kind, each skill and its absence, 1 to 10 relations, 1 to 9 rows."""
     chance, items = random.Random(5), []
     for n in range(12):
         skills = tuple(SkillUse(SKILLS[(n + k) % 7], "P36", "", "", "", "") for k in range(n % 4))
@@ -61,7 +67,8 @@ def make_items() -> list[TanqItem]:
         rows: tuple[FinalRow, ...] = (*base.rows[: chance.randint(2, 3)], *more)
         rows = tuple(replace(row, filter_pass=k > 0 or n % 5 > 0) for k, row in enumerate(rows))
         items.append(
-            replace(base, kind=KINDS[n % 3], skills=skills, relations=base.relations[: n % 4 + 1], rows=rows,
+            replace(base, kind=KINDS[n % 3], skills=skills, rows=rows,
+                    relations=tuple(f"P{k}" for k in range((1, 3, 5, 10, 2, 4)[n % 6])),
                     intermediates=(ItemThing("m", "Mirk", ""),), near=(ItemThing("n", "Ness", ""),))
         )  # fmt: skip
     return items
@@ -145,7 +152,7 @@ def average(
 @pytest.fixture(scope="module")
 def figures(tmp_path_factory: pytest.TempPathFactory) -> Any:
     made, counts = run(tmp_path_factory.mktemp("figures"))
-    assert counts == Counts(72, 71, {"failed": 1})
+    assert counts == Counts(144, 143, {"failed": 1})
     return made
 
 
@@ -207,6 +214,12 @@ def test_every_cell_of_a_breakdown_is_a_plain_mean(figures: Any, key: str, rule:
             assert bool(cell["why"]) == (cell["value"] is None)
 
 
+@pytest.mark.parametrize("key", GROUPS)
+def test_every_group_has_questions_so_that_no_cell_is_held_empty(figures: Any, key: str) -> None:
+    first = figures["tables"][f"{key}-released"]["lines"][0]["cells"]
+    assert all(cell["n"] for cell in first)
+
+
 def test_no_question_is_outside_the_groups(figures: Any) -> None:
     for key in ("5", "8", "9", "10-section", "10-caption"):
         first = figures["tables"][f"{key}-released"]["lines"][0]["cells"]
@@ -226,23 +239,24 @@ def test_an_interval_holds_its_mean(figures: Any) -> None:
 def test_prompts_are_compared_with_all_else_equal(figures: Any, rule: str) -> None:
     shots = {tuple(line["label"][:2]): line["cells"] for line in figures["tables"][f"15-{rule}"]["lines"]}
     assert list(shots) == [("closed", "agent"), ("oracle", "agent")]
-    wanted = {
-        ("closed", "agent"): ["closed/agent/0/simple", "", "closed/agent/3-random/simple", "", ""],
-        ("oracle", "agent"): ["oracle/agent/0/simple", "oracle/agent/1-random/simple", "", "", ""],
-    }
-    for label, systems in wanted.items():
-        for place, system in enumerate(systems):
-            for measure, cell in zip(("precision", "recall", "f1"), shots[label][3 * place :], strict=False):
-                if system:
-                    want = average(system, rule, measure, lambda item: True)
-                    assert (cell["value"], cell["n"], cell["failed"]) == want
-                else:
-                    assert (cell["value"], cell["why"]) == (None, "not run")
-    (closed, _) = figures["tables"][f"16-{rule}"]["lines"]
-    values = [cell["value"] for cell in closed["cells"][2::3]]
-    steps, _, _ = average("closed/agent/3-random/steps", rule, "f1", lambda item: True)
-    simple, _, _ = average("closed/agent/3-random/simple", rule, "f1", lambda item: True)
-    assert values == [None, simple, None, steps]
+    styles = {tuple(line["label"][:2]): line["cells"] for line in figures["tables"][f"16-{rule}"]["lines"]}
+    wanted: list[tuple[Any, list[str]]] = [
+        (shots["closed", "agent"], [f"closed/agent/{own}/simple" for own in
+                                    ("0", "1-random", "3-random", "3-chosen", "5-random")]),
+        (shots["oracle", "agent"], ["oracle/agent/0/simple", "oracle/agent/1-random/simple", "", "", ""]),
+        (styles["closed", "agent"], [f"closed/agent/3-random/{own}" for own in
+                                     ("empty", "simple", "detailed", "steps")]),
+        (styles["oracle", "agent"], ["", "oracle/agent/1-random/simple", "", ""]),
+    ]  # fmt: skip
+    for cells, systems in wanted:
+        assert len(cells) == 3 * len(systems)
+        for place, cell in enumerate(cells):
+            system, measure = systems[place // 3], ("precision", "recall", "f1")[place % 3]
+            if system:
+                want = average(system, rule, measure, lambda item: True)
+                assert (cell["value"], cell["n"], cell["failed"]) == want, (system, measure)
+            else:
+                assert (cell["value"], cell["why"]) == (None, "not run")
 
 
 def test_failures_are_shares_of_all_replies(figures: Any) -> None:

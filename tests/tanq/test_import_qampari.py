@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -23,8 +22,6 @@ from tasks.tanq.graph.things import things
 from tasks.tanq.imports.answer_noun import find_noun
 from tasks.tanq.rows import Condition, SeedProof, SeedQuestion
 
-SHARED = Path(os.environ.get("BENCHLOOM_SHARED", Path(__file__).parents[3] / "shared" / "data"))
-"""QAMPARI itself, where this machine has it; it is no part of the project."""
 WIKI = "https://en.wikipedia.org/wiki/"
 
 
@@ -292,20 +289,3 @@ def test_a_hundred_imported_questions_are_extended_over_the_graph_of_their_answe
     assert {name for row in asked.rows for name in row.relations} == {"P86", "P136"}
     by_id = {fact.id: fact for fact in known}
     assert all({by_id[own].entity for own in row.facts} == set(row.entities) for row in asked.rows)
-
-
-@pytest.mark.skipif(not SHARED.is_dir(), reason="QAMPARI is not here (BENCHLOOM_SHARED)")
-def test_the_published_questions_are_found_in_a_graph_of_their_answers(root, tmp_path):
-    path = SHARED / "qampari/qampari_dev_1000_answers.json"
-    names = sorted({answer[0] for record in json.loads(path.read_text()) for answer in record["answers"]})
-    entities = [
-        EntityRow(f"Q{n + 1}", "item", None, (Text(name, "en"),), (), (), ()) for n, name in enumerate(names)
-    ]
-    write_rows(tmp_path / "g/entities.parquet", EntityRow, sorted(entities, key=lambda row: row.id))
-    write_rows(tmp_path / "g/claims.parquet", ClaimRow, [])
-    done = call(path, "--graph", tmp_path / "g")
-    assert done.exit_code == 0, done.output
-    rows = read_rows(root / "data/raw/qampari/main/seeds.parquet", SeedQuestion)
-    kinds = [row.kind for row in rows]
-    assert [kinds.count(kind) for kind in ("simple", "intersection", "composition")] == [500, 200, 300]
-    assert all(row.noun and len(row.answers) > 1 for row in rows)

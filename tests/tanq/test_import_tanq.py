@@ -122,6 +122,28 @@ def test_a_table_is_made_of_the_answers_that_pass_where_there_is_none(root):
     assert item.answer_table == "entity|composer|area\nDusk|Ed Frey, Gil Hart, Jr.|12.5"
 
 
+def test_two_answers_of_one_name_are_two_rows(root):
+    def answer(item: str, area: str, **more: object) -> dict:
+        return {"answer": "Heat", "wikidata_id": item, "extensions": {"area": area}, **more}
+
+    given = [answer("Q1", "1", filter_pass=False), answer("Q2", "2"), answer("Q3", "3")]
+    table = "entity|area\nHeat|2\nHeat|3"
+    record = {"id": "1__simple", "question": "Which?", "answer_list": given, "answer_table": table}
+    (item,) = load(root, record)
+    assert [(row.entity, row.filter_pass, row.cells[0].values) for row in item.rows] == [
+        ("Q2", True, ("2",)), ("Q3", True, ("3",)), ("Q1", False, ("1",)),
+    ]  # fmt: skip
+    assert item.answer_table == table
+    assert read_skipped(root) == []
+
+
+def test_a_cell_that_is_too_long_is_named_and_not_cut(root):
+    long = {"id": "1__simple", "question": "Which?", "answer_table": [["entity", "n"], ["a", "x" * 6000]]}
+    (item,) = load(root, RECORD, long)
+    assert item.init_qid == RECORD["init_qid"]
+    assert ("too_long", "line 2") in read_skipped(root)
+
+
 @pytest.mark.parametrize("layout", ["a.json", "a.json.gz", "data.json"])
 def test_other_layouts_and_the_field_that_is_asked(root, layout):
     content = json.dumps({"data": [RECORD]} if layout == "data.json" else [RECORD]).encode()

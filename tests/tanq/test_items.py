@@ -32,8 +32,6 @@ from tests.tanq.made_set import (
     make_skilled,
 )
 
-ROWS_OF = {"simple": 3, "intersection": 1, "composition": 1}
-
 
 def make_items(**params):
     return items(
@@ -262,6 +260,32 @@ def test_a_good_set_holds_its_contracts_and_a_planted_cell_and_proof_break_them(
         contracts(**paths, out=tmp_path / "bad" / "contracts")
 
 
+@pytest.mark.parametrize("fault", ["cell", "proof", "leak"])
+def test_each_planted_fault_alone_ends_the_run_and_is_named(tmp_path, fault):
+    item = MADE.rows[0]
+    other = replace(item.proofs[0], text="The king likes fish.")
+    planted, said = {
+        "cell": (
+            change_cell(item, 1, 0, ("Bergen",)),
+            "capital of Sweden is Bergen; its facts make it Stockholm",
+        ),
+        "proof": (
+            replace(item, proofs=(other, *item.proofs[1:])),
+            "is not the text that was verified: The king likes fish.",
+        ),
+        "leak": (
+            replace(item, ext_question_cleaned=f"Norway aside, {item.ext_question_cleaned}"),
+            "the question names Norway, which its table gives",
+        ),
+    }[fault]
+    paths = write_set(tmp_path, {"items": [planted, *MADE.rows[1:]]})
+    with pytest.raises(ContractBroken) as broken:
+        contracts(**paths, out=tmp_path / "contracts")
+    assert said in str(broken.value)
+    assert item.id in str(broken.value)
+    assert "\n" not in str(broken.value)
+
+
 def test_statistics_are_what_a_plain_count_gives(tmp_path):
     dropped = {}
     for stem in ("extend", "proofs", "verify", "tables", "rephrase", "items"):
@@ -271,20 +295,38 @@ def test_statistics_are_what_a_plain_count_gives(tmp_path):
     statistics(list(MADE.rows), TABLES, RELATIONS, **dropped, out=out)
     figures = json.loads(out.read_text())
     assert figures["items"] == len(MADE.rows)
-    for kind in ROWS_OF:
-        assert figures["kinds"][kind]["count"] == sum(item.kind == kind for item in MADE.rows)
     used = Counter(use.name for item in MADE.rows for use in item.skills)
-    assert {name: own["count"] for name, own in figures["skills"].items() if name != "no_skill"} == {
-        name: used[name] for name in figures["skills"] if name != "no_skill"
+    used["no_skill"] = len([item for item in MADE.rows if item.skills == ()])
+    numbers = Counter(str(len(item.skills)) for item in MADE.rows)
+    values = {}
+    for item in MADE.rows:
+        for row in item.rows:
+            for column, cell in zip(item.columns, row.cells, strict=True):
+                values |= dict.fromkeys(cell.facts, column.kind)
+    plain = {
+        "kinds": (Counter(item.kind for item in MADE.rows), len(MADE.rows)),
+        "skills": (used, len(MADE.rows)),
+        "skills_per_question": (numbers, len(MADE.rows)),
+        "types": (Counter(values.values()), len(values)),
     }
-    assert figures["skills"]["no_skill"]["count"] == figures["skills_per_question"]["0"]["count"]
-    assert sum(own["count"] for own in figures["skills_per_question"].values()) == len(MADE.rows)
+    for part, (counts, whole) in plain.items():
+        assert set(counts) <= set(figures[part])
+        for name, own in figures[part].items():
+            assert own == {"count": counts[name], "share": pytest.approx(counts[name] / whole, abs=1e-4)}, (
+                name
+            )
+    tables = tabulate_set(read_statistics_file(out))
+    shown = {line.label: [cell.value for cell in line.cells] for own in tables.values() for line in own.lines}
+    assert len(shown) == sum(len(figures[part]) for part in plain)
+    assert shown["item",] == list(figures["types"]["item"].values())
+    assert shown["skills per question", "two skills"] == list(figures["skills_per_question"]["2"].values())
+    assert figures["with_skill"] == pytest.approx(1 - used["no_skill"] / len(MADE.rows), abs=1e-4)
+    tokens = [len(item.question.split(" ")) for item in MADE.rows]
+    rows = [len(item.answer_table.splitlines()) - 1 for item in MADE.rows]
+    assert figures["means"]["tokens"] == pytest.approx(sum(tokens) / len(tokens), abs=1e-4)
+    assert figures["means"]["rows"] == pytest.approx(sum(rows) / len(rows), abs=1e-4)
     columns = [len(item.columns) + 1 for item in MADE.rows]
     assert figures["means"]["columns"] == pytest.approx(sum(columns) / len(columns), abs=1e-4)
-    facts = {fact for item in MADE.rows for row in item.rows for cell in row.cells for fact in cell.facts}
-    assert sum(own["count"] for own in figures["types"].values()) == len(facts)
     assert figures["absent_skills"]["filter_time"] == f"none of {len(TABLES)} tables has a column of dates"
     assert figures["absent_skills"]["time_calculation"].endswith("has two columns of dates")
     assert figures["dropped"]["verify"] == {"some_reason": 1}
-    lines = {line.label: line.cells[0].value for line in tabulate_set(read_statistics_file(out))["4"].lines}
-    assert lines["kind", "simple"] == figures["kinds"]["simple"]["count"]

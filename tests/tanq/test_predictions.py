@@ -1,4 +1,5 @@
 import asyncio
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from tasks.tanq.solve.reading import FRAME
 from tasks.tanq.solve.rows import OpenStep, Prediction
 from tasks.tanq.solve.shown_proofs import find_distractors, fit_proofs, gather_proofs
 from tasks.tanq.solve.table_options import PredictionLimits
-from tests.tanq.table_items import PROMPTS, ScriptedTables, make_item, make_proof, write_articles
+from tests.tanq.table_items import CAPITALS, PROMPTS, ScriptedTables, make_item, make_proof, write_articles
 
 ITEMS = [
     make_item("a", ["Norway", "Sweden"]),
@@ -174,15 +175,37 @@ def test_replies_that_are_no_table_or_nothing_are_told_apart() -> None:
     assert all(row.reply.encode() is not None for row in of.values())
 
 
+@pytest.mark.parametrize(
+    ("prompt", "last"), [("open_main", 0), ("open_sub", 0), ("open_sub", 1), ("open_table", 0)]
+)
+@pytest.mark.parametrize("noted", [0, 1])
+def test_the_open_prompts_without_their_fields_are_as_small(prompt: str, last: int, noted: int) -> None:
+    fields = {
+        "question": "",
+        "task": "",
+        "left": 4,
+        "last": last,
+        "notes": [{"head": "", "result": ""}] * noted,
+    }
+    text = "\n".join(
+        message["content"] for message in render_prompt(PROMPTS / f"{prompt}.md", fields).messages
+    )
+    assert estimate_tokens(text) <= FRAME
+    offered = {"WikiSearch:", "GetIntro:", "FindEvidence:"} if prompt == "open_sub" and not last else set()
+    assert {name for name in ("WikiSearch:", "GetIntro:", "FindEvidence:") if name in text} == offered
+    assert ("TABLE" in text) is (prompt == "open_main" and noted == 1)
+    assert ("`Found:`" in text) is (prompt == "open_sub" and (last or noted) == 1)
+
+
 def script_open(prompt: str, text: str) -> str:
     if prompt == "open_main":
-        return (
-            "TABLE" if "SubTask: Find" in text.split("First find")[0] else "Thought: who\nSubTask: Find Oslo"
-        )
+        return "Thought: done\nTable." if "SubTask: Find Oslo" in text else "Thought: who\nSubTask: Find Oslo"
     if prompt == "open_sub":
-        if "one line and nothing else, all names" in text:
+        if "one line and nothing else" in text:
             return "Found: Oslo is the capital of Norway"
-        return "Thought: look\nFindEvidence: kingdom of norway\nKeywords: capital" if "[" not in text else "?"
+        return (
+            "Thought: look\nFindEvidence: kingdom of norway\nKeywords: capital" if "<<<" not in text else "?"
+        )
     return TABLE
 
 
@@ -202,7 +225,7 @@ def test_the_open_agent_searches_by_sub_agents_and_its_chain_is_kept(tmp_path: P
     assert sub.result.splitlines()[0] in ("Capital: Oslo", "Oslo is the capital of Norway.")
     assert found == OpenStep("Find Oslo", "", "", "", "Oslo is the capital of Norway")
     assert task == OpenStep("main", "who", "SubTask", "Find Oslo", "Oslo is the capital of Norway")
-    assert end == OpenStep("main", "", "", "", TABLE)
+    assert end == OpenStep("main", "done", "", "", TABLE)
     assert [prompt for prompt, _ in ask.asked] == [
         "open_main",
         "open_sub",
@@ -237,8 +260,58 @@ def test_an_agent_that_never_stops_is_stopped_and_large_results_fit(tmp_path: Pa
 
     rows, ask = run(script, folder=tmp_path, settings=("open",), items=ITEMS[:1])
     assert len(ask.asked) == 4 * (1 + 4) + 1
+    assert ask.asked[-1][1].count("<<<") == 2, "a finding and its result, each shown once"
     assert all(estimate_tokens(text) < 4096 for _, text in ask.asked)
     assert rows["a", "open/agent"].table is not None
+
+
+def test_the_open_agents_tools_reach_no_host_and_run_no_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_articles(tmp_path / "own")
+    mark = tmp_path / "mark"
+    code = f"open({str(mark)!r}, 'w')"
+    hostile = [
+        "http://127.0.0.1:9/x",
+        "file:///etc/hostname",
+        "/etc/hostname",
+        code,
+        f"__import__('os').mkdir({str(mark)!r})",
+    ]
+    tools = [(name, text) for text in hostile for name in ("WikiSearch", "GetIntro", "FindEvidence")]
+    left = iter(f"{name}: {text}" for name, text in tools)
+    sums = iter(hostile)
+
+    def script(prompt: str, text: str) -> str:
+        if prompt == "open_main":
+            return "SubTask: all" if "<<<" not in text else f"Calculate: {next(sums)}"
+        return TABLE if prompt == "open_table" else next(left, "Found: nothing")
+
+    def refuse(*args: object, **_: object) -> None:
+        raise AssertionError(f"a connection to {args}")
+
+    for name in ("connect", "connect_ex", "sendto"):
+        monkeypatch.setattr(socket.socket, name, refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    rows, _ = run(
+        script, folder=tmp_path, settings=("open",), items=ITEMS[:1],
+        params={"open": {"steps": 1 + len(hostile), "sub_steps": 1 + len(tools)}},
+    )  # fmt: skip
+    steps = rows["a", "open/agent"].steps
+    used = [
+        (step.tool, step.result) for step in steps if step.tool in ("WikiSearch", "GetIntro", "FindEvidence")
+    ]
+    assert len(used) == len(tools)
+    titles = {f"Article: {name}" for name in CAPITALS}
+    for tool, result in used:
+        first = result.splitlines()[0]
+        assert (
+            (first in {*titles, "No article has these words."})
+            if tool == "WikiSearch"
+            else "There is no article" in first
+        )
+    assert [step.result.split(":")[0] for step in steps if step.tool == "Calculate"] == ["Not computed"] * 5
+    assert not mark.exists()
 
 
 def test_articles_outside_of_the_imports_are_refused() -> None:

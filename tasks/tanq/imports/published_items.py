@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -76,11 +77,13 @@ def make_published_item(record: PublishedRecord, asked: str, place: str) -> Read
     table = record.table or _build_table(record)
     question = _remove_tags(record.texts[field], table[0], record)
     names = [" ".join(header) for header in table[0][1:]]
-    by_name = {_fold(entity.name): entity for entity in record.entities}
-    listed = {_fold(", ".join(row[0])): row for row in table[1:]}
-    rows = [_make_row(row, names, by_name.get(name)) for name, row in listed.items()]
-    apart = [entity for name, entity in by_name.items() if name not in listed]
-    rows += [_make_left(entity, names) for entity in apart if entity.filter_pass is False]
+    # Two answers may have one name: rows of it take them in turn, those that pass first.
+    unlisted: defaultdict[str, list[PublishedEntity]] = defaultdict(list)
+    for entity in sorted(record.entities, key=lambda own: own.filter_pass is False):
+        unlisted[_fold(entity.name)].append(entity)
+    rows = [_make_row(row, names, _take_first(unlisted.get(_fold(", ".join(row[0]))))) for row in table[1:]]
+    left = [entity for own in unlisted.values() for entity in own]
+    rows += [_make_left(entity, names) for entity in left if entity.filter_pass is False]
     skills = [(name, find_skill(name)) for name in record.skills]
     columns = tuple(_make_column(name, place, rows, record) for place, name in enumerate(names))
     noun = find_noun(record.texts["init_question"] or question)
@@ -117,7 +120,9 @@ def make_published_item(record: PublishedRecord, asked: str, place: str) -> Read
         origin=(Origin("evidence", place),),
     )
     return ReadItem(
-        item, tuple(name for name, own in skills if not own), len(apart) - (len(rows) - len(listed))
+        item,
+        tuple(name for name, own in skills if not own),
+        sum(own.filter_pass is not False for own in left),
     )
 
 
@@ -154,6 +159,10 @@ def _make_row(
         return FinalRow(label, label, True, tuple(FinalCell(cell, ()) for cell in row[1:]))
     cells = [_make_cell(cell, entity, name) for cell, name in zip(row[1:], names, strict=True)]
     return FinalRow(_name(entity), label, True, tuple(cells))
+
+
+def _take_first(named: list[PublishedEntity] | None) -> PublishedEntity | None:
+    return named.pop(0) if named else None
 
 
 def _make_left(entity: PublishedEntity, names: Sequence[str]) -> FinalRow:

@@ -34,6 +34,7 @@ async def search_table(session: OpenSession, window: int, table_tokens: int) -> 
     params = session.params
     notes: list[AgentNote] = []
     evidence: list[AgentNote] = []
+    thought = ""
     for number in range(params.steps):
         room = measure_table_room(session.question, window, params.step_tokens)
         move = await session.move(
@@ -52,6 +53,7 @@ async def search_table(session: OpenSession, window: int, table_tokens: int) -> 
         if move is None:
             continue
         if not move.tool:
+            thought = move.thought
             break
         if move.tool != SUB_TASK:
             notes.append(session.use(MAIN, move))
@@ -67,6 +69,7 @@ async def search_table(session: OpenSession, window: int, table_tokens: int) -> 
         parse_reply,
         make_table_grammar(),
         table_tokens,
+        thought,
     )
 
 
@@ -99,9 +102,9 @@ async def work_on_task(session: OpenSession, task: str, window: int, evidence: l
 
 
 def fit_notes(session: OpenSession, notes: Sequence[AgentNote], room: float) -> list[AgentNote]:
-    """Keep the notes that have room, the first ones first; what is left out is named."""
+    """Keep the notes that have room, each once and the first ones first; what is left out is named."""
     kept: list[AgentNote] = []
-    for note in notes:
+    for note in dict.fromkeys(notes):
         size = estimate_tokens(note.head) + estimate_tokens(note.result)
         if size <= room:
             kept.append(note)

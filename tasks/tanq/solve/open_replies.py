@@ -24,6 +24,8 @@ ACTIONS = "|".join((*MAIN_ACTIONS, *SUB_ACTIONS))
 CALL = re.compile(rf"(?m)^\W{{0,6}}(?:Action\W{{1,6}})?({ACTIONS})[ \t]*[(\[](.*)[)\]]\W{{0,6}}$")
 """The notation of the paper: `FindEvidence(Oslo, population)`."""
 
+END = re.compile(rf"(?im)^{SIGNS}{TABLE}{SIGNS}(?:[.:]{SIGNS})?$")
+
 
 @dataclass(frozen=True)
 class AgentMove:
@@ -36,7 +38,7 @@ class AgentMove:
 
 def parse_main_move(reply: str) -> AgentMove:
     """Read a step of the main agent; the first one counts. Raises Unparsed if there is none."""
-    if re.search(rf"(?m)^{SIGNS}{TABLE}{SIGNS}$", _drop_invented(reply, MAIN_ACTIONS)):
+    if END.search(_drop_invented(reply, MAIN_ACTIONS)):
         return AgentMove(_read_thought(reply), "", "")
     return _read_move(reply, MAIN_ACTIONS, "")
 

@@ -75,8 +75,12 @@ class OpenSession:
         parse: Callable[[str], str],
         grammar: str,
         tokens: int,
+        thought: str,
     ) -> str:
-        """Ask for the table's text; empty if there is no reply, and `failed` says why."""
+        """Ask for the table's text; empty if there is no reply, and `failed` says why.
+
+        thought: the agent's last, by which it ended its search.
+        """
         answer = await self._ask(
             prompt, fields, role=self._role, row=self._row, parse=parse, grammar=grammar, max_tokens=tokens
         )
@@ -84,7 +88,7 @@ class OpenSession:
         if answer.value is None:
             self.failed = answer.problem or "no reply"
             return ""
-        self.steps.append(OpenStep(MAIN, "", "", "", answer.value))
+        self.steps.append(OpenStep(MAIN, thought, "", "", answer.value))
         return answer.value
 
     def use(self, agent: str, move: AgentMove) -> AgentNote:

@@ -46,7 +46,6 @@ async def predictions(
         shelf = None
         if OPEN in entry.settings:
             shelf = stack.enter_context(open_shelf(find_articles(wikipedia, entry.set, settings)))
-        # Requests about one item follow each other: they begin with the same documents.
         rows = await asyncio.gather(
             *(
                 _predict(item, ordered, run, params, settings, shelf, ask)

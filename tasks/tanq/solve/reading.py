@@ -45,7 +45,7 @@ async def predict_table(
     others: the set's items, whose proofs distract in the oracle setting; None asks closed-book. The item's
     own documents have room first, the examples' after them.
     """
-    said = sum(estimate_tokens(clean(own.question)) + estimate_tokens(own.answer_table) for own in examples)
+    said = sum(estimate_tokens(clean(own.question)) + estimate_tokens(_show_answer(own)) for own in examples)
     room = measure_table_room(item.question, window, params.table_tokens) - said
     if room < 0:
         return TableReply("", "not asked: the window has no room for the examples", (), ())
@@ -63,7 +63,7 @@ async def predict_table(
             room -= estimate_tokens(own.text)
         left_out += own.left_out
         shown.append(
-            {"question": clean(example.question), "documents": own.text, "table": example.answer_table}
+            {"question": clean(example.question), "documents": own.text, "table": _show_answer(example)}
         )
     answer = await ask(
         "predict_table",
@@ -88,6 +88,11 @@ async def predict_table(
 def measure_table_room(question: str, window: int, reply_tokens: int) -> float:
     """Measure how many tokens of a window are left for data beside a question and its reply."""
     return window * SLACK - reply_tokens - FRAME - estimate_tokens(clean(question))
+
+
+def _show_answer(item: TanqItem) -> str:
+    """Show an example's answer table; its lines are anyone's text, too."""
+    return "\n".join(map(clean, item.answer_table.split("\n")))
 
 
 def parse_reply(reply: str) -> str:

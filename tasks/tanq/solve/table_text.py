@@ -10,8 +10,10 @@ MOST_ROWS, MOST_COLUMNS, MOST_CHARACTERS = 500, 64, 1_000
 """Of a table and of its cells; what is larger is no answer to a question."""
 FIRST = "entity"
 """The first header, by which a header alone is known for a table."""
-RULE = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*")
-"""The line below the header of a Markdown table."""
+RULE = frozenset("|+-=: \t")
+"""Signs of the line below the header of a Markdown table, and of the lines of one that is drawn."""
+ASKED = re.compile(r"\W{0,6}Question\W{0,4}:", re.IGNORECASE)
+"""Where a model goes on with a question of its own, as the prompt had them."""
 BREAK = re.compile(r"\s*<br\s*/?>\s*", re.IGNORECASE)
 EMPHASIS = re.compile(r"(\*\*|__|`)(?=\S)(.*?\S)\1")
 GRAMMAR_ROWS, GRAMMAR_COLUMNS, GRAMMAR_CHARACTERS = 40, 10, 120
@@ -56,33 +58,56 @@ def make_table_grammar() -> str:
 
 
 def _find_runs(reply: str) -> Iterator[list[str]]:
-    """Yield the runs of lines with a bar; a blank line does not end one, a fence or prose does."""
+    """Yield the runs of lines with a bar; a blank line does not end one, a fence or prose does.
+
+    What stands below a question that follows a table answers something else.
+    """
     run: list[str] = []
-    for line in [*reply.replace("\r\n", "\n").replace("\r", "\n").split("\n"), "."]:
-        if "|" in line:
-            run.append(line.strip())
-        elif line.strip() and run:
+    found = False
+    for line in map(str.strip, reply.replace("\r\n", "\n").replace("\r", "\n").split("\n")):
+        if found and ASKED.match(line):
+            break
+        if "|" in line or (run and not line):
+            run.append(line)
+            found = True
+        elif run and not ("+" in line and _is_rule(line)):
             yield from _split_run(run)
             run = []
+    yield from _split_run(run)
+
+
+def _is_rule(line: str) -> bool:
+    """Tell whether a line only separates: `|---|---|`, `+---+---+`."""
+    return RULE.issuperset(line) and ("-" in line or "=" in line)
 
 
 def _split_run(run: Sequence[str]) -> Iterator[list[str]]:
-    """Split a run of lines where another Markdown table begins, and leave the rules out."""
-    heads = [place - 1 for place, line in enumerate(run) if place and RULE.fullmatch(line)]
+    """Split a run where another Markdown table begins behind a blank line, and leave the rules out."""
+    heads = [
+        place
+        for place, (before, line, below) in enumerate(zip(["", *run], run, run[1:], strict=False))
+        if not before and line and not _is_rule(line) and _is_rule(below)
+    ]
     for start, stop in pairwise(sorted({0, *heads, len(run)})):
-        lines = [line for line in run[start:stop] if not RULE.fullmatch(line)]
+        lines = [line for line in run[start:stop] if line and not _is_rule(line)]
         if lines:
             yield lines
 
 
 def _read_rows(lines: Sequence[str]) -> Iterator[list[str]]:
-    framed = all(line.startswith("|") for line in lines)
+    """Read lines as rows. The header says whether bars stand around all; else a longer row has them."""
+    framed = lines[0].startswith("|")
     # An empty last cell ends in a bar too: only a header that does so says that bars stand around rows.
     closed = lines[0].endswith("|") and not lines[0].endswith("\\|")
+    width = 0
     for line in lines:
-        inner = line[1:] if framed else line
-        inner = inner[:-1] if closed and inner.endswith("|") and not inner.endswith("\\|") else inner
-        yield [_clean_cell(cell) for cell in re.split(r"(?<!\\)\|", inner)]
+        cells = re.split(r"(?<!\\)\|", line)
+        if not cells[0] and (framed or len(cells) > width > 0):
+            del cells[0]
+        if len(cells) > 1 and not cells[-1] and (closed or len(cells) > width > 0):
+            del cells[-1]
+        width = width or len(cells)
+        yield [_clean_cell(cell) for cell in cells]
 
 
 def _clean_cell(cell: str) -> str:
