@@ -3,13 +3,14 @@
 import sys
 import types
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from pydantic import BaseModel
 
-from flows.run.binding import Places, bind, check_asked, read_epoch
+from flows.run.binding import Places, bind, check_asked, find_section, read_epoch
 from flows.run.node import Node
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Counts, Drafts, Dropped
@@ -285,6 +286,15 @@ def test_a_wrong_system_is_named(trial, stage, systems, said):
 
     with pytest.raises(BadInput, match=said):
         bind_fanned(trial, stage(look), systems=systems)
+
+
+def test_an_entry_is_told_from_one_of_the_same_name_that_the_stage_also_reads():
+    node = replace(
+        make_node("tanq.predictions", params=("tanq.sets.sample", "tanq.evaluations.sample")), key="sample"
+    )
+    assert find_section(node) == "tanq.evaluations.sample"
+    with pytest.raises(BadInput, match=r"declares no one parameter"):
+        find_section(replace(node, stage="own.stage"))
 
 
 def test_an_entry_that_dvc_yaml_does_not_declare_is_told(trial, stage):
