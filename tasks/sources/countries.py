@@ -33,7 +33,7 @@ REGION_NAMES = {
     "Western Asia": ("West Asia",),
     "Northern Africa": ("North Africa",),
 }
-"""Regions of the United Nations -> what English calls them; the first is taken as the label."""
+"""Regions of the United Nations -> what English calls them, too."""
 TOO_WIDE = frozenset({"Latin America and the Caribbean", "Sub-Saharan Africa", "Australia and New Zealand"})
 """Regions that lie in several, or are named by their countries."""
 LANGUAGE_ALIASES = {
@@ -46,6 +46,8 @@ MENDED_REGIONS = {"MNE": "Southern Europe", "SRB": "Southern Europe", "TWN": ""}
 """Regions of the United Nations where countryinfo has others; these do not list Taiwan."""
 MENDED_CONTINENTS = {"TLS": "AS"}
 """Continents where GeoNames has another than the articles."""
+NO_CONTINENT = frozenset({"ARM", "AZE", "CYP", "EGY", "GEO", "IDN", "KAZ", "RUS", "TUR"})
+"""Lands that lie in two continents, or are counted among another by many."""
 NO_CAPITAL = frozenset({"BDI", "ISR", "LKA", "PSE", "SWZ", "ZAF"})
 """Lands of which the packages have a capital that was moved, is contested, or is one of several."""
 NOT_LARGEST = frozenset({"SYR", "ZAF"})
@@ -132,7 +134,8 @@ def _add_land(draft: GraphDraft, land: Land, packaged: PackagedLands) -> None:
     draft.add_thing(land.id, land.label, (*spellings, info.name if info else ""), land.article.title)
     draft.link(land.id, "P31", "class/country" if is_country(land.article) else "class/territory")
     code = MENDED_CONTINENTS.get(geo.iso3, geo.continentcode)
-    if continent := CONTINENTS.get(code):
+    continent = CONTINENTS.get(code)
+    if continent and geo.iso3 not in NO_CONTINENT:
         draft.add_thing(f"continent/{code}", continent, article=continent)
         draft.link(f"continent/{code}", "P31", "class/continent")
         draft.link(land.id, "P30", f"continent/{code}")
@@ -173,8 +176,7 @@ def _add_links(draft: GraphDraft, land: Land, packaged: PackagedLands) -> None:
     known = (land.info.intermediateregion or land.info.subregion) if land.info else ""
     region = MENDED_REGIONS.get(land.geo.iso3, known)
     if region and region not in TOO_WIDE:
-        aliases = REGION_NAMES.get(region, (region,))
-        name = draft.add_thing(f"region/{make_slug(region)}", aliases[0], (*aliases, region))
+        name = draft.add_thing(f"region/{make_slug(region)}", region, REGION_NAMES.get(region, ()))
         draft.link(name, "P31", "class/region")
         draft.link(land.id, "P361", name)
     for code in list_official_languages(land.geo.iso, land.info.languages if land.info else ()):
@@ -218,5 +220,5 @@ def _add_city(
     draft.link(name, "P31", "class/city")
     draft.link(name, "P17", land.id)
     draft.measure(name, "P1082", Decimal(city.population))
-    if land.geo.continentcode in CONTINENTS:
+    if land.geo.continentcode in CONTINENTS and land.geo.iso3 not in NO_CONTINENT:
         draft.link(name, "P30", f"continent/{land.geo.continentcode}")

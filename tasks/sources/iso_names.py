@@ -19,11 +19,14 @@ LATER_LANGUAGES: Mapping[str, tuple[str, ...]] = {
     "BF": (), "ML": (), "NE": (), "DZ": ("ar",), "TN": ("ar",), "IL": ("he",), "MG": ("fr", "mg"),
     "ME": (), "NG": ("en",), "IQ": ("ar", "ku"), "RW": ("en", "fr", "rw", "sw"),
     "CH": ("de", "fr", "it", "rm"), "KM": ("ar", "fr", "zdj"),
+    "BO": ("ay", "es", "gn", "qu"), "ER": (), "ET": (),
+    "ZW": ("en", "nd", "ny", "sn", "st", "tn", "ts", "ve", "xh"),
     "ZA": ("af", "en", "nr", "nso", "ss", "st", "tn", "ts", "ve", "xh", "zu"),
 }  # fmt: skip
 """Countries whose official languages Babel's data has otherwise than their laws of today.
 
-French is official no more in Burkina Faso, Mali and Niger; empty too where a language lacks a name.
+French is official no more in Burkina Faso, Mali and Niger; empty too where a language lacks a name, and of
+Eritrea and Ethiopia, which have working languages.
 """
 OWN_NAMES = {"zdj": "Comorian"}
 """Names of codes that Babel does not name."""

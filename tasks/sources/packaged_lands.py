@@ -22,6 +22,8 @@ OTHER_CODES = {"KOS": "XKX"}
 ENOUGH = 2
 NO_BORDERS = frozenset({frozenset({"CUB", "USA"}), frozenset({"IND", "LKA"})})
 """A naval base and a strait, which both lists of one package call borders."""
+MORE_BORDERS = frozenset({frozenset({"EGY", "PSE"}), frozenset({"CAN", "DNK"})})
+"""Borders that the packages lack: of the Gaza Strip, and on Hans Island, divided since 2022."""
 PLAIN_NAMES = {"Republic of Ireland": "Ireland"}
 """Titles of articles that are longer than what people call the land, and the only land so called."""
 
@@ -180,6 +182,7 @@ def _find_borders(
     for geo in countries:
         others = {codes[other] for other in geo.neighbours.split(",") if other in codes}
         said.update(frozenset((geo.iso3, other)) for other in others)
+    said.update({pair: ENOUGH for pair in MORE_BORDERS if pair <= lands.keys()})
     found: defaultdict[str, list[str]] = defaultdict(list)
     for pair, count in said.items():
         if not pair <= lands.keys():
