@@ -50,6 +50,7 @@ TANQ = Flow(
         SET.stage("tanq.seeds"),
         SET.stage("tanq.extend"),
         SET.stage("tanq.proofs"),
+        SET.stage("tanq.candidates", settings=("tanq.tables", "tanq.verify")),
         SET.stage("tanq.verify", prompts=("verify",), roles=("reader",)),
         SET.stage(
             "tanq.verify_canaries",

@@ -9,7 +9,7 @@ import pytest
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Dropped, Origin
 from tasks.errors import ContractBroken, StageFailed
-from tasks.tanq.build.item_choice import choose_items
+from tasks.tanq.build.item_choice import choose_items, has_gap
 from tasks.tanq.build.item_faults import find_disorder, find_leak, find_unlike_noun, find_unnamed_unit
 from tasks.tanq.build.items import Items, items
 from tasks.tanq.build.skills import make_graph
@@ -103,6 +103,20 @@ def test_questions_without_skills_leave_places_to_those_with():
     assert len({item.shape for item in chosen}) >= 20
 
 
+def test_questions_without_a_skill_have_their_share():
+    skilled = next(item for item in MADE.rows if item.skills)
+    pool = [
+        replace(
+            skilled, id=f"{number:04}", shape=f"shape{number}", init_qid=f"s{number // 4}",
+            skills=skilled.skills if number % 4 == 0 else (),
+        )
+        for number in range(80)
+    ]  # fmt: skip
+    assert sum(not item.skills for item in choose_items(pool, 40, 0.1, 0)) == 20
+    few = choose_items(pool, 40, 0.1, 0, plain=0.25)
+    assert (len(few), sum(not item.skills for item in few)) == (26, 6)
+
+
 def test_fewer_items_are_chosen_where_one_shape_would_be_too_many():
     pool = [
         replace(MADE.rows[0], id=f"{number:04}", shape=f"shape{min(number, 10)}") for number in range(100)
@@ -110,6 +124,21 @@ def test_fewer_items_are_chosen_where_one_shape_would_be_too_many():
     chosen = choose_items(pool, 60, 0.1, 0)
     # ten shapes of one item, and one shape of ninety: 11 items are the most of which none is above 10%
     assert len(chosen) == 11
+
+
+def test_tables_with_an_empty_cell_have_their_share_and_come_last():
+    whole, row = MADE.rows[0], MADE.rows[0].rows[0]
+    empty = replace(row, cells=(replace(row.cells[0], facts=(), values=()), *row.cells[1:]), filter_pass=True)
+    gap = replace(whole, rows=(empty, *whole.rows[1:]))
+    assert (has_gap(whole), has_gap(gap)) == (False, True)
+    assert not has_gap(replace(gap, rows=(replace(empty, filter_pass=False), *whole.rows[1:])))
+    pool = [
+        replace(gap if number % 2 else whole, id=f"{number:04}", shape=f"shape{number % 40}")
+        for number in range(80)
+    ]
+    assert sum(map(has_gap, choose_items(pool, 60, 0.1, 0))) == 20
+    few = choose_items(pool, 60, 0.1, 0, gaps=0.2)
+    assert (len(few), sum(map(has_gap, few))) == (50, 10)
 
 
 def test_an_answer_in_the_question_is_found():
@@ -223,8 +252,8 @@ def test_a_leaked_answer_and_another_question_are_named():
 
 def write_set(folder, rows=None):
     made = {
-        "seeds": SEEDS, "extend": EXTENDED, "proofs": PROOFS, "verify": VERDICTS, "tables": TABLES,
-        "rephrase": REPHRASED, "skills": make_skilled(), "items": MADE.rows, **(rows or {}),
+        "seeds": SEEDS, "extend": EXTENDED, "proofs": PROOFS, "candidates": EXTENDED, "verify": VERDICTS,
+        "tables": TABLES, "rephrase": REPHRASED, "skills": make_skilled(), "items": MADE.rows, **(rows or {}),
     }  # fmt: skip
     paths = {}
     for stem, own in made.items():
@@ -288,7 +317,7 @@ def test_each_planted_fault_alone_ends_the_run_and_is_named(tmp_path, fault):
 
 def test_statistics_are_what_a_plain_count_gives(tmp_path):
     dropped = {}
-    for stem in ("extend", "proofs", "verify", "tables", "rephrase", "items"):
+    for stem in ("extend", "proofs", "candidates", "verify", "tables", "rephrase", "items"):
         dropped[f"{stem}_dropped"] = tmp_path / f"{stem}.dropped.parquet"
         write_rows(dropped[f"{stem}_dropped"], Dropped, [Dropped("a", "some_reason", "")])
     out = tmp_path / "statistics.json"

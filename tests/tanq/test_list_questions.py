@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +11,9 @@ import pytest
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Drafts
 from tasks.errors import StageFailed
-from tasks.tanq.build.extend import Extend, extend
+from tasks.tanq.build.extend import Extend, can_ask, extend
 from tasks.tanq.build.seeds import Seeds, seeds
-from tasks.tanq.entries import GraphSource, TanqSet
+from tasks.tanq.entries import GraphSource, RelationWords, TanqSet
 from tasks.tanq.graph.facts import facts
 from tasks.tanq.graph.list_questions import ListQuestions, list_questions
 from tasks.tanq.graph.naming import say_name, say_value
@@ -33,6 +33,13 @@ def read_all(entry: GraphSource) -> tuple[list[Fact], list[Thing], list[Relation
 
 def ask(entry: GraphSource, params: ListQuestions = TWO_UP) -> dict[str, SeedQuestion]:
     return {row.text: row for row in list_questions(*read_all(entry), entry, params).rows}
+
+
+def group(found: list[Fact]) -> dict[str, dict[str, list[Fact]]]:
+    grouped: defaultdict[str, defaultdict[str, list[Fact]]] = defaultdict(lambda: defaultdict(list))
+    for fact in found:
+        grouped[fact.entity][fact.relation].append(fact)
+    return {entity: dict(own) for entity, own in grouped.items()}
 
 
 def list_answers(seed: SeedQuestion) -> list[str]:
@@ -150,7 +157,10 @@ def test_kinds_and_shapes_are_taken_in_turn(tmp_path: Path) -> None:
     }
     assert len({tuple(list_answers(row)) for row in drafts.rows}) == 6  # none with the answers of another
     assert drafts.rows == seeds(listed[::-1], Seeds(a_question=1), TanqSet(source="made", questions=6)).rows
-    assert drafts.dropped[0].reason == "not_taken"
+    taken = {row.id for row in drafts.rows}
+    assert {drop.id: (drop.reason, drop.origin) for drop in drafts.dropped} == {
+        row.id: ("not_taken", row.origin) for row in listed if row.id not in taken
+    }
 
 
 def extend_one(entry: GraphSource, text: str, **params: object) -> Drafts[ExtendedQuestion]:
@@ -188,6 +198,30 @@ def test_a_relation_with_many_values_is_not_taken(tmp_path: Path) -> None:
 def test_several_of_a_list_question_have_different_relations(tmp_path: Path) -> None:
     rows = extend_one(write_graph(tmp_path), "Which lands are in South?", relations=(1, 1), a_seed=3).rows
     assert len({row.relations for row in rows}) == len(rows) == 3
+
+
+def test_a_relation_that_leads_back_to_what_answers_were_found_by_is_not_asked(tmp_path: Path) -> None:
+    found, _, known = read_all(write_graph(tmp_path))
+    capital = {fact.entity: fact.value.item for fact in found if fact.relation == "P36"}
+    (seed,) = (row for row in ask(write_graph(tmp_path)).values() if row.text == "Which lands are in South?")
+    answers = tuple(replace(one, through=(str(capital[one.entity]),)) for one in seed.answers)
+    open_to = {
+        relation.id: can_ask(relation, replace(seed, answers=answers), group(found), 5) for relation in known
+    }
+    assert not open_to["P36"]
+    assert open_to["P37"]
+    assert can_ask(next(one for one in known if one.id == "P36"), seed, group(found), 5)
+
+
+def test_a_condition_without_words_is_none(tmp_path: Path) -> None:
+    entry = write_graph(tmp_path)
+    assert "P30" in {own.relation for row in ask(entry).values() for own in row.conditions}
+    silent = entry.model_copy(
+        update={"relations": {**entry.relations, "P30": RelationWords(words="continents")}}
+    )
+    asked = ask(silent).values()
+    assert asked
+    assert "P30" not in {own.relation for row in asked for own in row.conditions}
 
 
 def test_a_question_that_nothing_extends_fails_where_it_is_alone(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from tasks.tanq.rows import SkilledQuestion, TanqItem
 from tests.longform.test_page import EVIL, make_call, read_data
 from tests.tanq.scored_items import make_item, make_proof
 
-STAGES = ("seeds", "extend", "proofs", "verify", "tables", "rephrase", "skills", "items")
+STAGES = ("seeds", "extend", "proofs", "candidates", "verify", "tables", "rephrase", "skills", "items")
 COUNTED = {"count": 1, "share": 0.25}
 STATISTICS: dict[str, Any] = {
     "items": 4,

@@ -293,6 +293,32 @@ def test_no_column_is_empty_in_the_rows_that_a_filter_leaves():
         assert {"Finland", "Denmark"} & set(left)
 
 
+def test_a_column_is_rewritten_only_where_enough_of_the_rows_that_are_left_are_filled():
+    own = {
+        name: {**known, "P2046": known["P2046"] if name != "Norway" else []} for name, known in NORTH.items()
+    }
+    table = make_table(own, ["P36", "P2046"])
+    choices = {"conversion": list_uses(table, MARGIN, 1)["conversion"]}
+    drawn = [
+        draw_uses(table, choices, 1, Counter(), Doubts(), least=2, seed="s", filled=share)
+        for share in (0.75, 1)
+    ]
+    assert [len(uses) for uses in drawn] == [1, 0]
+
+
+def test_filters_that_leave_no_cell_empty_are_drawn_first():
+    own = {
+        name: {**known, "P2046": known["P2046"] if name != "Norway" else []} for name, known in NORTH.items()
+    }
+    table = make_table(own, ["P36", "P37", "P2046"])
+    choices = {"filter_entity": list_uses(table, MARGIN, 1)["filter_entity"]}
+    gaps = set()
+    for seed in range(9):
+        (use,) = draw_uses(table, choices, 1, Counter(), Doubts(), least=1, seed=str(seed))
+        gaps |= {row.label for row in apply_skills(table, [use])[1] if row.filter_pass}
+    assert "Norway" not in gaps
+
+
 def test_a_table_of_names_has_neither_numbers_nor_times():
     assert set(list_uses(make_table(NORTH, ["P36"]), MARGIN, 1)) == {"filter_entity"}
 

@@ -18,7 +18,7 @@ from tasks.tanq.build.statements import find_saying, names_relation, say_fact
 from tasks.tanq.build.verify import Verify, verify
 from tasks.tanq.build.verify_canaries import FILE, VerifyCanary, verify_canaries
 from tasks.tanq.graph.rows import Relation, Thing
-from tasks.tanq.rows import NOT_ENOUGH, REFUTED, SUPPORTED, Proof
+from tasks.tanq.rows import NOT_ENOUGH, REFUTED, SUPPORTED, ExtendedQuestion, Proof
 from tests.tanq.evidence import AREA, BORDER, CAPITAL, FACTS, KM2, RELATIONS, THINGS, make_fact
 
 PROMPTS = Path(tasks.tanq.__file__).parent / "prompts"
@@ -68,9 +68,12 @@ THIRD = make_proof(CAPITAL_FACT, 3, "Skarholm, the capital city, has a port.", "
 SILENT = make_proof(CAPITAL_FACT, 4, "Skarholm has a port.", "Skarholm")
 
 
+QUESTION = ExtendedQuestion("q", "s", "Q?", (CAPITAL, AREA, BORDER), (), tuple(fact.id for fact in FACTS), ())
+
+
 def run(proofs: list[Proof], reply: Callable[[str], str] | str, **params: Any) -> tuple[Any, ScriptedReader]:
     ask: Any = ScriptedReader(reply if callable(reply) else lambda _: reply)
-    return asyncio.run(verify(proofs, FACTS, THINGS, RELATIONS, Verify(**params), ask)), ask
+    return asyncio.run(verify(proofs, [QUESTION], FACTS, THINGS, RELATIONS, Verify(**params), ask)), ask
 
 
 def test_a_fact_is_asked_about_until_a_proof_supports_it() -> None:
@@ -83,6 +86,13 @@ def test_a_fact_is_asked_about_until_a_proof_supports_it() -> None:
     assert len(ask.asked) == 2
     assert "Statement: The capital of Varn is Skarholm." in ask.asked[0]
     assert 'Evidence (article "Varn"): Its capital is Skarholm.' in ask.asked[0]
+
+
+def test_facts_that_no_candidate_needs_are_asked_of_nobody() -> None:
+    ask: Any = ScriptedReader(lambda _: "Yes")
+    other = replace(QUESTION, facts=("varn-P2046-385207",))
+    found = asyncio.run(verify([TOLD], [other], FACTS, THINGS, RELATIONS, Verify(), ask))
+    assert (found.rows, found.dropped, ask.asked) == ([], [], [])
 
 
 def test_no_more_is_asked_than_the_tries_and_what_is_left_is_named() -> None:

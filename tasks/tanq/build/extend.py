@@ -84,16 +84,20 @@ def can_ask(
     facts: Mapping[str, Mapping[str, Sequence[Fact]]],
     most_values: int,
 ) -> bool:
-    """Tell whether a relation holds for all answers, with few values, and the question does not tell them."""
+    """Tell whether a relation holds for all answers, with few values, and the question does not tell them.
+
+    Nor what its answers were found by: the countries of the capitals of the countries that border Peru.
+    """
     if any(relation.id in (condition.relation, condition.through) for condition in seed.conditions):
         return False
-    told = True
+    told = led_back = True
     for answer in seed.answers:
         own = facts.get(answer.entity, {}).get(relation.id, ())
         if not 0 < len(own) <= most_values:
             return False
         told = told and any(fact.shown in seed.text for fact in own)
-    return not told
+        led_back = led_back and all(fact.value.item in answer.through for fact in own)
+    return not (told or led_back)
 
 
 def draw_relations(

@@ -36,6 +36,10 @@ class Items(BaseModel):
 
     share: float = Field(default=0.1, gt=0, le=1)
     """The largest share of the set that items of one shape have: a seed's shape with its skills."""
+    gaps: float = Field(default=1, ge=0, le=1)
+    """The largest share of the set that items with an empty cell in their answer table have."""
+    plain: float = Field(default=1, ge=0, le=1)
+    """The largest share of the set that items without a skill have."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ def items(
             dropped.append(Dropped(draft.id, *found, (Origin("row", f"skills#{draft.id}"),)))
         else:
             good.append(draft)
-    chosen = choose_items(good, entry.questions, params.share, entry.seed)
+    chosen = choose_items(good, entry.questions, params.share, entry.seed, params.gaps, params.plain)
     kept = {item.id for item in chosen}
     dropped += [
         Dropped(item.id, "not_chosen", item.shape, (Origin("row", f"skills#{item.id}"),))

@@ -22,11 +22,14 @@ class Seeds(BaseModel):
 
 
 def seeds(list_questions: list[SeedQuestion], params: Seeds, entry: TanqSet) -> Drafts[SeedQuestion]:
-    """Take list questions, of each kind and shape in turn. Drop reason: `not_taken`, with their number."""
+    """Take list questions, of each kind and shape in turn. Drop reason: `not_taken`."""
     taken = take_in_turn(list_questions, round(entry.questions * params.a_question), entry.seed)
-    left = len(list_questions) - len(taken)
-    detail = f"{left} of {len(list_questions)} list questions"
-    return Drafts(taken, [Dropped("more", "not_taken", detail)] if left else [])
+    kept = {own.id for own in taken}
+    left = (own for own in list_questions if own.id not in kept)
+    return Drafts(
+        taken,
+        [Dropped(own.id, "not_taken", own.text, own.origin) for own in left],
+    )
 
 
 def take_in_turn(questions: Iterable[SeedQuestion], most: int, seed: int) -> list[SeedQuestion]:

@@ -32,10 +32,12 @@ def draw_uses(
     *,
     least: int,
     seed: str,
+    filled: float = 0.5,
 ) -> Uses:
     """Draw up to `wanted` distinct skills, the rarest so far first; fewer where no more go together.
 
-    used: how often each skill was drawn; it is counted up. seed: what ties are decided by.
+    used: how often each skill was drawn; it is counted up. seed: what ties are decided by. least: rows
+    that are left at least; filled: the share of them with a value in a column that is rewritten.
     """
     drawn: Uses = ()
     while len(drawn) < wanted:
@@ -43,7 +45,11 @@ def draw_uses(
         names = [name for name in SKILLS if name in choices and name not in taken]
         names.sort(key=lambda name: (used[name], make_id(seed, name)))
         found = next(
-            (more for name in names for more in _extend(table, drawn, choices[name], doubts, least, seed)),
+            (
+                more
+                for name in names
+                for more in _extend(table, drawn, choices[name], doubts, least, seed, filled)
+            ),
             None,
         )
         if found is None:
@@ -54,15 +60,36 @@ def draw_uses(
 
 
 def _extend(
-    table: BaseTable, drawn: Uses, choices: Sequence[SkillUse], doubts: Doubts, least: int, seed: str
+    table: BaseTable,
+    drawn: Uses,
+    choices: Sequence[SkillUse],
+    doubts: Doubts,
+    least: int,
+    seed: str,
+    filled: float,
 ) -> Iterator[Uses]:
-    """Yield the drawn uses with each other one that goes with them, in an order by seed."""
-    for use in sorted(
-        choices, key=lambda use: make_id(seed, use.name, use.relation, use.operator, use.operand)
-    ):
+    """Yield the drawn uses with each other one that goes with them.
+
+    Those come first that leave the fewest empty cells, then by seed.
+    """
+    found = []
+    for use in choices:
         more = _join(table, drawn, use, doubts)
-        if more and _tells(table, more, least):
-            yield more
+        if more and _tells(table, more, least, filled):
+            tie = make_id(seed, use.name, use.relation, use.operator, use.operand)
+            found.append((_count_gaps(table, more), tie, more))
+    yield from (more for _, _, more in sorted(found, key=lambda own: own[:2]))
+
+
+def _count_gaps(table: BaseTable, uses: Uses) -> int:
+    """Count the empty cells of the rows that pass all filters."""
+    filters = [use for use in uses if use.name in FILTERS]
+    passing = [row for row in table.rows if all(passes_filter(row, table, use) for use in filters)]
+    return sum(
+        not cell
+        for column in table.columns
+        for cell in BaseTable(table.columns, tuple(passing)).list_cells(column.relation)
+    )
 
 
 def _join(table: BaseTable, drawn: Uses, use: SkillUse, doubts: Doubts) -> Uses | None:
@@ -84,10 +111,10 @@ def _join(table: BaseTable, drawn: Uses, use: SkillUse, doubts: Doubts) -> Uses 
     return tuple(joined)
 
 
-def _tells(table: BaseTable, uses: Uses, least: int) -> bool:
+def _tells(table: BaseTable, uses: Uses, least: int, share: float) -> bool:
     """Tell whether enough rows are left, each filter alone leaves out a row, and all skills change it.
 
-    Of the rows that are left no column is empty, and of one that is rewritten half is filled.
+    Of the rows that are left no column is empty, and of one that is rewritten that share is filled.
     """
     filters = [use for use in uses if use.name in FILTERS]
     failing = [{use.relation for use in filters if not passes_filter(row, table, use)} for row in table.rows]
@@ -99,7 +126,7 @@ def _tells(table: BaseTable, uses: Uses, least: int) -> bool:
     rewritten = {use.relation for use in uses if use.name in REWRITES}
     for column in table.columns:
         filled = sum(bool(cell) for cell in kept.list_cells(column.relation))
-        if not filled or (column.relation in rewritten and 2 * filled < len(kept.rows)):
+        if not filled or (column.relation in rewritten and filled < share * len(kept.rows)):
             return False
     _, plain = apply_skills(kept, ())
     return all(apply_skills(kept, (use,))[1] != plain for use in uses if use.name not in FILTERS)

@@ -48,6 +48,8 @@ class Skills(BaseModel):
     """How far amounts are from a filter's bound, as a share: what is rounded in a text must not decide."""
     least: int = Field(default=2, ge=1)
     """Rows that filters leave at least."""
+    filled: float = Field(default=0.5, gt=0, le=1)
+    """The share of the rows left that have a value in a column that is converted or rounded."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,7 @@ def draw_all(drafts: Sequence[Draft], params: Skills, seed: int) -> Iterator[tup
                 used,
                 draft.doubts,
                 least=params.least,
+                filled=params.filled,
                 seed=make_id(seed, draft.question.id, variant),
             )
             if uses in taken:

@@ -43,7 +43,7 @@ class Tables(BaseModel):
 
 
 def tables(
-    extend: list[ExtendedQuestion],
+    candidates: list[ExtendedQuestion],
     seeds: list[SeedQuestion],
     verify: list[ProofVerdict],
     facts: Iterable[Fact],
@@ -56,7 +56,7 @@ def tables(
     Rows without a value and columns without one leave table and question. Drop reasons: `no_values`,
     `few_rows`, `rows_missing`, `many_values`.
     """
-    wanted = {fact for question in extend for fact in question.facts}
+    wanted = {fact for question in candidates for fact in question.facts}
     known = {fact.id: fact for fact in facts if fact.id in wanted}
     supported = {verdict.fact for verdict in verify if verdict.label == SUPPORTED}
     asked = {seed.id: seed.text for seed in seeds}
@@ -64,15 +64,11 @@ def tables(
     by_id = {thing.id: thing for thing in things}
     kept: list[AnswerTable] = []
     dropped: list[Dropped] = []
-    for question in extend:
-        origin = (Origin("row", f"extend#{question.id}"),)
+    for question in candidates:
+        origin = (Origin("row", f"candidates#{question.id}"),)
         cells = fill_cells(question, known, supported, params)
         columns = keep_columns(question, cells, params)
-        rows = [
-            TableRow(entity, tuple(cells[entity, column] for column in columns))
-            for entity in question.entities
-            if any(cells[entity, column].values for column in columns)
-        ]
+        rows = list_rows(question, cells, columns)
         if reason := find_fault(question, rows, columns, params):
             detail = f"{len(rows)} of {len(question.entities)} rows, {len(columns)} columns: {question.text}"
             dropped.append(Dropped(question.id, reason, detail, origin))
@@ -121,6 +117,17 @@ def keep_columns(
 
     least = params.cells_filled * len(question.entities)
     return tuple(relation for relation in question.relations if count(relation) >= max(least, 1))
+
+
+def list_rows(
+    question: ExtendedQuestion, cells: Mapping[tuple[str, str], TableCell], columns: Sequence[str]
+) -> list[TableRow]:
+    """List the rows of a table that have a value in one of its columns."""
+    return [
+        TableRow(entity, tuple(cells[entity, column] for column in columns))
+        for entity in question.entities
+        if any(cells[entity, column].values for column in columns)
+    ]
 
 
 def find_fault(

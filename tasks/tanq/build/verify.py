@@ -12,7 +12,7 @@ from tasks.tanq.build.inference import Evidence, Inference, ask_inference, decid
 from tasks.tanq.build.proof_order import rank_proof, show_proof
 from tasks.tanq.build.statements import say_fact
 from tasks.tanq.graph.rows import Fact, Relation, Thing
-from tasks.tanq.rows import SUPPORTED, Proof, ProofVerdict
+from tasks.tanq.rows import SUPPORTED, ExtendedQuestion, Proof, ProofVerdict
 
 
 class Verify(Inference):
@@ -21,6 +21,7 @@ class Verify(Inference):
 
 async def verify(
     proofs: list[Proof],
+    candidates: list[ExtendedQuestion],
     facts: Iterable[Fact],
     things: list[Thing],
     relations: list[Relation],
@@ -32,9 +33,11 @@ async def verify(
     Drop reasons, of proofs: `not_asked` once a fact is decided, `no_verdict` where no reply parsed; of facts:
     `not_supported`.
     """
+    wanted = {fact for question in candidates for fact in question.facts}
     by_fact: defaultdict[str, list[Proof]] = defaultdict(list)
     for proof in proofs:
-        by_fact[proof.fact].append(proof)
+        if proof.fact in wanted:
+            by_fact[proof.fact].append(proof)
     known = {fact.id: fact for fact in facts if fact.id in by_fact}
     by_id = {thing.id: thing for thing in things}
     by_relation = {relation.id: relation for relation in relations}
@@ -51,6 +54,11 @@ async def verify(
     )
 
 
+def make_evidence(proof: Proof) -> Evidence:
+    """Make of a proof what a statement is held against."""
+    return Evidence(proof.article, proof.kind, show_proof(proof), proof.mention, proof.headers)
+
+
 async def _verify_fact(
     fact: Fact,
     proofs: Sequence[Proof],
@@ -63,7 +71,7 @@ async def _verify_fact(
     outcomes: list[ProofVerdict | Dropped] = []
     asked, supported = 0, False
     for proof in sorted(proofs, key=lambda own: rank_proof(own, relation)):
-        evidence = Evidence(proof.article, proof.kind, show_proof(proof), proof.mention, proof.headers)
+        evidence = make_evidence(proof)
         origin: tuple[Origin, ...] = (Origin("row", f"proofs#{proof.id}"),)
         label = decide_by_rule(evidence, relation, params)
         if supported or (not label and asked == params.tries):

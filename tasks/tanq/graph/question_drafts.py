@@ -56,14 +56,14 @@ def view_graph(
         if fact.value.kind == ITEM and fact.value.item:
             own[fact.relation][fact.entity].append(fact)
             shared[fact.relation, fact.value.item] += 1
-    given = {name: own.condition for name, own in entry.relations.items() if own and own.condition}
+    given = {name: own.condition for name, own in entry.relations.items() if own}
     return GraphView(
         {thing.id: thing for thing in things},
         {relation.id: relation for relation in relations},
         own,
         shared,
         entry.nouns,
-        {**CONDITIONS, **given},
+        {name: words for name, words in {**CONDITIONS, **given}.items() if words},
         frozenset(entry.nouns) - frozenset(entry.incomplete),
     )
 

@@ -30,6 +30,7 @@ ROWS: Mapping[str, type] = {
     "seeds": SeedQuestion,
     "extend": ExtendedQuestion,
     "proofs": Proof,
+    "candidates": ExtendedQuestion,
     "verify": ProofVerdict,
     "tables": AnswerTable,
     "rephrase": RephrasedQuestion,
@@ -42,6 +43,7 @@ def contracts(
     seeds: Path,
     extend: Path,
     proofs: Path,
+    candidates: Path,
     verify: Path,
     tables: Path,
     rephrase: Path,
@@ -57,7 +59,7 @@ def contracts(
     facts, relations, things: of the set's source. Raises ContractBroken after writing, with one line that
     names artifact, contract, count and ids.
     """
-    made = (seeds, extend, proofs, verify, tables, rephrase, skills, items)
+    made = (seeds, extend, proofs, candidates, verify, tables, rephrase, skills, items)
     paths = {path.stem: path for path in made}
     with draft_folder(out) as folder:
         findings = check_artifacts(

@@ -66,6 +66,7 @@ def set_page(
     seeds: Path,
     extend: Path,
     proofs: Path,
+    candidates: Path,
     verify: Path,
     tables: Path,
     rephrase: Path,
@@ -82,7 +83,7 @@ def set_page(
     contracts: the folder of their findings; statistics: the set's `statistics.json`. The counts are of
     questions. Raises BadInput if `statistics` is of another form.
     """
-    paths = (seeds, extend, proofs, verify, tables, rephrase, skills, items)
+    paths = (seeds, extend, proofs, candidates, verify, tables, rephrase, skills, items)
     stages = [read_yield(path) for path in paths]
     rows = sorted(read_rows(items, TanqItem), key=lambda row: (row.kind, row.shape, row.id))
     told = read_statistics_file(statistics)

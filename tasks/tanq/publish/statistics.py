@@ -55,6 +55,7 @@ def statistics(
     relations: list[Relation],
     extend_dropped: Path,
     proofs_dropped: Path,
+    candidates_dropped: Path,
     verify_dropped: Path,
     tables_dropped: Path,
     rephrase_dropped: Path,
@@ -65,6 +66,7 @@ def statistics(
     lost = (
         extend_dropped,
         proofs_dropped,
+        candidates_dropped,
         verify_dropped,
         tables_dropped,
         rephrase_dropped,

@@ -1,0 +1,142 @@
+"""Stage: the extended questions whose tables evidence may still fill, before a model is asked (step 3)."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
+from tasks.errors import StageFailed
+from tasks.settings import read_section
+from tasks.tanq.build.inference import decide_by_rule
+from tasks.tanq.build.tables import Tables, fill_cells, find_fault, keep_columns, list_rows
+from tasks.tanq.build.verify import Verify, make_evidence
+from tasks.tanq.entries import TanqSet
+from tasks.tanq.graph.rows import Fact, Relation
+from tasks.tanq.rows import KINDS, NOT_ENOUGH, ExtendedQuestion, Proof, SeedQuestion
+
+
+class Candidates(BaseModel):
+    """`tanq.candidates` in params.yaml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    a_question: float | None = Field(default=None, ge=1)
+    """Extended questions that are verified for each question that the set asks for; null takes all."""
+    gaps: float = Field(default=1, ge=0, le=1)
+    """The share of them that may have a cell without evidence: filters may still leave its row out."""
+
+
+def candidates(
+    extend: list[ExtendedQuestion],
+    seeds: list[SeedQuestion],
+    proofs: Iterable[Proof],
+    facts: Iterable[Fact],
+    relations: list[Relation],
+    settings: Mapping[str, object],
+    params: Candidates,
+    entry: TanqSet,
+) -> Drafts[ExtendedQuestion]:
+    """Keep questions that have a whole table if all of their proofs that a model may be asked about say Yes.
+
+    The others would be asked about and lose a column, or be dropped, all the same. Of more than are wanted
+    the kinds take turns, and those come first whose relations, shape and list question were taken least.
+    settings: `tanq.tables` and `tanq.verify`. Drop reasons: those of `tables`, `columns_missing`,
+    `not_taken`. Raises StageFailed if none is left.
+    """
+    rules = read_section(settings, "tanq.tables", Tables)
+    wanted = {fact for question in extend for fact in question.facts}
+    known = {fact.id: fact for fact in facts if fact.id in wanted}
+    told = list_told(proofs, known, relations, read_section(settings, "tanq.verify", Verify))
+    possible: list[ExtendedQuestion] = []
+    dropped: list[Dropped] = []
+    for question in extend:
+        if reason := find_loss(question, known, told, rules):
+            dropped.append(_drop(question, reason))
+        else:
+            possible.append(question)
+    if not possible:
+        raise StageFailed(
+            f"none of {len(extend):,} extended questions has evidence for a table; the .dropped file says why"
+        )
+    most = len(possible) if params.a_question is None else round(params.a_question * entry.questions)
+    whole = {
+        own.id
+        for own in possible
+        if all(cell.values for cell in fill_cells(own, known, told, rules).values())
+    }
+    taken = take_candidates(possible, whole, {seed.id: seed for seed in seeds}, most, params.gaps, entry.seed)
+    left = {question.id for question in possible} - {question.id for question in taken}
+    return Drafts(taken, [*dropped, *(_drop(own, "not_taken") for own in possible if own.id in left)])
+
+
+def list_told(
+    proofs: Iterable[Proof], facts: Mapping[str, Fact], relations: Iterable[Relation], params: Verify
+) -> set[str]:
+    """List the facts with a proof that no guard refuses."""
+    by_relation = {relation.id: relation for relation in relations}
+    return {
+        proof.fact
+        for proof in proofs
+        if proof.fact in facts
+        and decide_by_rule(make_evidence(proof), by_relation[facts[proof.fact].relation], params)
+        != NOT_ENOUGH
+    }
+
+
+def find_loss(question: ExtendedQuestion, facts: Mapping[str, Fact], told: set[str], rules: Tables) -> str:
+    """Find what the evidence lacks for a table with all columns; an empty text if nothing."""
+    cells = fill_cells(question, facts, told, rules)
+    columns = keep_columns(question, cells, rules)
+    fault = find_fault(question, list_rows(question, cells, columns), columns, rules)
+    return fault or ("columns_missing" if columns != question.relations else "")
+
+
+def take_candidates(
+    questions: Sequence[ExtendedQuestion],
+    whole: Collection[str],
+    seeds: Mapping[str, SeedQuestion],
+    most: int,
+    gaps: float,
+    seed: int,
+) -> list[ExtendedQuestion]:
+    """Take at most `most` questions, in the order of their ids.
+
+    whole: ids of those whose cells all have evidence; gaps: the share of the others, beyond which whole ones
+    come first; seed: what ties are decided by.
+    """
+    waiting: defaultdict[str, list[ExtendedQuestion]] = defaultdict(list)
+    for question in sorted(questions, key=lambda own: make_id(seed, own.id)):
+        waiting[seeds[question.seed].kind].append(question)
+    used: Counter[tuple[str, str]] = Counter()
+
+    def weigh(question: ExtendedQuestion) -> tuple[bool, float, int, int]:
+        taken = [used["relation", name] for name in question.relations]
+        shape = seeds[question.seed].shape
+        return (
+            question.id not in whole and open_places < 1,
+            sum(taken) / len(taken),
+            used["shape", shape],
+            used["seed", question.seed],
+        )
+
+    chosen: list[ExtendedQuestion] = []
+    open_places = 0.0
+    while len(chosen) < most and any(waiting.values()):
+        for kind in KINDS:
+            if not waiting[kind] or len(chosen) == most:
+                continue
+            open_places += gaps
+            best = min(waiting[kind], key=weigh)
+            open_places -= best.id not in whole
+            waiting[kind].remove(best)
+            used.update(("relation", name) for name in best.relations)
+            used.update((("shape", seeds[best.seed].shape), ("seed", best.seed)))
+            chosen.append(best)
+    return sorted(chosen, key=lambda own: own.id)
+
+
+def _drop(question: ExtendedQuestion, reason: str) -> Dropped:
+    return Dropped(question.id, reason, question.text, (Origin("row", f"extend#{question.id}"),))
