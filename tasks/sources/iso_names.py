@@ -20,7 +20,7 @@ LATER_LANGUAGES: Mapping[str, tuple[str, ...]] = {
     "ME": (), "NG": ("en",), "IQ": ("ar", "ku"), "RW": ("en", "fr", "rw", "sw"),
     "CH": ("de", "fr", "it", "rm"), "KM": ("ar", "fr", "zdj"),
     "BO": ("ay", "es", "gn", "qu"), "ER": (), "ET": (),
-    "ZW": ("en", "nd", "ny", "sn", "st", "tn", "ts", "ve", "xh"),
+    "ZW": ("en", "nd", "sn", "st", "tn", "ts", "ve", "xh"),
     "ZA": ("af", "en", "nr", "nso", "ss", "st", "tn", "ts", "ve", "xh", "zu"),
 }  # fmt: skip
 """Countries whose official languages Babel's data has otherwise than their laws of today.
@@ -28,6 +28,8 @@ LATER_LANGUAGES: Mapping[str, tuple[str, ...]] = {
 French is official no more in Burkina Faso, Mali and Niger; empty too where a language lacks a name, and of
 Eritrea and Ethiopia, which have working languages.
 """
+DISPUTED = frozenset({"ny", "sr"})
+"""Languages that are official under another name, or in use beside the official one, in some country."""
 OWN_NAMES = {"zdj": "Comorian"}
 """Names of codes that Babel does not name."""
 LATER_MONEY = {"BG": ("EUR",), "HT": ("HTG",)}
@@ -56,10 +58,10 @@ def list_official_languages(country: str, known: Collection[str]) -> list[str]:
     known: what another source takes for official; what is so in fact alone must be among it.
     """
     if country in LATER_LANGUAGES:
-        return sorted(LATER_LANGUAGES[country])
+        return sorted({*LATER_LANGUAGES[country]} - DISPUTED)
     by_law = set(get_official_languages(country))
     in_fact = set(get_official_languages(country, de_facto=True)) & set(known)
-    return sorted({code.partition("_")[0] for code in by_law | in_fact} - FORMS)
+    return sorted({code.partition("_")[0] for code in by_law | in_fact} - FORMS - DISPUTED)
 
 
 def list_currencies(country: str) -> list[str]:

@@ -88,6 +88,24 @@ def test_a_fact_is_asked_about_until_a_proof_supports_it() -> None:
     assert 'Evidence (article "Varn"): Its capital is Skarholm.' in ask.asked[0]
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Oslo is the capital and largest city.", True),
+        ("Oslo is the most populous city.", True),
+        ("Oslo is the second-largest city.", False),
+        ("Oslo and Bergen are the two largest urban areas.", False),
+        ("Oslo is the capital and largest municipality.", False),
+        ("Oslo is the largest metropolitan region.", False),
+    ],
+)
+def test_only_what_is_the_largest_of_cities_is_said_to_be_so(text: str, said: bool) -> None:
+    relation = Relation(
+        "largest-city", "largest city", "largest cities", "largest city", "item", "", "", 0, 0, 0, ()
+    )
+    assert names_relation(text, relation) is said
+
+
 def test_facts_that_no_candidate_needs_are_asked_of_nobody() -> None:
     ask: Any = ScriptedReader(lambda _: "Yes")
     other = replace(QUESTION, facts=("varn-P2046-385207",))

@@ -27,8 +27,10 @@ class Saying:
     parts: bool = False
 
 
-NOT_FIRST = r"(?<!second.)(?<!third.)(?<!th.)"
-"""Before `largest`: not the `second-largest` nor the `fourth largest`."""
+NOT_FIRST = r"(?<!second.)(?<!third.)(?<!th.)(?<!two.)"
+"""Before `largest`: not the `second-largest`, the `fourth largest` nor the `two largest`."""
+NO_CITY = r"(?!.municipalit)(?!.metropolitan)(?!.urban.area)"
+"""Behind it: what is largest of other things than cities."""
 SAYINGS: Mapping[str, Saying] = {
     "P36": Saying("The capital of {entity} is {value}.", r"capital"),
     "P1376": Saying("{entity} is the capital of {value}.", r"capital"),
@@ -47,7 +49,7 @@ SAYINGS: Mapping[str, Saying] = {
     ),
     "largest-city": Saying(
         "The largest city of {entity} is {value}.",
-        f"{NOT_FIRST}largest|{NOT_FIRST}biggest|{NOT_FIRST}most.populous|{NOT_FIRST}most.populated|primate",
+        f"{NOT_FIRST}largest{NO_CITY}|{NOT_FIRST}biggest{NO_CITY}|{NOT_FIRST}most.populous|{NOT_FIRST}most.populated|primate",
     ),
     "P17": Saying("{entity} is in {value}.", r"countr|located|situated|lies|city|town|capital|in"),
     "P131": Saying("{entity} is located in {value}.", r"located|situated|lies|city|town|village|in"),
