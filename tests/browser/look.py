@@ -26,7 +26,7 @@ from tests.browser.assessments import open_answer
 from tests.browser.longforms import open_claim, open_interaction
 from tests.browser.reviewing import ARTIFACT, list_lost, make_project, review, serve_review
 from tests.browser.staged import run_ragcheck, stage_ragcheck, write_nights
-from tests.browser.tables import open_tables, write_tables
+from tests.browser.tables import open_evidence, open_tables, write_tables
 from tests.browser.watch import Complaints, open_chromium
 from tests.flows.prefect_api import ask_prefect
 
@@ -209,7 +209,15 @@ REPORT = View("report", "#list a", "question", open_question)
 ASSESSMENT = View("assessment", "#list a", "answer", open_answer)
 INTERACTIONS = View("longform", "#list a", "interaction", open_interaction)
 QUESTION_SET = View("longform_set", "#list a", "claim", open_claim)
-KINDS = {"assessment.js": ASSESSMENT, "longform.js": INTERACTIONS, "set.js": QUESTION_SET}
+TABLE_SET = View("tanq_set", "#list a", "evidence", open_evidence)
+PREDICTIONS = View("tanq", "#list a", "prediction", open_evidence)
+KINDS = {
+    "assessment.js": ASSESSMENT,
+    "longform.js": INTERACTIONS,
+    "set.js": QUESTION_SET,
+    "tanq_set.js": TABLE_SET,
+    "tanq.js": PREDICTIONS,
+}
 CORRECTNESS = View("correctness", "#list a", "graded", open_graded)
 CONTINUITY = View("continuity", "#list a", "conversation", open_conversation)
 TABLES = View("tables", "#list a", "table", open_tables)

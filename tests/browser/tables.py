@@ -30,3 +30,13 @@ def open_tables(page: Page) -> None:
     page.locator("#browse").evaluate("section => section.scrollIntoView({behavior: 'instant'})")
     page.locator("#detail").evaluate("detail => detail.scrollTop = 0")
     page.wait_for_timeout(300)
+
+
+def open_evidence(page: Page) -> None:
+    """Open the first question, and the evidence of a cell of its answer with the words marked."""
+    page.click("#list a >> nth=0")
+    page.click("#detail .answer-table button >> nth=0")
+    page.wait_for_selector("#detail .proof mark")
+    page.locator("#browse").evaluate("section => section.scrollIntoView({behavior: 'instant'})")
+    page.locator("#detail").evaluate("detail => detail.scrollTop = 0")
+    page.wait_for_timeout(300)

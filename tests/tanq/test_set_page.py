@@ -14,6 +14,7 @@ from tasks.errors import BadInput
 from tasks.judging.canaries import CanaryRow
 from tasks.models.calls import Call
 from tasks.reports.site import write_index
+from tasks.tanq.graph.article_index import ARTICLES, IndexedArticle
 from tasks.tanq.publish.set_page import count_bare, list_set_warnings, set_page
 from tasks.tanq.publish.table_set import read_statistics_file, tabulate_set
 from tasks.tanq.rows import SkilledQuestion, TanqItem
@@ -78,7 +79,14 @@ def write_set(folder: Path) -> tuple[Path, Counts]:
     write_rows(folder / "contracts" / RESULTS, ContractFinding, [finding])
     statistics, out = folder / "statistics.json", folder / "reports/tanq-sets/isles"
     statistics.write_text(json.dumps(STATISTICS), encoding="utf-8")
-    more = {"verify_canaries": canaries, "contracts": folder / "contracts", "statistics": statistics}
+    (folder / "articles").mkdir()
+    titles = sorted({proof.article for item in items for proof in item.proofs})
+    sources = [IndexedArticle(title, 7, 0, 1, (), "CC BY-SA 4.0", f"its authors {EVIL}") for title in titles]
+    write_rows(folder / "articles" / ARTICLES, IndexedArticle, sources)
+    more = {
+        "verify_canaries": canaries, "contracts": folder / "contracts", "statistics": statistics,
+        "articles": folder / "articles",
+    }  # fmt: skip
     return out, set_page(**paths, **more, key="isles", out=out)
 
 
@@ -123,6 +131,8 @@ def test_the_page_has_tables_means_and_yields(page: Path) -> None:
     assert html.count('<th scope="row" class="mono">') == len(STAGES)
     assert "1 of 1 hold" in html
     assert "1 of 2 right" in html
+    assert "CC BY-SA 4.0: its authors" in html
+    assert EVIL not in html
 
 
 def test_a_question_has_its_answer_its_evidence_and_its_calls(page: Path) -> None:

@@ -19,13 +19,18 @@ GROUP = 4_096
 
 @dataclass(frozen=True)
 class IndexedArticle:
-    """A row of the index. first, parts: where its parts stand in parts.parquet; things: whose it is."""
+    """A row of the index. first, parts: where its parts stand in parts.parquet; things: whose it is.
+
+    licence, attribution: of its text, as the source has them.
+    """
 
     article: str
     revision: int | None
     first: int
     parts: int
     things: tuple[str, ...]
+    licence: str
+    attribution: str
 
 
 class ArticleIndex:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -24,6 +25,14 @@ BATCH = 16_384
 """Rows of the source that are in memory."""
 
 
+@dataclass(frozen=True)
+class _Found:
+    revision: int | None
+    licence: str
+    attribution: str
+    things: list[str]
+
+
 def articles(things: Iterable[Thing], entry: GraphSource, out: Path) -> Counts:
     """Copy the articles of things, found by their titles or by titles that redirect to them.
 
@@ -38,28 +47,36 @@ def articles(things: Iterable[Thing], entry: GraphSource, out: Path) -> Counts:
     out.mkdir(parents=True, exist_ok=True)
     places = _copy_parts(entry.articles / PARTS, found, out / PARTS)
     rows = [
-        IndexedArticle(title, found[title][0], *places.get(title, (0, 0)), tuple(sorted(found[title][1])))
-        for title in found
+        IndexedArticle(
+            title,
+            own.revision,
+            *places.get(title, (0, 0)),
+            tuple(sorted(own.things)),
+            own.licence,
+            own.attribution,
+        )
+        for title, own in found.items()
     ]
     write_rows(out / ARTICLES, IndexedArticle, rows)
     asked = sum(map(len, wanted.values()))
     return Counts(asked, len(rows), {"no_article": asked - sum(len(row.things) for row in rows)})
 
 
-def _find_articles(path: Path, wanted: Mapping[str, list[str]]) -> dict[str, tuple[int | None, list[str]]]:
-    """Find the articles of wanted titles: title -> (revision, things)."""
-    found: dict[str, tuple[int | None, list[str]]] = {}
-    redirected: dict[str, tuple[str, int | None]] = {}
-    for batch in _read(path, ArticleRow, ["article", "revision", "aliases"]):
+def _find_articles(path: Path, wanted: Mapping[str, list[str]]) -> dict[str, _Found]:
+    """Find the articles of wanted titles, by title."""
+    found: dict[str, _Found] = {}
+    redirected: dict[str, tuple[str, _Found]] = {}
+    for batch in _read(path, ArticleRow, ["article", "revision", "aliases", "licence", "attribution"]):
         for row in batch.to_pylist():
+            told = (row["revision"], row["licence"], row["attribution"])
             if row["article"] in wanted:
-                found[row["article"]] = (row["revision"], list(wanted[row["article"]]))
+                found[row["article"]] = _Found(*told, list(wanted[row["article"]]))
             for alias in row["aliases"]:
                 if alias in wanted:
-                    redirected.setdefault(alias, (row["article"], row["revision"]))
-    for alias, (title, revision) in sorted(redirected.items()):
+                    redirected.setdefault(alias, (row["article"], _Found(*told, [])))
+    for alias, (title, own) in sorted(redirected.items()):
         if alias not in found:
-            found.setdefault(title, (revision, []))[1].extend(wanted[alias])
+            found.setdefault(title, own).things.extend(wanted[alias])
     return found
 
 

@@ -20,6 +20,7 @@ from tasks.reports.folder import BrowsedRows, Form, write_page
 from tasks.reports.frame import PAGES_FOLDER, open_templates
 from tasks.reports.page import DATASETS, Headline, Page
 from tasks.reports.yields import StageYield, read_yield
+from tasks.tanq.graph.article_index import ARTICLES, IndexedArticle
 from tasks.tanq.publish.shown_tables import ShownTableItem, show_table_items
 from tasks.tanq.publish.table_set import (
     SetStatistics,
@@ -75,13 +76,15 @@ def set_page(
     verify_canaries: Path,
     contracts: Path,
     statistics: Path,
+    articles: Path,
     key: str,
     out: Path,
 ) -> Counts:
     """Write the page into the folder `out`; the artifacts' `*.dropped` and `*.calls` files are read too.
 
-    contracts: the folder of their findings; statistics: the set's `statistics.json`. The counts are of
-    questions. Raises BadInput if `statistics` is of another form.
+    articles: the folder of the source's, for their licences; contracts: the folder of their findings;
+    statistics: the set's `statistics.json`. Counts are of questions. Raises BadInput if `statistics` is of
+    another form.
     """
     paths = (seeds, extend, proofs, candidates, verify, tables, rephrase, skills, items)
     stages = [read_yield(path) for path in paths]
@@ -106,7 +109,7 @@ def set_page(
             tabulate_set(told),
             stages,
             open_contracts(contracts, [path.stem for path in paths], out),
-            _list_facts(rows, told, tested),
+            [*_list_facts(rows, told, tested), *list_licences(rows, articles)],
         ),
         assets=[PAGES_FOLDER / "tables.css", *(PAGES / asset for asset in ASSETS)],
         rows=BrowsedRows("rows", TableSetBrowser(list(show_table_items(rows).values()), calls)),
@@ -175,6 +178,23 @@ def _make_headlines(items: Sequence[TanqItem], stages: Sequence[StageYield]) -> 
         Headline("cells", filled, f"with {sum(len(item.proofs) for item in items):,} proofs"),
         Headline("with a skill", sum(bool(item.skills) for item in items), "or several"),
         Headline("model calls", tally.calls, f"{tally.prompt_tokens + tally.completion_tokens:,} tokens"),
+    ]
+
+
+def list_licences(items: Sequence[TanqItem], articles: Path) -> list[tuple[str, str]]:
+    """List under which licences the texts of the proofs stand, with whom they name and how many articles."""
+    used = {proof.article for item in items for proof in item.proofs}
+    counts = Counter(
+        (row.licence, row.attribution)
+        for row in read_rows(articles / ARTICLES, IndexedArticle)
+        if row.article in used
+    )
+    return [
+        (
+            "Licence of the evidence",
+            f"{licence or 'not told'}: {said or 'nobody is named'} ({count:,} articles)",
+        )
+        for (licence, said), count in sorted(counts.items())
     ]
 
 
