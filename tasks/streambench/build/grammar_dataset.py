@@ -8,9 +8,9 @@ from tasks.errors import StageFailed
 from tasks.streambench.entries import QuestionDatabase
 
 
-def grammar_dataset(questions: Path, file: Path, entry: QuestionDatabase, key: str, out: Path) -> None:
+def grammar_dataset(entry: QuestionDatabase, key: str, out: Path) -> None:
     """Write a dataset folder, as importers do: the questions, and the database below files/.
 
-    questions: Parquet with id, question, sql, sql_template. Raises StageFailed where no question is left.
+    Raises StageFailed where no question is left.
     """
     raise StageFailed("streambench.grammar_dataset: is not built yet")
