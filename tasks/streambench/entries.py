@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from tasks.distinct import Names
 
@@ -73,11 +73,6 @@ class MethodChoice(BaseModel):
     """Table 7: the role whose right answers alone enter the memory."""
     memory_rule: MemoryRule = "store_on_turn"
 
-    @model_validator(mode="before")
-    @classmethod
-    def _read_name(cls, given: object) -> object:
-        return {"method": given} if isinstance(given, str) else given
-
     @property
     def label(self) -> str:
         """Name it in rows and figures: `mem_prompt`, `mem_prompt-correct`, `mam-shadow-agent`."""
@@ -89,6 +84,15 @@ class MethodChoice(BaseModel):
         return "-".join(parts)
 
 
+def _read_choice(given: object) -> object:
+    return {"method": given} if isinstance(given, str) else given
+
+
+NamedChoice = Annotated[
+    MethodChoice, BeforeValidator(_read_choice, json_schema_input_type=str | MethodChoice)
+]
+
+
 def _check_labels(choices: tuple[MethodChoice, ...]) -> tuple[MethodChoice, ...]:
     labels = [choice.label for choice in choices]
     if len(set(labels)) != len(labels):
@@ -96,7 +100,7 @@ def _check_labels(choices: tuple[MethodChoice, ...]) -> tuple[MethodChoice, ...]
     return choices
 
 
-Choices = Annotated[tuple[MethodChoice, ...], Field(min_length=1), AfterValidator(_check_labels)]
+Choices = Annotated[tuple[NamedChoice, ...], Field(min_length=1), AfterValidator(_check_labels)]
 
 
 class StreamEvaluation(BaseModel):
