@@ -25,6 +25,8 @@ SEARCHES = ("embedding", "words")
 WORD = re.compile(r"[a-z]+|[0-9]+")
 LISTED, EVERY = 0, -1
 DIGITS = 6
+SEARCHED = 300
+"""Characters of a description that are searched: what it is for stands at its beginning."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ class ApiDescriptions:
 
     @cached_property
     def _searched(self) -> tuple[str, ...]:
-        return tuple(f"{name.replace('%%', ': ')}\n{text[:600]}" for name, text in self._texts.items())
+        return tuple(f"{name.replace('%%', ': ')}\n{text[:SEARCHED]}" for name, text in self._texts.items())
 
     @cached_property
     def _words(self) -> WordScores:
