@@ -83,6 +83,7 @@ def test_cosql_s_dialogues_are_flattened_into_turns(root, tmp_path):
     call("cosql", published.make_cosql(tmp_path / "cosql"))
     _, items, shots, skipped = read(root, "cosql")
     assert [item["key"] for item in items[:3]] == ["cosql_dev-0-0", "cosql_dev-0-1", "cosql_dev-1-0"]
+    assert items[0]["gold"] == "SELECT size FROM city WHERE id <= 0 AND name != '> ='"
     assert items[1]["text"] == "How large is City 1?"
     assert (len(items), len(shots), skipped) == (22, 1, {"incomplete": 1})
 

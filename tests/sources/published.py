@@ -76,6 +76,7 @@ def make_cosql(folder: Path) -> Path:
         dialogues.append({"database_id": "cities", "final": {}, "interaction": turns})
     state = folder / "sql_state_tracking"
     state.mkdir()
+    dialogues[0]["interaction"][0]["query"] = "SELECT size FROM city WHERE id < = 0 AND name ! = '> ='"
     (state / "cosql_dev.json").write_text(
         json.dumps([*dialogues, {"database_id": "cities", "interaction": []}])
     )

@@ -87,12 +87,12 @@ class ApiDescriptions:
         if self._search == "words":
             return self._words.score(query)
         if self._embedding is None or (self._embedding.done() and self._embedding.exception() is not None):
-            self._embedding = asyncio.ensure_future(self._embed(self._searched, "descriptions"))
+            self._embedding = asyncio.ensure_future(self._embed(self._searched, row="descriptions"))
         descriptions = await asyncio.shield(self._embedding)
-        own = await self._embed([query], row)
+        own = await self._embed([query], row=row)
         return [float(score) for score in np.round(descriptions @ own[0], DIGITS)]
 
-    async def _embed(self, texts: Sequence[str], row: str) -> np.ndarray:
+    async def _embed(self, texts: Sequence[str], *, row: str) -> np.ndarray:
         vectors = await self._setup.ask.embed(texts, role=self._setup.embedder, row=row)
         matrix = np.asarray(vectors, dtype=np.float64).reshape(len(texts), -1)
         lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
