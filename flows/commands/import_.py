@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.commands.import_streams import Shots, make_choice, say
-from flows.commands.import_streams import app as streams_app
+from flows.commands.cli_imports import Shots, make_choice, say
+from flows.commands.cli_imports import app as streams_app
 from tasks.errors import BadInput
 
 if TYPE_CHECKING:
