@@ -36,6 +36,12 @@ class QuestionDatabase(BaseModel):
     """The SQLite file that they are about."""
     shots: int = Field(default=16, ge=0)
     """Questions held back as few-shot examples, of SQL templates that no other question has."""
+    templates: int | None = Field(default=None, gt=0)
+    """So many SQL templates, drawn by seed; null takes all. Few of them make a stream whose past helps."""
+    each: int | None = Field(default=None, gt=0)
+    """So many questions of each template, of different answers' groups; null takes all."""
+    first_words: Names | None = None
+    """Only questions whose first word is one of these, as `which`; null takes all wordings."""
     seed: int = 0
 
 
