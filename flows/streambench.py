@@ -21,7 +21,7 @@ OWN = Scope(
 PLUGS = ("tasks/streambench/environments", "tasks/streambench/methods")
 """Folders that parts of a user's own are found in by their names."""
 
-PROMPTS = ("zero_shot", "with_examples", "critique", "refine")
+PROMPTS = ("zero_shot", "with_examples", "critique", "refine", "judge_arguments")
 
 STREAMBENCH = Flow(
     "streambench",

@@ -31,7 +31,7 @@ from pydantic import BaseModel
 
 import tasks
 from flows.code import find_module, to_path
-from flows.discovery import list_stages
+from flows.discovery import find_section_of, list_stages
 from flows.run.node import CALLS, Node
 from flows.settings import get_section, parse_database, parse_section, parse_value
 from flows.stage import name_argument
@@ -248,7 +248,13 @@ def load_database(node: Node, params: Mapping[str, Any], root: Path) -> Database
 
 
 def find_section(node: Node) -> str:
-    """Name the entry that a stage is fanned out over: what dvc.yaml declares as `<section>.<key>`."""
+    """Name the entry that a stage is fanned out over: what dvc.yaml declares as `<section>.<key>`.
+
+    Several sections may have an entry of that name; then it is the one that the flow's page names.
+    """
+    declared = f"{find_section_of(node.stage)}.{node.key}"
+    if node.key and declared in node.params:
+        return declared
     found = [name for name in node.params if node.key and name.endswith(f".{node.key}")]
     if len(found) != 1:
         raise BadInput("dvc.yaml", f"{node.name} declares no one parameter <section>.${{key}} for its entry")

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from pydantic import BaseModel
 
-from flows.run.binding import Places, bind, check_asked, read_epoch
+from flows.run.binding import Places, bind, check_asked, find_section, read_epoch
 from flows.run.node import Node
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Counts, Drafts, Dropped
@@ -301,3 +301,16 @@ def test_only_a_stage_that_declares_the_evaluation_asks_under_its_night():
     assert read_epoch(make_node(params=("trial.words", "systems")), FANNED) == ""
     assert read_epoch(make_node(params=("evaluation",)), {"evaluation": {"as_of": ""}}) == ""
     assert read_epoch(make_node(params=("evaluation",)), {}) == ""
+
+
+def test_an_entry_is_the_one_of_the_stages_own_section_where_another_has_its_name():
+    node = Node(
+        name="streambench-steps@sample",
+        stage="streambench.steps",
+        key="sample",
+        deps=(),
+        outs=(),
+        upstream=(),
+        settings={"params.yaml": ("streambench.streams.sample", "streambench.evaluations.sample")},
+    )
+    assert find_section(node) == "streambench.evaluations.sample"
