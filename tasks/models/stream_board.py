@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from tasks.models.progress import format_time
-
 RECENT = 20
 """The rate is over so many last steps: what the ledger answered at the beginning went faster."""
 
@@ -97,6 +95,13 @@ class StreamBoard:
         rest = len(lines) - len(shown)
         more = [f"  and {rest} more"] if rest and room else []
         return [head, *(line.describe(now, width) for line in shown), *more]
+
+
+def format_time(seconds: float) -> str:
+    """Format seconds as hours, minutes and seconds: 1:02:03, or 2:03."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 BOARD = StreamBoard()

@@ -49,7 +49,16 @@ def print_figures(figures: Mapping[str, object]) -> None:
         f"{counts['unjudged']} without a verdict"
     )
     console.print(escape(line), highlight=False)
-    table = Table(Column("method", no_wrap=True), "seeds", "n", "failed", "accuracy", "first half", "second half", "memory")
+    table = Table(
+        Column("method", no_wrap=True),
+        "seeds",
+        "n",
+        "failed",
+        "accuracy",
+        "first half",
+        "second half",
+        "memory",
+    )
     for name, own in shown.methods.items():
         table.add_row(
             escape(name),
