@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from tasks.artifacts.rows import Origin, make_id
@@ -68,6 +69,12 @@ async def gather_or_stop(works: Iterable[Coroutine[Any, Any, Result]]) -> list[R
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
+@lru_cache(maxsize=65_536)
+def name_step(run: str, position: int) -> str:
+    """Name a step; later steps name it too."""
+    return make_id("step", run, position)
+
+
 async def take_step(
     run: StreamRun,
     method: StreamMethod,
@@ -77,7 +84,7 @@ async def take_step(
     setup: TalkSetup,
 ) -> StreamStep:
     """Take one step: the method's answer, the feedback, what it learns."""
-    step = make_id("step", run.name, place.position)
+    step = name_step(run.name, place.position)
     vector = vectors.get(item.id, NO_VECTOR) if run.method.searches else NO_VECTOR
     seen = SeenStep(place.position, item.id, item.text, item.memory_key, vector, run.agents)
     talk = StreamTalk(setup, item, step)
@@ -104,7 +111,7 @@ def make_row(
     judge_calls = tuple(dict.fromkeys(booked.judge_calls))
     shadow_calls = tuple(dict.fromkeys(booked.shadow_calls))
     past = [
-        f"steps#{make_id('step', run.name, one.position)}" if one.position else f"shots#{one.item}"
+        f"steps#{name_step(run.name, one.position)}" if one.position else f"shots#{one.item}"
         for one in reply.shown
     ]
     failed = reply.problem if reply.answer is None else feedback.problem

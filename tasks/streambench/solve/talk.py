@@ -44,6 +44,15 @@ class TalkSetup:
     windows: Callable[[str], int]
     critique_tokens: int
     unanswered: Unanswered
+    examples: dict[tuple[str, str, str | None], str] = field(default_factory=dict)
+    """Past steps as prompts have them, by key, answer and words: each comes back in many prompts."""
+
+    def show_example(self, one: ShownExample) -> str:
+        """Write a past step as prompts have it."""
+        known = one.key, one.answer, one.words
+        if (text := self.examples.get(known)) is None:
+            text = self.examples[known] = self.environment.show_example(*known)
+        return text
 
 
 @dataclass
@@ -145,7 +154,7 @@ class StreamTalk:
     async def _answer(
         self, agent: str, parts: PromptParts, style: Style, examples: Sequence[ShownExample]
     ) -> StepReply:
-        texts = [self._environment.show_example(one.key, one.answer, one.words) for one in examples]
+        texts = [self._setup.show_example(one) for one in examples]
         tokens = self._environment.max_tokens[style]
         room = measure_room(parts, self._setup.windows(agent), tokens)
         fitted = fit_texts(texts, room)
