@@ -18,7 +18,7 @@ RECENT = 20
 
 
 @dataclass
-class StreamLine:
+class StreamProgress:
     """One stream. right: steps with the bit 1 so far."""
 
     name: str
@@ -56,13 +56,13 @@ class StreamBoard:
     """The streams that run in this process."""
 
     def __init__(self) -> None:
-        self._lines: list[StreamLine] = []
+        self._lines: list[StreamProgress] = []
         self._mutex = threading.Lock()
 
     @contextmanager
-    def follow(self, totals: dict[str, int]) -> Iterator[dict[str, StreamLine]]:
+    def follow(self, totals: dict[str, int]) -> Iterator[dict[str, StreamProgress]]:
         """Follow streams, by name with their number of steps, until the block ends."""
-        lines = {name: StreamLine(name, total) for name, total in totals.items()}
+        lines = {name: StreamProgress(name, total) for name, total in totals.items()}
         with self._mutex:
             self._lines += lines.values()
         try:

@@ -28,6 +28,7 @@ def write_stream(sample: Sample) -> None:
         sample.root,
         [
             "roles.embedder.model=drill-embedder",
+            "streambench.databases={}",
             "streambench.streams={drill: {datasets: [drill]}}",
             "streambench.evaluations={drill: {stream: drill, methods: [self_stream_icl, mem_prompt], k: 4}}",
         ],

@@ -2,15 +2,15 @@
 
 from collections import deque
 
-from tasks.models.stream_board import RECENT, StreamBoard, StreamLine
+from tasks.models.stream_board import RECENT, StreamBoard, StreamProgress
 
 
 def test_time_left_is_by_the_last_steps():
-    line = StreamLine("one", 10, ends=deque([0.0, 1.0, 3.0], maxlen=RECENT + 1), done=2)
+    line = StreamProgress("one", 10, ends=deque([0.0, 1.0, 3.0], maxlen=RECENT + 1), done=2)
     assert line.estimate_left(3.0) == 1.5 * 8, "3 seconds for two steps"
     assert line.estimate_left(9.0) == 3.0 * 8, "a step that hangs makes it longer"
-    assert StreamLine("new", 10).estimate_left(5.0) is None
-    assert StreamLine("over", 2, done=2).estimate_left(5.0) == 0.0
+    assert StreamProgress("new", 10).estimate_left(5.0) is None
+    assert StreamProgress("over", 2, done=2).estimate_left(5.0) == 0.0
 
 
 def test_the_longest_way_first_and_no_more_lines_than_there_is_room_for():

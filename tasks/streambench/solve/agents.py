@@ -23,7 +23,7 @@ class AgentReply:
     calls: tuple[str, ...]
 
 
-class Agents(Protocol):
+class StreamAgents(Protocol):
     """All agents of a stage, by their names."""
 
     async def ask(
@@ -56,7 +56,7 @@ class RoleAgents:
         parse: Callable[[str], str],
         max_tokens: int,
     ) -> AgentReply:
-        """Ask the role's model; see `Agents`."""
+        """Ask the role's model; see `StreamAgents`."""
         answer = await self._ask(prompt, fields, role=agent, row=row, parse=parse, max_tokens=max_tokens)
         return AgentReply(answer.text, answer.value, answer.problem, (answer.call,))
 
@@ -77,7 +77,7 @@ class SystemAgent:
         parse: Callable[[str], str],
         max_tokens: int,
     ) -> AgentReply:
-        """Ask the system; see `Agents`. It is not told how long its answer may be."""
+        """Ask the system; see `StreamAgents`. It is not told how long its answer may be."""
         messages = render_prompt(prompt, fields).messages
         question = "\n\n".join(message["content"] for message in messages)
         response = await self._system.answer(question, row=row)

@@ -15,7 +15,7 @@ from tasks.streambench.environments.finding import find_environment
 from tasks.streambench.memory import Vector
 from tasks.streambench.method import MethodSetup, StreamMethod
 from tasks.streambench.rows import StreamItem, StreamShot, StreamStep
-from tasks.streambench.solve.agents import Agents
+from tasks.streambench.solve.agents import StreamAgents
 from tasks.streambench.solve.memory_keys import embed_keys
 from tasks.streambench.solve.options import StreamLimits
 from tasks.streambench.solve.runs import StreamOrders, StreamRun
@@ -42,7 +42,7 @@ class StreamWork:
     params: StreamLimits
     settings: Mapping[str, Any]
     ask: Ask
-    agents: Agents
+    agents: StreamAgents
 
 
 async def run_all(work: StreamWork, runs: Sequence[StreamRun]) -> list[StreamStep]:

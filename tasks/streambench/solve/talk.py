@@ -12,7 +12,7 @@ from tasks.models.ask import Unparsed
 from tasks.streambench.environment import Environment, Feedback, PromptParts, Style
 from tasks.streambench.method import ShownExample, StepReply
 from tasks.streambench.rows import StreamItem
-from tasks.streambench.solve.agents import PROMPTS, Agents
+from tasks.streambench.solve.agents import PROMPTS, StreamAgents
 from tasks.streambench.solve.prompt_window import (
     BETWEEN,
     fit_texts,
@@ -40,7 +40,7 @@ class TalkSetup:
     """What the talks of a stage share. windows: agent -> its model's context in tokens."""
 
     environment: Environment
-    agents: Agents
+    agents: StreamAgents
     windows: Callable[[str], int]
     critique_tokens: int
     unanswered: Unanswered
