@@ -39,6 +39,11 @@ SWITCHED_ON = {
         "evaluations": {"trial": {"set": "trial"}},
         "systems": {"trial": {"set": "trial", "system": "good"}},
     },
+    "streambench": {
+        "streams": {"trial": {"datasets": ["trial"]}},
+        "evaluations": {"trial": {"stream": "trial", "methods": ["zero_shot"]}},
+        "systems": {"trial": {"stream": "trial", "system": "good"}},
+    },
     "assessments": {"trial": {"database": "films", "system": "weak", "llm_only": "trial"}},
     "companies": {"trial": {"seed": 0}},
     "closed": {
