@@ -120,7 +120,8 @@ def _take_items(
     done.read = done.items + done.skipped.total()
     if not done.items:
         reasons = "; ".join(f"{reason}: {count:,}" for reason, count in done.skipped.most_common(3))
-        advice = "; ".join(filter(None, (reasons or "it is empty", done.first)))
+        missing = "--databases DIR says where they are" if done.skipped["no_database"] else ""
+        advice = "; ".join(filter(None, (reasons or "it is empty", done.first, missing)))
         raise BadInput(path, f"gave no item of {done.read:,}", hint=advice)
     if not choice.take:
         return items

@@ -1,11 +1,13 @@
 """CoSQL (Yu et al., 2019; CC BY-SA 4.0) in its published layout: dialogues whose turns are questions.
 
 `sql_state_tracking/cosql_dev.json` (or `dev.json`) holds dialogues with `database_id` and `interaction`, a
-list of turns with `utterance` and `query`. StreamBench flattens them into pairs (appendix F.2.2).
+list of turns with `utterance` and `query`. StreamBench flattens them into pairs (appendix F.2.2). The queries
+are written token by token: `> =` does not run as it is, and is put together outside of quotes.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from tasks.sources.stream_dataset import LeftOutRecord
 TITLE, LICENCE, SOURCE = "CoSQL", "CC BY-SA 4.0", "https://yale-lily.github.io/cosql"
 DEV = ("cosql_dev.json", "dev.json", "cosql_dev.jsonl")
 TRAIN = ("cosql_train.json", "train.json")
+SPLIT = re.compile(r"""('[^']*'|"[^"]*")|([<>!])\s+=""")
 
 
 def read_turns(path: Path) -> Placed:
@@ -32,5 +35,14 @@ def read_turns(path: Path) -> Placed:
         for number, turn in enumerate(turns):
             pair = turn if isinstance(turn, Mapping) else {}
             key = f"{path.stem}-{count}-{number}"
-            asked = make_question(key, own.get("database_id"), pair.get("utterance"), pair.get("query"))
+            asked = make_question(
+                key, own.get("database_id"), pair.get("utterance"), join_tokens(pair.get("query"))
+            )
             yield f"{where}, turn {number + 1}", asked
+
+
+def join_tokens(query: object) -> object:
+    """Write `> =`, `< =` and `! =` of a query as one operator, but not in quotes."""
+    if not isinstance(query, str):
+        return query
+    return SPLIT.sub(lambda found: found[1] or f"{found[2]}=", query)

@@ -60,8 +60,8 @@ def read_vocabulary(folder: Path) -> Vocabulary:
 
 def find_patients(folder: Path, split: str) -> Path | None:
     """Find the patients of a split: `test`, `validate`, `train`; None where there are none."""
-    stem = f"release_{split}_patients"
-    places = [folder / f"{stem}{ending}" for ending in (".zip", ".csv", "")]
+    name = f"release_{split}_patients"
+    places = [folder / f"{name}{ending}" for ending in (".zip", ".csv", "")]
     return next((place for place in places if place.is_file()), None)
 
 

@@ -12,10 +12,10 @@ Drawn = TypeVar("Drawn")
 
 
 def order_by_seed(
-    entries: Iterable[Drawn], seed: int, name_entry: Callable[[Drawn], str], word: str
+    entries: Iterable[Drawn], seed: int, name_entry: Callable[[Drawn], str], salt: str
 ) -> list[Drawn]:
-    """Put entries into a seeded order: by the hash of the word, the seed and their names."""
-    return sorted(entries, key=lambda entry: (make_id(word, seed, name_entry(entry)), name_entry(entry)))
+    """Put entries into a seeded order: by the hash of the salt, the seed and their names."""
+    return sorted(entries, key=lambda entry: (make_id(salt, seed, name_entry(entry)), name_entry(entry)))
 
 
 def draw_evenly(

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from tasks.sources.whole_json import read_json_list, read_json_object
 
 TITLE, LICENCE = "ToolBench (the subset of STE)", "MIT; descriptions Apache-2.0"
 SOURCE = "https://github.com/microsoft/simulated-trial-and-error"
+SCHEMA = re.compile(r"Your input should be a json \(args json schema\): \{([^{}]*)\}")
+TRIGGER = re.compile(r"The Action to trigger this API should be .*\Z")
 TEST, DESCRIPTIONS, LISTED = "tool_test.json", "API_descriptions.json", "API_list.json"
 
 
@@ -60,7 +63,7 @@ def list_descriptions(folder: Path) -> dict[str, object]:
 def write_description(value: object) -> str:
     """Write what a prompt says of an API: what it does, of which tool, and its arguments, a line each.
 
-    value: a JSON object as text, or plain text, which is kept but for the braces doubled in it.
+    value: a JSON object as text, or plain text, of whose end the arguments are kept alone.
     """
     text = tidy(value)
     try:
@@ -68,7 +71,7 @@ def write_description(value: object) -> str:
     except ValueError:
         record = None
     if not isinstance(record, dict):
-        return tidy_line(text.replace("{{", "{").replace("}}", "}"))
+        return _write_plain(tidy_line(text.replace("{{", "{").replace("}}", "}")))
     tool = ": ".join(
         filter(None, (tidy_line(record.get("parent_tool_name")), _shown(record, "parent_tool_description")))
     )
@@ -77,6 +80,17 @@ def write_description(value: object) -> str:
         own = record.get(field)
         lines += [_write_argument(argument, word) for argument in (own if isinstance(own, list) else [])]
     return "\n".join(line for line in lines if line)
+
+
+def _write_plain(text: str) -> str:
+    """Write a description of STE's own tools: sentences, a JSON schema of the arguments, how to call it."""
+    text = TRIGGER.sub("", text).strip()
+    found = SCHEMA.search(text)
+    if found is None:
+        return text
+    pairs = [pair.partition(":") for pair in found[1].split(",") if ":" in pair]
+    lines = ["- {} ({}, required)".format(name.strip(' "'), kind.strip()) for name, _, kind in pairs]
+    return "\n".join([text[: found.start()].replace("..", ".").strip(), *lines])
 
 
 def _shown(record: Mapping[str, object], field: str) -> str:

@@ -35,14 +35,14 @@ class _Asked:
     template: str
 
 
-def grammar_dataset(questions: Path, file: Path, entry: QuestionDatabase, key: str, out: Path) -> None:
+def grammar_dataset(entry: QuestionDatabase, key: str, out: Path) -> None:
     """Write a dataset folder, as importers do: the questions, and the database below files/.
 
-    questions: Parquet with id, group, question, sql, sql_template. Of each group one question is taken, so
-    that no two items have the same gold query. Raises StageFailed where no question is left, BadInput for a
-    file that is none.
+    entry.questions: Parquet with id, group, question, sql, sql_template. Of each group one question is
+    taken, so that no two items have the same gold query. Raises StageFailed where no question is left, and
+    BadInput for a file that is none.
     """
-    asked = _read_questions(questions)
+    asked = _read_questions(entry.questions)
     chosen = [own for own in asked if not entry.first_words or _first_word(own) in entry.first_words]
     by_template = _group_templates(chosen, entry.seed)
     enough = [own for own in by_template if entry.each is None or len(own) >= entry.each]
@@ -59,13 +59,13 @@ def grammar_dataset(questions: Path, file: Path, entry: QuestionDatabase, key: s
             f"({len(chosen):,} begin with the first_words, {len(enough)} SQL templates have `each` of them); "
             f"look at streambench.databases.{key}"
         )
-    schema = read_create_statements(file)
+    schema = read_create_statements(entry.file)
     write_dataset(
         out,
-        DatasetHead(key, "sql", f"Questions over {key}", LICENCE, questions.name, "template"),
+        DatasetHead(key, "sql", f"Questions over {key}", LICENCE, entry.questions.name, "template"),
         [_make_item(own, key, schema) for own in sorted(items, key=lambda own: own.id)],
         [_make_shot(own) for own in _take_in_turn(rest, entry.shots)],
-        {f"{key}/{key}.sqlite": file},
+        {f"{key}/{key}.sqlite": entry.file},
     )
 
 

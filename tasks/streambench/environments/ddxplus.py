@@ -56,7 +56,7 @@ class DDXPlusEnvironment(Environment):
 
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
         """Take the first number before a full stop and name its diagnosis; without one the text as it is."""
-        answer = cut_reasoning(check_reply(text)) if style == "chain" else text
+        answer = cut_reasoning(check_reply(text)) if style == "chain" else check_reply(text)
         label = find_label(answer)
         return f"{label}. {self._diagnoses[label]}" if label is not None else " ".join(answer.split())
 

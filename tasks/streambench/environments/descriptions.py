@@ -25,6 +25,8 @@ SEARCHES = ("embedding", "words")
 WORD = re.compile(r"[a-z]+|[0-9]+")
 LISTED, EVERY = 0, -1
 DIGITS = 6
+SEARCHED = 300
+"""Characters of a description that are searched: what it is for stands at its beginning."""
 
 
 @dataclass(frozen=True)
@@ -85,12 +87,12 @@ class ApiDescriptions:
         if self._search == "words":
             return self._words.score(query)
         if self._embedding is None or (self._embedding.done() and self._embedding.exception() is not None):
-            self._embedding = asyncio.ensure_future(self._embed(self._searched, "descriptions"))
+            self._embedding = asyncio.ensure_future(self._embed(self._searched, row="descriptions"))
         descriptions = await asyncio.shield(self._embedding)
-        own = await self._embed([query], row)
+        own = await self._embed([query], row=row)
         return [float(score) for score in np.round(descriptions @ own[0], DIGITS)]
 
-    async def _embed(self, texts: Sequence[str], row: str) -> np.ndarray:
+    async def _embed(self, texts: Sequence[str], *, row: str) -> np.ndarray:
         vectors = await self._setup.ask.embed(texts, role=self._setup.embedder, row=row)
         matrix = np.asarray(vectors, dtype=np.float64).reshape(len(texts), -1)
         lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
@@ -124,7 +126,7 @@ class ApiDescriptions:
 
     @cached_property
     def _searched(self) -> tuple[str, ...]:
-        return tuple(f"{name.replace('%%', ': ')}\n{text[:600]}" for name, text in self._texts.items())
+        return tuple(f"{name.replace('%%', ': ')}\n{text[:SEARCHED]}" for name, text in self._texts.items())
 
     @cached_property
     def _words(self) -> WordScores:

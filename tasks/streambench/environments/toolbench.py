@@ -88,7 +88,7 @@ class ToolBenchEnvironment(Environment):
 
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
         """Take the first JSON object and write it on one line; without one the text as it is."""
-        answer = cut_reasoning(check_reply(text)) if style == "chain" else text
+        answer = cut_reasoning(check_reply(text)) if style == "chain" else check_reply(text)
         found = find_object(answer)
         return write_plain(answer if found is None else json.dumps(found, ensure_ascii=False))
 
