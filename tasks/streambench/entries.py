@@ -6,7 +6,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from tasks.distinct import Names
 
@@ -87,6 +96,13 @@ class MethodChoice(BaseModel):
     @classmethod
     def _read_name(cls, given: object) -> object:
         return {"method": given} if isinstance(given, str) else given
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Tell editors that a bare name is a choice, too."""
+        return {"anyOf": [{"type": "string"}, handler(schema)]}
 
     @property
     def label(self) -> str:

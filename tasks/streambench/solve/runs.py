@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from tasks.errors import BadInput, StageFailed
 from tasks.streambench.entries import KIND_K, MethodChoice
@@ -25,7 +26,7 @@ class StreamRun:
     seed: int
     k: int
 
-    @property
+    @cached_property
     def name(self) -> str:
         """Name it in rows."""
         return f"{self.choice.label}|{'+'.join(self.agents)}|{self.seed}"

@@ -61,12 +61,12 @@ class VectorMemory:
         rows = self._find_candidates(vector, k)
         apart = self._matrix[rows].astype(np.float64) - vector.astype(np.float64)
         distances = np.round((apart * apart).sum(axis=1), DIGITS)
-        found = [
-            FoundEntry(self._entries[self._places[row]], distance)
-            for row, distance in zip(rows.tolist(), distances.tolist(), strict=True)
-        ]
-        found.sort(key=lambda one: (one.distance, one.entry.position, one.entry.agent))
-        return tuple(found[:k])
+        entries = [self._entries[self._places[row]] for row in rows.tolist()]
+        ranked = sorted(
+            (distance, entry.position, entry.agent, place)
+            for place, (distance, entry) in enumerate(zip(distances.tolist(), entries, strict=True))
+        )
+        return tuple(FoundEntry(entries[place], distance) for distance, _, _, place in ranked[:k])
 
     def latest(self, k: int) -> tuple[MemoryEntry, ...]:
         """Return the last k entries, the oldest first."""
