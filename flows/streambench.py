@@ -21,6 +21,8 @@ OWN = Scope(
 PLUGS = ("tasks/streambench/environments", "tasks/streambench/methods")
 """Folders that parts of a user's own are found in by their names."""
 
+PROMPTS = ("zero_shot", "with_examples", "critique", "refine", "judge_arguments")
+
 STREAMBENCH = Flow(
     "streambench",
     "Agents that improve over a stream",
@@ -38,6 +40,7 @@ STREAMBENCH = Flow(
         # Methods over a stream (section 4.1), and a system of the user's
         EVALUATION.stage(
             "streambench.steps",
+            prompts=PROMPTS,
             roles=("*",),
             reads=(RAW, *PLUGS),
             settings=("streambench.streams.${item.stream}",),
@@ -46,6 +49,7 @@ STREAMBENCH = Flow(
         OWN.stage(
             "streambench.system_steps",
             artifact="steps",
+            prompts=PROMPTS,
             roles=("*",),
             reads=(RAW, *PLUGS),
             settings=("streambench.streams.${item.stream}", "evaluation"),

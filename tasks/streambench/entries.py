@@ -78,6 +78,10 @@ class MethodChoice(BaseModel):
     memory_of: str | None = None
     """Table 7: the role whose right answers alone enter the memory."""
     memory_rule: MemoryRule = "store_on_turn"
+    version: str = ""
+    """Of the installed package that brings the method; empty for a file of the project."""
+    record: str = ""
+    """The digest of that package's files."""
 
     @property
     def label(self) -> str:

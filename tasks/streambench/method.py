@@ -110,6 +110,8 @@ class MethodSetup:
     make_memory: Callable[[], StreamMemory]
     say: Callable[[bool], str]
     """The environment's words for a bit."""
+    refinements: int = 4
+    """Of Self-Refine, at most."""
 
 
 class StreamMethod(ABC):

@@ -119,6 +119,14 @@ def test_no_stage_depends_on_what_cannot_change_its_bytes(nodes):
     assert not {"run", "nightly"} & read
 
 
+def test_a_stage_depends_on_what_plugs_import_and_on_their_folder_not_on_each_of_them():
+    """A file that is found by being there is in no declaration."""
+    deps = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]["streambench-steps"]["do"]["deps"]
+    assert {"tasks/streambench/methods", "tasks/scoring/execution.py"} <= set(deps)
+    assert [dep for dep in deps if dep.startswith("tasks/streambench/methods/")] == []
+    assert "tasks/models/dispatcher.py" not in deps
+
+
 def test_construction_belongs_to_no_night(nodes):
     makes = ("schema", "templates", "check", "fill_in", "balanced", "dataset")
     building = [node for node in nodes.values() if node.stage.endswith(makes)]
