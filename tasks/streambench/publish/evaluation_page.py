@@ -196,24 +196,23 @@ def draw_uses(figures: StreamFigures) -> list[SharePanel]:
 
 
 def draw_seeds(figures: StreamFigures) -> list[SharePanel]:
-    """Draw Figure 4: mean and standard error, a panel for each model; empty where all have one seed."""
+    """Draw Figure 4: mean and standard error, a panel for each model; empty where all have one seed.
+
+    A method that shares a memory is in the panel of each of its models.
+    """
     table = figures.tables["seeds"]
     if all(line.cells[1].value is None for line in table.lines):
         return []
-    panels: dict[str, list[PanelMark]] = {}
+    panels: dict[str, list[PanelMark]] = {model: [] for model in figures.models}
     for line in table.lines:
         mean, error = line.cells[0], line.cells[1].value
         if mean.value is None:
             continue
         reach = None if error is None else (max(mean.value - error, 0.0), min(mean.value + error, 1.0))
         note = "one seed" if error is None else f"± {100 * error:.1f}, {len(line.cells) - 2} seeds"
-        panels.setdefault(line.label[0], []).append(
-            PanelMark(
-                line.label[1],
-                StreamCell(mean.value, mean.n, mean.failed, mean.unjudged, reach, mean.of),
-                note,
-            )
-        )
+        cell = StreamCell(mean.value, mean.n, mean.failed, mean.unjudged, reach, mean.of)
+        for model in line.label[0].split(" + "):
+            panels[model].append(PanelMark(line.label[1], cell, note))
     return [SharePanel(model, marks) for model, marks in panels.items()]
 
 

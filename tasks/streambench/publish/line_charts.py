@@ -98,7 +98,7 @@ def draw_chart(
         WIDTH - RIGHT,
         TOP,
         HEIGHT - BOTTOM,
-        tuple((place_x(tick), f"{tick:,.0f}") for tick in [1, *list_ticks(1, length)[1:]]),
+        tuple((place_x(tick), f"{tick:,.0f}") for tick in [1, *(t for t in list_ticks(1, length) if t > 1)]),
         tuple((place_y(tick), show_tick(tick, measured.form)) for tick in list_ticks(bottom, top)),
         tuple(
             draw_line(system, curve, measured, places.index(system.choice.label), place_x, place_y)

@@ -6,18 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from tasks.lineage.derivation import Derivation
-from tasks.scoring.statistics import McNemar, compare_outcomes, compare_paired, correct_holm
+from tasks.scoring.statistics import Interval, compare_outcomes, compare_paired, correct_holm
 from tasks.streambench.publish.accuracy_tables import pair_steps
 from tasks.streambench.publish.stream_cells import (
     StreamCell,
     StreamLine,
     StreamTable,
-    count_steps,
     derive,
     leave_out,
 )
-from tasks.streambench.publish.stream_runs import ScoredStep, StreamRuns, StreamSystem, list_run_names
+from tasks.streambench.publish.stream_runs import StreamRuns, StreamSystem, list_run_names
 
 COLUMNS = (
     "difference",
@@ -30,10 +28,11 @@ COLUMNS = (
 FORM = ("difference", "count", "count", "p", "p", "p")
 SEVERAL = "several seeds"
 NOTE = (
+    "Failed and unjudged: pairs of which either side is. "
     "Each seed's steps are paired by item. Over one seed McNemar's exact test decides; over several, an "
     "item's steps are not independent, and a paired bootstrap that draws items whole decides. Holm corrects "
-    "the one that decides over all pairs of this table. The steps of a stream follow from each other: the tests take "
-    "them for independent."
+    "the one that decides over all pairs of this table. The steps of a stream follow from each other: the "
+    "tests take them for independent."
 )
 
 
@@ -77,14 +76,20 @@ def compare_systems(runs: StreamRuns, first: StreamSystem, second: StreamSystem)
     counted = compare_outcomes([one.step.bit for one in a], [one.step.bit for one in b])
     tested = counted.p_value if single else found.p_value
     names = [*list_run_names(a), *list_run_names(b)]
+
+    def show(value: float, measure: str, interval: Interval | None = None) -> StreamCell:
+        failed = sum(one.failed or other.failed for one, other in pairs)
+        unjudged = sum(one.unjudged or other.unjudged for one, other in pairs)
+        basis = derive(measure, names, "score")
+        return StreamCell(value, len(pairs), failed, unjudged, interval, "pairs", "", basis)
+
     cells = (
-        count_steps(
-            found.difference, a, (found.low, found.high), derive("paired difference", names, "score")
-        ),
-        *_show_counts(counted, a, names),
-        _show_p(counted.p_value, a, names, "McNemar's exact test") if single else leave_out(SEVERAL),
-        _show_p(found.p_value, a, names, "paired bootstrap"),
-        _show_p(tested, a, names, "Holm's correction"),
+        show(found.difference, "paired difference", (found.low, found.high)),
+        show(counted.only_a, "right in the first alone"),
+        show(counted.only_b, "right in the second alone"),
+        show(counted.p_value, "McNemar's exact test") if single else leave_out(SEVERAL),
+        show(found.p_value, "paired bootstrap"),
+        show(tested, "Holm's correction"),
     )
     return SystemPair(first, second, cells, tested)
 
@@ -99,23 +104,6 @@ def correct_pairs(pairs: Sequence[SystemPair]) -> list[SystemPair]:
         else replace(pair, cells=(*pair.cells[:-1], replace(pair.cells[-1], value=next(adjusted))))
         for pair in pairs
     ]
-
-
-def _show_counts(
-    counted: McNemar, steps: Sequence[ScoredStep], names: Sequence[str]
-) -> tuple[StreamCell, StreamCell]:
-    def count(value: int, measure: str) -> StreamCell:
-        return count_steps(value, steps, None, derive(measure, names, "score"))
-
-    return (
-        count(counted.only_a, "right in the first alone"),
-        count(counted.only_b, "right in the second alone"),
-    )
-
-
-def _show_p(value: float, steps: Sequence[ScoredStep], names: Sequence[str], measure: str) -> StreamCell:
-    basis: Derivation = derive(measure, names, "score")
-    return count_steps(value, steps, None, basis)
 
 
 def _make_line(pair: SystemPair) -> StreamLine:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from tasks.judging.trust import TrustThresholds
 from tasks.settings import read_section
-from tasks.streambench.publish.stream_runs import StreamRuns, list_run_names
+from tasks.streambench.publish.stream_runs import ScoredStep, StreamRuns
 
 FEW = 100
 """Steps of a stream below which differences between methods are mostly chance."""
@@ -42,35 +42,48 @@ def _warn_seeds(runs: StreamRuns) -> Iterator[str]:
 
 
 def _warn_failed(runs: StreamRuns) -> Iterator[str]:
-    for system, steps in runs.systems.items():
-        failed = [one for one in steps if one.failed]
-        if failed:
-            reason, _ = Counter(one.step.failed for one in failed).most_common(1)[0]
-            yield (
-                f"{system.title}, {system.models}: {len(failed)} of {len(steps)} steps failed and count as "
-                f"wrong ({reason or 'no reason is given'})."
-            )
+    yield from _warn_steps(
+        runs, lambda one: one.failed, "failed and count as wrong", lambda one: one.step.failed
+    )
 
 
 def _warn_unjudged(runs: StreamRuns, most: float) -> Iterator[str]:
-    for system, steps in runs.systems.items():
-        unjudged = [one for one in steps if one.unjudged]
-        if len(unjudged) > most * len(steps):
-            share = f"{len(unjudged)} of {len(steps)} steps"
-            reason = unjudged[0].step.failed or "no reason is given"
-            who = f"{system.title}, {system.models}"
-            yield f"{who}: {share} could not be judged and count as wrong ({reason})."
+    """Warn of steps without a verdict where any method has more of them than a share, 0 to 1."""
+    shares = [sum(one.unjudged for one in steps) / len(steps) for steps in runs.systems.values()]
+    if max(shares, default=0.0) > most:
+        yield from _warn_steps(
+            runs,
+            lambda one: one.unjudged,
+            "could not be judged and count as wrong",
+            lambda one: one.step.failed,
+        )
 
 
 def _warn_left_out(runs: StreamRuns) -> Iterator[str]:
-    for system, steps in runs.systems.items():
-        cut = [one for one in steps if one.step.left_out]
-        if cut:
-            runs_cut = len(list_run_names(cut))
-            yield (
-                f"{system.title}, {system.models}: {len(cut)} of {len(steps)} prompts ({runs_cut} runs) lack "
-                f"something that the window had no room for ({cut[0].step.left_out[0]})."
-            )
+    yield from _warn_steps(
+        runs,
+        lambda one: bool(one.step.left_out),
+        "were asked without something that the window had no room for",
+        lambda one: one.step.left_out[0],
+    )
+
+
+def _warn_steps(
+    runs: StreamRuns,
+    choose: Callable[[ScoredStep], bool],
+    what: str,
+    explain: Callable[[ScoredStep], str],
+) -> Iterator[str]:
+    """Warn of some steps: how many, of what methods the most, and why most often."""
+    chosen = {system: [one for one in steps if choose(one)] for system, steps in runs.systems.items()}
+    found = [one for own in chosen.values() for one in own]
+    if not found:
+        return
+    total = len(runs.list_steps(runs.systems))
+    worst = max(chosen, key=lambda system: len(chosen[system]) / len(runs.systems[system]))
+    most = f"most of all of {worst.title}, {worst.models}: {len(chosen[worst])} of {len(runs.systems[worst])}"
+    reason, _ = Counter(map(explain, found)).most_common(1)[0]
+    yield f"{len(found):,} of {total:,} steps {what} ({reason or 'no reason is given'}); {most}."
 
 
 def _warn_estimated(runs: StreamRuns) -> Iterator[str]:
