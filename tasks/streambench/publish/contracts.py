@@ -73,7 +73,7 @@ def declare_stream(paths: Mapping[str, Path], grounds: StreamGrounds, origins: R
             expect_hash(),
             RowRule(
                 "of_its_dataset",
-                "It is of a dataset of the stream, of the stream's one kind, and its id follows from its key.",
+                "It is of a dataset of the stream and of its one kind, and its id follows from its key.",
                 ("id", "dataset", "kind", "key"),
                 lambda record: find_wrong_key(record, grounds),
             ),

@@ -12,14 +12,8 @@ from tasks.errors import StageFailed
 from tasks.files import write_text
 from tasks.reports.figure_cells import round_figures
 from tasks.streambench.entries import StreamEvaluation
-from tasks.streambench.publish.accuracy_tables import (
-    tabulate_gains,
-    tabulate_means,
-    tabulate_memories,
-    tabulate_models,
-    tabulate_seeds,
-    tabulate_uses,
-)
+from tasks.streambench.publish.ablation_tables import tabulate_memories, tabulate_seeds, tabulate_uses
+from tasks.streambench.publish.accuracy_tables import tabulate_gains, tabulate_means, tabulate_models
 from tasks.streambench.publish.curve_tables import group_curves, tabulate_regrets, tabulate_times
 from tasks.streambench.publish.kind_tables import draw_confusions, tabulate_kinds, tabulate_values
 from tasks.streambench.publish.pair_tables import tabulate_pairs

@@ -14,11 +14,18 @@ from tasks.reports.folder import BrowsedRows, write_page
 from tasks.reports.frame import PAGES_FOLDER, open_templates
 from tasks.reports.page import ASSESSMENTS, Headline, Page
 from tasks.streambench.entries import StreamEvaluation
-from tasks.streambench.publish.curve_tables import Curves, group_curves
+from tasks.streambench.publish.curve_tables import group_curves
 from tasks.streambench.publish.figure_file import StreamFigures, encode_tables, read_stream_figures
 from tasks.streambench.publish.kind_tables import ConfusionMatrix
-from tasks.streambench.publish.line_charts import ACCURACY, MEMORY, REGRET, CurveChart, draw_chart
-from tasks.streambench.publish.stream_cells import StreamCell, StreamTable, derive
+from tasks.streambench.publish.line_charts import CurveChart
+from tasks.streambench.publish.page_panels import (
+    SharePanel,
+    draw_accuracies,
+    draw_further,
+    draw_seeds,
+    draw_uses,
+)
+from tasks.streambench.publish.stream_cells import StreamTable, derive
 from tasks.streambench.publish.stream_runs import ScoredStep, StreamRuns, gather_runs, list_run_names
 from tasks.streambench.publish.walked_steps import index_steps, walk_runs
 from tasks.streambench.rows import CurvePoint, StepScore, StreamItem, StreamStep
@@ -29,24 +36,6 @@ SUBTITLE = (
     "How methods do over a stream of inputs, each answered in turn and followed by one bit of feedback: "
     "right or wrong."
 )
-MAIN_TABLES = ("means", "gains", "memories")
-
-
-@dataclass(frozen=True)
-class PanelMark:
-    """A value on a scale from 0 to 1; cell.interval is drawn as its whisker. note: what is read beside it."""
-
-    label: str
-    cell: StreamCell
-    note: str
-
-
-@dataclass(frozen=True)
-class SharePanel:
-    """A figure of the paper's as marks on a scale."""
-
-    title: str
-    marks: Sequence[PanelMark]
 
 
 @dataclass(frozen=True)
@@ -162,58 +151,6 @@ def tell_finding(runs: StreamRuns) -> str:
     if best is None or len({system.choice for system in runs.select()}) < 2:
         return ""
     return f"{best[0]} is right most often: {100 * best[1]:.1f}% of its steps, over its models and seeds."
-
-
-def draw_accuracies(runs: StreamRuns, curves: Curves, methods: Sequence[str]) -> list[CurveChart]:
-    """Draw the share of right steps over time, a chart for each model."""
-    return [draw_chart(model, ACCURACY, runs.select(model=model), curves, methods) for model in runs.models]
-
-
-def draw_further(runs: StreamRuns, curves: Curves, methods: Sequence[str]) -> list[CurveChart]:
-    """Draw regret and memory over time, each a chart for each model."""
-    return [
-        draw_chart(f"{model}: {name}", measured, runs.select(model=model), curves, methods)
-        for name, measured in (("regret", REGRET), ("memory", MEMORY))
-        for model in runs.models
-    ]
-
-
-def draw_uses(figures: StreamFigures) -> list[SharePanel]:
-    """Draw Figure 2; empty where no ablation was run."""
-    table = figures.tables["uses"]
-    ablated = any(cell.value is not None for line in table.lines for cell in line.cells[1:-1])
-    return [
-        SharePanel(
-            " · ".join(line.label),
-            [
-                PanelMark(column, cell, "")
-                for column, cell in zip(table.columns, line.cells, strict=True)
-                if cell.value is not None
-            ],
-        )
-        for line in (table.lines if ablated else ())
-    ]
-
-
-def draw_seeds(figures: StreamFigures) -> list[SharePanel]:
-    """Draw Figure 4: mean and standard error, a panel for each model; empty where all have one seed.
-
-    A method that shares a memory is in the panel of each of its models.
-    """
-    table = figures.tables["seeds"]
-    if all(line.cells[1].value is None for line in table.lines):
-        return []
-    panels: dict[str, list[PanelMark]] = {model: [] for model in figures.models}
-    for line in table.lines:
-        mean, error = line.cells[0], line.cells[1].value
-        if mean.value is None:
-            continue
-        reach = None if error is None else (max(mean.value - error, 0.0), min(mean.value + error, 1.0))
-        note = "one seed" if error is None else f"± {100 * error:.1f}, {len(line.cells) - 2} seeds"
-        cell = StreamCell(mean.value, mean.n, mean.failed, mean.unjudged, reach, mean.of)
-        for model in line.label[0].split(" + "):
-            panels[model].append(PanelMark(line.label[1], cell, note))
-    return [SharePanel(model, marks) for model, marks in panels.items()]
 
 
 def split_stream_tables(tables: Mapping[str, StreamTable]) -> dict[str, dict[str, StreamTable]]:
