@@ -164,7 +164,7 @@ def average_agents(runs: PlainRuns, steps: Sequence[Any], n: int) -> float:
     for agent in MODELS:
         turns = [runs.tokens[step.id][n] for step in steps if step.agent == agent]
         costs.append(len(steps) * sum(turns) / len(turns))
-    return mean(costs)
+    return sum(costs) / len(costs)
 
 
 def compute_curves(runs: PlainRuns, tables: Tables) -> None:
@@ -221,7 +221,8 @@ def compute_pairs(runs: PlainRuns, model: str) -> Any:
 
 def count_p(only_a: int, only_b: int) -> float:
     n = only_a + only_b
-    return min(1.0, 2 * sum(comb(n, k) for k in range(min(only_a, only_b) + 1)) / 2**n)
+    tail: int = sum(comb(n, k) for k in range(min(only_a, only_b) + 1))
+    return min(1.0, 2 * tail / 2.0**n)
 
 
 def draw_p(pairs: Sequence[tuple[str, int, int]], draws: int = 4000) -> float:
