@@ -1,5 +1,6 @@
 """The walker of a stream in Chromium: filters, keyboard, address, prompts; quiet in every look."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -52,6 +53,7 @@ def test_every_look_is_quiet_and_fits(browser: Browser, path: Path, tmp_path: Pa
 def test_a_step_shows_what_was_retrieved_asked_answered_and_told(page: Page) -> None:
     page.select_option("#by-method", "self_stream_icl")
     page.select_option("#by-seed", "42")
+    page.select_option("#by-outcome", "right")
     page.click("#list a >> nth=15")
     expect(page.locator("#detail .retrieved li")).to_have_count(2)
     assert EVIL in page.inner_text("#detail .call[open] pre >> nth=0")
@@ -87,7 +89,7 @@ def test_the_address_holds_step_and_filters(page: Page, browser: Browser) -> Non
     page.select_option("#by-outcome", "wrong")
     page.fill("#find", "flights")
     expect(page.locator("#found")).not_to_contain_text("1,120 of")
-    page.wait_for_function("location.hash.includes('find=flights')")
+    expect(page).to_have_url(re.compile("find=flights"))
     page.click("#list a >> nth=1")
     expect(page.locator("#detail .where")).to_contain_text("2 of ")
     other = browser.new_page()

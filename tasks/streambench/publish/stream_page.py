@@ -131,12 +131,18 @@ def list_stream_warnings(
         warnings.append(f"{len(items)} items are few: a difference between two methods may be chance.")
     if dropped:
         reasons = ", ".join(f"{len(rows)} {reason}" for reason, rows in group_dropped(dropped).items())
-        warnings.append(f"{len(dropped)} items could not be used ({reasons.replace('_', ' ')}).")
+        warnings.append(f"{count_of(len(dropped), 'item')} could not be used ({reasons.replace('_', ' ')}).")
     asked = {(item.dataset, item.text) for item in items}
     same = sum((shot.dataset, shot.text) in asked for shot in shots)
     if same:
-        warnings.append(f"{same} examples have the words of an item: few-shot prompts may hold its answer.")
+        what = f"{count_of(same, 'example')} in the words of an item"
+        warnings.append(f"{what}: few-shot prompts may hold its answer.")
     return warnings
+
+
+def count_of(n: int, noun: str) -> str:
+    """Count things in words: `1 item`, `2 items`."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def count_parts(items: Iterable[StreamItem], shots: Iterable[StreamShot]) -> list[StreamPart]:
