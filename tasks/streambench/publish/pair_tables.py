@@ -37,7 +37,7 @@ NOTE = (
 
 
 @dataclass(frozen=True)
-class SystemPair:
+class ComparedSystems:
     """Two systems of one model, compared. tested: the p value that decides; None where nothing is paired."""
 
     first: StreamSystem
@@ -64,11 +64,11 @@ def tabulate_pairs(runs: StreamRuns) -> dict[str, StreamTable]:
     return tables
 
 
-def compare_systems(runs: StreamRuns, first: StreamSystem, second: StreamSystem) -> SystemPair:
+def compare_systems(runs: StreamRuns, first: StreamSystem, second: StreamSystem) -> ComparedSystems:
     """Compare two systems over the seeds and items that both have; the corrected p value is yet to come."""
     pairs = pair_steps(runs.systems[first], runs.systems[second])
     if not pairs:
-        return SystemPair(first, second, tuple(leave_out("no seed in common") for _ in COLUMNS), None)
+        return ComparedSystems(first, second, tuple(leave_out("no seed in common") for _ in COLUMNS), None)
     a, b = [one for one, _ in pairs], [other for _, other in pairs]
     items = [one.step.item for one in a]
     found = compare_paired([one.score.score for one in a], [one.score.score for one in b], items)
@@ -91,10 +91,10 @@ def compare_systems(runs: StreamRuns, first: StreamSystem, second: StreamSystem)
         show(found.p_value, "paired bootstrap"),
         show(tested, "Holm's correction"),
     )
-    return SystemPair(first, second, cells, tested)
+    return ComparedSystems(first, second, cells, tested)
 
 
-def correct_pairs(pairs: Sequence[SystemPair]) -> list[SystemPair]:
+def correct_pairs(pairs: Sequence[ComparedSystems]) -> list[ComparedSystems]:
     """Put Holm's corrected p values into the last cells."""
     tested = [pair.tested for pair in pairs if pair.tested is not None]
     adjusted = iter(correct_holm(tested))
@@ -106,7 +106,7 @@ def correct_pairs(pairs: Sequence[SystemPair]) -> list[SystemPair]:
     ]
 
 
-def _make_line(pair: SystemPair) -> StreamLine:
+def _make_line(pair: ComparedSystems) -> StreamLine:
     return StreamLine((_name(pair.first), _name(pair.second)), pair.cells)
 
 
