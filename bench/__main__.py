@@ -18,6 +18,7 @@ BENCHMARKS = (
     "contracts",
     "execution",
     "longform",
+    "streambench",
     "wikidata",
     "evidence",
 )

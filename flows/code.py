@@ -24,6 +24,7 @@ PINS = {
     "tasks.artifacts.validation": "contracts",
     "tasks.english": "english",
     "tasks.sources.iso_names": "names",
+    "tasks.streambench.solve.vector_memory": "retrieval",
     "tasks.systems.build": "retrieval",
     "tasks.tanq.solve.calculator": "calculator",
     "tasks.tanq.units": "units",
@@ -55,16 +56,22 @@ class Code:
                     graph.add_import(importer=module, imported=text)
         return graph
 
-    def list_modules(self, module: str, outs: Iterable[str]) -> set[str]:
-        """List the modules that determine a module's outputs: itself and its imports, at any depth."""
+    def list_modules(self, module: str, outs: Iterable[str], folders: Iterable[str] = ()) -> set[str]:
+        """List the modules that determine a module's outputs: itself and its imports, at any depth.
+
+        folders: paths of code that it finds by name; what their modules import counts, they themselves do
+        not: a file that is put there changes the folder, and no declaration.
+        """
         outs = tuple(outs)
-        starts = {module}
+        below = tuple(f"{to_module(folder)}." for folder in folders)
+        plugged = {name for name in self.imports.modules if name.startswith(below)} if below else set()
+        starts = {module, *plugged}
         if any(out.endswith(".parquet") for out in outs):
             starts.add(WRITER)
         if any(out.endswith(".calls.parquet") for out in outs):
             starts.update(ASK)
         found = starts.union(*(self.imports.find_upstream_modules(start) for start in starts))
-        return {name for name in found if (self.root / to_path(name)).is_file()}
+        return {name for name in found - plugged if (self.root / to_path(name)).is_file()}
 
     def list_pages(self, modules: Iterable[str]) -> set[str]:
         """List templates, styles and scripts named in modules, and the templates that these refer to."""

@@ -91,8 +91,9 @@ class DeclaredGraph:
     def make_block(self, own: Declared) -> dict[str, Any]:
         """Make one stage's block: its command, what it depends on, and what it writes."""
         stage, over = own.stage, own.stage.scope.over
-        modules = self.code.list_modules(own.module, own.outs)
         data = self._list_data(own)
+        folders = [path for path in data if path.startswith(f"{TASKS}/")]
+        modules = self.code.list_modules(own.module, own.outs, folders)
         code = {*map(to_path, modules), *self.code.list_pages(modules), *self._list_prompts(own)}
         work = {
             "cmd": f"benchloom stage {stage.name}" + (" ${key}" if over else ""),

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flows.commands.cli_imports import Shots, make_choice, say
+from flows.commands.cli_imports import app as streams_app
 from tasks.errors import BadInput
 
 if TYPE_CHECKING:
     from tasks.grammar.construct.template_lines import CheckedLines, Problem, TemplateLine
 
 app = typer.Typer(help="Bring in what others, or you, have written.", no_args_is_help=True)
+app.add_typer(streams_app)
 NAMED = 50
 """Problems that are named one by one."""
 
@@ -136,14 +139,32 @@ def spider(
         str | None,
         typer.Option(metavar="SET", help="Long-form questions over them, too: this one of `longform.sets`."),
     ] = None,
+    streambench: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Instead, its test questions as a dataset of streambench; --take and --seed draw.",
+        ),
+    ] = None,
+    shots: Shots = None,
 ) -> None:
-    """Bring in databases of Spider with the questions about them (docs/databases.md).
+    """Bring in databases of Spider with the questions about them (docs/databases.md, docs/streambench.md).
 
     Example: benchloom import spider spider_data.zip --database concert_singer --take 5
     """
     from flows.settings import find_project
     from flows.spider_import import import_spider
 
+    if streambench is not None:
+        from flows.spider_stream import HEAD, import_spider_stream
+
+        if database or every or longform:
+            raise BadInput("--streambench", "takes neither --database, --all nor --longform")
+        choice = make_choice(streambench, take, seed, shots)
+        say(import_spider_stream(find_project(), path, choice), HEAD)
+        return
+    if shots is not None:
+        raise BadInput("--shots", "is of --streambench")
     done, left = import_spider(
         find_project(), path, database or [], take, seed, every=every, question_set=longform
     )

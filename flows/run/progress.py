@@ -1,34 +1,57 @@
-"""Says on stderr, every so often, how far a run's model calls are."""
+"""Says on stderr, every so often, how far a run's model calls and its streams are."""
 
 from __future__ import annotations
 
+import shutil
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from tasks.models.progress import Progress
+from tasks.models.stream_board import BOARD
 
 PAUSE_S, LOGGED_PAUSE_S = 5.0, 30.0
 """At a terminal somebody waits; a log is read afterwards."""
+LOGGED_LINES = 40
+"""The most lines at once where there is no terminal; at one it is its height."""
+ERASE = "\x1b[{}A\x1b[J"
+"""Go up so many lines, and clear from there."""
+
+
+@dataclass
+class SaidLines:
+    """How often something was said: a block may be drawn over only where nothing came after it."""
+
+    count: int = 0
+
+
+SAID = SaidLines()
 
 
 def say_line(line: str) -> None:
     """Write one line to stderr in one go: `print` writes its end apart, and stages' lines would mix."""
+    SAID.count += 1
     sys.stderr.write(f"{line}\n")
     sys.stderr.flush()
 
 
 class Reporter:
-    """Says a line while calls are waited for, and nothing while there are none."""
+    """Says a line while calls are waited for, and one for each stream; nothing while there are none."""
 
     def __init__(
         self,
         look: Callable[[], Progress],
         say: Callable[[str], None] = say_line,
         pause_s: float | None = None,
+        *,
+        terminal: bool | None = None,
     ) -> None:
+        """terminal: whether a block of lines takes the place of the last one."""
         self._look, self._say = look, say
-        self._pause_s = pause_s or (PAUSE_S if sys.stderr.isatty() else LOGGED_PAUSE_S)
+        self._terminal = sys.stderr.isatty() if terminal is None else terminal
+        self._pause_s = pause_s or (PAUSE_S if self._terminal else LOGGED_PAUSE_S)
+        self._drawn, self._said = 0, -1
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._work, name="progress", daemon=True)
         self._thread.start()
@@ -41,5 +64,13 @@ class Reporter:
     def _work(self) -> None:
         while not self._stopping.wait(self._pause_s):
             progress = self._look()
-            if progress.waiting:
-                self._say(progress.describe())
+            size = shutil.get_terminal_size()
+            lines = [progress.describe()] if progress.waiting else []
+            lines += BOARD.describe((size.lines - 2 if self._terminal else LOGGED_LINES) - len(lines))
+            if lines:
+                self._draw([line[: size.columns - 1] for line in lines] if self._terminal else lines)
+
+    def _draw(self, lines: Sequence[str]) -> None:
+        over = self._terminal and self._drawn and self._said == SAID.count
+        self._say((ERASE.format(self._drawn) if over else "") + "\n".join(lines))
+        self._drawn, self._said = len(lines), SAID.count

@@ -8,6 +8,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tasks.models.stream_board import format_time
+
 if TYPE_CHECKING:
     from tasks.models.client import CallResult
 
@@ -82,10 +84,3 @@ class CallCounter:
         seconds = time.monotonic() - since
         rate = len(self.ends) / seconds if self.ends and seconds > 0 else 0.0
         return Progress(self.answered, self.failed, self.waiting, rate, self.usd, self.tokens)
-
-
-def format_time(seconds: float) -> str:
-    """Format seconds as hours, minutes and seconds: 1:02:03, or 2:03."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

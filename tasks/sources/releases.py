@@ -6,7 +6,7 @@ import lzma
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -24,14 +24,15 @@ DEPTH = 3
 
 
 @contextmanager
-def open_release(path: Path, marker: str) -> Iterator[Path]:
-    """Give the folder of a published dataset, which has the file `marker` in it; an archive is unpacked.
+def open_release(path: Path, *markers: str) -> Iterator[Path]:
+    """Give the folder of a published dataset, which has one of the files `markers` in it.
 
-    path: a folder, a zip file, or a tar file with any compression. Raises BadInput for what is none of them,
-    has no such file, or holds more than an archive of data may: links, devices, paths that lead out.
+    path: a folder, or a zip file or a tar file with any compression, which is unpacked. markers: the first
+    that is anywhere says where. Raises BadInput for a path that is none of them, has no such file, or holds
+    more than an archive of data may: links, devices, paths that lead out.
     """
     if path.is_dir():
-        yield _find_folder(path, path, marker)
+        yield _find_folder(path, path, markers)
         return
     if not path.is_file():
         raise BadInput(path, "is not there", hint="a folder, or an archive of it")
@@ -41,18 +42,19 @@ def open_release(path: Path, marker: str) -> Iterator[Path]:
             _unpack(path, folder)
         except (*BROKEN, OSError, RuntimeError) as error:
             raise BadInput(path, f"cannot be unpacked: {' '.join(str(error).split())}") from error
-        yield _find_folder(path, folder, marker)
+        yield _find_folder(path, folder, markers)
 
 
-def _find_folder(path: Path, folder: Path, marker: str) -> Path:
-    for depth in range(DEPTH + 1):
-        found = sorted(folder.glob("/".join(["*"] * depth + [marker])))
-        if len(found) > 1:
-            places = ", ".join(str(one.parent.relative_to(folder)) for one in found[:3])
-            raise BadInput(path, f"has {marker} in several folders ({places})", hint="name one of them")
-        if found:
-            return found[0].parent
-    raise BadInput(path, f"holds no {marker}", hint="the folder or archive as it is published")
+def _find_folder(path: Path, folder: Path, markers: Sequence[str]) -> Path:
+    for marker in markers:
+        for depth in range(DEPTH + 1):
+            found = sorted(folder.glob("/".join(["*"] * depth + [marker])))
+            if len(found) > 1:
+                places = ", ".join(str(one.parent.relative_to(folder)) for one in found[:3])
+                raise BadInput(path, f"has {marker} in several folders ({places})", hint="name one of them")
+            if found:
+                return found[0].parent
+    raise BadInput(path, f"holds no {' nor '.join(markers)}", hint="the folder or archive as it is published")
 
 
 def _unpack(path: Path, folder: Path) -> None:

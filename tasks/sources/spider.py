@@ -14,6 +14,8 @@ from pathlib import Path
 from tasks.errors import BadInput
 
 MARKER = "tables.json"
+TEST_MARKER = "test_tables.json"
+"""Of the databases that only the test split is about; the release of 2024 has it."""
 SPLITS = {
     "dev.json": "dev",
     "train_spider.json": "train",
@@ -53,7 +55,9 @@ class Release:
 def read_release(folder: Path) -> Release:
     """Read a release. Raises BadInput where tables.json or a file of questions is not what it must be."""
     ids = [str(table["db_id"]) for table in _read_list(folder / MARKER, ("db_id",))]
-    databases = {name: _find_database(folder, name) for name in ids}
+    if (folder / TEST_MARKER).is_file():
+        ids += [str(table["db_id"]) for table in _read_list(folder / TEST_MARKER, ("db_id",))]
+    databases = {name: _find_database(folder, name) for name in dict.fromkeys(ids)}
     questions: list[SpiderQuestion] = []
     problems: list[str] = []
     for file, split in SPLITS.items():

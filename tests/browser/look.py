@@ -26,6 +26,7 @@ from tests.browser.assessments import open_answer
 from tests.browser.longforms import open_claim, open_interaction
 from tests.browser.reviewing import ARTIFACT, list_lost, make_project, review, serve_review
 from tests.browser.staged import run_ragcheck, stage_ragcheck, write_nights
+from tests.browser.streams import open_walk, write_stream
 from tests.browser.tables import open_evidence, open_tables, write_tables
 from tests.browser.watch import Complaints, open_chromium
 from tests.flows.prefect_api import ask_prefect
@@ -106,6 +107,7 @@ def make_pages(root: Path, folder: Path) -> list[tuple[View, Path]]:
         (CORRECTNESS, pages / "trial-correctness" / "index.html"),
         (CONTINUITY, pages / "trial-continuity" / "index.html"),
         (TABLES, write_tables(folder / "tables")),
+        (STREAM, write_stream(folder / "stream")),
     ]
 
 
@@ -221,6 +223,7 @@ KINDS = {
 CORRECTNESS = View("correctness", "#list a", "graded", open_graded)
 CONTINUITY = View("continuity", "#list a", "conversation", open_conversation)
 TABLES = View("tables", "#list a", "table", open_tables)
+STREAM = View("stream", "#list a", "step", open_walk)
 LINEAGE = View("lineage", "#tree [role=treeitem]", "source", open_source)
 NIGHTS = View("nights", ".plot .point")
 

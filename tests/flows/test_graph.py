@@ -39,6 +39,17 @@ SWITCHED_ON = {
         "evaluations": {"trial": {"set": "trial"}},
         "systems": {"trial": {"set": "trial", "system": "good"}},
     },
+    "streambench": {
+        "databases": {
+            "trial": {
+                "questions": "data/grammar/films/balanced.parquet",
+                "file": "data/raw/films/films.sqlite",
+            }
+        },
+        "streams": {"trial": {"datasets": ["trial"]}},
+        "evaluations": {"trial": {"stream": "trial", "methods": ["zero_shot"]}},
+        "systems": {"trial": {"stream": "trial", "system": "good"}},
+    },
     "assessments": {"trial": {"database": "films", "system": "weak", "llm_only": "trial"}},
     "companies": {"trial": {"seed": 0}},
     "closed": {
@@ -106,6 +117,14 @@ def test_no_stage_depends_on_what_cannot_change_its_bytes(nodes):
     read = {name.split(".")[0] for node in nodes.values() for name in node.params}
     assert "roles" in read
     assert not {"run", "nightly"} & read
+
+
+def test_a_stage_depends_on_what_plugs_import_and_on_their_folder_not_on_each_of_them():
+    """A file that is found by being there is in no declaration."""
+    deps = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]["streambench-steps"]["do"]["deps"]
+    assert {"tasks/streambench/methods", "tasks/scoring/execution.py"} <= set(deps)
+    assert [dep for dep in deps if dep.startswith("tasks/streambench/methods/")] == []
+    assert "tasks/models/dispatcher.py" not in deps
 
 
 def test_construction_belongs_to_no_night(nodes):

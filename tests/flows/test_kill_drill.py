@@ -1,4 +1,4 @@
-"""SIGKILLs at seeded moments over a run, an evaluation, a night, a model's server and a sandbox.
+"""SIGKILLs at seeded moments over a run, a stream, an evaluation, a night, a model's server and a sandbox.
 
 Each kind of work is begun, killed and begun again until it is whole, then begun anew, for as long as there
 are kills left. Whole, it has the bytes of an undisturbed one; no committed call is ever asked again.
@@ -31,9 +31,10 @@ from flows.settings import set_params
 from tasks.models.client import KEY_HEADER
 from tasks.models.ledger import Ledger
 from tests.flows.night_model import NightModel
-from tests.flows.sample import NOWHERE, ROOT, Sample, make_datasets, make_sample
+from tests.flows.sample import NOWHERE, ROOT, Sample, make_datasets, make_sample, wait_for
+from tests.flows.stream_drill import STREAM, STREAM_STEPS, make_stream_model, write_stream
 from tests.flows.test_evaluate import ROWS
-from tests.models.scenes import LedgerServer, answering
+from tests.models.scenes import LedgerServer, answering, serving
 from tests.scoring.test_ds1000 import CONTEXT, RIGHT
 
 KILLS = int(os.environ.get("DRILL_KILLS", "200"))
@@ -51,6 +52,8 @@ JUDGED = tuple(
     for stage in JUDGING
     for more in ("", ".calls")
 )
+MADE = {TARGETS: ("data/grammar", "data/raw/flights"), (STREAM,): ("data/streambench/drill/drill",)}
+"""What a run to targets writes."""
 LEDGER = ".benchloom/drill.sqlite"
 LEFT_S = 30.0
 """How long what a killed process had started may live on."""
@@ -78,13 +81,14 @@ class Asked:
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         self.requests += 1
-        key = request.headers[KEY_HEADER]
         if self.ledger.exists():
             with (
                 suppress(sqlite3.OperationalError),
                 sqlite3.connect(f"file:{self.ledger}?mode=ro", uri=True) as db,
             ):
-                self.after_commit += bool(db.execute("SELECT 1 FROM calls WHERE key = ?", (key,)).fetchone())
+                for key in request.headers[KEY_HEADER].split(","):
+                    found = db.execute("SELECT 1 FROM calls WHERE key = ?", (key,)).fetchone()
+                    self.after_commit += bool(found)
         return await self.answer(request)
 
 
@@ -244,7 +248,9 @@ class Served:
         try:
             async with (
                 ClientSession() as session,
-                session.post(f"{self.url}/chat/completions", data=body, headers=headers) as reply,
+                session.post(
+                    f"{self.url}{request.path.removeprefix('/v1')}", data=body, headers=headers
+                ) as reply,
             ):
                 return web.Response(
                     body=await reply.read(), status=reply.status, content_type=reply.content_type
@@ -290,7 +296,7 @@ def make_run(
     **more: object,
 ) -> Work:
     """Make the work of a run to targets, whose other stages have run."""
-    made = ("data/grammar", "data/raw/flights") if targets == TARGETS else JUDGED
+    made = MADE.get(targets, JUDGED)
     begun = (sample.root / "dvc.lock").read_bytes()
     cache, kept = sample.root / ".dvc/cache", sample.root.parent / f"{name}.cache"
     if targets != TARGETS:
@@ -341,6 +347,43 @@ def open_judging(folder: Path) -> Iterator[Work]:
     write_yaml(sample.root / "dvc.lock", lock)
     with answer_from("longform", sample, folder) as asked:
         yield make_run(sample, Work, asked, "judging", ENDS)
+
+
+@contextmanager
+def open_stream(folder: Path) -> Iterator[Work]:
+    """Run two sequential streams of 200 steps against `benchloom ledger serve`."""
+    sample, serving_sample = make_sample(folder / "stream"), make_sample(folder / "stream-serving")
+    write_stream(sample)
+    (serving_sample.root / LEDGER).parent.mkdir(exist_ok=True)
+    with serving(make_stream_model()) as url:  # once, to have a ledger to serve
+        point_stream(sample, url)
+        done = sample.call("flows.cli", "run", "--plain", STREAM)
+        assert done.returncode == 0, done.stderr
+    with Ledger(sample.root / LEDGER) as ledger:
+        assert len(list(ledger.iterate())) > 2 * STREAM_STEPS
+    for more in ("", "-wal", "-shm"):
+        with suppress(FileNotFoundError):
+            shutil.copy(f"{sample.root / LEDGER}{more}", f"{serving_sample.root / LEDGER}{more}")
+    served = Served(serving_sample)
+    asked = Asked(sample.root / LEDGER, served.pass_on)
+    app = web.Application()
+    for path in ("/v1/chat/completions", "/v1/embeddings"):
+        app.router.add_post(path, asked.handle)
+    try:
+        wait_for(lambda: bool(served.url), served.process)
+        with serving(app) as url:
+            point_stream(sample, url)
+            lock = sample.lock()
+            del lock["stages"][STREAM]
+            write_yaml(sample.root / "dvc.lock", lock)
+            yield make_run(sample, Work, asked, "stream", (STREAM,))
+    finally:
+        served.kill()
+
+
+def point_stream(sample: Sample, url: str) -> None:
+    point(sample, url)
+    set_params(sample.root, [f"run.endpoints.drill-embedder={json.dumps({'url': url})}"])
 
 
 @contextmanager
@@ -414,8 +457,8 @@ def open_sandbox(folder: Path) -> Iterator[Work]:
 
 
 KINDS = {
-    open_run: 0.1, open_judging: 0.1, open_night: 0.15, open_evaluation: 0.1, open_server: 0.2,
-    open_sandbox: 0.35,
+    open_run: 0.1, open_judging: 0.1, open_stream: 0.1, open_night: 0.15, open_evaluation: 0.1,
+    open_server: 0.2, open_sandbox: 0.25,
 }  # fmt: skip
 """The share of the kills that falls on each kind: one costs as much as coming up so far."""
 

@@ -1,0 +1,68 @@
+"""streambench: agents that improve over a stream of inputs and one-bit feedback (paper 002)."""
+
+from __future__ import annotations
+
+from flows.stage import Flow, Scope
+
+RAW = "data/raw/streambench"
+DATABASE = Scope(over="streambench.databases", folder=RAW)
+STREAM = Scope(over="streambench.streams", folder="data/streambench/${key}")
+EVALUATION = Scope(
+    over="streambench.evaluations",
+    folder="data/streambench/${item.stream}/${key}",
+    looks_in=(STREAM.at("${item.stream}"),),
+    evaluates="streambench.steps",
+)
+OWN = Scope(
+    over="streambench.systems",
+    folder="data/streambench/${item.stream}/systems/${key}",
+    looks_in=(STREAM.at("${item.stream}"),),
+)
+PLUGS = ("tasks/streambench/environments", "tasks/streambench/methods")
+"""Folders that parts of a user's own are found in by their names."""
+
+PROMPTS = ("zero_shot", "with_examples", "critique", "refine", "judge_arguments")
+
+STREAMBENCH = Flow(
+    "streambench",
+    "Agents that improve over a stream",
+    (
+        # Datasets: imported ones lie in RAW already, GRAMMAR's questions become one
+        DATABASE.stage(
+            "streambench.grammar_dataset", reads=("${item.questions}", "${item.file}"), out="${key}"
+        ),
+        # Streams: their items, the exact order by seed, few-shot examples (section 3)
+        STREAM.stage("streambench.items", reads=(RAW,)),
+        STREAM.stage("streambench.sequence", drops=False),
+        STREAM.stage("streambench.shots", reads=(RAW,), drops=False),
+        STREAM.stage("streambench.contracts", out="contracts"),
+        STREAM.stage("streambench.stream_page", out="data/reports/streambench-streams/${key}"),
+        # Methods over a stream (section 4.1), and a system of the user's
+        EVALUATION.stage(
+            "streambench.steps",
+            prompts=PROMPTS,
+            roles=("*",),
+            reads=(RAW, *PLUGS),
+            settings=("streambench.streams.${item.stream}",),
+            drops=False,
+        ),
+        OWN.stage(
+            "streambench.system_steps",
+            artifact="steps",
+            prompts=PROMPTS,
+            roles=("*",),
+            reads=(RAW, *PLUGS),
+            settings=("streambench.streams.${item.stream}", "evaluation"),
+            drops=False,
+        ),
+        # Scores, curves, tables (sections 4.3 and 5, appendices B to E)
+        EVALUATION.stage("streambench.scores", drops=False),
+        EVALUATION.stage("streambench.curves", drops=False),
+        EVALUATION.stage(
+            "streambench.evaluation_figures",
+            settings=("streambench.streams.${item.stream}", "judging.thresholds"),
+            out="evaluation_figures.json",
+        ),
+        EVALUATION.stage("streambench.evaluation_page", out="data/reports/streambench/${key}"),
+    ),
+)

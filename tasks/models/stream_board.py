@@ -1,0 +1,108 @@
+"""How far streams of dependent calls are: a line a stream, with the time left.
+
+Stages fill it, and whoever reports a run reads it. Calls that wait tell nothing about a stream: its next
+call begins when the last one is answered.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+RECENT = 20
+"""The rate is over so many last steps: what the ledger answered at the beginning went faster."""
+
+
+@dataclass
+class StreamProgress:
+    """One stream. right: steps with the bit 1 so far."""
+
+    name: str
+    total: int
+    done: int = 0
+    right: int = 0
+    ends: deque[float] = field(default_factory=lambda: deque([time.monotonic()], maxlen=RECENT + 1))
+
+    def tell(self, bit: bool) -> None:
+        """Count a step that ended."""
+        self.done += 1
+        self.right += bit
+        self.ends.append(time.monotonic())
+
+    def estimate_left(self, now: float) -> float | None:
+        """Estimate the seconds to its end; None before its first step has ended."""
+        if self.done == self.total:
+            return 0.0
+        if not self.done:
+            return None
+        # A step that takes longer than the last ones lowers the rate while it lasts.
+        pace = max(
+            (self.ends[-1] - self.ends[0]) / (len(self.ends) - 1), (now - self.ends[0]) / len(self.ends)
+        )
+        return pace * (self.total - self.done)
+
+    def describe(self, now: float, width: int) -> str:
+        """Format it as one line."""
+        left = self.estimate_left(now)
+        ends = "done" if left == 0 else f"left {'unknown' if left is None else format_time(left)}"
+        return f"  {self.name:<{width}}  {self.done:>5}/{self.total}  right {self.right:>5}  {ends}"
+
+
+class StreamBoard:
+    """The streams that run in this process."""
+
+    def __init__(self) -> None:
+        self._lines: list[StreamProgress] = []
+        self._mutex = threading.Lock()
+
+    @contextmanager
+    def follow(self, totals: dict[str, int]) -> Iterator[dict[str, StreamProgress]]:
+        """Follow streams, by name with their number of steps, until the block ends."""
+        lines = {name: StreamProgress(name, total) for name, total in totals.items()}
+        with self._mutex:
+            self._lines += lines.values()
+        try:
+            yield lines
+        finally:
+            with self._mutex:
+                self._lines = [line for line in self._lines if lines.get(line.name) is not line]
+
+    def describe(self, most: int) -> list[str]:
+        """Format at most so many lines: a sum, then the streams with the longest way to go first.
+
+        Empty where no stream runs.
+        """
+        with self._mutex:
+            lines = list(self._lines)
+        if not lines:
+            return []
+        now = time.monotonic()
+        lefts = [line.estimate_left(now) for line in lines]
+        known = [left for left in lefts if left is not None]
+        left = "unknown" if len(known) < len(lines) else f"about {format_time(max(known))}"
+        done, total = sum(line.done for line in lines), sum(line.total for line in lines)
+        ended = sum(line.done == line.total for line in lines)
+        head = f"streams: {ended} of {len(lines)} done, step {done} of {total}, time left {left}"
+        room = max(0, most - 1)
+        shown = sorted(lines, key=lambda line: (line.done - line.total, line.name))
+        if len(shown) > room:
+            shown = shown[: max(0, room - 1)]
+        width = max((len(line.name) for line in shown), default=0)
+        rest = len(lines) - len(shown)
+        more = [f"  and {rest} more"] if rest and room else []
+        return [head, *(line.describe(now, width) for line in shown), *more]
+
+
+def format_time(seconds: float) -> str:
+    """Format seconds as hours, minutes and seconds: 1:02:03, or 2:03."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+BOARD = StreamBoard()
+"""Of this process."""

@@ -1,0 +1,55 @@
+"""BIRD (Li et al., 2023; CC BY-SA 4.0) in its published layout; evidence is not read (StreamBench, 3.2).
+
+`dev.json` holds `question_id`, `db_id`, `question` and `SQL`, `dev_databases/<id>/<id>.sqlite` the databases,
+`dev_tables.json` their tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from tasks.sources.json_records import read_records
+from tasks.sources.sql_questions import Placed, read_pairs, write_table_list
+from tasks.sources.stream_dataset import tidy_line
+
+TITLE, LICENCE, SOURCE = "BIRD", "CC BY-SA 4.0", "https://bird-bench.github.io"
+DEV, TRAIN = ("dev.json", "mini_dev_sqlite.json"), ("train.json",)
+TABLES = ("dev_tables.json", "tables.json", "train_tables.json", "mini_dev_sqlite_schema.json")
+FOLDERS = ("dev_databases", "databases", "database", "train_databases")
+
+
+def read_bird_questions(path: Path) -> Placed:
+    """Read the questions of a file."""
+    return read_pairs(path, "SQL", "question_id")
+
+
+def read_bird_tables(path: Path) -> dict[str, str]:
+    """Read CREATE statements by database: from a list of tables, or an object of databases with their tables.
+
+    Empty for a file that is neither.
+    """
+    found: dict[str, str] = {}
+    for _, record in read_records(path):
+        own = record if isinstance(record, Mapping) else {}
+        if isinstance(own.get("db_id"), str):
+            found[str(own["db_id"])] = write_table_list(own)
+            continue
+        for name, database in own.items():
+            if isinstance(database, Mapping) and isinstance(database.get("tables"), Mapping):
+                found[name] = _write_tables(database["tables"])
+    return found
+
+
+def _write_tables(tables: Mapping[str, object]) -> str:
+    """Write tables by name, each with a list of columns."""
+    statements = []
+    for name, table in tables.items():
+        columns = table.get("columns") if isinstance(table, Mapping) else None
+        lines = [
+            f'  "{tidy_line(own.get("name"))}" {tidy_line(own.get("type"))}'.rstrip()
+            for own in (columns if isinstance(columns, list) else [])
+            if isinstance(own, Mapping)
+        ]
+        statements.append(f'CREATE TABLE "{tidy_line(name)}" (\n' + ",\n".join(lines) + "\n);")
+    return "\n\n".join(statements)

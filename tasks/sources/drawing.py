@@ -1,0 +1,45 @@
+"""Draw some of many by a seed, as many of each kind: independent of order, machine and Python's version."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from tasks.artifacts.rows import make_id
+
+Drawn = TypeVar("Drawn")
+
+
+def order_by_seed(
+    entries: Iterable[Drawn], seed: int, name_entry: Callable[[Drawn], str], salt: str
+) -> list[Drawn]:
+    """Put entries into a seeded order: by the hash of the salt, the seed and their names."""
+    return sorted(entries, key=lambda entry: (make_id(salt, seed, name_entry(entry)), name_entry(entry)))
+
+
+def draw_evenly(
+    entries: Iterable[Drawn],
+    take: int | None,
+    seed: int,
+    name_entry: Callable[[Drawn], str],
+    name_stratum: Callable[[Drawn], str] = lambda entry: "",
+) -> list[Drawn]:
+    """Draw `take` entries (None: all) by a seed, as many of each stratum as of any other, or one more.
+
+    A stratum that is used up leaves its places to the others. Fewer come where there are no more.
+    """
+    strata: defaultdict[str, list[Drawn]] = defaultdict(list)
+    for entry in entries:
+        strata[name_stratum(entry)].append(entry)
+    waiting = [
+        order_by_seed(own, seed, name_entry, "drawn")
+        for _, own in order_by_seed(strata.items(), seed, lambda pair: pair[0], "stratum")
+    ]
+    drawn: list[Drawn] = []
+    place = 0
+    while waiting and (take is None or len(drawn) < take):
+        waiting = [own for own in waiting if len(own) > place]
+        drawn += [own[place] for own in waiting]
+        place += 1
+    return drawn if take is None else drawn[:take]

@@ -1,0 +1,156 @@
+"""Text-to-SQL datasets (Spider, CoSQL, BIRD): questions with gold SQL, and what prompts show of databases."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from tasks.errors import BadInput
+from tasks.sources.json_records import BrokenRecord, read_records
+from tasks.sources.stream_dataset import DatasetItem, DatasetShot, LeftOutRecord, tidy, tidy_line
+
+PLAIN_NAME = re.compile(r"[\w][\w .()-]{0,100}")
+LONGEST_SCHEMA = 200_000
+"""Characters of all CREATE statements of a database."""
+Placed = Iterator[tuple[str, "SqlQuestion | LeftOutRecord"]]
+
+
+@dataclass(frozen=True)
+class SqlQuestion:
+    """A question with its gold SQL. key: the dataset's own, or file and number, as `dev-12`."""
+
+    key: str
+    database: str
+    question: str
+    query: str
+
+
+@dataclass(frozen=True)
+class PromptDatabase:
+    """A database as items need it: CREATE statements, its files (its suite beside it), and what is amiss."""
+
+    schema: str = ""
+    files: tuple[Path, ...] = ()
+    problem: str = ""
+
+
+def read_pairs(path: Path, query: str = "query", number: str = "") -> Placed:
+    """Read a JSON list of questions: Spider's, or BIRD's with other names of fields.
+
+    query: the field of the gold SQL. number: the field of the own key, else the place from 0 on.
+    """
+    for count, (where, record) in enumerate(read_records(path)):
+        if isinstance(record, BrokenRecord):
+            yield where, LeftOutRecord("broken", record.why)
+            continue
+        own = record if isinstance(record, Mapping) else {}
+        key = str(own.get(number, count)) if isinstance(own.get(number, count), str | int) else str(count)
+        yield (
+            where,
+            make_question(f"{path.stem}-{key}", own.get("db_id"), own.get("question"), own.get(query)),
+        )
+
+
+def make_question(key: str, database: object, question: object, query: object) -> SqlQuestion | LeftOutRecord:
+    """Make a question of published fields, or say which of them is amiss."""
+    name, text, sql = tidy(database), tidy_line(question), tidy(query).rstrip("; \n")
+    if not (name and text and sql):
+        lost = [word for word, own in (("database", name), ("question", text), ("SQL", sql)) if not own]
+        return LeftOutRecord("incomplete", f"{key}: no {' and no '.join(lost)}")
+    if not PLAIN_NAME.fullmatch(name):
+        return LeftOutRecord("bad_name", f"{key}: {name[:80]!r}")
+    return SqlQuestion(key, name, text, sql)
+
+
+def make_sql_items(
+    questions: Iterable[tuple[str, SqlQuestion | LeftOutRecord]],
+    look_up: Callable[[str], PromptDatabase],
+    *,
+    keep: bool = False,
+) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
+    """Make items of questions. keep: also those whose database is missing, which are never judged."""
+    for where, question in questions:
+        if isinstance(question, LeftOutRecord):
+            yield where, question
+            continue
+        name = question.database
+        found = look_up(name)
+        if found.problem and not keep:
+            yield where, LeftOutRecord("no_database", f"{name}: {found.problem}")
+            continue
+        yield (
+            where,
+            DatasetItem(
+                question.key,
+                question.question,
+                question.question,
+                found.schema,
+                question.query,
+                {"db_id": name},
+                "" if found.problem else f"files/{name}/{name}.sqlite",
+            ),
+        )
+
+
+def make_sql_shots(
+    questions: Iterable[tuple[str, SqlQuestion | LeftOutRecord]],
+) -> Iterator[tuple[str, DatasetShot | LeftOutRecord]]:
+    """Make shots of questions."""
+    for where, own in questions:
+        if isinstance(own, LeftOutRecord):
+            yield where, own
+        else:
+            yield where, DatasetShot(own.key, own.question, own.question, own.query)
+
+
+def read_create_statements(path: Path) -> str:
+    """Read the CREATE statements of a SQLite file's tables, in their order, a blank line between two.
+
+    Only the catalogue is read. Raises BadInput for what is no database, has no table, or too long ones.
+    """
+    address = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
+    try:
+        with closing(sqlite3.connect(address, uri=True)) as connection:
+            connection.execute("PRAGMA trusted_schema = OFF")
+            rows = connection.execute(
+                "SELECT sql FROM sqlite_master WHERE type = 'table' AND sql IS NOT NULL "
+                "AND substr(name, 1, 7) <> 'sqlite_' ORDER BY rowid"
+            ).fetchall()
+    except (sqlite3.Error, ValueError, OverflowError) as error:
+        raise BadInput(path, f"is no database that can be read: {' '.join(str(error).split())}") from error
+    statements = [shorten_statement(str(row[0])) for row in rows]
+    text = "\n\n".join(statements)
+    if not statements:
+        raise BadInput(path, "has no table")
+    if len(text) > LONGEST_SCHEMA:
+        raise BadInput(path, f"has CREATE statements of {len(text):,} characters")
+    return text
+
+
+def shorten_statement(sql: str) -> str:
+    """Write a CREATE statement without empty lines and deep indentation; comments stay on their lines."""
+    lines = [line.rstrip() for line in tidy(sql).rstrip("; \n\t").splitlines()]
+    return "\n".join(re.sub(r"^\s+", "  ", line) for line in lines if line) + ";"
+
+
+def write_table_list(record: Mapping[str, object]) -> str:
+    """Write the CREATE statements of a database by its record of tables.json; empty for what is none."""
+    tables, columns = record.get("table_names_original"), record.get("column_names_original")
+    types = record.get("column_types")
+    if not (isinstance(tables, list) and isinstance(columns, list) and isinstance(types, list)):
+        return ""
+    lines: dict[int, list[str]] = {number: [] for number in range(len(tables))}
+    for column, kind in zip(columns, types, strict=False):
+        match column:
+            case [int(table), str(name)] if table in lines:
+                lines[table].append(f'  "{tidy_line(name)}" {tidy_line(kind)}')
+    statements = [
+        f'CREATE TABLE "{tidy_line(name)}" (\n' + ",\n".join(lines[number]) + "\n);"
+        for number, name in enumerate(tables)
+    ]
+    return "\n\n".join(statements)

@@ -1,0 +1,134 @@
+"""A dataset of inputs with gold answers as importers leave it: JSON Lines, files beside them, checksums."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from tasks.files import remove_leftovers
+
+ABOUT, ITEMS, SHOTS, FILES, SKIPPED = "dataset.json", "items.jsonl", "shots.jsonl", "files", "skipped.jsonl"
+PUBLISHED = "published/"
+"""Before the names of published files in `sha256`: they are not in the folder."""
+CHUNK = 2**20
+
+
+@dataclass(frozen=True)
+class DatasetItem:
+    """A line of items.jsonl: one input with its gold answer (docs/streambench.md)."""
+
+    key: str
+    text: str
+    memory_key: str
+    context: str
+    gold: str
+    details: Mapping[str, object] = field(default_factory=dict)
+    file: str = ""
+    """Below the dataset's folder."""
+
+
+@dataclass(frozen=True)
+class DatasetShot:
+    """A line of shots.jsonl: an input with its answer as a prompt shows it."""
+
+    key: str
+    text: str
+    memory_key: str
+    answer: str
+
+
+@dataclass(frozen=True)
+class LeftOutRecord:
+    """What stands in the place of a published record that is not taken. reason: one of a few words."""
+
+    reason: str
+    what: str = ""
+
+
+@dataclass(frozen=True)
+class DatasetHead:
+    """What dataset.json says of a dataset beside its counts and checksums."""
+
+    name: str
+    kind: str
+    title: str
+    licence: str
+    source: str
+    stratum: str = ""
+    """The field of `details` that a draw is even over; empty where there is none."""
+
+
+def write_dataset(
+    folder: Path,
+    head: DatasetHead,
+    items: Iterable[DatasetItem],
+    shots: Iterable[DatasetShot],
+    files: Mapping[str, Path | bytes],
+    published: Mapping[str, str] | None = None,
+    skipped: Iterable[Mapping[str, str]] = (),
+) -> None:
+    """Write a dataset's folder in one piece; one that was there before is replaced.
+
+    files: name below `files/` -> the file that is copied there, or its content. published: name -> SHA-256 of
+    the files that were read. skipped: what was not taken, a line each.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    remove_leftovers(folder.parent, f".{folder.name}.")
+    draft = folder.with_name(f".{folder.name}.{os.getpid()}")
+    draft.mkdir()
+    try:
+        counts = {
+            "items": write_lines(draft / ITEMS, map(asdict, items)),
+            "shots": write_lines(draft / SHOTS, map(asdict, shots)),
+        }
+        write_lines(draft / SKIPPED, skipped)
+        for name, content in sorted(files.items()):
+            place = draft / FILES / name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if isinstance(content, bytes):
+                place.write_bytes(content)
+            else:
+                shutil.copyfile(str(content), place)
+        sums = {f"{PUBLISHED}{name}": digest for name, digest in (published or {}).items()}
+        for file in sorted(place for place in draft.rglob("*") if place.is_file()):
+            sums[file.relative_to(draft).as_posix()] = digest_file(file)
+        about = {**asdict(head), **counts, "sha256": dict(sorted(sums.items()))}
+        (draft / ABOUT).write_text(json.dumps(about, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        if folder.exists():
+            shutil.rmtree(folder)
+        draft.rename(folder)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def write_lines(path: Path, records: Iterable[Mapping[str, object]]) -> int:
+    """Write JSON Lines; return their number."""
+    count = 0
+    with path.open("w", encoding="utf-8") as out:
+        for record in records:
+            out.write(json.dumps(record, ensure_ascii=False) + "\n")
+            count += 1
+    return count
+
+
+def digest_file(path: Path) -> str:
+    """Compute the SHA-256 of a file, in hex digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def tidy(value: object) -> str:
+    """Return a published text without half characters, NULs and outer blanks; empty for what is none."""
+    if not isinstance(value, str):
+        return ""
+    return value.encode("utf-8", "replace").decode("utf-8").replace("\0", "").strip()
+
+
+def tidy_line(value: object) -> str:
+    """Return a published text on one line; empty for what is none."""
+    return " ".join(tidy(value).split())

@@ -1,0 +1,40 @@
+"""Published JSON files that are read whole: one object, or one list."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+
+from tasks.errors import BadInput
+
+MOST_BYTES = 256 * 2**20
+
+
+def read_json_object(path: Path) -> dict[str, object]:
+    """Read a file of one object. Raises BadInput for anything else."""
+    value = _read(path)
+    if not isinstance(value, dict):
+        raise BadInput(path, "holds no JSON object")
+    return value
+
+
+def read_json_list(path: Path) -> list[object]:
+    """Read a file of one list. Raises BadInput for anything else."""
+    value = _read(path)
+    if not isinstance(value, list):
+        raise BadInput(path, "holds no JSON list")
+    return value
+
+
+def _read(path: Path) -> object:
+    try:
+        size = path.stat().st_size
+        if size > MOST_BYTES:
+            raise BadInput(path, f"has {size:,} bytes, more than {MOST_BYTES:,}")
+        value: object = orjson.loads(path.read_bytes())
+    except FileNotFoundError as error:
+        raise BadInput(path, "is not there", hint="the folder as it is published") from error
+    except (OSError, ValueError) as error:
+        raise BadInput(path, f"is no JSON: {' '.join(str(error).split())}") from error
+    return value

@@ -1,0 +1,1 @@
+"""Datasets, streams and their sequences (section 3)."""

@@ -1,0 +1,153 @@
+"""Read a dataset's folder: what an importer wrote, or what a user made, which may hold anything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from tasks.errors import BadInput
+from tasks.sources.json_records import BrokenRecord, read_records
+from tasks.sources.stream_dataset import (
+    ABOUT,
+    FILES,
+    ITEMS,
+    SHOTS,
+    DatasetHead,
+    DatasetItem,
+    DatasetShot,
+    digest_file,
+    tidy,
+)
+from tasks.sources.whole_json import read_json_object
+
+HINT = "docs/streambench.md says what a dataset's folder holds"
+LONGEST = 2_000_000
+"""Characters of one field."""
+
+
+@dataclass(frozen=True)
+class StreamDataset:
+    """A dataset's folder."""
+
+    folder: Path
+    head: DatasetHead
+
+    def read_items(self) -> list[DatasetItem]:
+        """Read the items. Raises BadInput for a line that is none, or whose file is not there."""
+        path = self.folder / ITEMS
+        items = [_make_item(path, where, record) for where, record in _read_lines(path)]
+        if not items:
+            raise BadInput(path, "holds no item", hint=HINT)
+        _check_unique(path, [item.key for item in items])
+        for name in sorted({item.file for item in items if item.file}):
+            place = PurePosixPath(name)
+            if place.is_absolute() or ".." in place.parts or not (self.folder / place).is_file():
+                raise BadInput(path, f"names the file {name[:80]!r}, which is not below its folder")
+        return items
+
+    def read_shots(self) -> list[DatasetShot]:
+        """Read the examples; none where there is no such file. Raises BadInput for a line that is none."""
+        path = self.folder / SHOTS
+        if not path.is_file():
+            return []
+        shots = [_make_shot(path, where, record) for where, record in _read_lines(path)]
+        _check_unique(path, [shot.key for shot in shots])
+        return shots
+
+
+def open_dataset(folder: Path) -> StreamDataset:
+    """Open a dataset's folder and hold its files to their checksums, where it has any.
+
+    Raises BadInput for a folder that is missing or none, and for a file that is not as it was imported.
+    """
+    if not folder.is_dir():
+        raise BadInput(
+            f"streambench: dataset {folder.name}",
+            f"is not there ({folder.parent.name}/{folder.name})",
+            hint="benchloom import, or run streambench-grammar-dataset",
+        )
+    about = read_json_object(folder / ABOUT)
+    name, kind = tidy(about.get("name")), tidy(about.get("kind"))
+    if not name or not kind:
+        raise BadInput(folder / ABOUT, "has no name or no kind", hint=HINT)
+    said = [tidy(about.get(field)) for field in ("title", "licence", "source", "stratum")]
+    sums = about.get("sha256")
+    for file, digest in sorted(sums.items() if isinstance(sums, Mapping) else ()):
+        if file in {ITEMS, SHOTS} or file.startswith(f"{FILES}/"):
+            _check_sum(folder, file, digest)
+    return StreamDataset(folder, DatasetHead(name, kind, *said))
+
+
+def read_shot_texts(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield the memory key and the whole text of each example; nothing where there is no such file."""
+    for shot in StreamDataset(path.parent, DatasetHead("", "", "", "", "")).read_shots():
+        yield shot.memory_key, shot.text
+
+
+def _check_sum(folder: Path, file: str, digest: object) -> None:
+    place = folder / file
+    if ".." in PurePosixPath(file).parts or not place.is_file():
+        raise BadInput(folder / file, "is not there, and was when it was imported", hint="import it again")
+    if digest_file(place) != digest:
+        raise BadInput(place, "is not as it was imported (its checksum is another)", hint="import it again")
+
+
+def _read_lines(path: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
+    for where, record in read_records(path):
+        if isinstance(record, BrokenRecord) or not isinstance(record, Mapping):
+            why = record.why if isinstance(record, BrokenRecord) else "it is no object"
+            raise BadInput(path, f"{where} cannot be read: {why}", hint=HINT)
+        yield where, record
+
+
+def _make_item(path: Path, where: str, record: Mapping[str, object]) -> DatasetItem:
+    text = _take(path, where, record, "text", needed=True)
+    details = record.get("details", {})
+    if not isinstance(details, Mapping):
+        raise BadInput(path, f"{where}: details is no object", hint=HINT)
+    try:
+        json.dumps(details, allow_nan=False)
+    except (ValueError, RecursionError) as error:
+        raise BadInput(path, f"{where}: details cannot be kept: {error}") from error
+    return DatasetItem(
+        _take(path, where, record, "key", needed=True),
+        text,
+        _take(path, where, record, "memory_key") or text,
+        _take(path, where, record, "context"),
+        _take(path, where, record, "gold"),
+        details,
+        _take(path, where, record, "file"),
+    )
+
+
+def _make_shot(path: Path, where: str, record: Mapping[str, object]) -> DatasetShot:
+    text = _take(path, where, record, "text", needed=True)
+    return DatasetShot(
+        _take(path, where, record, "key", needed=True),
+        text,
+        _take(path, where, record, "memory_key") or text,
+        _take(path, where, record, "answer", needed=True),
+    )
+
+
+def _take(path: Path, where: str, record: Mapping[str, object], field: str, *, needed: bool = False) -> str:
+    value = record.get(field, "")
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str) or (needed and not value.strip()):
+        raise BadInput(
+            path, f"{where}: {field} is {type(value).__name__} or empty; text is wanted", hint=HINT
+        )
+    if len(value) > LONGEST:
+        raise BadInput(path, f"{where}: {field} has {len(value):,} characters, more than {LONGEST:,}")
+    return value.encode("utf-8", "replace").decode("utf-8").replace("\0", "")
+
+
+def _check_unique(path: Path, keys: list[str]) -> None:
+    seen: set[str] = set()
+    for own in keys:
+        if own in seen:
+            raise BadInput(path, f"has the key {own[:80]!r} twice", hint=HINT)
+        seen.add(own)

@@ -1,0 +1,117 @@
+"""Stage: a text-to-SQL dataset from questions of GRAMMAR's over one database."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tasks.errors import BadInput, StageFailed
+from tasks.sources.drawing import order_by_seed
+from tasks.sources.sql_questions import read_create_statements
+from tasks.sources.stream_dataset import DatasetHead, DatasetItem, DatasetShot, write_dataset
+from tasks.streambench.entries import QuestionDatabase
+
+COLUMNS = ("id", "group", "question", "sql", "sql_template")
+ASKING = re.compile(
+    r"(which|what|who|whom|whose|when|where|how|is|are|was|were|do|does|did|can|could)\b", re.I
+)
+LICENCE = "that of the database"
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A question of GRAMMAR's. group: the questions of one filled-in query."""
+
+    id: str
+    group: str
+    question: str
+    sql: str
+    template: str
+
+
+def grammar_dataset(entry: QuestionDatabase, key: str, out: Path) -> None:
+    """Write a dataset folder, as importers do: the questions, and the database below files/.
+
+    entry.questions: Parquet with id, group, question, sql, sql_template. Of each group one question is
+    taken, so that no two items have the same gold query. Raises StageFailed where no question is left, and
+    BadInput for a file that is none.
+    """
+    asked = _read_questions(entry.questions)
+    chosen = [own for own in asked if not entry.first_words or _first_word(own) in entry.first_words]
+    by_template = _group_templates(chosen, entry.seed)
+    enough = [own for own in by_template if entry.each is None or len(own) >= entry.each]
+    kept = enough[: entry.templates] if entry.templates is not None else enough
+    rest = [own for own in by_template if own not in kept]
+    if entry.templates is None and entry.shots:
+        # Without a number of templates the last ones are held back, one for each example.
+        held = min(entry.shots, len(kept) // 4)
+        kept, rest = kept[: len(kept) - held], [*rest, *kept[len(kept) - held :]]
+    items = [own for group in kept for own in group[: entry.each]]
+    if not items:
+        raise StageFailed(
+            f"streambench.grammar_dataset: {key}: none of {len(asked):,} questions is left "
+            f"({len(chosen):,} begin with the first_words, {len(enough)} SQL templates have `each` of them); "
+            f"look at streambench.databases.{key}"
+        )
+    schema = read_create_statements(entry.file)
+    write_dataset(
+        out,
+        DatasetHead(key, "sql", f"Questions over {key}", LICENCE, entry.questions.name, "template"),
+        [_make_item(own, key, schema) for own in sorted(items, key=lambda own: own.id)],
+        [_make_shot(own) for own in _take_in_turn(rest, entry.shots)],
+        {f"{key}/{key}.sqlite": entry.file},
+    )
+
+
+def _read_questions(path: Path) -> list[_Asked]:
+    try:
+        table = pq.read_table(path, columns=list(COLUMNS))
+    except (OSError, pa.ArrowException, KeyError) as error:
+        what = " ".join(str(error).split())[:200]
+        raise BadInput(path, f"holds no questions: {what}", hint=f"columns: {', '.join(COLUMNS)}") from error
+    rows = [_Asked(*map(str, row.values())) for row in table.select(COLUMNS).to_pylist()]
+    return sorted(rows, key=lambda own: own.id)
+
+
+def _group_templates(asked: Sequence[_Asked], seed: int) -> list[list[_Asked]]:
+    """Group questions by SQL template, templates and questions in a seeded order, one of each group."""
+    found: defaultdict[str, dict[str, _Asked]] = defaultdict(dict)
+    for own in order_by_seed(asked, seed, lambda asked_one: asked_one.id, "asked"):
+        found[own.template].setdefault(own.group, own)
+    ordered = order_by_seed(found.items(), seed, lambda pair: pair[0], "template")
+    return [list(groups.values()) for _, groups in ordered]
+
+
+def _take_in_turn(templates: Sequence[Sequence[_Asked]], count: int) -> list[_Asked]:
+    """Take questions of templates in turn, until there are so many."""
+    longest = max(map(len, templates), default=0)
+    turns = (own[place] for place in range(longest) for own in templates if place < len(own))
+    return [own for own, _ in zip(turns, range(count), strict=False)]
+
+
+def _first_word(own: _Asked) -> str:
+    return own.question.split(maxsplit=1)[0].lower() if own.question.strip() else ""
+
+
+def write_question(text: str) -> str:
+    """Write a question as a person would: with a capital, and a question mark where it asks."""
+    shown = text.strip()
+    end = "?" if ASKING.match(shown) and not shown.endswith((".", "?", "!")) else ""
+    return f"{shown[:1].upper()}{shown[1:]}{end}"
+
+
+def _make_item(own: _Asked, key: str, schema: str) -> DatasetItem:
+    text = write_question(own.question)
+    details = {"db_id": key, "template": own.template}
+    return DatasetItem(own.id, text, text, schema, own.sql, details, f"files/{key}/{key}.sqlite")
+
+
+def _make_shot(own: _Asked) -> DatasetShot:
+    text = write_question(own.question)
+    return DatasetShot(own.id, text, text, own.sql)

@@ -1,0 +1,105 @@
+"""Stage: the items of a stream, of one or more dataset folders of one kind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
+from tasks.errors import BadInput
+from tasks.sources.drawing import draw_evenly
+from tasks.sources.stream_dataset import ITEMS, DatasetItem
+from tasks.streambench.build.dataset_reading import StreamDataset, open_dataset
+from tasks.streambench.build.item_checks import find_problem
+from tasks.streambench.entries import Stream
+from tasks.streambench.rows import StreamItem
+
+FOLDER = "data/raw/streambench"
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    dataset: StreamDataset
+    item: DatasetItem
+
+    @property
+    def name(self) -> str:
+        return f"{self.dataset.folder.name} {self.item.key}"
+
+    @property
+    def stratum(self) -> str:
+        """As many are drawn of each dataset, and of each value of its own stratum."""
+        field = self.dataset.head.stratum
+        return f"{self.dataset.folder.name} {self.item.details.get(field, '') if field else ''}"
+
+
+def items(streambench: Path, entry: Stream, limit: int | None = None) -> Drafts[StreamItem]:
+    """Read and draw the items. What cannot be asked is dropped with a reason.
+
+    streambench: data/raw/streambench.
+
+    Raises BadInput for a folder that is missing, changed since its import (checksum), or of another kind.
+    """
+    datasets = open_datasets(streambench, entry.datasets)
+    candidates: list[_Candidate] = []
+    dropped: list[Dropped] = []
+    for dataset in datasets:
+        for item in dataset.read_items():
+            problem = find_problem(dataset.head.kind, item)
+            if problem is None:
+                candidates.append(_Candidate(dataset, item))
+            else:
+                dropped.append(Dropped(_make_item_id(dataset, item), *problem, (_find_origin(dataset),)))
+    drawn = draw_evenly(
+        candidates, entry.take, entry.draw_seed, lambda own: own.name, lambda own: own.stratum
+    )
+    if not drawn or (entry.take is not None and len(drawn) < entry.take):
+        asked = f"take asks for {entry.take:,}, and" if entry.take is not None else "all of them are dropped:"
+        raise BadInput(
+            "streambench.streams",
+            f"{', '.join(entry.datasets)}: {asked} {len(candidates):,} items can be asked",
+            hint=f"{len(dropped):,} are dropped; first: {dropped[0].detail}" if dropped else "take fewer",
+        )
+    rows = [_make_row(own) for own in drawn]
+    return Drafts(sorted(rows, key=lambda row: row.id)[:limit], dropped)
+
+
+def open_datasets(streambench: Path, names: Sequence[str]) -> list[StreamDataset]:
+    """Open dataset folders. Raises BadInput where one cannot be opened, or is of another kind."""
+    datasets = []
+    for name in names:
+        if Path(name).name != name or name in {".", ".."}:
+            raise BadInput("streambench.streams", f"{name[:80]!r} is no name of a dataset's folder")
+        datasets.append(open_dataset(streambench / name))
+    kinds = {dataset.head.kind: dataset.folder.name for dataset in datasets}
+    if len(kinds) > 1:
+        both = " and ".join(f"{name} is {kind}" for kind, name in sorted(kinds.items()))
+        raise BadInput("streambench.streams", f"a stream has datasets of one kind: {both}")
+    return datasets
+
+
+def _make_item_id(dataset: StreamDataset, item: DatasetItem) -> str:
+    return make_id("stream item", dataset.head.kind, dataset.folder.name, item.key)
+
+
+def _find_origin(dataset: StreamDataset) -> Origin:
+    return Origin("file", f"{FOLDER}/{dataset.folder.name}/{ITEMS}")
+
+
+def _make_row(own: _Candidate) -> StreamItem:
+    name, item = own.dataset.folder.name, own.item
+    return StreamItem(
+        id=_make_item_id(own.dataset, item),
+        dataset=name,
+        kind=own.dataset.head.kind,
+        key=item.key,
+        text=item.text,
+        memory_key=item.memory_key,
+        context=item.context,
+        gold=item.gold,
+        details=json.dumps(item.details, ensure_ascii=False, sort_keys=True),
+        file=f"{name}/{item.file}" if item.file else "",
+        origin=(_find_origin(own.dataset),),
+    )

@@ -1,0 +1,153 @@
+"""Entries of `streambench.databases`, `.streams`, `.evaluations` and `.systems` in params.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from tasks.distinct import Names
+
+Use = Literal["all", "correct", "incorrect"]
+MemoryRule = Literal["store_on_turn", "shadow"]
+KIND_K: Mapping[str, int] = {"ds1000": 4, "hotpotqa": 4}
+"""k where it is no 16 (appendix A)."""
+
+
+def _check_seeds(seeds: tuple[int, ...]) -> tuple[int, ...]:
+    if len(set(seeds)) != len(seeds):
+        raise ValueError("a seed stands twice")
+    return seeds
+
+
+Seeds = Annotated[tuple[int, ...], Field(min_length=1), AfterValidator(_check_seeds)]
+
+
+class QuestionDatabase(BaseModel):
+    """One entry of `streambench.databases`: a text-to-SQL dataset from questions of GRAMMAR's."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    questions: Path
+    """A Parquet file with id, question, sql, sql_template: data/grammar/<database>/balanced.parquet."""
+    file: Path
+    """The SQLite file that they are about."""
+    shots: int = Field(default=16, ge=0)
+    """Questions held back as few-shot examples, of SQL templates that no other question has."""
+    templates: int | None = Field(default=None, gt=0)
+    """So many SQL templates, drawn by seed; null takes all. Few of them make a stream whose past helps."""
+    each: int | None = Field(default=None, gt=0)
+    """So many questions of each template, of different answers' groups; null takes all."""
+    first_words: Names | None = None
+    """Only questions whose first word is one of these, as `which`; null takes all wordings."""
+    seed: int = 0
+
+
+class Stream(BaseModel):
+    """One entry of `streambench.streams`: items of datasets in a seeded order."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    datasets: Names
+    """Folders below data/raw/streambench, all of one kind."""
+    take: int | None = Field(default=None, gt=0)
+    """T: so many items, drawn by `draw_seed`; null takes all. DDXPlus draws as many of each diagnosis."""
+    draw_seed: int = 42
+    seeds: Seeds = (42,)
+    """Of the shuffled orders; the paper has 42, and 2, 3, 7, 21, 42 for robustness (section 5.2)."""
+    shots: int = Field(default=16, ge=0)
+    """Few-shot examples drawn, by `draw_seed`."""
+    rule: str = ""
+    """The metric's rule (`streambench`, `bird`, `test-suite`), or the judge's (`released`, `strict`); empty
+    is the default."""
+    options: Mapping[str, Any] = {}
+    """Of the environment, by its own names and checked by it: timeout, descriptions, paragraphs_in_shots."""
+
+
+class MethodChoice(BaseModel):
+    """A method with its ablation; a bare name stands for `{method: name}`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    method: str
+    """A file in tasks/streambench/methods, or an installed plug: `zero_shot`."""
+    use: Use = "all"
+    """Figure 2: which of the entries a prompt shows, filtered after they were selected."""
+    memory_of: str | None = None
+    """Table 7: the role whose right answers alone enter the memory."""
+    memory_rule: MemoryRule = "store_on_turn"
+    version: str = ""
+    """Of the installed package that brings the method; empty for a file of the project."""
+    record: str = ""
+    """The digest of that package's files."""
+
+    @property
+    def label(self) -> str:
+        """Name it in rows and figures: `mem_prompt`, `mem_prompt-correct`, `mam-shadow-agent`."""
+        parts = [self.method]
+        if self.use != "all":
+            parts.append(self.use)
+        if self.memory_of is not None:
+            parts += [self.memory_rule, self.memory_of]
+        return "-".join(parts)
+
+
+def _read_choice(given: object) -> object:
+    return {"method": given} if isinstance(given, str) else given
+
+
+NamedChoice = Annotated[
+    MethodChoice, BeforeValidator(_read_choice, json_schema_input_type=str | MethodChoice)
+]
+
+
+def _check_labels(choices: tuple[MethodChoice, ...]) -> tuple[MethodChoice, ...]:
+    labels = [choice.label for choice in choices]
+    if len(set(labels)) != len(labels):
+        raise ValueError("a method stands twice")
+    return choices
+
+
+Choices = Annotated[tuple[NamedChoice, ...], Field(min_length=1), AfterValidator(_check_labels)]
+
+
+class StreamEvaluation(BaseModel):
+    """One entry of `streambench.evaluations`: methods and models over a stream."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    stream: str
+    """A name under `streambench.streams`."""
+    methods: Choices
+    models: Names = ("agent",)
+    """Roles: each method is run with each; one that shares a memory is run once, with all in this order."""
+    seeds: Seeds | None = None
+    """Of the stream's; null takes all of them."""
+    method_seeds: Mapping[str, Seeds] = {}
+    """Label -> the seeds that this method is run with instead."""
+    k: int | None = Field(default=None, gt=0)
+    """null: 16, and 4 for DS-1000 and HotpotQA (appendix A)."""
+    embedder: str = "embedder"
+    judge: str = "judge"
+    """ToolBench alone."""
+    steps: int | None = Field(default=None, gt=0)
+    """Only the first so many steps; null takes all."""
+
+
+class OwnStream(BaseModel):
+    """One entry of `streambench.systems`: a system of the user's in the agent's place."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    stream: str
+    system: str
+    """A name under `systems`: it is sent each prompt as a question."""
+    files: Path | None = None
+    """The folder that `StreamItem.file` is relative to; null is data/raw/streambench."""
+    methods: Choices = (MethodChoice(method="zero_shot"), MethodChoice(method="self_stream_icl"))
+    seeds: Seeds | None = None
+    k: int | None = Field(default=None, gt=0)
+    embedder: str = "embedder"
+    judge: str = "judge"

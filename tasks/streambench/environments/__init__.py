@@ -1,0 +1,1 @@
+"""Environments, one a file, found by being there."""

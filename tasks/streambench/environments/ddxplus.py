@@ -1,0 +1,89 @@
+"""Medical diagnosis (DDXPlus): accuracy of one of 49 diagnoses, given by its number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import ClassVar
+
+from tasks.errors import BadInput
+from tasks.scoring.ddxplus import LABELS, DDXPlus, find_label
+from tasks.sources.stream_dataset import FILES
+from tasks.sources.whole_json import read_json_list
+from tasks.streambench.environment import Environment, EnvironmentSetup, Feedback, PromptParts, Style
+from tasks.streambench.environments.replies import check_reply, cut_reasoning, write_step, write_text
+from tasks.streambench.environments.verdicts import choose_rule, read_options, score_record
+from tasks.streambench.rows import StreamItem
+
+WORDS = {True: "The diagnosis is correct.", False: "The diagnosis is not correct."}
+INSTRUCTIONS: Mapping[Style, str] = {
+    "direct": "Reply with the most likely diagnosis, as `<number>. <diagnosis>`, and with nothing else.",
+    "chain": "Think about it step by step: what history and symptoms speak for, and what against. Then "
+    "end with a line that begins with `Answer:`, followed by the diagnosis as `<number>. <diagnosis>`.",
+    "refine": "Reply with the improved diagnosis, as `<number>. <diagnosis>`, and with nothing else.",
+}
+
+
+class DDXPlusEnvironment(Environment):
+    """The diagnoses are those of the dataset's `files/diagnoses.json`; their places are the labels."""
+
+    name = "ddxplus"
+    metric = "ddxplus"
+    primary = "accuracy"
+    max_tokens: ClassVar[Mapping[Style, int]] = {"direct": 64, "chain": 512, "refine": 64}
+
+    def __init__(self, setup: EnvironmentSetup) -> None:
+        super().__init__(setup)
+        choose_rule("ddxplus", setup.rule, ())
+        read_options("ddxplus", setup.options, {})
+        self._metric = DDXPlus()
+
+    async def show(self, item: StreamItem, style: Style, *, row: str) -> PromptParts:
+        """Show the list of diagnoses and the patient's profile."""
+        lines = [f"{number}. {write_text(name)}" for number, name in enumerate(self._diagnoses)]
+        return PromptParts(
+            task="Diagnose a patient by their profile, as a doctor would. The diagnosis is one of a list.",
+            common="\n".join(["The diagnoses:", *lines]),
+            context="",
+            question=f"The patient:\n{write_text(item.text)}",
+            instruction=INSTRUCTIONS[style],
+        )
+
+    def show_example(self, key: str, answer: str, words: str | None) -> str:
+        """Write a past patient with the diagnosis."""
+        shown = answer if words is not None else f"Diagnosis: {answer}"
+        return write_step(f"The patient:\n{write_text(key)}", shown, words)
+
+    def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
+        """Take the first number before a full stop and name its diagnosis; without one the text as it is."""
+        answer = cut_reasoning(check_reply(text)) if style == "chain" else check_reply(text)
+        label = find_label(answer)
+        return f"{label}. {self._diagnoses[label]}" if label is not None else " ".join(answer.split())
+
+    async def feedback(self, item: StreamItem, answer: str, *, row: str) -> Feedback:
+        """Compare with the label."""
+        return score_record(self._metric, "", self.make_record(item, answer, None), self.primary, WORDS)
+
+    def say(self, bit: bool) -> str:
+        """Say whether the diagnosis is right."""
+        return WORDS[bit]
+
+    def make_record(
+        self, item: StreamItem, answer: str | None, feedback: Feedback | None
+    ) -> dict[str, object]:
+        """Make the line for `benchloom score ddxplus`."""
+        gold = int(item.gold) if item.gold.isascii() and item.gold.isdigit() else item.gold
+        return {"id": item.id, "gold": gold, "prediction": answer}
+
+    @cached_property
+    def _diagnoses(self) -> list[str]:
+        datasets = sorted({item.dataset for item in self.setup.items})
+        lists = [read_json_list(self.setup.files / name / FILES / "diagnoses.json") for name in datasets]
+        for name, found in zip(datasets, lists, strict=True):
+            if len(found) != LABELS or found != lists[0]:
+                raise BadInput(
+                    f"{name}/{FILES}/diagnoses.json",
+                    f"has {len(found)} diagnoses, or others than {datasets[0]}",
+                    hint=f"{LABELS} are wanted; benchloom import ddxplus",
+                )
+        return [str(name) for name in lists[0]]

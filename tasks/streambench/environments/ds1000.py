@@ -1,0 +1,96 @@
+"""Python programming (DS-1000): pass@1 by each problem's test program, in the sandbox or not at all."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import ClassVar
+
+from tasks.scoring.ds1000 import DS1000, extract_code
+from tasks.streambench.environment import Environment, EnvironmentSetup, Feedback, PromptParts, Style
+from tasks.streambench.environments.replies import (
+    check_reply,
+    cut_reasoning,
+    find_last_block,
+    write_step,
+    write_text,
+)
+from tasks.streambench.environments.verdicts import choose_rule, read_details, read_options, score_record
+from tasks.streambench.rows import StreamItem
+
+WORDS = {True: "The code passes the tests.", False: "The code does not pass the tests."}
+INSTRUCTIONS: Mapping[Style, str] = {
+    "direct": "Reply with the missing Python code, in a block fenced by ```python, and with nothing else.",
+    "chain": "Think about it step by step: what is asked for, which functions do it, what the variables are "
+    "called. Then end with a line that begins with `Answer:`, followed by the missing Python code in a "
+    "block fenced by ```python.",
+    "refine": "Reply with the improved Python code, in a block fenced by ```python, and with nothing else.",
+}
+
+
+class DS1000Environment(Environment):
+    """Option `timeout`: seconds of a test program, from when its libraries are loaded."""
+
+    name = "ds1000"
+    metric = "ds1000"
+    primary = "accuracy"
+    max_tokens: ClassVar[Mapping[Style, int]] = {"direct": 512, "chain": 512, "refine": 512}
+
+    def __init__(self, setup: EnvironmentSetup) -> None:
+        super().__init__(setup)
+        choose_rule("ds1000", setup.rule, ())
+        self._options = read_options("ds1000", setup.options, {"timeout": 3.0})
+        self._threads = ThreadPoolExecutor(os.cpu_count() or 1, "ds1000-feedback")
+        self._opening = threading.Lock()
+        self._metric: DS1000 | None = None
+
+    async def __aexit__(self, *error: object) -> None:
+        """Wait for the programs that run; what waits is not begun."""
+        await asyncio.to_thread(self._threads.shutdown, cancel_futures=True)
+
+    async def show(self, item: StreamItem, style: Style, *, row: str) -> PromptParts:
+        """Show the problem, which names the variables that its answer must set."""
+        return PromptParts(
+            task="Complete a Python program. You are given a problem with the code around its solution; only "
+            "the solution is wanted, and the code before it has run already.",
+            common="",
+            context="",
+            question=f"Problem:\n{write_text(item.text)}",
+            instruction=INSTRUCTIONS[style],
+        )
+
+    def show_example(self, key: str, answer: str, words: str | None) -> str:
+        """Write a past problem with its code, fenced as the answer is to be."""
+        return write_step(f"Problem:\n{write_text(key)}", f"```python\n{answer.strip(chr(10))}\n```", words)
+
+    def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
+        """Take the first fenced Python block, else the text as it is; indentation stays."""
+        answer = cut_reasoning(check_reply(text)) if style == "chain" else check_reply(text)
+        if style == "chain" and answer is text:
+            answer = find_last_block(text) or text
+        return extract_code(answer).strip("\n")
+
+    async def feedback(self, item: StreamItem, answer: str, *, row: str) -> Feedback:
+        """Run the problem's test program on the code. Raises BadInput where there is no sandbox."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, self._judge, self.make_record(item, answer, None))
+
+    def say(self, bit: bool) -> str:
+        """Say whether the code passes."""
+        return WORDS[bit]
+
+    def make_record(
+        self, item: StreamItem, answer: str | None, feedback: Feedback | None
+    ) -> dict[str, object]:
+        """Make the line for `benchloom score ds1000`."""
+        test = read_details(item.details).get("code_context")
+        return {"id": item.id, "code_context": test, "prediction": answer}
+
+    def _judge(self, record: dict[str, object]) -> Feedback:
+        with self._opening:
+            if self._metric is None:
+                self._metric = DS1000(**self._options)
+        return score_record(self._metric, "", record, self.primary, WORDS)

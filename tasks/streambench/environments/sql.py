@@ -1,0 +1,152 @@
+"""Text-to-SQL (Spider, CoSQL, BIRD, GRAMMAR's questions): execution accuracy on read-only SQLite files."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import ClassVar
+
+from tasks.scoring.execution import Execution, score_outcome
+from tasks.scoring.items import BadItem
+from tasks.scoring.sql_pool import SqlPool
+from tasks.scoring.sql_text import prepare_prediction
+from tasks.streambench.environment import Environment, EnvironmentSetup, Feedback, PromptParts, Style
+from tasks.streambench.environments.replies import (
+    check_reply,
+    cut_reasoning,
+    find_last_block,
+    write_step,
+    write_text,
+)
+from tasks.streambench.environments.verdicts import (
+    choose_rule,
+    make_feedback,
+    make_unjudged,
+    read_details,
+    read_options,
+)
+from tasks.streambench.rows import StreamItem
+
+WORDS = {True: "The query gives the right result.", False: "The query does not give the right result."}
+INSTRUCTIONS: Mapping[Style, str] = {
+    "direct": "Reply with one SQLite query that answers the question, and with nothing else.",
+    "chain": "Think about it step by step: which tables and columns, which conditions, what to return. Then "
+    "end with a line that begins with `Answer:`, followed by one SQLite query in a block fenced by ```sql.",
+    "refine": "Reply with the improved SQLite query, and with nothing else.",
+}
+
+
+class SqlEnvironment(Environment):
+    """Rules `streambench`, `bird`, `test-suite`; options `timeout` (seconds) and `keep_distinct`."""
+
+    name = "sql"
+    metric = "execution"
+    primary = "accuracy"
+    max_tokens: ClassVar[Mapping[Style, int]] = {"direct": 512, "chain": 512, "refine": 512}
+
+    def __init__(self, setup: EnvironmentSetup) -> None:
+        super().__init__(setup)
+        self._options = read_options("sql", setup.options, {"timeout": 30.0, "keep_distinct": False})
+        self._rule = choose_rule("sql", setup.rule, Execution.rules)
+        self._metrics: dict[Path, Execution] = {}
+        self._pools = _PoolShelf(float(self._options["timeout"]))
+        self._opening = threading.Lock()
+
+    async def __aexit__(self, *error: object) -> None:
+        """End the worker processes, and let the databases go."""
+        await asyncio.to_thread(self._pools.close)
+        for metric in self._metrics.values():
+            metric.suites.close()
+        self._metrics.clear()
+
+    async def show(self, item: StreamItem, style: Style, *, row: str) -> PromptParts:
+        """Show the CREATE statements of the item's database."""
+        return PromptParts(
+            task="Write SQL for SQLite. You are given the tables of a database and a question about them.",
+            common="",
+            context=f"The tables:\n{write_text(item.context)}" if item.context else "",
+            question=f"Question: {write_text(item.text)}",
+            instruction=INSTRUCTIONS[style],
+        )
+
+    def show_example(self, key: str, answer: str, words: str | None) -> str:
+        """Write a past question with its query, without the tables."""
+        return write_step(f"Question: {write_text(key)}", answer, words)
+
+    def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
+        """Take the query out of a fence, or of the reasoning, and add a SELECT that is missing."""
+        answer = cut_reasoning(check_reply(text)) if style == "chain" else check_reply(text)
+        if style == "chain" and answer is text:
+            answer = find_last_block(text) or text
+        return prepare_prediction(answer).strip()
+
+    async def feedback(self, item: StreamItem, answer: str, *, row: str) -> Feedback:
+        """Run both queries in a worker process that can only read."""
+        return await self._pools.run(self._judge, item, answer)
+
+    def say(self, bit: bool) -> str:
+        """Say whether the result is right."""
+        return WORDS[bit]
+
+    def make_record(
+        self, item: StreamItem, answer: str | None, feedback: Feedback | None
+    ) -> dict[str, object]:
+        """Make the line for `benchloom score execution`."""
+        return {"id": item.id, "db_id": _name_database(item), "gold": item.gold, "prediction": answer}
+
+    def _judge(self, pool: SqlPool, item: StreamItem, answer: str) -> Feedback:
+        file = self.setup.files / item.file
+        if not item.file or not file.is_file():
+            return make_unjudged(f"the database {_name_database(item)!r} is not there", WORDS)
+        metric = self._open_metric(file.parents[1])
+        try:
+            with self._opening:
+                own = metric.read(self.make_record(item, answer, None))
+        except BadItem as error:
+            return make_unjudged(str(error), WORDS)
+        pair = metric.make_pair(self._rule, own, prepare_prediction(answer))
+        (verdict,) = pool.judge([pair])
+        return make_feedback(metric, self._rule, own, score_outcome(verdict.outcome), self.primary, WORDS)
+
+    def _open_metric(self, folder: Path) -> Execution:
+        with self._opening:
+            if folder not in self._metrics:
+                self._metrics[folder] = Execution(databases=folder, **self._options)
+            return self._metrics[folder]
+
+
+class _PoolShelf:
+    """Pools of one worker process each, opened when a query comes and none is idle; one thread uses one."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._threads = ThreadPoolExecutor(os.cpu_count() or 1, "sql-feedback")
+        self._own = threading.local()
+        self._pools: list[SqlPool] = []
+
+    async def run(
+        self, judge: Callable[[SqlPool, StreamItem, str], Feedback], item: StreamItem, answer: str
+    ) -> Feedback:
+        """Judge in a thread, with the pool that is that thread's."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, lambda: judge(self._take(), item, answer))
+
+    def _take(self) -> SqlPool:
+        if not hasattr(self._own, "pool"):
+            self._own.pool = SqlPool(workers=1, seconds=self._seconds)
+            self._pools.append(self._own.pool)
+        pool: SqlPool = self._own.pool
+        return pool
+
+    def close(self) -> None:
+        self._threads.shutdown(cancel_futures=True)
+        while self._pools:
+            self._pools.pop().close()
+
+
+def _name_database(item: StreamItem) -> str:
+    return Path(item.file).stem or str(read_details(item.details).get("db_id", ""))

@@ -1,0 +1,92 @@
+"""Make feedback of a score: the bit is what `benchloom score` gives for the same line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from tasks.errors import BadInput
+from tasks.scoring.items import BadItem
+from tasks.scoring.metric import Metric, Score
+from tasks.streambench.environment import Feedback
+
+UNJUDGED = "unjudged"
+
+
+def make_feedback(
+    metric: Metric[Any], rule: str, item: Any, score: Score, primary: str, words: Mapping[bool, str]
+) -> Feedback:
+    """Make feedback of an item's score. A score that is failed gives no verdict, and the bit is False.
+
+    words: a bit -> the bit in words.
+    """
+    accumulator = metric.make_accumulator(rule)
+    accumulator.add(item, score)
+    values = {
+        name: float(value) if isinstance(value, int | float) else None
+        for name, value in next(iter(accumulator.item_values())).items()
+    }
+    if score.state != "scored":
+        return make_unjudged(score.outcome or "no verdict", words, values)
+    bit = score.values.get(primary) == 1
+    return Feedback(bit, score.outcome or ("correct" if bit else "wrong"), words[bit], values)
+
+
+def make_unjudged(
+    problem: str,
+    words: Mapping[bool, str],
+    values: Mapping[str, float | None] | None = None,
+    calls: tuple[str, ...] = (),
+) -> Feedback:
+    """Make the feedback of an answer that cannot be judged."""
+    return Feedback(False, UNJUDGED, words[False], values or {}, problem, calls)
+
+
+def score_record(
+    metric: Metric[Any], rule: str, record: dict[str, Any], primary: str, words: Mapping[bool, str]
+) -> Feedback:
+    """Score one line as `benchloom score` does. What the metric cannot read is not judged."""
+    try:
+        item = metric.read(record)
+    except BadItem as error:
+        return make_unjudged(str(error), words)
+    return make_feedback(metric, rule, item, metric.score_item(item, rule), primary, words)
+
+
+def read_details(details: str) -> dict[str, Any]:
+    """Read an item's details; empty for what is no JSON object."""
+    try:
+        found = json.loads(details or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def read_options(kind: str, given: Mapping[str, object], known: Mapping[str, Any]) -> dict[str, Any]:
+    """Give an environment's options: the known ones with their defaults, and those that are given.
+
+    Raises BadInput for one that is not known or of another type than its default.
+    """
+    where = "streambench.streams: options"
+    options = dict(known)
+    for name, value in given.items():
+        if name not in known:
+            there = ", ".join(known) or "none"
+            raise BadInput(where, f"{name} is no option of {kind}", hint=f"there are {there}")
+        default = known[name]
+        wanted = (int, float) if isinstance(default, float) else type(default)
+        if not isinstance(value, wanted) or (isinstance(value, bool) and not isinstance(default, bool)):
+            raise BadInput(where, f"{name} is {value!r}; {type(default).__name__} is wanted")
+        options[name] = value
+    return options
+
+
+def choose_rule(kind: str, given: str, rules: tuple[str, ...]) -> str:
+    """Give the rule: the given one, or the first where none is. Raises BadInput for another."""
+    if not given:
+        return rules[0] if rules else ""
+    if given not in rules:
+        there = ", ".join(rules) or "it has only one"
+        raise BadInput("streambench.streams: rule", f"{kind} has no rule {given}", hint=there)
+    return given

@@ -1,0 +1,22 @@
+"""Chain of thought: reasoning before the answer, which is taken out of it (section 4.1.1)."""
+
+from __future__ import annotations
+
+from tasks.streambench.method import MethodSetup, SeenStep, StepReply, StepTalk, StreamMethod
+from tasks.streambench.methods.parts import refuse_ablations
+
+
+class Chain(StreamMethod):
+    """Asks for reasoning and an answer; no step depends on another."""
+
+    name = "chain"
+    sequential = False
+    searches = False
+
+    def __init__(self, setup: MethodSetup) -> None:
+        super().__init__(setup)
+        refuse_ablations(setup)
+
+    async def step(self, seen: SeenStep, talk: StepTalk) -> StepReply:
+        """Ask in the style that reasons first."""
+        return await talk.answer(seen.agents[0], style="chain")

@@ -1,0 +1,30 @@
+"""Few-shot: pairs of inputs and true answers, the same in every prompt of a run (section 4.1.1)."""
+
+from __future__ import annotations
+
+from tasks.errors import BadInput
+from tasks.streambench.method import MethodSetup, SeenStep, ShownExample, StepReply, StepTalk, StreamMethod
+from tasks.streambench.methods.parts import refuse_ablations
+from tasks.streambench.rows import RetrievedEntry
+
+
+class FewShot(StreamMethod):
+    """Shows the first k of the stream's shots, in their order."""
+
+    name = "few_shot"
+    sequential = False
+    searches = False
+
+    def __init__(self, setup: MethodSetup) -> None:
+        super().__init__(setup)
+        refuse_ablations(setup)
+        if not setup.shots:
+            raise BadInput("streambench: method few_shot", "the stream has no shots", hint="see its `shots`")
+        self._examples = tuple(
+            ShownExample(RetrievedEntry(shot.id, 0, 0.0), shot.memory_key, shot.answer)
+            for shot in sorted(setup.shots, key=lambda shot: shot.place)[: setup.k]
+        )
+
+    async def step(self, seen: SeenStep, talk: StepTalk) -> StepReply:
+        """Ask with the shots."""
+        return await talk.answer(seen.agents[0], examples=self._examples)

@@ -1,0 +1,33 @@
+"""Self-Refine: feedback by the model itself and refinement alternate (section 4.1.1)."""
+
+from __future__ import annotations
+
+from tasks.streambench.method import MethodSetup, SeenStep, StepReply, StepTalk, StreamMethod
+from tasks.streambench.methods.parts import refuse_ablations
+
+
+class SelfRefine(StreamMethod):
+    """Refines an answer at most `refinements` times; the marker in a critique leaves it as it is."""
+
+    name = "self_refine"
+    sequential = False
+    searches = False
+
+    def __init__(self, setup: MethodSetup) -> None:
+        super().__init__(setup)
+        refuse_ablations(setup)
+
+    async def step(self, seen: SeenStep, talk: StepTalk) -> StepReply:
+        """Answer, then criticise and refine. A call that fails makes the step fail."""
+        agent = seen.agents[0]
+        reply = await talk.answer(agent)
+        history: list[tuple[str, str]] = []
+        while reply.answer is not None and len(history) < self.setup.refinements:
+            critique = await talk.critique(agent, reply.answer)
+            if critique.answer is None:
+                return critique
+            if critique.stop:
+                break
+            history.append((reply.answer, critique.answer))
+            reply = await talk.refine(agent, history)
+        return reply

@@ -1,0 +1,171 @@
+"""Stage: hold a stream's artifacts to their contracts."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from tasks.artifacts.contracts import Record, RowRule
+from tasks.artifacts.export import draft_folder
+from tasks.artifacts.parquet import read_valid_rows
+from tasks.artifacts.rows import Counts, make_id
+from tasks.reports.contract_stage import Rules, check_artifacts, expect_hash, require_contracts
+from tasks.streambench.entries import Stream
+from tasks.streambench.rows import SequencePlace, StreamItem, StreamShot
+
+ROWS: Mapping[str, type] = {"items": StreamItem, "sequence": SequencePlace, "shots": StreamShot}
+
+
+@dataclass(frozen=True)
+class StreamGrounds:
+    """What the rules hold rows against. places, asked: how often a seed has a position, and an item."""
+
+    stream: str
+    entry: Stream
+    items: frozenset[str]
+    kind: str
+    places: Mapping[tuple[int, int], int]
+    asked: Mapping[tuple[int, str], int]
+    lengths: Mapping[int, int]
+
+
+def contracts(
+    items: Path, sequence: Path, shots: Path, items_dropped: Path, entry: Stream, out: Path
+) -> Counts:
+    """Write the contracts' findings into the folder `out`.
+
+    items_dropped: beside `items`, checked with it. Raises ContractBroken where one does not hold.
+    """
+    paths = {path.stem: path for path in (items, sequence, shots)}
+    with draft_folder(out) as folder:
+        findings = check_artifacts(
+            f"Contracts of the stream {out.parent.name}",
+            {path: ROWS[stem] for stem, path in paths.items()},
+            lambda origins: declare_stream(paths, read_stream(paths, out.parent.name, entry), origins),
+            folder,
+        )
+    return require_contracts(findings, out)
+
+
+def read_stream(paths: Mapping[str, Path], stream: str, entry: Stream) -> StreamGrounds:
+    """Read what the rules hold rows against."""
+    items = read_valid_rows(paths["items"], StreamItem)
+    places = read_valid_rows(paths["sequence"], SequencePlace)
+    return StreamGrounds(
+        stream,
+        entry,
+        frozenset(item.id for item in items),
+        items[0].kind if items else "",
+        Counter((place.seed, place.position) for place in places),
+        Counter((place.seed, place.item) for place in places),
+        Counter(place.seed for place in places),
+    )
+
+
+def declare_stream(paths: Mapping[str, Path], grounds: StreamGrounds, origins: RowRule) -> Rules:
+    """Declare the rules of each artifact."""
+    return {
+        paths["items"]: [
+            origins,
+            expect_hash(),
+            RowRule(
+                "of_its_dataset",
+                "It is of a dataset of the stream and of its one kind, and its id follows from its key.",
+                ("id", "dataset", "kind", "key"),
+                lambda record: find_wrong_key(record, grounds),
+            ),
+            RowRule(
+                "askable",
+                "It has a text, a key to be found by, a gold answer, and details that are a JSON object.",
+                ("text", "memory_key", "gold", "details"),
+                find_gap,
+            ),
+            RowRule(
+                "file_inside",
+                "The file that it names lies in the folder of the datasets.",
+                ("file",),
+                lambda record: find_way_out(str(record["file"])),
+            ),
+        ],
+        paths["sequence"]: [
+            origins,
+            expect_hash(),
+            RowRule(
+                "item_exists",
+                "Its item is one of the stream's.",
+                ("item",),
+                lambda record: "" if record["item"] in grounds.items else f"{record['item']} is no item",
+            ),
+            RowRule(
+                "whole_order",
+                "Each seed of the stream has every item once, at the positions from 1 on.",
+                ("id", "seed", "position", "item"),
+                lambda record: find_wrong_place(record, grounds),
+            ),
+        ],
+        paths["shots"]: [
+            origins,
+            RowRule(
+                "shown",
+                "It has a text and an answer, and is one of as many examples as the stream asks for.",
+                ("place", "text", "answer", "dataset"),
+                lambda record: find_wrong_shot(record, grounds.entry),
+            ),
+        ],
+    }
+
+
+def find_wrong_key(record: Record, grounds: StreamGrounds) -> str:
+    """Say what is wrong with an item's dataset, kind or id; empty if nothing is."""
+    if record["dataset"] not in grounds.entry.datasets:
+        return f"{record['dataset']} is no dataset of the stream"
+    if record["kind"] != grounds.kind:
+        return f"it is of the kind {record['kind']}, the first item of {grounds.kind}"
+    wanted = make_id("stream item", record["kind"], record["dataset"], record["key"])
+    return "" if record["id"] == wanted else f"its id should be {wanted}"
+
+
+def find_gap(record: Record) -> str:
+    """Name what an item lacks; empty if it is whole."""
+    missing = [name for name in ("text", "memory_key", "gold") if not str(record[name]).strip()]
+    if missing:
+        return f"it has no {missing[0]}"
+    try:
+        details = json.loads(record["details"])
+    except (ValueError, RecursionError) as error:
+        return f"its details are no JSON: {error}"
+    return "" if isinstance(details, dict) else "its details are no JSON object"
+
+
+def find_way_out(path: str) -> str:
+    """Say that a path is absolute or leads above its start; empty if it does not."""
+    pure = PurePosixPath(path)
+    return f"{path} lies outside" if pure.is_absolute() or ".." in pure.parts else ""
+
+
+def find_wrong_place(record: Record, grounds: StreamGrounds) -> str:
+    """Say what is wrong with a place of an order; empty if nothing is."""
+    seed, position, item = record["seed"], record["position"], record["item"]
+    if seed not in grounds.entry.seeds:
+        return f"{seed} is no seed of the stream"
+    if grounds.lengths[seed] != len(grounds.items):
+        return f"seed {seed} has {grounds.lengths[seed]} places for {len(grounds.items)} items"
+    if grounds.places[seed, position] > 1 or grounds.asked[seed, item] > 1:
+        return f"seed {seed} has position {position} or its item twice"
+    if not 1 <= position <= len(grounds.items):
+        return f"position {position} is beyond the {len(grounds.items)} items"
+    wanted = make_id("place", grounds.stream, seed, position)
+    return "" if record["id"] == wanted else f"its id should be {wanted}"
+
+
+def find_wrong_shot(record: Record, entry: Stream) -> str:
+    """Say what is wrong with an example; empty if nothing is."""
+    if not str(record["text"]).strip() or not str(record["answer"]).strip():
+        return "it has no text or no answer"
+    if record["dataset"] not in entry.datasets:
+        return f"{record['dataset']} is no dataset of the stream"
+    inside = 0 <= record["place"] < entry.shots
+    return "" if inside else f"it is at place {record['place']} of {entry.shots}"

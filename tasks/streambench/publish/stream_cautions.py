@@ -1,0 +1,93 @@
+"""What a reader is told at the head of an evaluation's page before any figure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+
+from tasks.judging.trust import TrustThresholds
+from tasks.settings import read_section
+from tasks.streambench.publish.stream_runs import ScoredStep, StreamRuns
+
+FEW = 100
+"""Steps of a stream below which differences between methods are mostly chance."""
+
+
+def list_stream_cautions(runs: StreamRuns, settings: Mapping[str, object]) -> list[str]:
+    """Write the warnings; none if all is well. settings: `judging.thresholds.*`."""
+    thresholds = read_section(settings, "judging.thresholds", TrustThresholds)
+    return [
+        *_warn_few(runs),
+        *_warn_seeds(runs),
+        *_warn_failed(runs),
+        *_warn_unjudged(runs, thresholds.unscored_share),
+        *_warn_left_out(runs),
+        *_warn_estimated(runs),
+    ]
+
+
+def _warn_few(runs: StreamRuns) -> Iterator[str]:
+    longest = max((one.step.position for one in runs.list_steps(runs.systems)), default=0)
+    if longest < FEW:
+        yield f"{longest} steps are few: a difference between two methods may be chance."
+
+
+def _warn_seeds(runs: StreamRuns) -> Iterator[str]:
+    single = [system for system, steps in runs.systems.items() if len({one.step.seed for one in steps}) == 1]
+    if single and len(single) == len(runs.systems):
+        yield "One order of the stream (one seed): another order may rank the methods otherwise."
+    elif single:
+        names = ", ".join(dict.fromkeys(system.title for system in single))
+        yield f"One seed alone of {names}: no standard error, and the order of the stream may decide."
+
+
+def _warn_failed(runs: StreamRuns) -> Iterator[str]:
+    yield from _warn_steps(
+        runs, lambda one: one.failed, "failed and count as wrong", lambda one: one.step.failed
+    )
+
+
+def _warn_unjudged(runs: StreamRuns, most: float) -> Iterator[str]:
+    """Warn of steps without a verdict where any method has more of them than a share, 0 to 1."""
+    shares = [sum(one.unjudged for one in steps) / len(steps) for steps in runs.systems.values()]
+    if max(shares, default=0.0) > most:
+        yield from _warn_steps(
+            runs,
+            lambda one: one.unjudged,
+            "could not be judged and count as wrong",
+            lambda one: one.step.failed,
+        )
+
+
+def _warn_left_out(runs: StreamRuns) -> Iterator[str]:
+    yield from _warn_steps(
+        runs,
+        lambda one: bool(one.step.left_out),
+        "were asked without something that the window had no room for",
+        lambda one: one.step.left_out[0],
+    )
+
+
+def _warn_steps(
+    runs: StreamRuns,
+    choose: Callable[[ScoredStep], bool],
+    what: str,
+    explain: Callable[[ScoredStep], str],
+) -> Iterator[str]:
+    """Warn of some steps: how many, of what methods the most, and why most often."""
+    chosen = {system: [one for one in steps if choose(one)] for system, steps in runs.systems.items()}
+    found = [one for own in chosen.values() for one in own]
+    if not found:
+        return
+    total = len(runs.list_steps(runs.systems))
+    worst = max(chosen, key=lambda system: len(chosen[system]) / len(runs.systems[system]))
+    most = f"most of all of {worst.title}, {worst.models}: {len(chosen[worst])} of {len(runs.systems[worst])}"
+    reason, _ = Counter(map(explain, found)).most_common(1)[0]
+    yield f"{len(found):,} of {total:,} steps {what} ({reason or 'no reason is given'}); {most}."
+
+
+def _warn_estimated(runs: StreamRuns) -> Iterator[str]:
+    steps = runs.list_steps(runs.systems)
+    estimated = sum(one.score.estimated for one in steps)
+    if estimated:
+        yield f"Tokens of {estimated} of {len(steps)} steps are estimates: their provider gave no counts."

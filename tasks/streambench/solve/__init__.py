@@ -1,0 +1,1 @@
+"""Run methods over streams (section 4)."""

@@ -1,0 +1,88 @@
+"""Who answers prompts: a role's model, or a system of the user's in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from tasks.models.ask import Ask, render_prompt, try_parse
+from tasks.systems.contract import System
+
+PROMPTS = Path(__file__).parents[1] / "prompts"
+
+
+@dataclass(frozen=True)
+class AgentReply:
+    """What an agent replied. value: None if it could not be read; then `problem` says why."""
+
+    text: str
+    value: str | None
+    problem: str
+    calls: tuple[str, ...]
+
+
+class StreamAgents(Protocol):
+    """All agents of a stage, by their names."""
+
+    async def ask(
+        self,
+        agent: str,
+        prompt: Path,
+        fields: Mapping[str, object],
+        *,
+        row: str,
+        parse: Callable[[str], str],
+        max_tokens: int,
+    ) -> AgentReply:
+        """Have an agent answer a prompt. Raises ModelFailed, BudgetSpent, CallMissing."""
+        ...
+
+
+class RoleAgents:
+    """Agents that are roles."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+
+    async def ask(
+        self,
+        agent: str,
+        prompt: Path,
+        fields: Mapping[str, object],
+        *,
+        row: str,
+        parse: Callable[[str], str],
+        max_tokens: int,
+    ) -> AgentReply:
+        """Ask the role's model; see `StreamAgents`."""
+        answer = await self._ask(prompt, fields, role=agent, row=row, parse=parse, max_tokens=max_tokens)
+        return AgentReply(answer.text, answer.value, answer.problem, (answer.call,))
+
+
+class SystemAgent:
+    """A system under test, which is sent each prompt as a question: its messages, a blank line between."""
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+
+    async def ask(
+        self,
+        agent: str,
+        prompt: Path,
+        fields: Mapping[str, object],
+        *,
+        row: str,
+        parse: Callable[[str], str],
+        max_tokens: int,
+    ) -> AgentReply:
+        """Ask the system; see `StreamAgents`. It is not told how long its answer may be."""
+        messages = render_prompt(prompt, fields).messages
+        question = "\n\n".join(message["content"] for message in messages)
+        response = await self._system.answer(question, row=row)
+        if response.text is None:
+            return AgentReply("", None, response.problem or "no answer", response.calls)
+        text = response.text.encode("utf-8", "replace").decode()
+        value, problem = try_parse(parse, text)
+        return AgentReply(text, value, problem or "", response.calls)

@@ -1,0 +1,44 @@
+"""Parameters of running streams: `streambench.steps` and `streambench.system_steps` in params.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tasks.streambench.entries import Choices, MethodChoice, Seeds
+
+
+class StreamLimits(BaseModel):
+    """What runs of streams may do."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    refinements: int = Field(default=4, ge=0)
+    """Of Self-Refine, at most."""
+    critique_tokens: int = Field(default=200, gt=0)
+    """Maximum length of a critique of Self-Refine."""
+    window: int = Field(default=32_768, gt=0)
+    """In tokens, of a model that names no context under `models`."""
+    windows: Mapping[str, int] = {}
+    """Role -> window."""
+    exact_up_to: int = Field(default=20_000, gt=0)
+    """Memories above which a vector index is used."""
+    count_unanswered: bool = False
+    """Whether a step whose call no endpoint answered is written, as wrong; such a call is in no ledger, so
+    that a replay ends there. Otherwise the stage fails at its end, and a run again asks these calls anew."""
+
+
+class OwnLimits(StreamLimits):
+    """What runs of a user's system may do, and what `benchloom evaluate streambench` runs."""
+
+    methods: Choices = (MethodChoice(method="zero_shot"), MethodChoice(method="self_stream_icl"))
+    """These and the others below are of `benchloom evaluate` alone; an entry has its own."""
+    seeds: Seeds = (42,)
+    k: int | None = Field(default=None, gt=0)
+    embedder: str = "embedder"
+    judge: str = "judge"
+    rule: str = ""
+    """As of a stream, as is `options`."""
+    options: Mapping[str, Any] = {}

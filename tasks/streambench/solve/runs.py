@@ -1,0 +1,95 @@
+"""The runs of an evaluation: which method with which agents over which order, and the order itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from tasks.errors import BadInput, StageFailed
+from tasks.streambench.entries import KIND_K, MethodChoice
+from tasks.streambench.method import StreamMethod
+from tasks.streambench.methods.finding import find_method
+from tasks.streambench.rows import SequencePlace, StreamItem
+
+DEFAULT_K = 16
+"""Appendix A."""
+
+
+@dataclass(frozen=True)
+class StreamRun:
+    """One method with its agents over a sequence."""
+
+    choice: MethodChoice
+    method: type[StreamMethod]
+    agents: tuple[str, ...]
+    seed: int
+    k: int
+
+    @cached_property
+    def name(self) -> str:
+        """Name it in rows."""
+        return f"{self.choice.label}|{'+'.join(self.agents)}|{self.seed}"
+
+
+@dataclass(frozen=True)
+class StreamOrders:
+    """The orders of a stream: seed -> its places with their items, by position."""
+
+    by_seed: Mapping[int, Sequence[tuple[SequencePlace, StreamItem]]]
+
+
+def order_items(
+    items: Sequence[StreamItem], sequence: Sequence[SequencePlace], steps: int | None, *, whole: bool = True
+) -> StreamOrders:
+    """Order items by each seed, up to a number of steps.
+
+    whole: False in a preview, which has some of the items and some of the places. Raises StageFailed for a
+    place whose item is not there, or items of several kinds.
+    """
+    if not items or not sequence:
+        raise StageFailed("streambench: the stream has no items")
+    if len(kinds := sorted({item.kind for item in items})) > 1:
+        raise StageFailed(f"streambench: the stream has items of several kinds: {', '.join(kinds)}")
+    by_id = {item.id: item for item in items}
+    found: dict[int, list[tuple[SequencePlace, StreamItem]]] = {}
+    for place in sorted(sequence, key=lambda place: place.position):
+        item = by_id.get(place.item)
+        if item is None and whole:
+            raise StageFailed(f"streambench: place {place.position} of seed {place.seed} has no item")
+        if item is not None and (steps is None or place.position <= steps):
+            found.setdefault(place.seed, []).append((place, item))
+    return StreamOrders(found)
+
+
+def list_runs(
+    methods: Iterable[MethodChoice],
+    models: Sequence[str],
+    orders: StreamOrders,
+    kind: str,
+    *,
+    k: int | None = None,
+    seeds: Sequence[int] | None = None,
+    method_seeds: Mapping[str, Sequence[int]] | None = None,
+) -> list[StreamRun]:
+    """List runs: method x models x seed; a method that shares a memory is run with all models at once.
+
+    Raises BadInput for a method that is not there, seeds that the stream was not shuffled by, and a label
+    that no method has.
+    """
+    choices, own_seeds = list(methods), method_seeds or {}
+    if unknown := sorted(own_seeds.keys() - {choice.label for choice in choices}):
+        raise BadInput("streambench: method_seeds", f"{unknown[0]} is the label of no method")
+    runs = []
+    for choice in choices:
+        method = find_method(choice)
+        together = [tuple(models)] if method.shares_memory else [(model,) for model in models]
+        for seed in own_seeds.get(choice.label, seeds or sorted(orders.by_seed)):
+            if seed not in orders.by_seed:
+                there = ", ".join(map(str, sorted(orders.by_seed)))
+                raise BadInput(
+                    "streambench: seeds", f"the stream has no order of seed {seed} (it has {there})"
+                )
+            size = k or KIND_K.get(kind, DEFAULT_K)
+            runs += [StreamRun(choice, method, agents, seed, size) for agents in together]
+    return runs

@@ -1,0 +1,65 @@
+"""Stage: every run of an evaluation, step by step (section 2, algorithm 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tasks.artifacts.rows import Drafts
+from tasks.judging.scored import Scored
+from tasks.models.ask import Ask
+from tasks.streambench.entries import StreamEvaluation
+from tasks.streambench.rows import SequencePlace, StreamItem, StreamShot, StreamStep
+from tasks.streambench.solve.agents import RoleAgents
+from tasks.streambench.solve.options import StreamLimits
+from tasks.streambench.solve.runs import list_runs, order_items
+from tasks.streambench.solve.stream_runs import StreamWork, run_all
+
+
+async def steps(
+    items: list[StreamItem],
+    sequence: list[SequencePlace],
+    shots: list[StreamShot],
+    streambench: Path,
+    entry: StreamEvaluation,
+    params: StreamLimits,
+    settings: Mapping[str, Any],
+    ask: Ask,
+    limit: int | None = None,
+) -> Drafts[StreamStep]:
+    """Run method x models x seed at once, each in the order of its sequence; one row a step, failed ones too.
+
+    settings: the stream's own (rule, options), the roles and the models' windows. limit: in a preview, which
+    has some of the items. Raises StageFailed where no endpoint answered, once all else is asked.
+    """
+    orders = order_items(items, sequence, entry.steps, whole=limit is None)
+    runs = list_runs(
+        entry.methods,
+        entry.models,
+        orders,
+        items[0].kind,
+        k=entry.k,
+        seeds=entry.seeds,
+        method_seeds=entry.method_seeds,
+    )
+    work = StreamWork(
+        stage="streambench.steps",
+        items=items,
+        shots=shots,
+        orders=orders,
+        files=streambench,
+        stream=entry.stream,
+        embedder=entry.embedder,
+        judge=entry.judge,
+        params=params,
+        settings=settings,
+        ask=ask,
+        agents=RoleAgents(ask),
+    )
+    return Drafts(await run_all(work, runs))
+
+
+def list_scored(rows: Iterable[StreamStep]) -> list[Scored]:
+    """List the bit of each step for the comparison of nights."""
+    return [Scored(row.id, row.item, float(row.bit)) for row in rows]

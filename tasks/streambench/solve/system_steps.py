@@ -1,0 +1,50 @@
+"""Stage: every run of a system of the user's, in the agent's place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tasks.artifacts.rows import Drafts
+from tasks.models.ask import Ask
+from tasks.streambench.entries import OwnStream
+from tasks.streambench.rows import SequencePlace, StreamItem, StreamShot, StreamStep
+from tasks.streambench.solve.agents import SystemAgent
+from tasks.streambench.solve.options import OwnLimits
+from tasks.streambench.solve.runs import list_runs, order_items
+from tasks.streambench.solve.stream_runs import StreamWork, run_all
+from tasks.systems.build import build_system
+from tasks.systems.entries import SystemEntry
+
+
+async def system_steps(
+    items: list[StreamItem],
+    sequence: list[SequencePlace],
+    shots: list[StreamShot],
+    streambench: Path,
+    entry: OwnStream,
+    system: SystemEntry,
+    params: OwnLimits,
+    settings: Mapping[str, Any],
+    ask: Ask,
+    limit: int | None = None,
+) -> Drafts[StreamStep]:
+    """Do as `steps` does; each prompt goes to the system as a question, `agent` is its name."""
+    orders = order_items(items, sequence, None, whole=limit is None)
+    runs = list_runs(entry.methods, (entry.system,), orders, items[0].kind, k=entry.k, seeds=entry.seeds)
+    work = StreamWork(
+        stage="streambench.system_steps",
+        items=items,
+        shots=shots,
+        orders=orders,
+        files=entry.files or streambench,
+        stream=entry.stream,
+        embedder=entry.embedder,
+        judge=entry.judge,
+        params=params,
+        settings=settings,
+        ask=ask,
+        agents=SystemAgent(build_system(entry.system, system, (), ask)),
+    )
+    return Drafts(await run_all(work, runs))

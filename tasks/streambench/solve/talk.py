@@ -1,0 +1,207 @@
+"""How a method asks within a step: prompts are put together, sent, read, and booked for the step's row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from tasks.errors import ModelFailed
+from tasks.judging.quoting import split_roles
+from tasks.models.ask import Unparsed
+from tasks.streambench.environment import Environment, Feedback, PromptParts, Style
+from tasks.streambench.method import ShownExample, StepReply
+from tasks.streambench.rows import StreamItem
+from tasks.streambench.solve.agents import PROMPTS, StreamAgents
+from tasks.streambench.solve.prompt_window import (
+    BETWEEN,
+    fit_texts,
+    list_fields,
+    measure_room,
+    name_source,
+)
+
+ZERO_SHOT, WITH_EXAMPLES = PROMPTS / "zero_shot.md", PROMPTS / "with_examples.md"
+CRITIQUE, REFINE = PROMPTS / "critique.md", PROMPTS / "refine.md"
+MARKER = "NO NEED TO REFINE"
+"""What stands in a critique that finds nothing wrong."""
+NO_REPLY = "no reply: the endpoint gave none"
+
+
+@dataclass
+class Unanswered:
+    """The steps with a call that no endpoint answered: row -> the last failure."""
+
+    problems: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TalkSetup:
+    """What the talks of a stage share. windows: agent -> its model's context in tokens."""
+
+    environment: Environment
+    agents: StreamAgents
+    windows: Callable[[str], int]
+    critique_tokens: int
+    unanswered: Unanswered
+    examples: dict[tuple[str, str, str | None], str] = field(default_factory=dict)
+    """Past steps as prompts have them, by key, answer and words: each comes back in many prompts."""
+
+    def show_example(self, one: ShownExample) -> str:
+        """Write a past step as prompts have it."""
+        known = one.key, one.answer, one.words
+        if (text := self.examples.get(known)) is None:
+            text = self.examples[known] = self.environment.show_example(*known)
+        return text
+
+
+@dataclass
+class Booked:
+    """What a step has asked, for its row."""
+
+    calls: list[str] = field(default_factory=list)
+    judge_calls: list[str] = field(default_factory=list)
+    shadow_calls: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    notes: dict[str, float] = field(default_factory=dict)
+    text: str = ""
+
+
+class StreamTalk:
+    """The talk of one step; see `StepTalk`. row: the step's id."""
+
+    def __init__(self, setup: TalkSetup, item: StreamItem, row: str) -> None:
+        self._setup, self._item, self._row = setup, item, row
+        self._environment = setup.environment
+        self.booked = Booked()
+
+    async def answer(
+        self, agent: str, *, style: Style = "direct", examples: Sequence[ShownExample] = ()
+    ) -> StepReply:
+        """Ask for an answer, with as many of the last examples as have room."""
+        parts = await self._show(agent, style)
+        return parts if isinstance(parts, StepReply) else await self._answer(agent, parts, style, examples)
+
+    async def critique(self, agent: str, answer: str) -> StepReply:
+        """Ask what is wrong with an answer."""
+        parts = await self._show(agent, "refine")
+        if isinstance(parts, StepReply):
+            return parts
+        shown = split_roles(answer)[0]
+        tokens = self._setup.critique_tokens
+        room = measure_room(parts, self._setup.windows(agent), tokens, [shown])
+        fields = {**list_fields(parts), "answer": shown, "marker": MARKER}
+        reply = await self._ask(agent, CRITIQUE, fields, room, tokens, read_critique)
+        return replace(reply, stop=MARKER in reply.text)
+
+    async def refine(self, agent: str, history: Sequence[tuple[str, str]]) -> StepReply:
+        """Ask for a better answer by the history; what has no room of it are the first rounds."""
+        parts = await self._show(agent, "refine")
+        if isinstance(parts, StepReply):
+            return parts
+        rounds = [
+            f"Answer {number}:\n{split_roles(answer)[0]}\nRemarks {number}:\n{split_roles(remarks)[0]}"
+            for number, (answer, remarks) in enumerate(history, 1)
+        ]
+        tokens = self._environment.max_tokens["refine"]
+        room = measure_room(parts, self._setup.windows(agent), tokens)
+        fitted = fit_texts(rounds, room)
+        if not fitted.texts:
+            room = -1
+        self.booked.left_out += [f"round {number} of the history" for number in range(1, fitted.left_out + 1)]
+        fields = {**list_fields(parts), "history": "\n\n".join(fitted.texts)}
+        return await self._ask(agent, REFINE, fields, room, tokens, self._read("refine"))
+
+    async def ask(self, agent: str, prompt: Path, fields: Mapping[str, object]) -> StepReply:
+        """Ask by a prompt of the method's own."""
+        parts = await self._show(agent, "direct")
+        if isinstance(parts, StepReply):
+            return parts
+        tokens = self._environment.max_tokens["direct"]
+        texts = [value for value in fields.values() if isinstance(value, str)]
+        room = measure_room(parts, self._setup.windows(agent), tokens, texts)
+        given = {**list_fields(parts), **fields}
+        return await self._ask(agent, prompt, given, room, tokens, self._read("direct"))
+
+    async def shadow(
+        self, agent: str, *, examples: Sequence[ShownExample] = ()
+    ) -> tuple[StepReply, Feedback]:
+        """Have another agent answer unscored, and judge it."""
+        talk = StreamTalk(self._setup, self._item, self._row)
+        reply = await talk.answer(agent, examples=examples)
+        feedback = await talk.judge(reply)
+        self.booked.shadow_calls += talk.booked.calls
+        self.booked.judge_calls += talk.booked.judge_calls
+        return reply, feedback
+
+    async def judge(self, reply: StepReply) -> Feedback:
+        """Give the feedback on a reply; nobody is asked about one without an answer."""
+        if reply.answer is None:
+            return Feedback(False, "failed", self._environment.say(False), problem=reply.problem)
+        feedback = await self._environment.feedback(self._item, reply.answer, row=self._row)
+        self.booked.judge_calls += feedback.calls
+        return feedback
+
+    async def _show(self, agent: str, style: Style) -> PromptParts | StepReply:
+        try:
+            parts = await self._environment.show(self._item, style, row=self._row)
+        except ModelFailed as error:
+            return self._note_unanswered(agent, error)
+        self.booked.left_out += parts.left_out
+        self.booked.notes |= parts.notes
+        return parts
+
+    async def _answer(
+        self, agent: str, parts: PromptParts, style: Style, examples: Sequence[ShownExample]
+    ) -> StepReply:
+        texts = [self._setup.show_example(one) for one in examples]
+        tokens = self._environment.max_tokens[style]
+        room = measure_room(parts, self._setup.windows(agent), tokens)
+        fitted = fit_texts(texts, room)
+        shown = examples[fitted.left_out :]
+        self.booked.left_out += [name_source(one.source) for one in examples[: fitted.left_out]]
+        fields, prompt = list_fields(parts), ZERO_SHOT
+        if shown:
+            judged = any(one.words is not None for one in shown)
+            fields |= {"examples": BETWEEN.join(fitted.texts), "judged": judged}
+            prompt = WITH_EXAMPLES
+        reply = await self._ask(agent, prompt, fields, room, tokens, self._read(style))
+        return replace(reply, shown=tuple(one.source for one in shown))
+
+    async def _ask(
+        self,
+        agent: str,
+        prompt: Path,
+        fields: Mapping[str, object],
+        room: float,
+        max_tokens: int,
+        parse: Callable[[str], str],
+    ) -> StepReply:
+        if room < 0:
+            window = self._setup.windows(agent)
+            problem = f"not asked: the window of {window:,} tokens has no room for the item and the reply"
+            return StepReply(agent, "", None, problem)
+        try:
+            reply = await self._setup.agents.ask(
+                agent, prompt, fields, row=self._row, parse=parse, max_tokens=max_tokens
+            )
+        except ModelFailed as error:
+            return self._note_unanswered(agent, error)
+        self.booked.calls += reply.calls
+        self.booked.text = reply.text
+        problem = "" if reply.value is not None else reply.problem or "no answer"
+        return StepReply(agent, reply.text, reply.value, problem)
+
+    def _read(self, style: Style) -> Callable[[str], str]:
+        return lambda text: self._environment.read_answer(self._item, text, style)
+
+    def _note_unanswered(self, agent: str, error: ModelFailed) -> StepReply:
+        self._setup.unanswered.problems[self._row] = str(error)
+        return StepReply(agent, "", None, NO_REPLY)
+
+
+def read_critique(text: str) -> str:
+    """Read a critique. Raises Unparsed for an empty one."""
+    if not (critique := text.strip()):
+        raise Unparsed("empty: it says nothing")
+    return critique

@@ -1,0 +1,119 @@
+"""A memory of embedded entries: exact search, and above a size a vector index whose candidates are compared.
+
+Candidates come from products in single precision; their order from differences in double precision, so that
+it is the same on every machine that has the same candidates. An exact search takes every entry within MARGIN
+of the k-th, more than single precision errs by; an index may miss neighbours (docs/streambench.md).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.errors import ModelFailed
+from tasks.streambench.memory import FoundEntry, Vector
+from tasks.streambench.rows import MemoryEntry
+from tasks.systems.extras import load_library
+
+DIGITS = 6
+"""Distances are rounded to so many."""
+MARGIN = 1e-4
+FIRST_ROWS = 64
+CANDIDATES, MIN_CANDIDATES = 8, 128
+"""What an index is asked for: so many for each entry wanted, and at least so many."""
+CONNECTIVITY, EXPANSION = 32, 256
+"""Of the index: more finds more of the neighbours, and takes longer."""
+
+
+class VectorMemory:
+    """Entries under L2-normalised vectors; see `StreamMemory`."""
+
+    def __init__(self, exact_up_to: int) -> None:
+        """exact_up_to: the number of entries above which the index is used."""
+        self._exact_up_to = exact_up_to
+        self._entries: list[MemoryEntry] = []
+        self._places: list[int] = []
+        """Row of the matrix -> entry; one that was never embedded has no row."""
+        self._matrix: Vector = np.empty((0, 0), np.float32)
+        self._norms: NDArray[np.float32] = np.empty(0, np.float32)
+        self._index: Any = None
+
+    def __len__(self) -> int:
+        """Return the number of entries."""
+        return len(self._entries)
+
+    def add(self, entry: MemoryEntry, vector: Vector) -> None:
+        """Add an entry. Raises ModelFailed for a vector of another width."""
+        width = vector.shape[0]
+        if width:
+            self._check_width(width)
+            self._append(vector)
+            self._places.append(len(self._entries))
+        self._entries.append(entry)
+
+    def nearest(self, vector: Vector, k: int) -> tuple[FoundEntry, ...]:
+        """Find the k nearest entries, the nearest first; ties by position, then agent."""
+        if not vector.shape[0] or not self._places or k <= 0:
+            return ()
+        self._check_width(vector.shape[0])
+        rows = self._find_candidates(vector, k)
+        apart = self._matrix[rows].astype(np.float64) - vector.astype(np.float64)
+        distances = np.round((apart * apart).sum(axis=1), DIGITS)
+        entries = [self._entries[self._places[row]] for row in rows.tolist()]
+        ranked = sorted(
+            (distance, entry.position, entry.agent, place)
+            for place, (distance, entry) in enumerate(zip(distances.tolist(), entries, strict=True))
+        )
+        return tuple(FoundEntry(entries[place], distance) for distance, _, _, place in ranked[:k])
+
+    def latest(self, k: int) -> tuple[MemoryEntry, ...]:
+        """Return the last k entries, the oldest first."""
+        return tuple(self._entries[-k:]) if k > 0 else ()
+
+    def _find_candidates(self, vector: Vector, k: int) -> NDArray[np.int64]:
+        """Find the rows that may be among the k nearest."""
+        count = len(self._places)
+        if count <= k:
+            return np.arange(count)
+        if count > self._exact_up_to:
+            most = min(count, max(MIN_CANDIDATES, CANDIDATES * k))
+            keys: NDArray[np.int64] = self._open_index().search(vector, most).keys.astype(np.int64)
+            return keys
+        # In one thread: a product by BLAS waits for all of its threads, up to 100 ms where cores are busy.
+        products = np.einsum("ij,j->i", self._matrix[:count], vector)
+        distances = self._norms[:count] - 2 * products
+        return np.flatnonzero(distances <= np.partition(distances, k - 1)[k - 1] + MARGIN)
+
+    def _append(self, vector: Vector) -> None:
+        row = len(self._places)
+        if row == len(self._matrix):
+            rows = max(FIRST_ROWS, 2 * row)
+            matrix, norms = np.empty((rows, vector.shape[0]), np.float32), np.empty(rows, np.float32)
+            if row:
+                matrix[:row], norms[:row] = self._matrix, self._norms
+            self._matrix, self._norms = matrix, norms
+        self._matrix[row], self._norms[row] = vector, vector @ vector
+        if self._index is not None:
+            self._index.add(row, vector)
+
+    def _check_width(self, width: int) -> None:
+        if self._places and width != self._matrix.shape[1]:
+            raise ModelFailed(f"vectors of {self._matrix.shape[1]} and of {width} numbers came")
+
+    def _open_index(self) -> Any:
+        """Build the index when it is first asked for, in one thread, in the memory's order."""
+        if self._index is None:
+            library = load_library("usearch.index", "a memory above `exact_up_to`")
+            self._index = library.Index(
+                ndim=self._matrix.shape[1],
+                metric="l2sq",
+                dtype="f32",
+                connectivity=CONNECTIVITY,
+                expansion_add=EXPANSION,
+                expansion_search=EXPANSION,
+            )
+            count = len(self._places)
+            self._index.add(np.arange(count), self._matrix[:count], threads=1)
+        return self._index

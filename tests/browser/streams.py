@@ -1,0 +1,30 @@
+"""Drive the page of an evaluation over a stream, with made-up steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+from tests.streambench.made_evaluation import write_evaluation
+
+
+def write_stream(folder: Path) -> Path:
+    """Write the page of an evaluation of nine methods; return it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    out, _ = write_evaluation(folder)
+    return out / "index.html"
+
+
+def open_walk(page: Page) -> None:
+    """Narrow the steps to one method and its right answers, open one, and walk on by the keyboard."""
+    page.select_option("#by-method", "self_stream_icl")
+    page.select_option("#by-outcome", "right")
+    page.click("#list a >> nth=8")
+    page.wait_for_selector("#detail .retrieved a")
+    page.keyboard.press("j")
+    page.wait_for_selector("#detail .where:has-text('10 of ')")
+    page.wait_for_selector("#detail .retrieved a")
+    page.locator("#browse").evaluate("section => section.scrollIntoView({behavior: 'instant'})")
+    page.locator("#detail").evaluate("detail => detail.scrollTop = 0")
+    page.wait_for_timeout(300)

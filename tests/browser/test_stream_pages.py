@@ -1,0 +1,110 @@
+"""The walker of a stream in Chromium: filters, keyboard, address, prompts; quiet in every look."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.look import STREAM, look_at_page
+from tests.browser.streams import write_stream
+from tests.browser.watch import Complaints, find_chromium, open_chromium
+from tests.streambench.made_evaluation import EVIL
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with open_chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_stream(tmp_path_factory.mktemp("stream"))
+
+
+@pytest.fixture
+def page(browser: Browser, path: Path) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1280, "height": 860})
+    opened = context.new_page()
+    complaints = Complaints(path.parent.as_uri())
+    complaints.hear(opened)
+    opened.on("dialog", lambda dialog: complaints.lines.append(dialog.message) or dialog.dismiss())  # type: ignore[func-returns-value]
+    opened.goto(path.as_uri())
+    yield opened
+    assert complaints.lines == []
+    context.close()
+
+
+def read_where(page: Page) -> str:
+    return page.inner_text("#detail .where")
+
+
+def test_every_look_is_quiet_and_fits(browser: Browser, path: Path, tmp_path: Path) -> None:
+    assert look_at_page(browser, STREAM, path, tmp_path) == []
+
+
+def test_a_step_shows_what_was_retrieved_asked_answered_and_told(page: Page) -> None:
+    page.select_option("#by-method", "self_stream_icl")
+    page.select_option("#by-seed", "42")
+    page.select_option("#by-outcome", "right")
+    page.click("#list a >> nth=15")
+    expect(page.locator("#detail .retrieved li")).to_have_count(2)
+    assert EVIL in page.inner_text("#detail .call[open] pre >> nth=0")
+    assert page.locator("#detail h3").all_inner_texts()[1:5] == [
+        "RETRIEVED (2)", "PROMPT AND REPLY (1)", "ANSWER", "FEEDBACK",
+    ]  # fmt: skip
+    shown = page.inner_text("#detail .retrieved a >> nth=0")
+    page.click("#detail .retrieved a >> nth=0")
+    expect(page.locator("#detail .question")).to_have_text(shown)
+
+
+def test_the_keyboard_walks_the_steps_that_are_listed(page: Page) -> None:
+    page.select_option("#by-method", "mem_prompt")
+    page.select_option("#by-outcome", "failed")
+    page.keyboard.press("Escape")
+    page.locator("body").press("j")
+    total = int(page.inner_text("#found").split()[0])
+    expect(page.locator("#detail .where")).to_have_text(f"1 of {total} listed")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#detail .where")).to_have_text(f"2 of {total} listed")
+    assert "None: the model did not answer" in page.inner_text("#detail")
+    page.keyboard.press("k")
+    page.keyboard.press("k")
+    assert read_where(page) == f"1 of {total} listed"
+    for _ in range(total + 1):
+        page.keyboard.press("j")
+    assert read_where(page) == f"{total} of {total} listed"
+    assert page.is_disabled("#detail [data-walk='1']")
+
+
+def test_the_address_holds_step_and_filters(page: Page, browser: Browser) -> None:
+    page.select_option("#by-method", "mam_stream_icl")
+    page.select_option("#by-outcome", "wrong")
+    page.fill("#find", "flights")
+    expect(page.locator("#found")).not_to_contain_text("1,120 of")
+    expect(page).to_have_url(re.compile("find=flights"))
+    page.click("#list a >> nth=1")
+    expect(page.locator("#detail .where")).to_contain_text("2 of ")
+    other = browser.new_page()
+    other.goto(page.url)
+    for name in ("#found", "#detail .where", "#detail .question"):
+        assert other.inner_text(name) == page.inner_text(name)
+    assert other.input_value("#by-method") == "mam_stream_icl"
+    assert other.input_value("#find") == "flights"
+    other.close()
+    page.keyboard.press("j")
+    expect(page.locator("#detail .where")).to_contain_text("3 of ")
+    page.go_back()
+    expect(page.locator("#detail .where")).to_contain_text("2 of ")
+
+
+def test_a_link_to_no_step_says_so(page: Page) -> None:
+    page.goto(page.url + "#step=feed")
+    assert "no step feed here" in page.inner_text("#detail")

@@ -1,0 +1,167 @@
+"""A stream's contracts and its page: what is broken is named, and what is there is shown."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from tasks.artifacts.contracts import RowRule
+from tasks.artifacts.parquet import write_rows
+from tasks.artifacts.rows import Counts, Dropped, Origin, make_id
+from tasks.errors import ContractBroken
+from tasks.streambench.entries import Stream
+from tasks.streambench.publish.contracts import ROWS, contracts, declare_stream, read_stream
+from tasks.streambench.publish.stream_page import stream_page
+from tasks.streambench.rows import SequencePlace, StreamShot
+from tests.streambench.made_evaluation import EVIL, make_items
+from tests.streambench.test_evaluation_page import read_data
+
+SEEDS = (42, 7)
+ENTRY = Stream(datasets=("films", "flights"), seeds=SEEDS, shots=2)
+LOST = Dropped("q99", "no_gold", f"its query does not run {EVIL}", (Origin("file", "films/items.jsonl"),))
+Rows = dict[str, list[Any]]
+Spoil = Callable[[Rows], None]
+
+
+def make_rows() -> Rows:
+    items = make_items()
+    places = []
+    for seed in SEEDS:
+        order = list(items)
+        Random(seed).shuffle(order)
+        places += [make_place(seed, position, item.id) for position, item in enumerate(order, 1)]
+    origin = (Origin("file", "films/shots.jsonl"),)
+    shots = [
+        StreamShot(f"shot{place}", "films", place, f"Which {place}? {EVIL}", "", "SELECT 1", origin)
+        for place in (0, 1)
+    ]
+    return {"items": items, "sequence": places, "shots": shots}
+
+
+def make_place(seed: int, position: int, item: str) -> SequencePlace:
+    return SequencePlace(
+        make_id("place", "sample", seed, position), seed, position, item, (Origin("row", f"items#{item}"),)
+    )
+
+
+def write(folder: Path, rows: Rows) -> dict[str, Path]:
+    folder.mkdir()
+    paths = {name: folder / f"{name}.parquet" for name in ROWS}
+    for name, path in paths.items():
+        write_rows(path, ROWS[name], rows[name])
+    return paths
+
+
+def check(folder: Path, rows: Rows) -> Counts:
+    paths = write(folder / "sample", rows)
+    dropped = folder / "sample/items.dropped.parquet"
+    write_rows(dropped, Dropped, [LOST])
+    return contracts(**paths, items_dropped=dropped, entry=ENTRY, out=folder / "sample/contracts")
+
+
+def find_problems(folder: Path, rows: Rows) -> list[str]:
+    """Apply the rules of a stream to its rows, without what Great Expectations adds."""
+    paths = write(folder / "sample", rows)
+    none = RowRule("origins", "", (), lambda record: "")
+    rules = declare_stream(paths, read_stream(paths, "sample", ENTRY), none)
+    return [
+        problem
+        for name, path in paths.items()
+        for rule in rules[path]
+        if isinstance(rule, RowRule)
+        for row in rows[name]
+        if (problem := rule.check({column: getattr(row, column) for column in rule.columns}))
+    ]
+
+
+def change(name: str, at: int = 0, **values: Any) -> Spoil:
+    def spoil(rows: Rows) -> None:
+        rows[name][at] = replace(rows[name][at], **values)
+
+    return spoil
+
+
+def lose_a_place(rows: Rows) -> None:
+    del rows["sequence"][3]
+
+
+def repeat_an_item(rows: Rows) -> None:
+    rows["sequence"][1] = make_place(42, 2, rows["sequence"][0].item)
+
+
+def move_beyond(rows: Rows) -> None:
+    rows["sequence"][0] = make_place(42, 41, rows["sequence"][0].item)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "problem"),
+    [
+        (change("items", dataset="boats"), "boats is no dataset of the stream"),
+        (change("items", 1, kind="toolbench"), "the kind toolbench, the first item of sql"),
+        (change("items", key="q77"), "its id should be"),
+        (change("items", gold=" "), "it has no gold"),
+        (change("items", details="[]"), "its details are no JSON object"),
+        (change("items", file="../secret.sqlite"), "../secret.sqlite lies outside"),
+        (change("items", file="/etc/passwd"), "/etc/passwd lies outside"),
+        (change("sequence", item="nothing"), "nothing is no item"),
+        (change("sequence", seed=3), "3 is no seed of the stream"),
+        (lose_a_place, "seed 42 has 39 places for 40 items"),
+        (repeat_an_item, "seed 42 has position 1 or its item twice"),
+        (move_beyond, "position 41 is beyond the 40 items"),
+        (change("sequence", id="0123456789abcdef"), "its id should be"),
+        (change("shots", answer=""), "it has no text or no answer"),
+        (change("shots", place=2), "it is at place 2 of 2"),
+        (change("shots", dataset="boats"), "boats is no dataset of the stream"),
+    ],
+)
+def test_what_does_not_hold_is_said(tmp_path: Path, spoil: Spoil, problem: str) -> None:
+    rows = make_rows()
+    spoil(rows)
+    assert any(problem in found for found in find_problems(tmp_path, rows))
+
+
+def test_a_broken_contract_ends_the_stage(tmp_path: Path) -> None:
+    rows = make_rows()
+    assert find_problems(tmp_path, rows) == []
+    change("items", gold=" ")(rows)
+    (tmp_path / "broken").mkdir()
+    with pytest.raises(ContractBroken, match=r"breaks askable in 1 of 40 rows: .*it has no gold"):
+        check(tmp_path / "broken", rows)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder, rows = tmp_path_factory.mktemp("stream"), make_rows()
+    assert check(folder, rows).rows_in > 100
+    rows["shots"][1] = replace(rows["shots"][1], text=rows["items"][0].text)
+    out = folder / "page"
+    found = stream_page(
+        rows["items"], [LOST], rows["sequence"], rows["shots"], folder / "sample/contracts", "sample", out
+    )
+    assert found == Counts(40, 40, {})
+    return out
+
+
+def test_items_stand_in_the_order_of_the_first_seed_with_all_their_places(page: Path) -> None:
+    shown = read_data(page / "rows.js")
+    assert [item["places"][0] for item in shown] == [[7, position] for position in range(1, 41)]
+    wanted = {place.item: place.position for place in make_rows()["sequence"] if place.seed == 42}
+    assert {item["id"]: item["places"][1][1] for item in shown} == wanted
+    assert {item["kind"] for item in shown} == {"films", "flights"}
+
+
+def test_the_page_shows_counts_orders_examples_and_drops(page: Path) -> None:
+    html = (page / "index.html").read_text(encoding="utf-8")
+    record = json.loads((page / "report.json").read_text(encoding="utf-8"))
+    assert [(one["label"], one["value"]) for one in record["figures"]] == [
+        ("items", 40), ("datasets", 2), ("orders", 2), ("examples", 2),
+    ]  # fmt: skip
+    assert "1 item could not be used (1 no gold)" in " ".join(record["warnings"])
+    assert "1 example in the words of an item" in " ".join(record["warnings"])
+    assert "seed 42" in html
+    assert EVIL not in html
+    assert "its query does not run" in html
