@@ -1,0 +1,206 @@
+"""A stream of text-to-SQL from its folders to its page: every stage as it is, the model alone by script."""
+
+import asyncio
+import dataclasses
+import json
+import shutil
+import sqlite3
+import sys
+from collections import defaultdict
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tasks.streambench.methods
+from tasks.artifacts.rows import Counts, make_id
+from tasks.models.ask import Answer, render_prompt
+from tasks.models.calls import Call
+from tasks.sources.stream_dataset import DatasetHead, DatasetItem, DatasetShot, write_dataset
+from tasks.streambench.build.items import items
+from tasks.streambench.build.sequence import sequence
+from tasks.streambench.build.shots import shots
+from tasks.streambench.entries import Stream, StreamEvaluation
+from tasks.streambench.methods import finding
+from tasks.streambench.publish.curves import curves
+from tasks.streambench.publish.evaluation_figures import evaluation_figures
+from tasks.streambench.publish.evaluation_page import evaluation_page
+from tasks.streambench.publish.scores import scores
+from tasks.streambench.rows import StreamStep
+from tasks.streambench.solve.options import StreamLimits
+from tasks.streambench.solve.steps import steps
+from tests.packages import read_example
+
+PETS = 6
+ENTRY = Stream(datasets=("cats", "dogs"), seeds=(42, 7), shots=2, rule="streambench")
+METHODS = (
+    "zero_shot", "few_shot", "chain", "self_refine", "grow_prompt", "mem_prompt", "self_stream_icl",
+    "mam_stream_icl", "last_right",
+)  # fmt: skip
+OF_SHOT = f"How old is number {PETS}?"
+EVALUATION = StreamEvaluation(stream="pets", methods=METHODS, models=("agent", "second_agent"), k=2)
+KNOWN = "How old is number 0?"
+"""The one question about an age that the model can answer without an example."""
+
+
+class SqlModel:
+    """Writes the right query for a name, and for an age if a right query for an age is in the prompt."""
+
+    def __init__(self) -> None:
+        self.calls: dict[str, Call] = {}
+
+    async def __call__(
+        self, prompt: Path, fields: Any, *, role: str, row: str, parse: Any, max_tokens: int
+    ) -> Answer[Any]:
+        messages = render_prompt(prompt, fields).messages
+        text = "\n".join(message["content"] for message in messages)
+        said = "NO NEED TO REFINE" if prompt.stem == "critique" else self.write_query(text, prompt.stem)
+        if "Answer:" in messages[-1]["content"] and prompt.stem != "critique":
+            said = f"It has one table.\nAnswer:\n```sql\n{said}\n```"
+        key = make_id("call", role, text)
+        values: dict[str, Any] = {field.name: "" for field in dataclasses.fields(Call)}
+        values |= {
+            "id": key, "stage": "streambench.steps", "row": row, "role": role, "prompt": prompt.stem,
+            "messages": json.dumps(messages), "decoding": "{}", "constraint": "{}", "text": said, "sample": 0,
+            "attempt": 0, "prompt_tokens": len(text), "completion_tokens": len(said), "estimated": False,
+            "parsed": True,
+        }  # fmt: skip
+        self.calls[key] = Call(**values)
+        return Answer(parse(said), said, key, 1)
+
+    def write_query(self, text: str, prompt: str) -> str:
+        past, _, question = text.rpartition("Question: ")
+        asked = question.partition("\n")[0]
+        number = asked.removesuffix("?").rpartition(" ")[2]
+        if asked.startswith("How old") and asked != KNOWN and "SELECT age" not in past:
+            return f"SELECT name FROM pets WHERE id = {number}"
+        column = "age" if asked.startswith("How old") else "name"
+        return f"SELECT {column} FROM pets WHERE id = {number}"
+
+    async def embed(self, texts: list[str], *, role: str, row: str) -> list[list[float]]:
+        return [[float(text.startswith("How")), 1.0, len(text) / 1000] for text in texts]
+
+
+@dataclasses.dataclass
+class Whole:
+    """What the stages have made."""
+
+    items: dict[str, Any]
+    steps: list[StreamStep]
+    figures: Any
+    page: Path
+    counts: Counts
+    calls: dict[str, Call]
+
+
+def write_pets(folder: Path, name: str) -> None:
+    file = folder / f"{name}.sqlite"
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("CREATE TABLE pets (id INTEGER PRIMARY KEY, name TEXT, age INTEGER)")
+        connection.executemany(
+            "INSERT INTO pets VALUES (?, ?, ?)", [(n, f"{name} {n}", 3 + n) for n in range(PETS + 1)]
+        )
+        connection.commit()
+    asked = [
+        (text, f"SELECT {column} FROM pets WHERE id = {n}")
+        for n in range(PETS)
+        for column, text in (("age", f"How old is number {n}?"), ("name", f"What is the name of number {n}?"))
+    ]
+    write_dataset(
+        folder / "raw" / name,
+        DatasetHead(name, "sql", f"Questions over {name}", "CC0", "here", ""),
+        [
+            DatasetItem(
+                f"q{place:02}", text, text, "CREATE TABLE pets (id, name, age)", gold, {"db_id": name},
+                f"files/{name}/{name}.sqlite",
+            )
+            for place, (text, gold) in enumerate(asked)
+        ],
+        [DatasetShot("s0", OF_SHOT, OF_SHOT, f"SELECT age FROM pets WHERE id = {PETS}")],
+        {f"{name}/{name}.sqlite": file},
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    folder = tmp_path_factory.mktemp("pets")
+    for name in ENTRY.datasets:
+        write_pets(folder, name)
+    methods = folder / "methods"
+    shutil.copytree(finding.FOLDER, methods, ignore=shutil.ignore_patterns("__pycache__"))
+    (methods / "last_right.py").write_text(read_example("A method"))
+    ask: Any = SqlModel()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(finding, "FOLDER", methods)
+        patch.setattr(tasks.streambench.methods, "__path__", [str(methods)])
+        try:
+            yield run_stages(folder, ask)
+        finally:
+            sys.modules.pop("tasks.streambench.methods.last_right", None)
+
+
+def run_stages(folder: Path, ask: Any) -> Whole:
+    raw, settings = folder / "raw", {"streambench.streams.pets": ENTRY.model_dump()}
+    rows = list(items(raw, ENTRY).rows)
+    order, examples = list(sequence(rows, ENTRY, "pets").rows), list(shots(raw, ENTRY).rows)
+    made = asyncio.run(steps(rows, order, examples, raw, EVALUATION, StreamLimits(), settings, ask))
+    own = list(made.rows)
+    calls = list(ask.calls.values())
+    scored = list(scores(own, calls).rows)
+    points = list(curves(scored).rows)
+    out = folder / "data/reports/streambench/pets"
+    out.parent.mkdir(parents=True)
+    figures = folder / "evaluation_figures.json"
+    evaluation_figures(rows, own, scored, points, EVALUATION, settings, figures)
+    counts = evaluation_page(rows, own, calls, scored, points, figures, EVALUATION, "pets", out)
+    return Whole({row.id: row for row in rows}, own, json.loads(figures.read_text()), out, counts, ask.calls)
+
+
+def test_each_bit_is_what_the_script_makes_of_what_was_shown(whole: Whole) -> None:
+    assert len(whole.steps) == 4 * PETS * 2 * (8 * 2 + 1)
+    for step in whole.steps:
+        item = whole.items[step.item]
+        prompts = [json.loads(whole.calls[key].messages)[-1]["content"] for key in step.calls]
+        taught = "SELECT age" in prompts[0]
+        knows = item.text == KNOWN or not item.text.startswith("How old")
+        assert step.bit is (knows or taught), (step.run, item.text)
+        assert step.outcome == ("correct" if step.bit else "wrong")
+
+
+def test_methods_with_a_memory_learn_what_others_never_do(whole: Whole) -> None:
+    right: defaultdict[str, list[bool]] = defaultdict(list)
+    for step in whole.steps:
+        right[step.method].append(step.bit)
+    ages = 2 * PETS
+    for method in ("zero_shot", "chain", "self_refine"):
+        assert sum(right[method]) / len(right[method]) == pytest.approx((ages + 2) / (4 * PETS))
+    assert all(right["few_shot"]), "an example about an age is among the shots"
+    for method in ("self_stream_icl", "mam_stream_icl", "mem_prompt", "last_right"):
+        assert sum(right[method]) / len(right[method]) > (ages + 2) / (4 * PETS), method
+
+
+def test_the_report_has_all_methods_with_their_means_ones_own_among_them(whole: Whole) -> None:
+    by_run: defaultdict[str, list[StreamStep]] = defaultdict(list)
+    for step in whole.steps:
+        by_run[step.method].append(step)
+    lines = whole.figures["tables"]["means"]["lines"]
+    assert len(lines) == len(METHODS)
+    told = sorted(line["cells"][0]["value"] for line in lines)
+    plain = sorted(sum(step.bit for step in own) / len(own) for own in by_run.values())
+    assert told == pytest.approx(plain)
+    (own,) = [line for line in lines if "last_right" in line["label"]]
+    bits = [step.bit for step in by_run["last_right"]]
+    assert own["cells"][0]["value"] == pytest.approx(sum(bits) / len(bits))
+    html = (whole.page / "index.html").read_text()
+    assert "last_right" in html
+    assert "MAM-StreamICL" in html
+
+
+def test_the_page_walks_every_step_with_its_prompt(whole: Whole) -> None:
+    assert whole.counts == Counts(len(whole.steps), len(whole.steps), {})
+    files = [path.read_text() for path in sorted(whole.page.glob("run-*.js"))]
+    assert len(files) == 2 * (8 * 2 + 1)
+    for step in whole.steps:
+        assert sum(f'"{step.id}"' in text for text in files) >= 1, step.run
+    assert any("SELECT age FROM pets" in text and "earlier tasks" in text for text in files)
