@@ -67,7 +67,7 @@ drills: $(DEV) ## Run the slow, destructive proofs
 clean: ## Remove the environment and everything that can be rebuilt
 	-@test -x $(BIN)/benchloom && $(BIN)/benchloom stop
 	rm -rf $(VENV) .benchloom .dvc/cache .dvc/tmp build *.egg-info
-	rm -rf data/closed data/companies data/grammar data/longform data/ragcheck data/tanq data/raw data/reports data/.preview
+	rm -rf data/closed data/companies data/grammar data/longform data/ragcheck data/streambench data/tanq data/raw data/reports data/.preview
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 help: ## Say what each target does

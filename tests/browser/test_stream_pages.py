@@ -42,10 +42,6 @@ def page(browser: Browser, path: Path) -> Iterator[Page]:
     context.close()
 
 
-def read_where(page: Page) -> str:
-    return page.inner_text("#detail .where")
-
-
 def test_every_look_is_quiet_and_fits(browser: Browser, path: Path, tmp_path: Path) -> None:
     assert look_at_page(browser, STREAM, path, tmp_path) == []
 
@@ -77,11 +73,11 @@ def test_the_keyboard_walks_the_steps_that_are_listed(page: Page) -> None:
     assert "None: the model did not answer" in page.inner_text("#detail")
     page.keyboard.press("k")
     page.keyboard.press("k")
-    assert read_where(page) == f"1 of {total} listed"
+    expect(page.locator("#detail .where")).to_have_text(f"1 of {total} listed")
     for _ in range(total + 1):
         page.keyboard.press("j")
-    assert read_where(page) == f"{total} of {total} listed"
-    assert page.is_disabled("#detail [data-walk='1']")
+    expect(page.locator("#detail .where")).to_have_text(f"{total} of {total} listed")
+    expect(page.locator("#detail [data-walk='1']")).to_be_disabled()
 
 
 def test_the_address_holds_step_and_filters(page: Page, browser: Browser) -> None:
