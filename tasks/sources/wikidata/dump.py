@@ -40,12 +40,12 @@ class DumpSource:
     """
 
     def __init__(self, paths: Sequence[Path], most_bytes: int = MOST_BYTES) -> None:
-        self._paths, self._most = paths, most_bytes
+        self.paths, self._most = paths, most_bytes
 
     def read(self, selection: EntitySelection, report: ReadingReport) -> Iterator[Entity]:
         """Yield what is selected, in the dump's order; see `EntitySource.read`."""
         known = KnownIds()
-        for path in self._paths:
+        for path in self.paths:
             for where, record in self._read_file(path, selection, report):
                 entity = read_entity(record, selection, report, where)
                 if entity is None:
