@@ -19,6 +19,7 @@ BENCHMARKS = (
     "execution",
     "longform",
     "wikidata",
+    "wikidata_shards",
     "evidence",
 )
 

@@ -100,7 +100,8 @@ def import_wikidata(
     """Bring entities into data/raw/wikidata/NAME of a project; return what was done, a line each.
 
     places: files of a dump, or one address of an API (.../api.php) or SPARQL endpoint (.../sparql), or one
-    SQLite database. workers: processes that read a dump, one a core by default. Writes entities.parquet, claims.parquet, skipped.jsonl and about.json, which replace what
+    SQLite database. workers: processes that read a dump, one a core by default.
+    Writes entities.parquet, claims.parquet, skipped.jsonl and about.json, which replace what
     was there; nothing is replaced where it ends early. Raises BadInput, DatabaseGone.
     """
     if not NAME.fullmatch(name):

@@ -18,7 +18,7 @@ from tasks.sources.wikidata.entities import EntitySelection
 from tasks.sources.wikidata.join import PartJoiner
 from tasks.sources.wikidata.parts import read_part
 from tasks.sources.wikidata.report import ReadingReport
-from tasks.sources.wikidata.shards import DumpPart, PartSize, identify, plan_parts
+from tasks.sources.wikidata.shards import SIZE, DumpPart, PartSize, identify, plan_parts
 
 PARTS = ".parts"
 """Folder of what was read of a dump, until all of it was."""
@@ -45,14 +45,14 @@ def import_shards(
     report: ReadingReport,
     *,
     workers: int | None = None,
-    size: PartSize = PartSize(),
+    size: PartSize = SIZE,
     say_progress: Callable[[str], None] = lambda line: None,
 ) -> tuple[int, int]:
     """Read a dump's files into entities.parquet and claims.parquet of `folder`; return their numbers of rows.
 
-    workers: processes, by default one a core; 1 = this one alone. What was read stays in `folder`/.parts until
-    the end, and is not read again. Raises BadInput, also where a file was changed meanwhile; StageFailed where
-    a part's process was ended twice, after all others were read.
+    workers: processes, by default one a core; 1 = this one alone. What was read stays in `folder`/.parts
+    until the end, and is not read again. Raises BadInput, also where a file was changed meanwhile;
+    StageFailed where a part's process was ended twice, after all others were read.
     """
     parts = plan_parts(paths, selection, size)
     before = [identify(path) for path in paths]
@@ -89,7 +89,7 @@ class PartReaders:
     def read(self, parts: Sequence[DumpPart], count: int) -> None:
         """Read parts in at most `count` processes. Raises what reading raises, and StageFailed."""
         left = [(part, 1) for part in reversed(parts)]
-        running: dict[int, tuple[_Worker, int]] = {}
+        running: dict[object, tuple[_Worker, int]] = {}
         lost: list[str] = []
         try:
             while left or running:
@@ -97,8 +97,8 @@ class PartReaders:
                     part, tried = left.pop()
                     worker = self._start(part)
                     running[worker.process.sentinel] = (worker, tried)
-                for sentinel in wait(list(running)):
-                    worker, tried = running.pop(int(sentinel))  # type: ignore[call-overload] # sentinels are numbers
+                for sentinel in wait([worker.process.sentinel for worker, _ in running.values()]):
+                    worker, tried = running.pop(sentinel)
                     if self._is_read(worker):
                         continue
                     name = name_part(worker.part)
@@ -147,7 +147,7 @@ def work(part: DumpPart, selection: EntitySelection, store: Path, errors: Connec
         read_part(part, selection, store)
     except BenchloomError as error:
         errors.send(error)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 (whatever it is, the one who waits must know)
         errors.send(StageFailed(f"{name_part(part)}: {say(error)}"))
 
 

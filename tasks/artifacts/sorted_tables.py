@@ -85,7 +85,9 @@ def write_tables(path: Path, schema: pa.Schema, tables: Iterable[pa.Table], grou
     count, previous = 0, None
     with (
         write_beside(path) as draft,
-        pq.ParquetWriter(draft, schema, compression="zstd", store_schema=False, write_statistics=True) as file,
+        pq.ParquetWriter(
+            draft, schema, compression="zstd", store_schema=False, write_statistics=True
+        ) as file,
     ):
         for table in cut_tables(tables, group):
             ids = table["id"]

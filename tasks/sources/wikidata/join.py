@@ -34,7 +34,7 @@ class PartJoiner:
         self._tables: dict[str, list[Path]] = {name: [] for name in TABLES}
 
     def join(self, parts: Sequence[DumpPart], target: Path) -> tuple[int, int]:
-        """Write entities.parquet and claims.parquet to `target` unless nothing was found; return their rows."""
+        """Write entities.parquet and claims.parquet, unless nothing was found; return their rows."""
         with tempfile.TemporaryDirectory(prefix=".join-", dir=self._folder) as scratch:
             self._read_all(parts, Path(scratch))
             self._report.finish()

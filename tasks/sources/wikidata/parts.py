@@ -119,9 +119,8 @@ def iterate_skipped(folder: Path) -> Iterator[SkippedEntity]:
 
 
 def iterate_order(folder: Path) -> Iterator[tuple[str, int, int]]:
-    """Yield the entities of a part as they came: id, line, and how many lines of skipped things came before."""
+    """Yield the entities of a part as they came: id, line, number of skipped things before."""
     with (folder / ORDER).open(encoding="utf-8") as file:
         for line in file:
             name, number, skipped = line.split()
             yield name, int(number), int(skipped)
-

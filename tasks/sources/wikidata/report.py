@@ -45,9 +45,7 @@ class ReadingReport:
         record = {name: value for name, value in asdict(short).items() if value not in ("", None)}
         self._write(json.dumps(record, ensure_ascii=True))
 
-    def keep_out(
-        self, reason: str, where: str, entity: str, name: str, detail: str, count: int = 1
-    ) -> None:
+    def keep_out(self, reason: str, where: str, entity: str, name: str, detail: str, count: int = 1) -> None:
         """Count sound values that are not taken; `finish` writes one line for all of a property."""
         key = (reason, name, detail)
         found = self._kept_out.get(key)

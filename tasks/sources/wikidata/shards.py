@@ -18,10 +18,10 @@ from tasks.sources.wikidata.dump import BOM, MOST_BYTES, open_dump
 from tasks.sources.wikidata.entities import EntitySelection
 from tasks.sources.wikidata.streams import PlainRange, StreamRange, find_line, find_stream, open_unbuffered
 
-PACKED, PLAIN = 64 * 2**20, 256 * 2**20
-"""Bytes of a part of a bzip2 file, of plain JSON: half a minute's or so of reading."""
+PACKED, PLAIN = 2 * 2**20, 64 * 2**20
+"""Least bytes of a part of a bzip2 file, of plain JSON: a second or so of reading."""
 MOST_PARTS = 256
-"""Of a file; parts of larger files are larger."""
+"""Of a file: those of larger files are larger."""
 IDENTIFIED = 2**16
 CODE = (*sorted(Path(__file__).parent.glob("*.py")), Path(__file__).parents[1] / "streams.py")
 """What shapes the bytes of a part."""
@@ -45,8 +45,11 @@ class PartSize:
     plain: int = PLAIN
 
 
+SIZE = PartSize()
+
+
 def plan_parts(
-    paths: Sequence[Path], selection: EntitySelection, size: PartSize = PartSize(), most: int = MOST_BYTES
+    paths: Sequence[Path], selection: EntitySelection, size: PartSize = SIZE, most: int = MOST_BYTES
 ) -> list[DumpPart]:
     """Cut files into parts, in their order: the same for any number of workers. Raises BadInput.
 

@@ -1,0 +1,122 @@
+"""Importing a Wikidata dump by two processes against one, in seconds by the clock; memory of a large one.
+
+`python -m bench.wikidata_shards GB` imports two properties of a plain dump of so many GB, made anew, too.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import random
+import re
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import orjson
+import psutil
+
+from bench.wikidata import make_entity
+from flows.wikidata_import import import_wikidata
+from tasks.sources.wikidata.entities import EntitySelection
+
+ENTITIES, SHARDS, STREAM = 8_000, 4, 900_000
+SELECTION = EntitySelection(
+    properties=frozenset({"P31", "P569"}), languages=frozenset({"en"}), sites=frozenset()
+)
+
+
+def main(words: Sequence[str] = ()) -> None:
+    """Print the ratio of two processes to one for streams and shards, and the peak memory of a large dump."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for what, paths in make_packed(folder).items():
+            one, two = (measure(folder, paths, workers) for workers in (1, 2))
+            print(
+                f"wikidata_shards: {what}: {one[0]:.1f} s by one process, {two[0]:.1f} s by two: "
+                f"{one[0] / two[0]:.2f} times; peak {one[1]:.0f}, {two[1]:.0f} MiB"
+            )
+        if words:
+            path = folder / "large.json"
+            size = make_large(path, float(words[0]))
+            seconds, peak = measure(folder, [path], 2)
+            print(
+                f"wikidata_shards: {size / 1e9:.2f} GB plain by two processes: {seconds:.0f} s, "
+                f"{size / seconds / 1e6:.0f} MB a second, peak {peak:.0f} MiB of all of them"
+            )
+
+
+def measure(folder: Path, paths: Sequence[Path], workers: int) -> tuple[float, float]:
+    """Import files; return the seconds, and the peak of the proportional memory of all processes in MiB."""
+    with tempfile.TemporaryDirectory(dir=folder) as root:
+        peak, over = [0.0], threading.Event()
+        watcher = threading.Thread(target=watch, args=(peak, over))
+        watcher.start()
+        begun = time.perf_counter()
+        import_wikidata(Path(root), [str(path) for path in paths], "bench", SELECTION, workers=workers)
+        seconds = time.perf_counter() - begun
+        over.set()
+        watcher.join()
+    return seconds, peak[0]
+
+
+def watch(peak: list[float], over: threading.Event) -> None:
+    """Look at the memory of this process and those below it, five times a second."""
+    while not over.wait(0.2):
+        total = 0
+        for process in [psutil.Process(), *psutil.Process().children(recursive=True)]:
+            try:
+                total += process.memory_full_info().pss
+            except psutil.Error:
+                continue
+        peak[0] = max(peak[0], total / 2**20)
+
+
+def make_packed(folder: Path) -> dict[str, list[Path]]:
+    """Make a bzip2 file of many streams, as pbzip2 writes them, and shards of gzip."""
+    draws = random.Random(0)
+    lines = [orjson.dumps(make_entity(number, draws)) for number in range(1, ENTITIES + 1)]
+    content = join_lines(lines)
+    streams = folder / "dump.json.bz2"
+    pieces = range(0, len(content), STREAM)
+    streams.write_bytes(b"".join(bz2.compress(content[at : at + STREAM]) for at in pieces))
+    shards = []
+    for number in range(SHARDS):
+        shards.append(folder / f"dump-{number}.json.gz")
+        shards[-1].write_bytes(gzip.compress(join_lines(lines[number::SHARDS]), 6))
+    size = f"{len(content) / 1e6:.0f} MB of JSON"
+    return {f"{size}, bzip2 of many streams": [streams], f"{size}, {SHARDS} shards of gzip": shards}
+
+
+def join_lines(lines: Sequence[bytes]) -> bytes:
+    """Write lines as a dump has them."""
+    return b"[\n" + b",\n".join(lines) + b"\n]\n"
+
+
+def make_large(path: Path, gigabytes: float) -> int:
+    """Write a dump of the same thousand entities over and over, each time by other ids; return its bytes."""
+    draws = random.Random(0)
+    lines = [orjson.dumps(make_entity(number, draws)) for number in range(1, 1_001)]
+    rename: list[Callable[[int], bytes]] = [make_renamer(line) for line in lines]
+    number = 0
+    with path.open("wb") as file:
+        file.write(b"[\n")
+        while file.tell() < gigabytes * 1e9:
+            number += 1
+            file.write(rename[number % 1_000](number) + b",\n")
+        file.write(b'{"type":"item","id":"Q%d"}\n]\n' % (number + 1))
+        return file.tell()
+
+
+def make_renamer(line: bytes) -> Callable[[int], bytes]:
+    """Make what writes an entity by another number."""
+    own = orjson.loads(line)["id"].encode()
+    pieces = re.split(rb'(?<=")' + own + rb'(?=[$"])', line)
+    return lambda number: (b"Q%d" % number).join(pieces)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
