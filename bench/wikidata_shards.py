@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import orjson
@@ -23,7 +24,8 @@ from bench.wikidata import make_entity
 from flows.wikidata_import import import_wikidata
 from tasks.sources.wikidata.entities import EntitySelection
 
-ENTITIES, SHARDS, STREAM = 8_000, 4, 900_000
+STREAMED, SHARD, SHARDS, STREAM = 12_000, 12_500, 4, 900_000
+"""Numbers of entities of the bzip2 file and of a shard; of shards; bytes of a stream."""
 SELECTION = EntitySelection(
     properties=frozenset({"P31", "P569"}), languages=frozenset({"en"}), sites=frozenset()
 )
@@ -78,17 +80,26 @@ def watch(peak: list[float], over: threading.Event) -> None:
 def make_packed(folder: Path) -> dict[str, list[Path]]:
     """Make a bzip2 file of many streams, as pbzip2 writes them, and shards of gzip."""
     draws = random.Random(0)
-    lines = [orjson.dumps(make_entity(number, draws)) for number in range(1, ENTITIES + 1)]
-    content = join_lines(lines)
+    lines = [orjson.dumps(make_entity(number, draws)) for number in range(1, 1_001)]
+    rename = [make_renamer(line) for line in lines]
     streams = folder / "dump.json.bz2"
-    pieces = range(0, len(content), STREAM)
-    streams.write_bytes(b"".join(bz2.compress(content[at : at + STREAM]) for at in pieces))
-    shards = []
-    for number in range(SHARDS):
-        shards.append(folder / f"dump-{number}.json.gz")
-        shards[-1].write_bytes(gzip.compress(join_lines(lines[number::SHARDS]), 6))
-    size = f"{len(content) / 1e6:.0f} MB of JSON"
-    return {f"{size}, bzip2 of many streams": [streams], f"{size}, {SHARDS} shards of gzip": shards}
+    content = join_lines([rename[number % 1_000](number) for number in range(1, STREAMED + 1)])
+    with ThreadPoolExecutor(2) as threads:
+        pieces = (content[at : at + STREAM] for at in range(0, len(content), STREAM))
+        streams.write_bytes(b"".join(threads.map(bz2.compress, pieces)))
+        shards = [folder / f"dump-{number}.json.gz" for number in range(SHARDS)]
+
+        def write_shard(number: int) -> int:
+            own = range(number * SHARD + 1, (number + 1) * SHARD + 1)
+            body = join_lines([rename[each % 1_000](each) for each in own])
+            shards[number].write_bytes(gzip.compress(body, 3))
+            return len(body)
+
+        size = sum(threads.map(write_shard, range(SHARDS)))
+    return {
+        f"{len(content) / 1e6:.0f} MB of JSON, bzip2 of many streams": [streams],
+        f"{size / 1e6:.0f} MB of JSON, {SHARDS} shards of gzip": shards,
+    }
 
 
 def join_lines(lines: Sequence[bytes]) -> bytes:
