@@ -58,10 +58,12 @@ def measure(folder: Path, paths: Sequence[Path], workers: int) -> tuple[float, f
         watcher = threading.Thread(target=watch, args=(peak, over))
         watcher.start()
         begun = time.perf_counter()
-        import_wikidata(Path(root), [str(path) for path in paths], "bench", SELECTION, workers=workers)
-        seconds = time.perf_counter() - begun
-        over.set()
-        watcher.join()
+        try:
+            import_wikidata(Path(root), [str(path) for path in paths], "bench", SELECTION, workers=workers)
+            seconds = time.perf_counter() - begun
+        finally:
+            over.set()
+            watcher.join()
     return seconds, peak[0]
 
 
