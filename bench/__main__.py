@@ -20,6 +20,7 @@ BENCHMARKS = (
     "longform",
     "streambench",
     "wikidata",
+    "wikidata_shards",
     "evidence",
 )
 

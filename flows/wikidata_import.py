@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from flows.wikidata_shards import import_shards
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.spool import Spool
 from tasks.errors import BadInput
@@ -93,11 +95,13 @@ def import_wikidata(
     *,
     columns: Sequence[PropertyColumn] = (),
     contact: str = "",
+    workers: int | None = None,
 ) -> list[str]:
     """Bring entities into data/raw/wikidata/NAME of a project; return what was done, a line each.
 
     places: files of a dump, or one address of an API (.../api.php) or SPARQL endpoint (.../sparql), or one
-    SQLite database. Writes entities.parquet, claims.parquet, skipped.jsonl and about.json, which replace what
+    SQLite database. workers: processes that read a dump, one a core by default.
+    Writes entities.parquet, claims.parquet, skipped.jsonl and about.json, which replace what
     was there; nothing is replaced where it ends early. Raises BadInput, DatabaseGone.
     """
     if not NAME.fullmatch(name):
@@ -108,7 +112,15 @@ def import_wikidata(
         skipped = stack.enter_context(write_beside(folder / "skipped.jsonl"))
         file = stack.enter_context(skipped.open("w", encoding="utf-8"))
         report = ReadingReport(lambda line: print(line, file=file))
-        counts = write_all(folder, source.read(selection, report), report, ", ".join(places))
+        if isinstance(source, DumpSource):
+            found = import_shards(
+                source.paths, selection, folder, report, workers=workers, say_progress=say_progress
+            )
+            counts = _Counts(*found, report)
+        else:
+            counts = write_all(folder, source.read(selection, report), report)
+        if not counts.entities:
+            raise refuse_nothing(", ".join(places), report)
     about = {
         "name": name,
         "source": SOURCE,
@@ -143,8 +155,20 @@ def open_source(
     return DumpSource([Path(place) for place in places])
 
 
-def write_all(folder: Path, entities: Iterable[Entity], report: ReadingReport, where: str) -> _Counts:
-    """Write both Parquet files, and end the report. Raises BadInput where nothing at all was read."""
+def say_progress(line: str) -> None:
+    """Say what a person who waits should know."""
+    print(f"benchloom: {line}", file=sys.stderr)
+
+
+def refuse_nothing(where: str, report: ReadingReport) -> BadInput:
+    """Make the error for a source in which nothing was found."""
+    read = f"; {report.not_asked:,} others were read" if report.not_asked else ""
+    worst = "; ".join(f"{reason}: {count:,}" for reason, count in report.counts.most_common(3))
+    return BadInput(where, f"holds no entity that is asked for{read}", hint=worst)
+
+
+def write_all(folder: Path, entities: Iterable[Entity], report: ReadingReport) -> _Counts:
+    """Write both Parquet files unless nothing at all was read, and end the report."""
     found: Spool[EntityRow] = Spool(IN_MEMORY)
     claims: Spool[ClaimRow] = Spool()
     for entity in entities:
@@ -153,9 +177,7 @@ def write_all(folder: Path, entities: Iterable[Entity], report: ReadingReport, w
             claims.add(make_claim_row(entity.id, claim))
     report.finish()
     if not found:
-        read = f"; {report.not_asked:,} others were read" if report.not_asked else ""
-        worst = "; ".join(f"{reason}: {count:,}" for reason, count in report.counts.most_common(3))
-        raise BadInput(where, f"holds no entity that is asked for{read}", hint=worst)
+        return _Counts(0, 0, report)
     old: defaultdict[str, list[str]] = defaultdict(list)
     for name, target in sorted(report.redirects.items()):
         old[target].append(name)

@@ -211,6 +211,10 @@ def wikidata(
         str,
         typer.Option(metavar="MAIL", envvar="BENCHLOOM_CONTACT", help="How a server's people can reach you."),
     ] = "",
+    workers: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Processes that read a dump. Default: one a core."),
+    ] = None,
 ) -> None:
     """Bring in entities and claims of Wikidata as Parquet files (docs/wikidata.md).
 
@@ -222,7 +226,10 @@ def wikidata(
 
     selection = make_selection(entity, class_, property_, language)
     columns = [read_column(text) for text in column or []]
-    for line in import_wikidata(find_project(), place, name, selection, columns=columns, contact=contact):
+    done = import_wikidata(
+        find_project(), place, name, selection, columns=columns, contact=contact, workers=workers
+    )
+    for line in done:
         print(line)
 
 

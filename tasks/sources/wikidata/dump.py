@@ -9,6 +9,7 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -39,12 +40,12 @@ class DumpSource:
     """
 
     def __init__(self, paths: Sequence[Path], most_bytes: int = MOST_BYTES) -> None:
-        self._paths, self._most = paths, most_bytes
+        self.paths, self._most = paths, most_bytes
 
     def read(self, selection: EntitySelection, report: ReadingReport) -> Iterator[Entity]:
         """Yield what is selected, in the dump's order; see `EntitySource.read`."""
         known = KnownIds()
-        for path in self._paths:
+        for path in self.paths:
             for where, record in self._read_file(path, selection, report):
                 entity = read_entity(record, selection, report, where)
                 if entity is None:
@@ -57,49 +58,94 @@ class DumpSource:
     def _read_file(
         self, path: Path, selection: EntitySelection, report: ReadingReport
     ) -> Iterator[tuple[str, object]]:
-        name = path.name if path.is_absolute() else path.as_posix()
-        passes, opened, number = _Filter(selection), False, 0
+        progress = Progress()
         with open_dump(path) as stream:
-            while True:
-                number += 1
-                where = f"{name}, line {number}"
-                try:
-                    line = read_line(stream, self._most)
-                    if number == 1 and line.strip() == b"{":
-                        line += self._read_rest(stream, len(line))
-                except TooLong as error:
-                    report.skip(SkippedEntity(LONG_LINE, where, detail=str(error)))
-                    continue
-                except BROKEN as error:
-                    report.skip(SkippedEntity(CUT_OFF, where, detail=" ".join(str(error).split())))
-                    break
-                if not line:
-                    if opened:
-                        report.skip(SkippedEntity(NO_END, where, detail="the file may be cut off"))
-                    break
-                text = line.removeprefix(BOM).strip() if number == 1 else line.strip()
-                if text in (b"[", b"]"):
-                    opened = text == b"["
-                elif text and passes.may_be_wanted(text):
-                    try:
-                        records = decode(text)
-                    except orjson.JSONDecodeError as error:
-                        report.skip(SkippedEntity(BROKEN_LINE, where, detail=f"{error}; {len(text):,} bytes"))
-                        continue
-                    for record in records:
-                        yield where, record
-                elif text:
-                    report.not_asked += 1
+            for number, record in read_records(stream, path, selection, report, progress, self._most):
+                yield name_line(path, number), record
+        progress.check_end(path, report)
 
-    def _read_rest(self, stream: IO[bytes], size: int) -> bytes:
-        """Read the rest of a document that begins on a line of its own."""
-        rest = stream.read(self._most - size + 1)
-        if size + len(rest) <= self._most:
-            return rest
-        size += len(rest)
-        while block := stream.read(self._most):
-            size += len(block)
-        raise TooLong(f"has {size:,} bytes")
+
+@dataclass
+class Progress:
+    """How far a file, or a part of one, was read.
+
+    lines: those behind; opened: whether an array was, None where none began or ended; broken: ended early.
+    """
+
+    lines: int = 0
+    opened: bool | None = None
+    broken: bool = False
+
+    def check_end(self, path: Path, report: ReadingReport) -> None:
+        """Report an array that was opened, and not closed when the file ended."""
+        if self.opened and not self.broken:
+            where = name_line(path, self.lines + 1)
+            report.skip(SkippedEntity(NO_END, where, detail="the file may be cut off"))
+
+
+def name_line(path: Path, number: int) -> str:
+    """Name a line of a file for the report."""
+    return f"{path.name if path.is_absolute() else path.as_posix()}, line {number}"
+
+
+def read_records(
+    stream: IO[bytes],
+    path: Path,
+    selection: EntitySelection,
+    report: ReadingReport,
+    progress: Progress,
+    most: int = MOST_BYTES,
+    *,
+    begins: bool = True,
+) -> Iterator[tuple[int, object]]:
+    """Yield records that may be wanted, each with the number of its line in the stream.
+
+    begins: whether the stream is of the beginning of the file at `path`, which names it in the report.
+    """
+    passes = _Filter(selection)
+    while True:
+        number = progress.lines + 1
+        first = begins and number == 1
+        where = name_line(path, number)
+        try:
+            line = read_line(stream, most)
+            if first and line.strip() == b"{":
+                line += _read_rest(stream, len(line), most)
+        except TooLong as error:
+            report.skip(SkippedEntity(LONG_LINE, where, detail=str(error)))
+            progress.lines = number
+            continue
+        except BROKEN as error:
+            report.skip(SkippedEntity(CUT_OFF, where, detail=" ".join(str(error).split())))
+            progress.broken = True
+            return
+        if not line:
+            return
+        progress.lines = number
+        text = line.removeprefix(BOM).strip() if first else line.strip()
+        if text in (b"[", b"]"):
+            progress.opened = text == b"["
+        elif text and passes.may_be_wanted(text):
+            try:
+                records = decode(text)
+            except orjson.JSONDecodeError as error:
+                report.skip(SkippedEntity(BROKEN_LINE, where, detail=f"{error}; {len(text):,} bytes"))
+                continue
+            for record in records:
+                yield number, record
+        elif text:
+            report.not_asked += 1
+
+
+def _read_rest(stream: IO[bytes], size: int, most: int) -> bytes:
+    """Read the rest of a document that begins on a line of its own."""
+    rest = stream.read(most - size + 1)
+    if size + len(rest) <= most:
+        return rest
+    size += len(rest)
+    while block := stream.read(most):
+        size += len(block)
+    raise TooLong(f"has {size:,} bytes")
 
 
 class _Filter:

@@ -45,17 +45,21 @@ class ReadingReport:
         record = {name: value for name, value in asdict(short).items() if value not in ("", None)}
         self._write(json.dumps(record, ensure_ascii=True))
 
-    def keep_out(self, reason: str, where: str, entity: str, name: str, detail: str) -> None:
-        """Count a sound value that is not taken; `finish` writes one line for all of a property."""
+    def keep_out(self, reason: str, where: str, entity: str, name: str, detail: str, count: int = 1) -> None:
+        """Count sound values that are not taken; `finish` writes one line for all of a property."""
         key = (reason, name, detail)
         found = self._kept_out.get(key)
         if found is None:
-            self._kept_out[key] = SkippedEntity(reason, where, entity, name, detail)
+            self._kept_out[key] = SkippedEntity(reason, where, entity, name, detail, count)
         else:
-            self._kept_out[key] = replace(found, count=found.count + 1)
+            self._kept_out[key] = replace(found, count=found.count + count)
+
+    def list_kept_out(self) -> list[SkippedEntity]:
+        """List what `finish` would write."""
+        return [skipped for _, skipped in sorted(self._kept_out.items())]
 
     def finish(self) -> None:
         """Write the lines of what was kept out."""
-        for _, skipped in sorted(self._kept_out.items()):
+        for skipped in self.list_kept_out():
             self.skip(skipped)
         self._kept_out.clear()

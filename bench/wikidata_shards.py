@@ -1,0 +1,135 @@
+"""Importing a Wikidata dump by two processes against one, in seconds by the clock; memory of a large one.
+
+`python -m bench.wikidata_shards GB` imports two properties of a plain dump of so many GB, made anew, too.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import random
+import re
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import orjson
+import psutil
+
+from bench.wikidata import make_entity
+from flows.wikidata_import import import_wikidata
+from tasks.sources.wikidata.entities import EntitySelection
+
+STREAMED, SHARD, SHARDS, STREAM = 12_000, 12_500, 4, 900_000
+"""Numbers of entities of the bzip2 file and of a shard; of shards; bytes of a stream."""
+SELECTION = EntitySelection(
+    properties=frozenset({"P31", "P569"}), languages=frozenset({"en"}), sites=frozenset()
+)
+
+
+def main(words: Sequence[str] = ()) -> None:
+    """Print the ratio of two processes to one for streams and shards, and the peak memory of a large dump."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for what, paths in make_packed(folder).items():
+            one, two = (measure(folder, paths, workers) for workers in (1, 2))
+            print(
+                f"wikidata_shards: {what}: {one[0]:.1f} s by one process, {two[0]:.1f} s by two: "
+                f"{one[0] / two[0]:.2f} times; peak {one[1]:.0f}, {two[1]:.0f} MiB"
+            )
+        if words:
+            path = folder / "large.json"
+            size = make_large(path, float(words[0]))
+            seconds, peak = measure(folder, [path], 2)
+            print(
+                f"wikidata_shards: {size / 1e9:.2f} GB plain by two processes: {seconds:.0f} s, "
+                f"{size / seconds / 1e6:.0f} MB a second, peak {peak:.0f} MiB of all of them"
+            )
+
+
+def measure(folder: Path, paths: Sequence[Path], workers: int) -> tuple[float, float]:
+    """Import files; return the seconds, and the peak of the proportional memory of all processes in MiB."""
+    with tempfile.TemporaryDirectory(dir=folder) as root:
+        peak, over = [0.0], threading.Event()
+        watcher = threading.Thread(target=watch, args=(peak, over))
+        watcher.start()
+        begun = time.perf_counter()
+        try:
+            import_wikidata(Path(root), [str(path) for path in paths], "bench", SELECTION, workers=workers)
+            seconds = time.perf_counter() - begun
+        finally:
+            over.set()
+            watcher.join()
+    return seconds, peak[0]
+
+
+def watch(peak: list[float], over: threading.Event) -> None:
+    """Look at the memory of this process and those below it, five times a second."""
+    while not over.wait(0.2):
+        total = 0
+        for process in [psutil.Process(), *psutil.Process().children(recursive=True)]:
+            try:
+                total += process.memory_full_info().pss
+            except psutil.Error:
+                continue
+        peak[0] = max(peak[0], total / 2**20)
+
+
+def make_packed(folder: Path) -> dict[str, list[Path]]:
+    """Make a bzip2 file of many streams, as pbzip2 writes them, and shards of gzip."""
+    draws = random.Random(0)
+    lines = [orjson.dumps(make_entity(number, draws)) for number in range(1, 1_001)]
+    rename = [make_renamer(line) for line in lines]
+    streams = folder / "dump.json.bz2"
+    content = join_lines([rename[number % 1_000](number) for number in range(1, STREAMED + 1)])
+    with ThreadPoolExecutor(2) as threads:
+        pieces = (content[at : at + STREAM] for at in range(0, len(content), STREAM))
+        streams.write_bytes(b"".join(threads.map(bz2.compress, pieces)))
+        shards = [folder / f"dump-{number}.json.gz" for number in range(SHARDS)]
+
+        def write_shard(number: int) -> int:
+            own = range(number * SHARD + 1, (number + 1) * SHARD + 1)
+            body = join_lines([rename[each % 1_000](each) for each in own])
+            shards[number].write_bytes(gzip.compress(body, 3))
+            return len(body)
+
+        size = sum(threads.map(write_shard, range(SHARDS)))
+    return {
+        f"{len(content) / 1e6:.0f} MB of JSON, bzip2 of many streams": [streams],
+        f"{size / 1e6:.0f} MB of JSON, {SHARDS} shards of gzip": shards,
+    }
+
+
+def join_lines(lines: Sequence[bytes]) -> bytes:
+    """Write lines as a dump has them."""
+    return b"[\n" + b",\n".join(lines) + b"\n]\n"
+
+
+def make_large(path: Path, gigabytes: float) -> int:
+    """Write a dump of the same thousand entities over and over, each time by other ids; return its bytes."""
+    draws = random.Random(0)
+    lines = [orjson.dumps(make_entity(number, draws)) for number in range(1, 1_001)]
+    rename: list[Callable[[int], bytes]] = [make_renamer(line) for line in lines]
+    number = 0
+    with path.open("wb") as file:
+        file.write(b"[\n")
+        while file.tell() < gigabytes * 1e9:
+            number += 1
+            file.write(rename[number % 1_000](number) + b",\n")
+        file.write(b'{"type":"item","id":"Q%d"}\n]\n' % (number + 1))
+        return file.tell()
+
+
+def make_renamer(line: bytes) -> Callable[[int], bytes]:
+    """Make what writes an entity by another number."""
+    own = orjson.loads(line)["id"].encode()
+    pieces = re.split(rb'(?<=")' + own + rb'(?=[$"])', line)
+    return lambda number: (b"Q%d" % number).join(pieces)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,172 @@
+"""Sort and merge rows as Arrow tables: what many wrote in order becomes one file, in bounded memory."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Generic, TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pydantic import TypeAdapter
+
+from tasks.artifacts.parquet import ROW_GROUP
+from tasks.artifacts.rows import schema_of
+from tasks.files import write_beside
+
+RUN = 8_192
+"""Number of rows that are sorted in memory, and of a row group of what is to be merged."""
+BATCH = 2_048
+"""Number of rows of each file in memory while files are merged."""
+MERGED = 32
+"""Number of files that are open at once while they are merged."""
+Row = TypeVar("Row")
+
+
+class SortedWriter(Generic[Row]):
+    """Takes rows in any order; `finish` writes them in that of their ids. `folder`: for what is sorted."""
+
+    def __init__(self, row: type[Row], folder: Path) -> None:
+        self._adapter = _adapt(row)  # type: ignore[arg-type] # mypy: a class is no Hashable
+        self._schema = schema_of(row)  # type: ignore[arg-type] # the same
+        self._folder = tempfile.TemporaryDirectory(prefix=".sort-", dir=folder)
+        self._rows: list[Row] = []
+        self._runs: list[Path] = []
+        self.count = 0
+
+    def __enter__(self) -> SortedWriter[Row]:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._folder.cleanup()
+
+    def add(self, row: Row) -> None:
+        """Add a row."""
+        self._rows.append(row)
+        self.count += 1
+        if len(self._rows) >= RUN:
+            self._flush()
+
+    def finish(self, path: Path) -> None:
+        """Write all rows. Raises ValueError if two have the same id."""
+        self._flush()
+        write_tables(path, self._schema, merge_files(self._runs, Path(self._folder.name)), RUN)
+
+    def _flush(self) -> None:
+        if self._rows:
+            records = self._adapter.dump_python(self._rows, warnings=False)
+            table = sort_table(pa.Table.from_pylist(records, schema=self._schema))
+            self._runs.append(Path(self._folder.name) / f"{len(self._runs):06d}")
+            write_tables(self._runs[-1], self._schema, [table], RUN)
+            self._rows = []
+
+
+@cache
+def _adapt(row: type) -> TypeAdapter[list[Any]]:
+    return TypeAdapter(list[row])  # type: ignore[valid-type] # a type that is known when it runs
+
+
+def sort_table(table: pa.Table) -> pa.Table:
+    """Sort a table by its ids."""
+    return table.take(pc.sort_indices(table["id"]))
+
+
+def write_tables(path: Path, schema: pa.Schema, tables: Iterable[pa.Table], group: int = ROW_GROUP) -> int:
+    """Write tables that are in the order of their ids, as `write_rows` writes rows; return their number.
+
+    However they are cut, the bytes are the same. Raises ValueError if two rows have the same id.
+    """
+    count, previous = 0, None
+    with (
+        write_beside(path) as draft,
+        pq.ParquetWriter(
+            draft, schema, compression="zstd", store_schema=False, write_statistics=True
+        ) as file,
+    ):
+        for table in cut_tables(tables, group):
+            ids = table["id"]
+            again = previous == ids[0].as_py() or pc.any(pc.equal(ids[1:], ids[:-1])).as_py()
+            if again:
+                raise ValueError(f"{path.name}: two rows have one id")
+            previous = ids[-1].as_py()
+            file.write_table(table, row_group_size=group)
+            count += table.num_rows
+        if count == 0:
+            file.write_table(schema.empty_table())
+    return count
+
+
+def cut_tables(tables: Iterable[pa.Table], group: int) -> Iterator[pa.Table]:
+    """Cut tables anew, so that each but the last has `group` rows, and none is empty."""
+    held: list[pa.Table] = []
+    rows = 0
+    for table in tables:
+        held.append(table)
+        rows += table.num_rows
+        while rows >= group:
+            whole = pa.concat_tables(held)
+            yield whole.slice(0, group).combine_chunks()
+            held, rows = [whole.slice(group)], rows - group
+    if rows:
+        yield pa.concat_tables(held).combine_chunks()
+
+
+def merge_files(paths: Sequence[Path], folder: Path) -> Iterator[pa.Table]:
+    """Yield the rows of sorted files in the order of their ids, some thousands at a time.
+
+    Many files are merged some at a time, by way of files in `folder`.
+    """
+    level = 0
+    while len(paths) > MERGED:
+        level += 1
+        merged = [folder / f"merged-{level}-{start:06d}" for start in range(0, len(paths), MERGED)]
+        for number, path in enumerate(merged):
+            some = paths[number * MERGED : (number + 1) * MERGED]
+            write_tables(path, pq.read_schema(some[0]), _merge(some), RUN)
+        paths = merged
+    yield from _merge(paths)
+
+
+def _merge(paths: Sequence[Path]) -> Iterator[pa.Table]:
+    files = [file for file in map(_SortedFile, paths) if file.held.num_rows]
+    while files:
+        # All rows up to here are in memory: no file holds a smaller id that was not read.
+        bound = min(file.last for file in files)
+        yield sort_table(pa.concat_tables([file.take(bound) for file in files]))
+        files = [file for file in files if file.held.num_rows]
+
+
+class _SortedFile:
+    """The next rows of a sorted file: `held`, none at its end; `last`: the greatest id of them."""
+
+    def __init__(self, path: Path) -> None:
+        self._batches = iterate_tables(path)
+        self.held, self.last = pa.table({"id": pa.array([], pa.string())}), ""
+        self._fill()
+
+    def take(self, bound: str) -> pa.Table:
+        """Take the rows up to an id, which is not beyond the last."""
+        count = pc.sum(pc.less_equal(self.held["id"], bound)).as_py() or 0
+        taken, self.held = self.held.slice(0, count), self.held.slice(count)
+        if not self.held.num_rows:
+            self._fill()
+        return taken
+
+    def _fill(self) -> None:
+        batch = next(self._batches, None)
+        if batch is not None:
+            self.held, self.last = batch, batch["id"][-1].as_py()
+
+
+def iterate_tables(path: Path) -> Iterator[pa.Table]:
+    """Yield the rows of a Parquet file, a batch at a time."""
+    with pq.ParquetFile(path, buffer_size=2**16) as file:
+        for batch in file.iter_batches(BATCH):
+            if batch.num_rows:
+                yield pa.Table.from_batches([batch])

@@ -1,0 +1,133 @@
+"""Parts of a dump are put together in their order, with the bytes that one reading of all would give."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tasks.artifacts.rows import schema_of
+from tasks.artifacts.sorted_tables import RUN, iterate_tables, merge_files, write_tables
+from tasks.sources.wikidata.dump import TWICE, Progress, name_line
+from tasks.sources.wikidata.known_ids import KnownIds
+from tasks.sources.wikidata.parts import CLAIMS, ENTITIES, iterate_order, iterate_skipped, load_summary
+from tasks.sources.wikidata.report import ReadingReport, SkippedEntity
+from tasks.sources.wikidata.rows import ClaimRow, EntityRow
+from tasks.sources.wikidata.shards import DumpPart
+
+TABLES: dict[str, type] = {ENTITIES: EntityRow, CLAIMS: ClaimRow}
+OWNERS = {ENTITIES: "id", CLAIMS: "entity"}
+"""The column that says whose a row is."""
+
+
+class PartJoiner:
+    """Joins parts that lie in `folder`, each under its key; temporary files lie there, too."""
+
+    def __init__(self, folder: Path, report: ReadingReport) -> None:
+        self._folder, self._report = folder, report
+        self._known = KnownIds()
+        self._tables: dict[str, list[Path]] = {name: [] for name in TABLES}
+
+    def join(self, parts: Sequence[DumpPart], target: Path) -> tuple[int, int]:
+        """Write entities.parquet and claims.parquet, unless nothing was found; return their rows."""
+        with tempfile.TemporaryDirectory(prefix=".join-", dir=self._folder) as scratch:
+            self._read_all(parts, Path(scratch))
+            self._report.finish()
+            claims = merge_files(self._tables[CLAIMS], Path(scratch))
+            entities = merge_files(self._tables[ENTITIES], Path(scratch))
+            first = next(entities, None)
+            if first is None:
+                return 0, 0
+            count = write_tables(target / CLAIMS, schema_of(ClaimRow), claims)
+            tables = add_redirects(_chain(first, entities), self._report.redirects)
+            return write_tables(target / ENTITIES, schema_of(EntityRow), tables), count
+
+    def _read_all(self, parts: Sequence[DumpPart], scratch: Path) -> None:
+        progress, ended = Progress(), False
+        for number, part in enumerate(parts):
+            if part.begin == 0:
+                progress, ended = Progress(), False
+            if not ended:
+                ended = self._read_part(part, progress, scratch / f"{number:06d}")
+            if number + 1 == len(parts) or parts[number + 1].begin == 0:
+                progress.check_end(part.path, self._report)
+
+    def _read_part(self, part: DumpPart, progress: Progress, scratch: Path) -> bool:
+        """Take a part; tell whether its file ended in it, before its end or with it."""
+        folder, report, before = self._folder / part.key, self._report, progress.lines
+        summary = load_summary(folder)
+        skipped = iterate_skipped(folder)
+        again: list[str] = []
+        written = 0
+        for name, line, place in iterate_order(folder):
+            if self._known.add(name):
+                continue
+            again.append(name)
+            while written < place:
+                report.skip(_move(next(skipped), part.path, before))
+                written += 1
+            where = name_line(part.path, before + line)
+            report.skip(SkippedEntity(TWICE, where, name, detail="the first one counts"))
+        for one in skipped:
+            report.skip(_move(one, part.path, before))
+        for one in summary.kept_out:
+            moved = _move(one, part.path, before)
+            report.keep_out(
+                moved.reason, moved.where, moved.entity, moved.property, moved.detail, moved.count
+            )
+        report.not_asked += summary.not_asked
+        report.redirects.update(summary.redirects)
+        self._add_tables(folder, again, scratch)
+        progress.lines += summary.progress.lines
+        progress.broken = summary.progress.broken
+        if summary.progress.opened is not None:
+            progress.opened = summary.progress.opened
+        return summary.to_end or progress.broken
+
+    def _add_tables(self, folder: Path, again: Sequence[str], scratch: Path) -> None:
+        names = pa.array(again, pa.string())
+        for name, row in TABLES.items():
+            path = folder / name
+            if again:
+                scratch.mkdir(exist_ok=True)
+                path = scratch / name
+                column, schema = OWNERS[name], schema_of(row)
+                write_tables(path, schema, _leave_out(iterate_tables(folder / name), column, names), RUN)
+            self._tables[name].append(path)
+
+
+def add_redirects(tables: Iterator[pa.Table], redirects: Mapping[str, str]) -> Iterator[pa.Table]:
+    """Tell each entity which ids have become it. redirects: old id -> entity's id."""
+    old: defaultdict[str, list[str]] = defaultdict(list)
+    for name, target in sorted(redirects.items()):
+        old[target].append(name)
+    for table in tables:
+        if old:
+            place = table.schema.get_field_index("redirects")
+            own = table.schema.field(place)
+            column = pa.array([old.get(name, []) for name in table["id"].to_pylist()], own.type)
+            table = table.set_column(place, own, column)
+        yield table
+
+
+def _chain(first: pa.Table, others: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    yield first
+    yield from others
+
+
+def _leave_out(tables: Iterator[pa.Table], column: str, names: pa.Array) -> Iterator[pa.Table]:
+    for table in tables:
+        kept = table.filter(pc.invert(pc.is_in(table[column], value_set=names)))
+        if kept.num_rows:
+            yield kept
+
+
+def _move(skipped: SkippedEntity, path: Path, before: int) -> SkippedEntity:
+    """Count the lines that came before a part."""
+    line = int(skipped.where.rpartition(" ")[2])
+    return replace(skipped, where=name_line(path, before + line))

@@ -1,0 +1,126 @@
+"""A part of a dump becomes a folder of its own: what was found, what was skipped, how far it was read."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+from tasks.artifacts.sorted_tables import SortedWriter
+from tasks.files import remove_leftovers
+from tasks.sources.wikidata.dump import MOST_BYTES, TWICE, Progress, name_line, read_records
+from tasks.sources.wikidata.entities import EntitySelection
+from tasks.sources.wikidata.known_ids import KnownIds
+from tasks.sources.wikidata.report import ReadingReport, SkippedEntity
+from tasks.sources.wikidata.rows import ClaimRow, EntityRow, make_claim_row, make_entity_row
+from tasks.sources.wikidata.shards import DumpPart, open_part
+from tasks.sources.wikidata.wikibase_json import read_entity
+
+ENTITIES, CLAIMS, ORDER, SKIPPED, SUMMARY = (
+    "entities.parquet", "claims.parquet", "order.txt", "skipped.jsonl", "summary.json",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PartSummary:
+    """What a part gave beside rows. kept_out: as `ReadingReport.list_kept_out` gives it.
+
+    to_end: read beyond its own end to that of the file, since its streams did not end where they should.
+    """
+
+    entities: int
+    claims: int
+    not_asked: int
+    to_end: bool
+    progress: Progress
+    redirects: dict[str, str] = field(default_factory=dict)
+    kept_out: list[SkippedEntity] = field(default_factory=list)
+
+
+def read_part(part: DumpPart, selection: EntitySelection, folder: Path, most: int = MOST_BYTES) -> None:
+    """Read a part into `folder`/<its key>, which is there when all of it was read. Raises BadInput."""
+    place, prefix = folder / part.key, f".{part.key}."
+    folder.mkdir(parents=True, exist_ok=True)
+    remove_leftovers(folder, prefix)
+    draft = folder / f"{prefix}{os.getpid()}"
+    try:
+        draft.mkdir()
+        if not _read(part, selection, draft, most):
+            # As a serial read has it: what comes behind is the same stream still, or is not read at all.
+            shutil.rmtree(draft)
+            draft.mkdir()
+            _read(replace(part, end=None), selection, draft, most, to_end=True)
+        draft.replace(place)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _read(
+    part: DumpPart, selection: EntitySelection, folder: Path, most: int, *, to_end: bool = False
+) -> bool:
+    """Read a part; tell whether it ended where it should."""
+    known, progress, skipped = KnownIds(), Progress(), 0
+    with (
+        (folder / SKIPPED).open("w", encoding="utf-8") as skips,
+        (folder / ORDER).open("w", encoding="utf-8") as order,
+        SortedWriter(EntityRow, folder) as entities,
+        SortedWriter(ClaimRow, folder) as claims,
+        open_part(part) as (stream, streams),
+    ):
+
+        def write(line: str) -> None:
+            nonlocal skipped
+            skipped += 1
+            print(line, file=skips)
+
+        report = ReadingReport(write)
+        for number, record in read_records(
+            stream, part.path, selection, report, progress, most, begins=part.begin == 0
+        ):
+            where = name_line(part.path, number)
+            entity = read_entity(record, selection, report, where)
+            if entity is None:
+                continue
+            if not known.add(entity.id):
+                report.skip(SkippedEntity(TWICE, where, entity.id, detail="the first one counts"))
+                continue
+            print(f"{entity.id} {number} {skipped}", file=order)
+            entities.add(make_entity_row(entity, {}))
+            for claim in entity.claims:
+                claims.add(make_claim_row(entity.id, claim))
+        if part.end is not None and (progress.broken or (streams is not None and streams.early)):
+            return False
+        entities.finish(folder / ENTITIES)
+        claims.finish(folder / CLAIMS)
+    summary = PartSummary(
+        entities.count, claims.count, report.not_asked, to_end, progress, report.redirects,
+        report.list_kept_out(),
+    )  # fmt: skip
+    (folder / SUMMARY).write_text(json.dumps(asdict(summary)), encoding="utf-8")
+    return True
+
+
+def load_summary(folder: Path) -> PartSummary:
+    """Load what was written of a part."""
+    record = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+    record["progress"] = Progress(**record["progress"])
+    record["kept_out"] = [SkippedEntity(**skipped) for skipped in record["kept_out"]]
+    return PartSummary(**record)
+
+
+def iterate_skipped(folder: Path) -> Iterator[SkippedEntity]:
+    """Yield what a part skipped, in the order of its lines."""
+    with (folder / SKIPPED).open(encoding="utf-8") as file:
+        for line in file:
+            yield SkippedEntity(**json.loads(line))
+
+
+def iterate_order(folder: Path) -> Iterator[tuple[str, int, int]]:
+    """Yield the entities of a part as they came: id, line, number of skipped things before."""
+    with (folder / ORDER).open(encoding="utf-8") as file:
+        for line in file:
+            name, number, skipped = line.split()
+            yield name, int(number), int(skipped)
