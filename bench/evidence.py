@@ -71,7 +71,7 @@ def measure(number: int) -> SearchFigures:
         question = ExtendedQuestion("q", "s", "", (), (), tuple(fact.id for fact in facts), ())
         find_unit("km2")  # Pint is loaded once, however many articles there are
         begun = time.process_time()
-        articles(things, GraphSource(graph=folder, articles=folder), folder / "out")
+        articles(things, GraphSource(graph=folder, articles=folder, seeds=folder), folder / "out")
         copied = time.process_time()
         found = proofs([question], facts, things, RELATIONS, folder / "out", Proofs())
         searched = time.process_time()
