@@ -132,7 +132,9 @@ def _open_table(path: Path) -> Iterator[Iterator[str]]:
         return
     with zipfile.ZipFile(path) as archive:
         members = [
-            each for each in archive.infolist() if not each.is_dir() and not each.filename.startswith("__")
+            member
+            for member in archive.infolist()
+            if not member.is_dir() and not member.filename.startswith("__")
         ]
         if len(members) != 1 or members[0].file_size > MOST_BYTES:
             raise BadInput(
