@@ -2,7 +2,7 @@
 
 The loop is the plain reading of the rule: open, run both queries, compare their sets of rows, close. It has
 no limit on time or memory, and reads the schema anew for each pair: the larger the schema, the more it pays.
-Pairs are distinct queries over made-up databases, or Spider's development set where BENCHLOOM_SPIDER names a
+Pairs are distinct queries over made-up databases, or Spider's development set where BENCHLOOM_SHARED has a
 copy of it; predictions are worded otherwise than the gold queries, so that no result is used twice on that
 account.
 """
@@ -41,11 +41,12 @@ def main() -> None:
         make_databases(large, tables=48)
         compare("16,000 pairs over 20 databases of 48 tables", large, make_pairs(16_000))
         endure(small, make_pairs(1_000))
-    if spider := os.environ.get("BENCHLOOM_SPIDER"):
-        records = json.loads(Path(spider, "dev.json").read_text())
+    if shared := os.environ.get("BENCHLOOM_SHARED"):
+        spider = Path(shared, "spider")
+        records = json.loads((spider / "dev.json").read_text())
         gold = [(record["db_id"], record["query"]) for record in records]
-        compare("Spider dev, gold against itself", Path(spider, "database"), [(*g, g[1]) for g in gold])
-        compare("Spider dev, worded otherwise", Path(spider, "database"), [(*g, reword(g[1])) for g in gold])
+        compare("Spider dev, gold against itself", spider / "database", [(*g, g[1]) for g in gold])
+        compare("Spider dev, worded otherwise", spider / "database", [(*g, reword(g[1])) for g in gold])
 
 
 def reword(sql: str) -> str:

@@ -1,7 +1,6 @@
 """`benchloom import spider`: databases of a release, in its published layout, become the project's."""
 
 import json
-import os
 import shutil
 import sqlite3
 from pathlib import Path
@@ -14,9 +13,9 @@ from flows.settings import edit_params, load_params, parse_database
 from tasks.errors import BadInput
 from tasks.longform.entries import LongformSet, SourceDatabase
 from tests.flows.conftest import make_folder
+from tests.shared_data import SHARED, needs
 
 ROOT = Path(__file__).parents[2]
-SHARED = Path(os.environ.get("BENCHLOOM_SPIDER", "no such folder"))
 """Spider itself, where this machine has it; it is no part of the project."""
 TABLES = 'CREATE TABLE city (id INTEGER PRIMARY KEY, name TEXT); CREATE TABLE "odd ""name" (id INTEGER);'
 
@@ -212,8 +211,8 @@ def test_a_set_that_cannot_be_made_changes_nothing(root, tmp_path, section, name
     assert not (root / "data/raw/spider").exists()
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="BENCHLOOM_SPIDER names no release")
+@needs("spider")
 def test_spider_itself_is_brought_in(root):
-    done = call(SHARED, "--database", "concert_singer", "--take", 19)
+    done = call(SHARED / "spider", "--database", "concert_singer", "--take", 19)
     assert done.exit_code == 0, done.output
     assert "20 databases: data/raw/spider" in done.stdout

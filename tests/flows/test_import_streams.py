@@ -1,7 +1,6 @@
 """`benchloom import` of StreamBench's seven datasets, on small ones in their published layouts."""
 
 import json
-import os
 import shutil
 import tarfile
 import zipfile
@@ -14,9 +13,9 @@ from typer.testing import CliRunner
 from flows.commands.import_ import app
 from tasks.errors import BadInput
 from tasks.sources.stream_dataset import digest_file
+from tests.shared_data import SHARED, needs
 from tests.sources import published
 
-SHARED = Path(os.environ.get("BENCHLOOM_SHARED_DATA", "no such folder"))
 """Published data, where this machine has it; it is no part of the project."""
 
 
@@ -215,7 +214,7 @@ def test_an_import_replaces_the_one_before_and_a_bad_name_is_refused(root, tmp_p
     assert [place.name for place in (root / "data/raw/streambench").iterdir()] == ["hotpotqa"]
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="BENCHLOOM_SHARED_DATA names no folder")
+@needs("toolbench_ste")
 def test_the_published_ones_have_the_sizes_that_the_paper_says(root):
     call("toolbench", SHARED / "toolbench_ste")
     assert len(read(root, "toolbench")[1]) == 750

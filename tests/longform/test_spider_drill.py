@@ -1,7 +1,6 @@
 """Twenty databases of Spider from import to page, by a model on loopback that errs in known shares."""
 
 import json
-import os
 import re
 from collections import Counter
 from pathlib import Path
@@ -17,8 +16,9 @@ from tests.flows.sample import make_sample
 from tests.judging.scripted import sign
 from tests.longform.by_grammar import write_by_grammar
 from tests.models.scenes import answering, say
+from tests.shared_data import SHARED, needs
 
-SPIDER = Path(os.environ.get("BENCHLOOM_SPIDER", "no such folder"))
+SPIDER = SHARED / "spider"
 TAKEN = 20
 HOSTILE = "ATTACH DATABASE 'stolen.sqlite' AS s; CREATE TRIGGER t AFTER INSERT ON x BEGIN SELECT 1; END;"
 STAGES = {
@@ -91,7 +91,7 @@ class Model:
 
 
 @pytest.mark.drill
-@pytest.mark.skipif(not SPIDER.is_dir(), reason="BENCHLOOM_SPIDER names no release")
+@needs("spider")
 def test_what_comes_through_and_why_the_rest_does_not_is_as_scripted(tmp_path: Path) -> None:
     sample, model = make_sample(tmp_path), Model()
     done = sample.call(

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import sqlite3
 from collections import Counter
 from pathlib import Path
@@ -16,8 +15,9 @@ from tasks.errors import BadInput
 from tasks.scoring.execution import Execution
 from tasks.scoring.items import UnreadableLine
 from tasks.scoring.running import score_file
+from tests.shared_data import SHARED, needs
 
-SPIDER = Path(os.environ.get("BENCHLOOM_SPIDER", "no such folder"))
+SPIDER = SHARED / "spider"
 ENDLESS = "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT count(*) FROM r"
 # a: 1 x, 2 y, 2 y, NULL z; b: the same in the suite's second database, but for a row more.
 ROWS = [(1, "x"), (2, "y"), (2, "y"), (None, "z")]
@@ -182,7 +182,7 @@ def test_the_order_of_lines_changes_nothing(
     assert score_file(metric, write(tmp_path / "b.jsonl", pairs), rule="all") == before
 
 
-@pytest.mark.skipif(not SPIDER.is_dir(), reason="BENCHLOOM_SPIDER names no copy of Spider")
+@needs("spider")
 def test_spiders_gold_queries_are_correct_but_for_the_empty_ones(tmp_path: Path) -> None:
     records = json.loads((SPIDER / "dev.json").read_text())
     file, out = tmp_path / "dev.jsonl", tmp_path / "out.jsonl"

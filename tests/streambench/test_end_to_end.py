@@ -3,9 +3,7 @@
 import asyncio
 import dataclasses
 import json
-import shutil
 import sqlite3
-import sys
 from collections import defaultdict
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +11,6 @@ from typing import Any
 
 import pytest
 
-import tasks.streambench.methods
 from tasks.artifacts.rows import Counts, make_id
 from tasks.models.ask import Answer, render_prompt
 from tasks.models.calls import Call
@@ -22,7 +19,6 @@ from tasks.streambench.build.items import items
 from tasks.streambench.build.sequence import sequence
 from tasks.streambench.build.shots import shots
 from tasks.streambench.entries import Stream, StreamEvaluation
-from tasks.streambench.methods import finding
 from tasks.streambench.publish.curves import curves
 from tasks.streambench.publish.evaluation_figures import evaluation_figures
 from tasks.streambench.publish.evaluation_page import evaluation_page
@@ -31,6 +27,7 @@ from tasks.streambench.rows import StreamStep
 from tasks.streambench.solve.options import StreamLimits
 from tasks.streambench.solve.steps import steps
 from tests.packages import read_example
+from tests.streambench.methods_folder import copy_methods
 
 PETS = 6
 ENTRY = Stream(datasets=("cats", "dogs"), seeds=(42, 7), shots=2, rule="streambench")
@@ -128,16 +125,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Any:
     for name in ENTRY.datasets:
         write_pets(folder, name)
     methods = folder / "methods"
-    shutil.copytree(finding.FOLDER, methods, ignore=shutil.ignore_patterns("__pycache__"))
-    (methods / "last_right.py").write_text(read_example("A method"))
     ask: Any = SqlModel()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(finding, "FOLDER", methods)
-        patch.setattr(tasks.streambench.methods, "__path__", [str(methods)])
-        try:
-            yield run_stages(folder, ask)
-        finally:
-            sys.modules.pop("tasks.streambench.methods.last_right", None)
+    with copy_methods(methods):
+        (methods / "last_right.py").write_text(read_example("A method"))
+        yield run_stages(folder, ask)
 
 
 def run_stages(folder: Path, ask: Any) -> Whole:

@@ -1,15 +1,12 @@
 """Methods by their names: files of the project, and what an installed package brings."""
 
-import shutil
-import sys
-
 import pytest
 
-import tasks.streambench.methods
 from tasks.errors import BadInput
 from tasks.streambench.entries import MethodChoice
 from tasks.streambench.methods import finding
 from tests.packages import install, read_example
+from tests.streambench.methods_folder import copy_methods
 from tests.streambench.scripted import StreamAsk, know_all, make_items, run_steps
 
 PACKAGE = """
@@ -27,15 +24,10 @@ POINTS = "[benchloom.methods]\nplain = acme_methods:Plain\n"
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path):
     """A folder of methods that files may be put into."""
-    folder = tmp_path / "methods"
-    shutil.copytree(finding.FOLDER, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(finding, "FOLDER", folder)
-    monkeypatch.setattr(tasks.streambench.methods, "__path__", [str(folder)])
-    yield folder
-    for name in [name for name in sys.modules if name.startswith("tasks.streambench.methods.last_")]:
-        del sys.modules[name]
+    with copy_methods(tmp_path / "methods"):
+        yield tmp_path / "methods"
 
 
 def find(name, **more):

@@ -1,10 +1,7 @@
 """QAMPARI as it was published, where this machine has it; it is no part of the project."""
 
 import json
-import os
 from pathlib import Path
-
-import pytest
 
 from flows.qampari_import import import_qampari
 from tasks.artifacts.parquet import read_rows, write_rows
@@ -16,10 +13,10 @@ from tasks.tanq.graph.facts import facts
 from tasks.tanq.graph.relations import relations
 from tasks.tanq.graph.things import things
 from tasks.tanq.rows import SeedQuestion
+from tests.shared_data import SHARED, needs
 
-SHARED = Path(os.environ.get("BENCHLOOM_SHARED", Path(__file__).parents[3] / "shared" / "data"))
 FILE = SHARED / "qampari/qampari_dev_1000_answers.json"
-pytestmark = pytest.mark.skipif(not FILE.is_file(), reason="QAMPARI is not here (BENCHLOOM_SHARED)")
+pytestmark = needs("qampari")
 
 
 def test_the_published_questions_are_found_in_a_graph_of_their_answers(tmp_path: Path) -> None:

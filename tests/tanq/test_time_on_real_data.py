@@ -1,11 +1,7 @@
 """Time skills and years on real data: people's infoboxes that state the age, and a real graph's dates."""
 
-import os
 import re
 from datetime import datetime
-from pathlib import Path
-
-import pytest
 
 from flows.wikidata_import import import_wikidata, make_selection
 from tasks.artifacts.parquet import read_rows
@@ -19,12 +15,12 @@ from tasks.tanq.build.skill_table import BaseRow, BaseTable, apply_skills
 from tasks.tanq.build.skill_words import write_question
 from tasks.tanq.graph.rows import Fact
 from tasks.tanq.graph.showing import show_time
+from tests.shared_data import SHARED, needs
 from tests.tanq.skill_tables import COLUMNS
 from tests.tanq.test_skills import MARGIN, make_tagged
 
-SHARED = Path(os.environ.get("BENCHLOOM_SHARED", Path(__file__).parents[3] / "shared" / "data"))
 """Real data, where this machine has it; it is no part of the project."""
-pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data are not here (BENCHLOOM_SHARED)")
+pytestmark = [needs("wikidata"), needs("wikitext")]
 
 PEOPLE = {
     "infobox/bob-marley.txt": 36, "infobox/freddie-mercury.txt": 45, "infobox/queen.txt": 96,

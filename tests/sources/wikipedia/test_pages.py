@@ -1,6 +1,4 @@
-import os
 import time
-from pathlib import Path
 
 import pytest
 
@@ -8,8 +6,8 @@ from tasks.sources.wikipedia.article import MOST_BYTES
 from tasks.sources.wikipedia.markup import tidy
 from tasks.sources.wikipedia.pages import UnreadablePage, find_redirect, read_page, read_plain
 from tasks.sources.wikipedia.reading import PageReader
+from tests.shared_data import SHARED, needs
 
-SHARED = Path(os.environ.get("BENCHLOOM_SHARED", Path(__file__).parents[4] / "shared" / "data"))
 """Real pages, where this machine has them; they are no part of the project."""
 
 PAGE = """{{Short description|x}}{{Infobox person
@@ -195,7 +193,7 @@ def test_plain_text_keeps_marks_that_would_be_broken_markup_elsewhere():
     ]  # fmt: skip
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the pages of the shared folder are not here")
+@needs("infobox")
 @pytest.mark.parametrize(
     ("file", "expected"),
     [
@@ -213,7 +211,7 @@ def test_real_pages_leave_no_markup(file, expected):
     ]
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the pages of the shared folder are not here")
+@needs("infobox")
 def test_values_of_a_real_infobox_are_what_its_page_says():
     entries = {
         part.headers[0]: part

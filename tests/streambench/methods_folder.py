@@ -1,0 +1,28 @@
+"""A copy of the folder of methods that a test may put files into."""
+
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import tasks.streambench.methods
+from tasks.streambench.methods import finding
+
+
+@contextmanager
+def copy_methods(folder: Path) -> Iterator[None]:
+    """Let methods be found in a copy, and forget what was imported from it: it is not this project's code."""
+    shutil.copytree(finding.FOLDER, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    before = set(sys.modules)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(finding, "FOLDER", folder)
+        patch.setattr(tasks.streambench.methods, "__path__", [str(folder)])
+        try:
+            yield
+        finally:
+            for name in set(sys.modules) - before:
+                if name.startswith("tasks.streambench.methods."):
+                    del sys.modules[name]
