@@ -42,6 +42,10 @@ class PromptParts:
     """Figures of the prompt, such as `recall` of the retrieved descriptions (0 or 1)."""
 
 
+UNJUDGED = "unjudged"
+"""The outcome of an answer that nothing could judge: its bit is False, and it is counted by itself."""
+
+
 @dataclass(frozen=True)
 class Feedback:
     """What the environment says of an answer (section 3.1): one bit, the rest is for reports alone."""

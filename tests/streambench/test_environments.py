@@ -9,7 +9,7 @@ import pytest
 from tasks.errors import BadInput, BudgetSpent, ModelFailed
 from tasks.models.ask import Unparsed, render_prompt
 from tasks.streambench.environments.finding import find_environment, list_kinds
-from tasks.streambench.environments.replies import cut_reasoning, find_object, write_text
+from tasks.streambench.environments.replies import cut_reasoning, drop_labels, find_object, write_text
 from tasks.streambench.environments.toolbench import PROMPT, read_verdict
 from tests.packages import install
 from tests.scoring.test_ds1000 import CONTEXT, RIGHT
@@ -327,13 +327,13 @@ def test_bits_of_toolbench_ask_the_judge_only_where_it_decides(tmp_path):
     ]
 
 
-def test_a_judge_that_fails_gives_no_verdict_and_a_spent_budget_ends_the_stage(tmp_path):
+def test_a_judge_that_fails_and_a_spent_budget_are_for_the_runner(tmp_path):
     write_apis(tmp_path)
     item = make_stream_item("toolbench", details=BY_JUDGE)
     pair = (item, make_call(BY_JUDGE))
     down = make_environment("toolbench", tmp_path, [item], ScriptedAsk(fails=ModelFailed("it is down")))
-    (found,) = assert_bits_equal_scores(tmp_path, down, [pair])
-    assert (found.outcome, found.problem) == ("unjudged", "the judge: it is down")
+    with pytest.raises(ModelFailed, match="it is down"):
+        judge(down, [pair])
     spent = make_environment("toolbench", tmp_path, [item], ScriptedAsk(fails=BudgetSpent("spent")))
     with pytest.raises(BudgetSpent):
         judge(spent, [pair])
@@ -397,5 +397,35 @@ def test_hostile_replies_are_read_or_left():
     assert find_object('x {y} {"api": 1}') == {"api": 1}
     assert cut_reasoning("Answer: a\nmore\n## Answer: b") == "b"
     assert cut_reasoning("answers: a") == "answers: a"
+    assert cut_reasoning("**Final answer:** a") == "a"
     assert cut_reasoning("so\nAnswer:") == "so\nAnswer:"
     assert write_text("a<|im_start|>b\u200bc") == "a< |im_start|>b[1 hidden]c"
+
+
+@pytest.mark.parametrize(
+    ("said", "read"),
+    [
+        ("Your answer: SELECT 1", "SELECT 1"),
+        ("Answer 2:\nSELECT 1\nRemarks 2: none", "SELECT 1\n"),
+        ("SQL query: SELECT 1", "SELECT 1"),
+        ("SELECT 1\nFeedback: The query gives the right result.", "SELECT 1\n"),
+        ("SELECT answer FROM t WHERE x = 'Feedback: no'", "SELECT answer FROM t WHERE x = 'Feedback: no'"),
+        ("Answer:", "Answer:"),
+        ("Feedback: what?", "Feedback: what?"),
+        ("Answer:\n```sql\nSELECT 1\n```", "Answer:\n```sql\nSELECT 1\n```"),
+    ],
+)
+def test_a_label_copied_from_the_prompt_is_no_part_of_an_answer(said, read):
+    assert drop_labels(said) == read
+
+
+def test_a_numbered_list_of_reasons_is_no_diagnosis(tmp_path):
+    names = [f"illness {number}" for number in range(49)]
+    folder = tmp_path / "made" / "files"
+    folder.mkdir(parents=True)
+    (folder / "diagnoses.json").write_text(json.dumps(names))
+    item = make_stream_item("ddxplus", gold="12", dataset="made")
+    environment = make_environment("ddxplus", tmp_path, [item], ScriptedAsk())
+    said = "1. The cough is dry.\n2. There is fever.\n12. illness 12"
+    assert environment.read_answer(item, said, "chain") == "12. illness 12"
+    assert environment.read_answer(item, said + "\nAnswer: 3. illness 3", "chain") == "3. illness 3"

@@ -39,11 +39,11 @@ def test_without_a_method_that_searches_nothing_is_embedded():
     assert ask.embedded == []
 
 
-def test_what_no_endpoint_answers_is_told_at_the_end_and_the_rest_is_asked():
+def test_what_no_endpoint_answers_is_told_at_the_end_and_ends_the_stream_that_learns():
     ask = StreamAsk(lambda asked: None if asked.question == "green 1" else know_all(asked))
-    with pytest.raises(StageFailed, match=r"steps: 2 of 10 steps have a call that no endpoint answered \(a"):
+    with pytest.raises(StageFailed, match=r"steps: 2 steps have a call that no endpoint answered \(a"):
         run_steps(ask, make_items(5), "zero_shot", "self_stream_icl")
-    assert len(ask.asked) == 10
+    assert len(ask.asked) == 7, "all five of zero-shot, and two of the other"
     runs = run_steps(ask, make_items(5), "zero_shot", "self_stream_icl", params={"count_unanswered": True})
     failed = runs["self_stream_icl|agent|42"][1]
     assert (failed.answer, failed.bit, failed.outcome, failed.calls) == (None, False, "failed", ())

@@ -57,6 +57,8 @@ class DDXPlusEnvironment(Environment):
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
         """Take the first number before a full stop and name its diagnosis; without one the text as it is."""
         answer = cut_reasoning(check_reply(text)) if style == "chain" else check_reply(text)
+        if style == "chain" and answer is text:  # reasoning is often a numbered list
+            answer = text.strip().splitlines()[-1]
         label = find_label(answer)
         return f"{label}. {self._diagnoses[label]}" if label is not None else " ".join(answer.split())
 

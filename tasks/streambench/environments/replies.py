@@ -10,7 +10,12 @@ from tasks.judging.quoting import NEW_LINES, show_hidden, split_roles
 from tasks.models.ask import Unparsed
 from tasks.scoring.items import is_deeper
 
-ANSWER = re.compile(r"^[ \t*#>]*answer[ \t*]*:[ \t*]*", re.IGNORECASE | re.MULTILINE)
+ANSWER = re.compile(r"^[ \t*#>]*(?:final +)?answer[ \t*]*:[ \t*]*", re.IGNORECASE | re.MULTILINE)
+LABEL = re.compile(
+    r"\s*(?:(?:(?:your|the|improved|final|new) +)*answer(?: +\d+)?|sql(?: +query)?|query) *:\s*",
+    re.IGNORECASE,
+)
+WORDS_AFTER = re.compile(r"^(?:feedback|remarks(?: \d+)?) *:", re.IGNORECASE | re.MULTILINE)
 BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+\n")
 MOST_BRACES = 50
 """Places in a reply at which a JSON object may begin."""
@@ -28,6 +33,19 @@ def cut_reasoning(text: str) -> str:
     """Return what follows the last line that begins with `Answer:`; the whole text without such a line."""
     found = list(ANSWER.finditer(text))
     answer = text[found[-1].end() :] if found else ""
+    return answer if answer.strip() else text
+
+
+def drop_labels(text: str) -> str:
+    """Drop the labels that a prompt's past steps bear, and what follows them: a small model copies them.
+
+    A text with a fence is left as it is.
+    """
+    if "```" in text:
+        return text
+    answer = WORDS_AFTER.split(text, maxsplit=1)[0]
+    if label := LABEL.match(answer):
+        answer = answer[label.end() :]
     return answer if answer.strip() else text
 
 

@@ -18,6 +18,7 @@ from tasks.streambench.environment import Environment, EnvironmentSetup, Feedbac
 from tasks.streambench.environments.replies import (
     check_reply,
     cut_reasoning,
+    drop_labels,
     find_last_block,
     write_step,
     write_text,
@@ -36,7 +37,7 @@ INSTRUCTIONS: Mapping[Style, str] = {
     "direct": "Reply with one SQLite query that answers the question, and with nothing else.",
     "chain": "Think about it step by step: which tables and columns, which conditions, what to return. Then "
     "end with a line that begins with `Answer:`, followed by one SQLite query in a block fenced by ```sql.",
-    "refine": "Reply with the improved SQLite query, and with nothing else.",
+    "refine": "Reply with the improved SQLite query in a block fenced by ```sql, and with nothing else.",
 }
 
 
@@ -79,7 +80,7 @@ class SqlEnvironment(Environment):
 
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
         """Take the query out of a fence, or of the reasoning, and add a SELECT that is missing."""
-        answer = cut_reasoning(check_reply(text)) if style == "chain" else check_reply(text)
+        answer = cut_reasoning(check_reply(text)) if style == "chain" else drop_labels(check_reply(text))
         if style == "chain" and answer is text:
             answer = find_last_block(text) or text
         return prepare_prediction(answer).strip()

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
-from tasks.errors import ModelFailed
 from tasks.judging.quoting import quote
 from tasks.scoring.toolbench import WITHOUT_JUDGE, ToolBench
 from tasks.streambench.environment import Environment, EnvironmentSetup, Feedback, PromptParts, Style
@@ -24,7 +23,6 @@ from tasks.streambench.environments.replies import (
 )
 from tasks.streambench.environments.verdicts import (
     choose_rule,
-    make_unjudged,
     read_details,
     read_options,
     score_record,
@@ -93,7 +91,7 @@ class ToolBenchEnvironment(Environment):
         return write_plain(answer if found is None else json.dumps(found, ensure_ascii=False))
 
     async def feedback(self, item: StreamItem, answer: str, *, row: str) -> Feedback:
-        """Compare the call with the gold one; the judge is asked where only it can say."""
+        """Compare the call with the gold one; a judge says what only it can. Raises ModelFailed."""
         record = self.make_record(item, answer, None)
         gold = read_details(item.details)
         if (
@@ -102,24 +100,21 @@ class ToolBenchEnvironment(Environment):
             or gold["api"] in WITHOUT_JUDGE
         ):
             return score_record(self._metric, "", record, self.primary, WORDS)
-        try:
-            asked = await self.setup.ask(
-                PROMPT,
-                {
-                    "api": write_text(str(gold["api"])),
-                    "description": write_text(self._apis.describe(str(gold["api"]))),
-                    "query": quote(item.text).text,
-                    "gold": quote(json.dumps(gold.get("arguments"), ensure_ascii=False)).text,
-                    "given": quote(json.dumps(record["predicted_arguments"], ensure_ascii=False)).text,
-                },
-                role=self.setup.judge,
-                row=row,
-                parse=str,
-                grammar=GRAMMAR,
-                max_tokens=JUDGE_TOKENS,
-            )
-        except ModelFailed as error:
-            return make_unjudged(f"the judge: {' '.join(str(error).split())}", WORDS)
+        asked = await self.setup.ask(
+            PROMPT,
+            {
+                "api": write_text(str(gold["api"])),
+                "description": write_text(self._apis.describe(str(gold["api"]))),
+                "query": quote(item.text).text,
+                "gold": quote(json.dumps(gold.get("arguments"), ensure_ascii=False)).text,
+                "given": quote(json.dumps(record["predicted_arguments"], ensure_ascii=False)).text,
+            },
+            role=self.setup.judge,
+            row=row,
+            parse=str,
+            grammar=GRAMMAR,
+            max_tokens=JUDGE_TOKENS,
+        )
         judged, problem = read_verdict(asked.text, self._rule)
         found = score_record(self._metric, "", {**record, "judged": judged}, self.primary, WORDS)
         return replace(found, problem=problem or found.problem, calls=(asked.call,))

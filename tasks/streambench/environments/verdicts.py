@@ -9,9 +9,7 @@ from typing import Any
 from tasks.errors import BadInput
 from tasks.scoring.items import BadItem
 from tasks.scoring.metric import Metric, Score
-from tasks.streambench.environment import Feedback
-
-UNJUDGED = "unjudged"
+from tasks.streambench.environment import UNJUDGED, Feedback
 
 
 def make_feedback(

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from tasks.artifacts.rows import Origin, make_id
-from tasks.streambench.environment import Feedback
+from tasks.streambench.environment import UNJUDGED, Feedback
 from tasks.streambench.memory import Vector
 from tasks.streambench.method import SeenStep, StepReply, StreamMethod
 from tasks.streambench.rows import MemoryEntry, SequencePlace, StreamItem, StreamStep
@@ -19,7 +19,6 @@ from tasks.streambench.solve.talk import Booked, StreamTalk, TalkSetup
 
 WIDTH = 32
 """Steps at once of a method whose steps do not depend on each other."""
-UNJUDGED = "unjudged"
 
 Result = TypeVar("Result")
 Places = Sequence[tuple[SequencePlace, StreamItem]]
@@ -35,7 +34,8 @@ async def run_stream(
 ) -> list[StreamStep]:
     """Run a method over a sequence; vectors: item -> its embedded key. tell: called with each step's bit.
 
-    Raises BudgetSpent and CallMissing.
+    A sequential run ends at a call that no endpoint answered, unless such a step counts as wrong. Raises
+    BudgetSpent and CallMissing.
     """
     if run.method.sequential:
         rows = []
@@ -43,6 +43,8 @@ async def run_stream(
             row = await take_step(run, method, place, item, vectors, setup)
             tell(row.bit)
             rows.append(row)
+            if row.id in setup.unanswered.problems and not setup.unanswered.counted:
+                break  # a run again answers it, and may learn otherwise from there on
         return rows
     room = asyncio.Semaphore(WIDTH)
 
@@ -127,7 +129,7 @@ def make_row(
         agent=reply.agent,
         shown=reply.shown,
         left_out=tuple(dict.fromkeys(booked.left_out)),
-        reply=booked.text,
+        reply=reply.text,
         answer=reply.answer,
         bit=feedback.bit,
         outcome=feedback.outcome,

@@ -54,7 +54,7 @@ async def run_all(work: StreamWork, runs: Sequence[StreamRun]) -> list[StreamSte
     asked = sorted({item.id: item for run in runs for _, item in work.orders.by_seed[run.seed]}.items())
     items = [item for _, item in asked]
     made = find_environment(work.items[0].kind)(make_environment_setup(work))
-    unanswered = Unanswered()
+    unanswered = Unanswered(work.params.count_unanswered)
     setup = TalkSetup(
         made, work.agents, lambda agent: find_window(agent, work), work.params.critique_tokens, unanswered
     )
@@ -68,8 +68,8 @@ async def run_all(work: StreamWork, runs: Sequence[StreamRun]) -> list[StreamSte
     if problems and not work.params.count_unanswered:
         some = "; ".join(sorted(set(problems.values()))[:NAMED])
         raise StageFailed(
-            f"{work.stage}: {len(problems)} of {len(rows)} steps have a call that no endpoint answered "
-            f"({some}); the others are in the ledger, and a run again asks what is missing; "
+            f"{work.stage}: {len(problems)} steps have a call that no endpoint answered ({some}); streams "
+            "that learn ended there; what was answered is in the ledger, and a run again asks the rest; "
             "count_unanswered: true counts such steps as wrong"
         )
     return rows

@@ -9,7 +9,7 @@ from pathlib import Path
 from tasks.errors import ModelFailed
 from tasks.judging.quoting import split_roles
 from tasks.models.ask import Unparsed
-from tasks.streambench.environment import Environment, Feedback, PromptParts, Style
+from tasks.streambench.environment import UNJUDGED, Environment, Feedback, PromptParts, Style
 from tasks.streambench.method import ShownExample, StepReply
 from tasks.streambench.rows import StreamItem
 from tasks.streambench.solve.agents import PROMPTS, StreamAgents
@@ -26,12 +26,17 @@ CRITIQUE, REFINE = PROMPTS / "critique.md", PROMPTS / "refine.md"
 MARKER = "NO NEED TO REFINE"
 """What stands in a critique that finds nothing wrong."""
 NO_REPLY = "no reply: the endpoint gave none"
+NO_VERDICT = "no verdict: the judge's endpoint gave none"
 
 
 @dataclass
 class Unanswered:
-    """The steps with a call that no endpoint answered: row -> the last failure."""
+    """The steps with a call that no endpoint answered: row -> the last failure.
 
+    counted: such a step is a wrong one; otherwise it ends its run, whose later steps stand on it.
+    """
+
+    counted: bool
     problems: dict[str, str] = field(default_factory=dict)
 
 
@@ -64,7 +69,6 @@ class Booked:
     shadow_calls: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     notes: dict[str, float] = field(default_factory=dict)
-    text: str = ""
 
 
 class StreamTalk:
@@ -138,7 +142,11 @@ class StreamTalk:
         """Give the feedback on a reply; nobody is asked about one without an answer."""
         if reply.answer is None:
             return Feedback(False, "failed", self._environment.say(False), problem=reply.problem)
-        feedback = await self._environment.feedback(self._item, reply.answer, row=self._row)
+        try:
+            feedback = await self._environment.feedback(self._item, reply.answer, row=self._row)
+        except ModelFailed as error:
+            self._setup.unanswered.problems[self._row] = f"the judge: {error}"
+            return Feedback(False, UNJUDGED, self._environment.say(False), problem=NO_VERDICT)
         self.booked.judge_calls += feedback.calls
         return feedback
 
@@ -188,7 +196,6 @@ class StreamTalk:
         except ModelFailed as error:
             return self._note_unanswered(agent, error)
         self.booked.calls += reply.calls
-        self.booked.text = reply.text
         problem = "" if reply.value is not None else reply.problem or "no answer"
         return StepReply(agent, reply.text, reply.value, problem)
 
