@@ -127,6 +127,8 @@ class StreamEvaluation(BaseModel):
     """Of the stream's; null takes all of them."""
     method_seeds: Mapping[str, Seeds] = {}
     """Label -> the seeds that this method is run with instead."""
+    method_models: Mapping[str, Names] = {}
+    """Label -> the roles that this method is run with instead."""
     k: int | None = Field(default=None, gt=0)
     """null: 16, and 4 for DS-1000 and HotpotQA (appendix A)."""
     embedder: str = "embedder"

@@ -67,19 +67,23 @@ def test_a_reply_that_is_no_answer_and_a_gold_answer_that_does_not_run_are_wrong
     assert [row.memory_size for row in rows] == [1, 1, 2, 3], "without an answer there is nothing to show"
 
 
-def test_only_so_many_steps_and_the_seeds_of_a_method():
+def test_only_so_many_steps_and_the_seeds_and_models_of_a_method():
     runs = run_steps(
         StreamAsk(know_all),
         make_items(6),
         "zero_shot",
         "chain",
+        "mam_stream_icl",
         sequence=order(make_items(6), 1, 2, 3),
         seeds=(1, 2),
         steps=2,
-        method_seeds={"chain": [3]},
+        method_seeds={"chain": [3], "mam_stream_icl": [3]},
+        method_models={"chain": ["agent", "other"], "mam_stream_icl": ["other", "agent"]},
     )
     assert {name: len(rows) for name, rows in runs.items()} == {
         "chain|agent|3": 2,
+        "chain|other|3": 2,
+        "mam_stream_icl|other+agent|3": 2,
         "zero_shot|agent|1": 2,
         "zero_shot|agent|2": 2,
     }
@@ -89,6 +93,8 @@ def test_what_cannot_be_run_is_refused():
     items, ask = make_items(3), StreamAsk(know_all)
     with pytest.raises(BadInput, match="no order of seed 9"):
         run_steps(ask, items, "zero_shot", method_seeds={"zero_shot": [9]})
+    with pytest.raises(BadInput, match="method_models: few is the label of no method"):
+        run_steps(ask, items, "zero_shot", method_models={"few": ["agent"]})
     with pytest.raises(BadInput, match="few is the label of no method"):
         run_steps(ask, items, "zero_shot", method_seeds={"few": [42]})
     with pytest.raises(BadInput, match="the stream has no shots"):

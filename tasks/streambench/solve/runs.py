@@ -71,19 +71,23 @@ def list_runs(
     k: int | None = None,
     seeds: Sequence[int] | None = None,
     method_seeds: Mapping[str, Sequence[int]] | None = None,
+    method_models: Mapping[str, Sequence[str]] | None = None,
 ) -> list[StreamRun]:
     """List runs: method x models x seed; a method that shares a memory is run with all models at once.
 
     Raises BadInput for a method that is not there, seeds that the stream was not shuffled by, and a label
     that no method has.
     """
-    choices, own_seeds = list(methods), method_seeds or {}
-    if unknown := sorted(own_seeds.keys() - {choice.label for choice in choices}):
-        raise BadInput("streambench: method_seeds", f"{unknown[0]} is the label of no method")
+    choices, own_seeds, own_models = list(methods), method_seeds or {}, method_models or {}
+    labels = {choice.label for choice in choices}
+    for given, names in (("method_seeds", own_seeds.keys()), ("method_models", own_models.keys())):
+        if unknown := sorted(names - labels):
+            raise BadInput(f"streambench: {given}", f"{unknown[0]} is the label of no method")
     runs = []
     for choice in choices:
         method = find_method(choice)
-        together = [tuple(models)] if method.shares_memory else [(model,) for model in models]
+        named = tuple(own_models.get(choice.label, models))
+        together = [named] if method.shares_memory else [(model,) for model in named]
         for seed in own_seeds.get(choice.label, seeds or sorted(orders.by_seed)):
             if seed not in orders.by_seed:
                 there = ", ".join(map(str, sorted(orders.by_seed)))

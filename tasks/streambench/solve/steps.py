@@ -42,6 +42,7 @@ async def steps(
         k=entry.k,
         seeds=entry.seeds,
         method_seeds=entry.method_seeds,
+        method_models=entry.method_models,
     )
     work = StreamWork(
         stage="streambench.steps",
