@@ -7,14 +7,16 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+import portalocker
 
 from flows.wikidata_shards import import_shards
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.spool import Spool
-from tasks.errors import BadInput
+from tasks.errors import BadInput, LockHeld
 from tasks.files import write_beside, write_text
 from tasks.sources.web import WebServer
 from tasks.sources.wikidata.api import ApiSource
@@ -102,35 +104,49 @@ def import_wikidata(
     places: files of a dump, or one address of an API (.../api.php) or SPARQL endpoint (.../sparql), or one
     SQLite database. workers: processes that read a dump, one a core by default.
     Writes entities.parquet, claims.parquet, skipped.jsonl and about.json, which replace what
-    was there; nothing is replaced where it ends early. Raises BadInput, DatabaseGone.
+    was there; nothing is replaced where it ends early. Raises BadInput, DatabaseGone, LockHeld.
     """
     if not NAME.fullmatch(name):
         raise BadInput("--name", f"{name!r:.40} is no name", hint="lower-case letters, digits, - and _")
     folder = root / FOLDER / name
     source = open_source(places, folder, columns, contact)
-    with ExitStack() as stack:
-        skipped = stack.enter_context(write_beside(folder / "skipped.jsonl"))
-        file = stack.enter_context(skipped.open("w", encoding="utf-8"))
-        report = ReadingReport(lambda line: print(line, file=file))
-        if isinstance(source, DumpSource):
-            found = import_shards(
-                source.paths, selection, folder, report, workers=workers, say_progress=say_progress
-            )
-            counts = _Counts(*found, report)
-        else:
-            counts = write_all(folder, source.read(selection, report), report)
-        if not counts.entities:
-            raise refuse_nothing(", ".join(places), report)
-    about = {
-        "name": name,
-        "source": SOURCE,
-        "licence": LICENCE,
-        "attribution": ATTRIBUTION,
-        "read_from": [Path(place).name if "://" not in place else place for place in places],
-        "counts": counts.as_record(),
-    }
-    write_text(folder / "about.json", json.dumps(about, ensure_ascii=False, indent=2) + "\n")
+    with hold_folder(folder):
+        with ExitStack() as stack:
+            skipped = stack.enter_context(write_beside(folder / "skipped.jsonl"))
+            file = stack.enter_context(skipped.open("w", encoding="utf-8"))
+            report = ReadingReport(lambda line: print(line, file=file))
+            if isinstance(source, DumpSource):
+                found = import_shards(
+                    source.paths, selection, folder, report, workers=workers, say_progress=say_progress
+                )
+                counts = _Counts(*found, report)
+            else:
+                counts = write_all(folder, source.read(selection, report), report)
+            if not counts.entities:
+                raise refuse_nothing(", ".join(places), report)
+        about = {
+            "name": name,
+            "source": SOURCE,
+            "licence": LICENCE,
+            "attribution": ATTRIBUTION,
+            "read_from": [Path(place).name if "://" not in place else place for place in places],
+            "counts": counts.as_record(),
+        }
+        write_text(folder / "about.json", json.dumps(about, ensure_ascii=False, indent=2) + "\n")
     return describe(name, counts)
+
+
+@contextmanager
+def hold_folder(folder: Path) -> Iterator[None]:
+    """Keep a folder to this import until the block ends. Raises LockHeld where another one has it."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with portalocker.Lock(folder.with_name(f".{folder.name}.lock"), fail_when_locked=True):
+            yield
+    except portalocker.AlreadyLocked as error:
+        raise LockHeld(
+            f"--name {folder.name}: another import is writing it; wait for its end, or take another name"
+        ) from error
 
 
 def open_source(

@@ -29,6 +29,7 @@ TRIES = 2
 @dataclass(frozen=True)
 class _Worker:
     part: DumpPart
+    tried: int
     process: BaseProcess
     errors: Connection
 
@@ -89,26 +90,24 @@ class PartReaders:
     def read(self, parts: Sequence[DumpPart], count: int) -> None:
         """Read parts in at most `count` processes. Raises what reading raises, and StageFailed."""
         left = [(part, 1) for part in reversed(parts)]
-        running: dict[object, tuple[_Worker, int]] = {}
+        running: list[_Worker] = []
         lost: list[str] = []
         try:
             while left or running:
                 while left and len(running) < count:
-                    part, tried = left.pop()
-                    worker = self._start(part)
-                    running[worker.process.sentinel] = (worker, tried)
-                for sentinel in wait([worker.process.sentinel for worker, _ in running.values()]):
-                    worker, tried = running.pop(sentinel)
+                    running.append(self._start(*left.pop()))
+                for worker in wait_for_any(running):
+                    running.remove(worker)
                     if self._is_read(worker):
                         continue
                     name = name_part(worker.part)
-                    if tried < TRIES:
+                    if worker.tried < TRIES:
                         self._say(f"{name}: its process was ended from outside; it is read again")
-                        left.append((worker.part, tried + 1))
+                        left.append((worker.part, worker.tried + 1))
                     else:
                         lost.append(name)
         finally:
-            for worker, _ in running.values():
+            for worker in running:
                 worker.process.kill()
                 worker.process.join()
         if lost:
@@ -117,7 +116,7 @@ class PartReaders:
                 "all other parts were read: run it again, with fewer --workers"
             )
 
-    def _start(self, part: DumpPart) -> _Worker:
+    def _start(self, part: DumpPart, tried: int) -> _Worker:
         errors, sender = self._context.Pipe(duplex=False)
         process = self._context.Process(
             target=work, args=(part, self._selection, self._store, sender), daemon=True
@@ -125,19 +124,27 @@ class PartReaders:
         with STARTING, hidden_main():
             process.start()
         sender.close()
-        return _Worker(part, process, errors)
+        return _Worker(part, tried, process, errors)
 
     def _is_read(self, worker: _Worker) -> bool:
-        """Tell whether a process that ended has read its part. Raises what it raised."""
-        worker.process.join()
+        """Tell whether a process that ends has read its part. Raises what it raised."""
         with worker.errors:
             try:
                 error = worker.errors.recv() if worker.errors.poll() else None
             except EOFError:
                 error = None
         if error is not None:
+            worker.process.kill()
+        worker.process.join()
+        if error is not None:
             raise error
         return (self._store / worker.part.key).is_dir()
+
+
+def wait_for_any(workers: Sequence[_Worker]) -> list[_Worker]:
+    """Wait for processes that ended, or have an error to send: a long one they cannot, before it is read."""
+    ready = wait([end for worker in workers for end in (worker.process.sentinel, worker.errors)])
+    return [worker for worker in workers if worker.process.sentinel in ready or worker.errors in ready]
 
 
 def work(part: DumpPart, selection: EntitySelection, store: Path, errors: Connection) -> None:

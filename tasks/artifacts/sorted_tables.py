@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
+import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.json
 import pyarrow.parquet as pq
-from pydantic import TypeAdapter
 
 from tasks.artifacts.parquet import ROW_GROUP
 from tasks.artifacts.rows import schema_of
@@ -31,8 +31,7 @@ class SortedWriter(Generic[Row]):
     """Takes rows in any order; `finish` writes them in that of their ids. `folder`: for what is sorted."""
 
     def __init__(self, row: type[Row], folder: Path) -> None:
-        self._adapter = _adapt(row)  # type: ignore[arg-type] # mypy: a class is no Hashable
-        self._schema = schema_of(row)  # type: ignore[arg-type] # the same
+        self._schema = schema_of(row)  # type: ignore[arg-type] # mypy: a class is no Hashable
         self._folder = tempfile.TemporaryDirectory(prefix=".sort-", dir=folder)
         self._rows: list[Row] = []
         self._runs: list[Path] = []
@@ -56,20 +55,31 @@ class SortedWriter(Generic[Row]):
     def finish(self, path: Path) -> None:
         """Write all rows. Raises ValueError if two have the same id."""
         self._flush()
-        write_tables(path, self._schema, merge_files(self._runs, Path(self._folder.name)), RUN)
+        if len(self._runs) == 1:
+            self._runs[0].replace(path)
+        else:
+            write_tables(path, self._schema, merge_files(self._runs, Path(self._folder.name)), RUN)
 
     def _flush(self) -> None:
         if self._rows:
-            records = self._adapter.dump_python(self._rows, warnings=False)
-            table = sort_table(pa.Table.from_pylist(records, schema=self._schema))
+            table = sort_table(make_table(self._rows, self._schema))
             self._runs.append(Path(self._folder.name) / f"{len(self._runs):06d}")
             write_tables(self._runs[-1], self._schema, [table], RUN)
             self._rows = []
 
 
-@cache
-def _adapt(row: type) -> TypeAdapter[list[Any]]:
-    return TypeAdapter(list[row])  # type: ignore[valid-type] # a type that is known when it runs
+def make_table(rows: Sequence[object], schema: pa.Schema) -> pa.Table:
+    """Make a table of rows that are dataclasses, by way of JSON; numbers must be finite.
+
+    What takes Python's objects (`pa.array`, `pa.scalar`) imports pandas, a third of a second in each process.
+    """
+    document = orjson.dumps({"rows": rows})
+    found = pyarrow.json.read_json(
+        pa.BufferReader(document),
+        pyarrow.json.ReadOptions(use_threads=False, block_size=len(document)),
+        pyarrow.json.ParseOptions(pa.schema([pa.field("rows", pa.list_(pa.struct(schema)))])),
+    )
+    return pa.Table.from_struct_array(found["rows"].chunk(0).values).cast(schema)
 
 
 def sort_table(table: pa.Table) -> pa.Table:
@@ -98,7 +108,7 @@ def write_tables(path: Path, schema: pa.Schema, tables: Iterable[pa.Table], grou
             file.write_table(table, row_group_size=group)
             count += table.num_rows
         if count == 0:
-            file.write_table(schema.empty_table())
+            file.write_table(pa.Table.from_batches([], schema))
     return count
 
 
@@ -134,34 +144,30 @@ def merge_files(paths: Sequence[Path], folder: Path) -> Iterator[pa.Table]:
 
 
 def _merge(paths: Sequence[Path]) -> Iterator[pa.Table]:
-    files = [file for file in map(_SortedFile, paths) if file.held.num_rows]
-    while files:
+    files = [_SortedFile(path) for path in paths]
+    while files := [file for file in files if file.held is not None]:
         # All rows up to here are in memory: no file holds a smaller id that was not read.
-        bound = min(file.last for file in files)
+        bound = min((file.last for file in files), key=lambda last: last.as_py())
         yield sort_table(pa.concat_tables([file.take(bound) for file in files]))
-        files = [file for file in files if file.held.num_rows]
 
 
 class _SortedFile:
-    """The next rows of a sorted file: `held`, none at its end; `last`: the greatest id of them."""
+    """The next rows of a sorted file: `held`, None at its end; `last`: the greatest id of them."""
 
     def __init__(self, path: Path) -> None:
-        self._batches = iterate_tables(path)
-        self.held, self.last = pa.table({"id": pa.array([], pa.string())}), ""
-        self._fill()
+        self._tables = iterate_tables(path)
+        self.held: pa.Table = next(self._tables, None)
 
-    def take(self, bound: str) -> pa.Table:
+    @property
+    def last(self) -> pa.Scalar:
+        return self.held["id"][-1]
+
+    def take(self, bound: pa.Scalar) -> pa.Table:
         """Take the rows up to an id, which is not beyond the last."""
         count = pc.sum(pc.less_equal(self.held["id"], bound)).as_py() or 0
-        taken, self.held = self.held.slice(0, count), self.held.slice(count)
-        if not self.held.num_rows:
-            self._fill()
+        taken, left = self.held.slice(0, count), self.held.slice(count)
+        self.held = left if left.num_rows else next(self._tables, None)
         return taken
-
-    def _fill(self) -> None:
-        batch = next(self._batches, None)
-        if batch is not None:
-            self.held, self.last = batch, batch["id"][-1].as_py()
 
 
 def iterate_tables(path: Path) -> Iterator[pa.Table]:

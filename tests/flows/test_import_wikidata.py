@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from flows import wikidata_import
 from flows.commands.import_ import app
-from flows.wikidata_import import make_selection
+from flows.wikidata_import import hold_folder, make_selection
 from tasks.artifacts.parquet import StoredRows
-from tasks.errors import BadInput
+from tasks.errors import BadInput, LockHeld
 from tasks.sources.wikidata.dump import DumpSource
 from tasks.sources.wikidata.entities import EntitySelection
 from tasks.sources.wikidata.report import ReadingReport
@@ -108,6 +109,39 @@ def test_the_same_dump_gives_the_same_bytes(root, tmp_path):
         contents.append({file.name: file.read_bytes() for file in folder.iterdir()})
     assert contents[0] == contents[1]
     assert sorted(contents[0]) == ["about.json", "claims.parquet", "entities.parquet", "skipped.jsonl"]
+
+
+def test_a_second_import_into_one_name_is_refused_until_the_first_ends(root, tmp_path):
+    path = write_dump(tmp_path / "dump.json", *MADE)
+    folder = root / "data/raw/wikidata/main"
+    with hold_folder(folder):
+        refused = call(path)
+        assert isinstance(refused.exception, LockHeld)
+        assert str(refused.exception) == (
+            "--name main: another import is writing it; wait for its end, or take another name"
+        )
+        assert not folder.exists()
+        assert call(path, "--name", "other").exit_code == 0
+    assert call(path).exit_code == 0
+    assert call(path, "--entity", "Q7").exit_code == 1
+    assert call(path).exit_code == 0, "one that failed has let go of it"
+
+
+def test_an_import_holds_its_name_from_its_first_file_to_its_last(root, tmp_path, monkeypatch):
+    path = write_dump(tmp_path / "dump.json", *MADE)
+    tried = []
+
+    def look(into):
+        def replacement(*args, **kwargs):
+            tried.append(call(path).exception)
+            return into(*args, **kwargs)
+
+        return replacement
+
+    monkeypatch.setattr(wikidata_import, "import_shards", look(wikidata_import.import_shards))
+    monkeypatch.setattr(wikidata_import, "write_text", look(wikidata_import.write_text))
+    assert call(path).exit_code == 0
+    assert [type(error) for error in tried] == [LockHeld, LockHeld]
 
 
 def test_what_is_named_is_taken_and_the_label_of_a_property_with_it(root, tmp_path):

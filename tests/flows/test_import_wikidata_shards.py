@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import json
+import multiprocessing
 import os
 import random
 import signal
@@ -245,3 +246,25 @@ def test_a_worker_that_is_killed_costs_its_part_alone(tmp_path, monkeypatch):
     monkeypatch.undo()
     assert bring_in(paths, tmp_path / "parts", 1, said) == read_in_turn(paths, tmp_path / "turn")
     assert said[1:] == ["2 of 3 parts were read before"]
+
+
+class FailedWork:
+    """Fails in each part, with an error of so many characters, and does not end; run in another process."""
+
+    def __init__(self, size):
+        self.size = size
+
+    def __call__(self, part, selection, store, errors):
+        errors.send(StageFailed("x" * self.size))
+        signal.pause()
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("size", [10, 2**20])
+def test_an_error_of_any_length_ends_the_import(tmp_path, monkeypatch, size):
+    paths = write_shards(tmp_path, 3, "json.gz")
+    monkeypatch.setattr(wikidata_shards, "work", FailedWork(size))
+    with pytest.raises(StageFailed) as raised:
+        bring_in(paths, tmp_path / "parts", 2)
+    assert len(str(raised.value)) == size
+    assert not multiprocessing.active_children()

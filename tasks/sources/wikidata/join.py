@@ -90,14 +90,13 @@ class PartJoiner:
         return summary.to_end or progress.broken
 
     def _add_tables(self, folder: Path, again: Sequence[str], scratch: Path) -> None:
-        names = pa.array(again, pa.string())
         for name, row in TABLES.items():
             path = folder / name
             if again:
                 scratch.mkdir(exist_ok=True)
                 path = scratch / name
-                column, schema = OWNERS[name], schema_of(row)
-                write_tables(path, schema, _leave_out(iterate_tables(folder / name), column, names), RUN)
+                tables = _leave_out(iterate_tables(folder / name), OWNERS[name], pa.array(again))
+                write_tables(path, schema_of(row), tables, RUN)
             self._tables[name].append(path)
 
 

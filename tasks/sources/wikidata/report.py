@@ -31,6 +31,7 @@ class ReadingReport:
     def __init__(self, write: Callable[[str], None] = lambda line: None) -> None:
         self._write = write
         self._kept_out: dict[tuple[str, str, str], SkippedEntity] = {}
+        self._kept_counts: Counter[tuple[str, str, str]] = Counter()
         self.counts: Counter[str] = Counter()
         """Skipped things by reason."""
         self.not_asked = 0
@@ -48,18 +49,19 @@ class ReadingReport:
     def keep_out(self, reason: str, where: str, entity: str, name: str, detail: str, count: int = 1) -> None:
         """Count sound values that are not taken; `finish` writes one line for all of a property."""
         key = (reason, name, detail)
-        found = self._kept_out.get(key)
-        if found is None:
-            self._kept_out[key] = SkippedEntity(reason, where, entity, name, detail, count)
-        else:
-            self._kept_out[key] = replace(found, count=found.count + count)
+        self._kept_counts[key] += count
+        if key not in self._kept_out:
+            self._kept_out[key] = SkippedEntity(reason, where, entity, name, detail)
 
     def list_kept_out(self) -> list[SkippedEntity]:
         """List what `finish` would write."""
-        return [skipped for _, skipped in sorted(self._kept_out.items())]
+        return [
+            replace(skipped, count=self._kept_counts[key]) for key, skipped in sorted(self._kept_out.items())
+        ]
 
     def finish(self) -> None:
         """Write the lines of what was kept out."""
         for skipped in self.list_kept_out():
             self.skip(skipped)
         self._kept_out.clear()
+        self._kept_counts.clear()

@@ -43,9 +43,10 @@ def read_snak(snak: object) -> Value:
     held = snak.get("datavalue")
     if kind != "value" or not isinstance(held, dict):
         raise NoValue("holds no value")
-    reader = READERS.get(show(held.get("type")))
+    type_ = held.get("type")
+    reader = READERS.get(type_) if isinstance(type_, str) else None
     if reader is None:
-        raise KeptOut("value of another type", show(snak.get("datatype") or held.get("type")))
+        raise KeptOut("value of another type", show(snak.get("datatype") or type_))
     value = held.get("value")
     if not isinstance(value, dict):
         raise NoValue(f"{show(value)} is no value")

@@ -161,18 +161,18 @@ def _read_claims(
 
 
 def _read_claim(name: str, position: int, statement: object, reading: _Reading) -> EntityClaim | None:
-    place = f"statement {position + 1}"
     if not isinstance(statement, dict):
-        reading.skip(BROKEN_CLAIM, f"{place}: {show(statement)} is no statement", name)
+        reading.skip(BROKEN_CLAIM, f"{name_place(position)}: {show(statement)} is no statement", name)
         return None
-    identifier, rank = statement.get("id"), RANKS.get(show(statement.get("rank")))
-    if rank is None:
-        reading.skip(BROKEN_CLAIM, f"{place}: {show(statement.get('rank'))} is no rank", name)
+    identifier, rank, qualifiers = statement.get("id"), statement.get("rank"), statement.get("qualifiers")
+    known_rank = RANKS.get(rank) if isinstance(rank, str) else None
+    if known_rank is None:
+        reading.skip(BROKEN_CLAIM, f"{name_place(position)}: {show(rank)} is no rank", name)
         return None
     try:
         value = read_snak(statement.get("mainsnak"))
     except NoValue as error:
-        reading.skip(BROKEN_CLAIM, f"{place}: {error}", name)
+        reading.skip(BROKEN_CLAIM, f"{name_place(position)}: {error}", name)
         return None
     except KeptOut as kept:
         reading.report.keep_out(kept.reason, reading.where, reading.entity, name, kept.detail)
@@ -180,18 +180,26 @@ def _read_claim(name: str, position: int, statement: object, reading: _Reading) 
     if not isinstance(identifier, str) or not _belongs(identifier, reading.entity):
         # Its place is as good a name as any; what comes from elsewhere could be another entity's.
         identifier = f"{reading.entity}${name}-{position}"
-    qualifiers = tuple(_read_qualifiers(name, position, statement.get("qualifiers"), reading))
-    return EntityClaim(identifier, name, position, rank, value, qualifiers)
+    read = () if qualifiers is None else tuple(_read_qualifiers(name, position, qualifiers, reading))
+    return EntityClaim(identifier, name, position, known_rank, value, read)
 
 
 def _belongs(identifier: str, entity: str) -> bool:
-    return identifier.casefold().startswith(f"{entity.casefold()}$") and len(identifier) < 100
+    owner, found, _ = identifier.partition("$")
+    if not found or len(identifier) >= 100:
+        return False
+    return owner == entity or owner.casefold() == entity.casefold()
+
+
+def name_place(position: int) -> str:
+    """Name a statement among those of its property for the report."""
+    return f"statement {position + 1}"
 
 
 def _read_qualifiers(name: str, position: int, part: object, reading: _Reading) -> Iterator[Qualifier]:
-    place = f"statement {position + 1}"
-    if part is None or part == []:
+    if part == []:
         return
+    place = name_place(position)
     if not isinstance(part, dict):
         reading.skip(BROKEN_QUALIFIER, f"{place}: {show(part)} is no object", name)
         return
