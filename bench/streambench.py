@@ -180,7 +180,7 @@ async def measure_steps(size: int) -> tuple[Spent, Spent]:
     (run,) = list_runs([CHOICE], ["agent"], work.orders, "hotpotqa", k=K)
     environment = find_environment("hotpotqa")(make_environment_setup(work))
     method = run.method(MethodSetup(CHOICE, ("agent",), K, (), lambda: memory, environment.say))
-    setup = TalkSetup(environment, work.agents, lambda agent: 32_768, 200, Unanswered())
+    setup = TalkSetup(environment, work.agents, lambda agent: 32_768, 200, Unanswered(counted=False))
     of_item = {item.id: vector for item, vector in zip(items, vectors[size:], strict=True)}
     watch = Stopwatch()
     for place, item in work.orders.by_seed[0]:

@@ -177,6 +177,8 @@ def is_deeper(value: object, depth: int) -> bool:
     """Return whether lists and objects are nested deeper than `depth`."""
     layer: list[object] = [value]
     for _ in range(depth + 1):
+        if not layer:
+            return False
         layer = [child for parent in layer for child in get_children(parent)]
     return bool(layer)
 

@@ -5,20 +5,19 @@ A metric's module is imported on demand.
 
 from __future__ import annotations
 
-import importlib
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 from tasks.errors import BadInput
-from tasks.plugs import Plug, find_plug, list_plugs
+from tasks.plugged_classes import PluggedClasses, list_names, to_module
+from tasks.plugs import Plug, find_plug
 from tasks.scoring.metric import Metric
 
 FOLDER = Path(__file__).parent
 KIND = "metrics"
-NAMED = re.compile(r'^    name(?:: ClassVar\[str\])? = "([\w-]+)"$', re.MULTILINE)
+CLASSES: PluggedClasses[Metric[Any]] = PluggedClasses(Metric, KIND, __package__, "metric", "docs/plugs.md")
 
 
 def make_metric(name: str, options: Mapping[str, object]) -> Metric[Any]:
@@ -40,9 +39,7 @@ def make_metric(name: str, options: Mapping[str, object]) -> Metric[Any]:
 def find_metric(name: str) -> type[Metric[Any]]:
     """Find a metric's class: in a file of the project, else an installed plug-in. Raises BadInput."""
     if is_own(name):
-        module = importlib.import_module(f"tasks.scoring.{to_module(name)}")
-        found = [kind for kind in vars(module).values() if is_metric(kind) and kind.name == name]
-        return check_metric(found[0] if len(found) == 1 else None, f"{to_module(name)}.py", name)
+        return check_metric(CLASSES.import_own(name), f"{to_module(name)}.py", name)
     plug = find_plug(KIND, name)
     if plug is None:
         raise BadInput(f"metric {name}", "is not known", hint=f"there are {', '.join(list_metrics())}")
@@ -56,9 +53,7 @@ def find_installed(name: str) -> Plug | None:
 
 def list_metrics() -> Iterator[str]:
     """List the names of all metrics: of the files, then of installed plug-ins. Imports none."""
-    own = [name for path in sorted(FOLDER.glob("*.py")) for name in list_names(path)]
-    yield from own
-    yield from (plug.name for plug in list_plugs(KIND) if plug.name not in own)
+    yield from CLASSES.list_all(FOLDER)
 
 
 def is_own(name: str) -> bool:
@@ -66,29 +61,9 @@ def is_own(name: str) -> bool:
     return name in list_names(FOLDER / f"{to_module(name)}.py")
 
 
-def list_names(path: Path) -> list[str]:
-    """List the metrics that are named like their module: one, or none if it has no metric."""
-    if not path.is_file():
-        return []
-    names = NAMED.findall(path.read_text(encoding="utf-8"))
-    return [name for name in names if to_module(name) == path.stem]
-
-
 def check_metric(found: object, where: str, name: str) -> type[Metric[Any]]:
-    """Check that an object is a metric class of that name. Raises BadInput."""
-    if not is_metric(found) or found.name != name:
-        raise BadInput(where, f"must hold one metric of the name {name!r}", hint="see docs/plugs.md")
-    return found
-
-
-def is_metric(found: object) -> TypeGuard[type[Metric[Any]]]:
-    """Return whether an object is a metric class."""
-    return isinstance(found, type) and issubclass(found, Metric) and is_dataclass(found)
-
-
-def to_module(name: str) -> str:
-    """Return the name of a metric's module."""
-    return name.replace("-", "_")
+    """Check that an object is a metric's class of that name; its fields are options. Raises BadInput."""
+    return CLASSES.check(found if is_dataclass(found) else None, where, name)
 
 
 def format_option(name: str) -> str:

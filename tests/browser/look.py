@@ -26,7 +26,7 @@ from tests.browser.assessments import open_answer
 from tests.browser.longforms import open_claim, open_interaction
 from tests.browser.reviewing import ARTIFACT, list_lost, make_project, review, serve_review
 from tests.browser.staged import run_ragcheck, stage_ragcheck, write_nights
-from tests.browser.streams import open_walk, write_stream
+from tests.browser.streams import open_item, open_step, open_walk, write_stream
 from tests.browser.tables import open_evidence, open_tables, write_tables
 from tests.browser.watch import Complaints, open_chromium
 from tests.flows.prefect_api import ask_prefect
@@ -213,12 +213,16 @@ INTERACTIONS = View("longform", "#list a", "interaction", open_interaction)
 QUESTION_SET = View("longform_set", "#list a", "claim", open_claim)
 TABLE_SET = View("tanq_set", "#list a", "evidence", open_evidence)
 PREDICTIONS = View("tanq", "#list a", "prediction", open_evidence)
+STREAM_ITEMS = View("stream_set", "#list a", "item", open_item)
+EVALUATION = View("streambench", "#list a", "sample_step", open_step)
 KINDS = {
     "assessment.js": ASSESSMENT,
     "longform.js": INTERACTIONS,
     "set.js": QUESTION_SET,
     "tanq_set.js": TABLE_SET,
     "tanq.js": PREDICTIONS,
+    "stream.js": STREAM_ITEMS,
+    "streambench.js": EVALUATION,
 }
 CORRECTNESS = View("correctness", "#list a", "graded", open_graded)
 CONTINUITY = View("continuity", "#list a", "conversation", open_conversation)

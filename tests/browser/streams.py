@@ -25,6 +25,29 @@ def open_walk(page: Page) -> None:
     page.keyboard.press("j")
     page.wait_for_selector("#detail .where:has-text('10 of ')")
     page.wait_for_selector("#detail .retrieved a")
+    show_steps(page)
+
+
+def show_steps(page: Page) -> None:
+    """Bring the list and what is opened into the picture."""
     page.locator("#browse").evaluate("section => section.scrollIntoView({behavior: 'instant'})")
     page.locator("#detail").evaluate("detail => detail.scrollTop = 0")
     page.wait_for_timeout(300)
+
+
+def open_item(page: Page) -> None:
+    """Open the first item of a stream, and what its prompt shows."""
+    page.click("#list a >> nth=0")
+    page.wait_for_selector("#detail .gold")
+    page.click("#detail .passage >> nth=0")
+    show_steps(page)
+
+
+def open_step(page: Page) -> None:
+    """Open the first step of the last method, which has the most to show, and walk on by the keyboard."""
+    page.select_option("#by-method", index=page.locator("#by-method option").count() - 1)
+    page.click("#list a >> nth=0")
+    page.wait_for_selector("#detail .question")
+    page.keyboard.press("j")
+    page.wait_for_selector("#detail .where:has-text('2 of ')")
+    show_steps(page)

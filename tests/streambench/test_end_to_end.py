@@ -1,33 +1,22 @@
 """A stream of text-to-SQL from its folders to its page: every stage as it is, the model alone by script."""
 
-import asyncio
-import dataclasses
 import json
 import sqlite3
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tasks.artifacts.rows import Counts, make_id
-from tasks.models.ask import Answer, render_prompt
-from tasks.models.calls import Call
+from tasks.artifacts.rows import Counts
 from tasks.sources.stream_dataset import DatasetHead, DatasetItem, DatasetShot, write_dataset
-from tasks.streambench.build.items import items
-from tasks.streambench.build.sequence import sequence
-from tasks.streambench.build.shots import shots
 from tasks.streambench.entries import Stream, StreamEvaluation
-from tasks.streambench.publish.curves import curves
-from tasks.streambench.publish.evaluation_figures import evaluation_figures
-from tasks.streambench.publish.evaluation_page import evaluation_page
-from tasks.streambench.publish.scores import scores
 from tasks.streambench.rows import StreamStep
-from tasks.streambench.solve.options import StreamLimits
-from tasks.streambench.solve.steps import steps
 from tests.packages import read_example
 from tests.streambench.methods_folder import copy_methods
+from tests.streambench.whole_stream import ScriptedModels, Whole, run_stages
 
 PETS = 6
 ENTRY = Stream(datasets=("cats", "dogs"), seeds=(42, 7), shots=2, rule="streambench")
@@ -41,32 +30,17 @@ KNOWN = "How old is number 0?"
 """The one question about an age that the model can answer without an example."""
 
 
-class SqlModel:
+class SqlModel(ScriptedModels):
     """Writes the right query for a name, and for an age if a right query for an age is in the prompt."""
 
-    def __init__(self) -> None:
-        self.calls: dict[str, Call] = {}
+    def say(self, prompt: str, messages: Sequence[Mapping[str, str]], fields: Mapping[str, Any]) -> str:
+        if prompt == "critique":
+            return "NO NEED TO REFINE"
+        said = self.write_query("\n".join(message["content"] for message in messages))
+        reasons = "Answer:" in messages[-1]["content"]
+        return f"It has one table.\nAnswer:\n```sql\n{said}\n```" if reasons else said
 
-    async def __call__(
-        self, prompt: Path, fields: Any, *, role: str, row: str, parse: Any, max_tokens: int
-    ) -> Answer[Any]:
-        messages = render_prompt(prompt, fields).messages
-        text = "\n".join(message["content"] for message in messages)
-        said = "NO NEED TO REFINE" if prompt.stem == "critique" else self.write_query(text, prompt.stem)
-        if "Answer:" in messages[-1]["content"] and prompt.stem != "critique":
-            said = f"It has one table.\nAnswer:\n```sql\n{said}\n```"
-        key = make_id("call", role, text)
-        values: dict[str, Any] = {field.name: "" for field in dataclasses.fields(Call)}
-        values |= {
-            "id": key, "stage": "streambench.steps", "row": row, "role": role, "prompt": prompt.stem,
-            "messages": json.dumps(messages), "decoding": "{}", "constraint": "{}", "text": said, "sample": 0,
-            "attempt": 0, "prompt_tokens": len(text), "completion_tokens": len(said), "estimated": False,
-            "parsed": True,
-        }  # fmt: skip
-        self.calls[key] = Call(**values)
-        return Answer(parse(said), said, key, 1)
-
-    def write_query(self, text: str, prompt: str) -> str:
+    def write_query(self, text: str) -> str:
         past, _, question = text.rpartition("Question: ")
         asked = question.partition("\n")[0]
         number = asked.removesuffix("?").rpartition(" ")[2]
@@ -74,21 +48,6 @@ class SqlModel:
             return f"SELECT name FROM pets WHERE id = {number}"
         column = "age" if asked.startswith("How old") else "name"
         return f"SELECT {column} FROM pets WHERE id = {number}"
-
-    async def embed(self, texts: list[str], *, role: str, row: str) -> list[list[float]]:
-        return [[float(text.startswith("How")), 1.0, len(text) / 1000] for text in texts]
-
-
-@dataclasses.dataclass
-class Whole:
-    """What the stages have made."""
-
-    items: dict[str, Any]
-    steps: list[StreamStep]
-    figures: Any
-    page: Path
-    counts: Counts
-    calls: dict[str, Call]
 
 
 def write_pets(folder: Path, name: str) -> None:
@@ -125,27 +84,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Any:
     for name in ENTRY.datasets:
         write_pets(folder, name)
     methods = folder / "methods"
-    ask: Any = SqlModel()
     with copy_methods(methods):
         (methods / "last_right.py").write_text(read_example("A method"))
-        yield run_stages(folder, ask)
-
-
-def run_stages(folder: Path, ask: Any) -> Whole:
-    raw, settings = folder / "raw", {"streambench.streams.pets": ENTRY.model_dump()}
-    rows = list(items(raw, ENTRY).rows)
-    order, examples = list(sequence(rows, ENTRY, "pets").rows), list(shots(raw, ENTRY).rows)
-    made = asyncio.run(steps(rows, order, examples, raw, EVALUATION, StreamLimits(), settings, ask))
-    own = list(made.rows)
-    calls = list(ask.calls.values())
-    scored = list(scores(own, calls).rows)
-    points = list(curves(scored).rows)
-    out = folder / "data/reports/streambench/pets"
-    out.parent.mkdir(parents=True)
-    figures = folder / "evaluation_figures.json"
-    evaluation_figures(rows, own, scored, points, EVALUATION, settings, figures)
-    counts = evaluation_page(rows, own, calls, scored, points, figures, EVALUATION, "pets", out)
-    return Whole({row.id: row for row in rows}, own, json.loads(figures.read_text()), out, counts, ask.calls)
+        yield run_stages(folder, folder / "raw", ENTRY, EVALUATION, SqlModel())
 
 
 def test_each_bit_is_what_the_script_makes_of_what_was_shown(whole: Whole) -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from tasks.errors import BadInput
+from tasks.plugged_classes import list_own
 from tasks.streambench.entries import MethodChoice
 from tasks.streambench.methods import finding
 from tests.packages import install, read_example
@@ -63,7 +64,7 @@ def test_a_prompt_of_its_own_may_lie_beside_it(folder):
 
 def test_all_eight_are_there():
     names = "chain few_shot grow_prompt mam_stream_icl mem_prompt self_refine self_stream_icl zero_shot"
-    assert finding.list_own() == names.split()
+    assert list_own(finding.FOLDER) == names.split()
     assert find("chain").name == "chain"
 
 

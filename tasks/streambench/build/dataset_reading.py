@@ -48,9 +48,12 @@ class StreamDataset:
         return items
 
     def read_shots(self) -> list[DatasetShot]:
-        """Read the examples; none where there is no such file. Raises BadInput for a line that is none."""
+        """Read the examples; none where there is no file or an empty one.
+
+        Raises BadInput for a line that is none.
+        """
         path = self.folder / SHOTS
-        if not path.is_file():
+        if not path.is_file() or not path.stat().st_size:
             return []
         shots = [_make_shot(path, where, record) for where, record in _read_lines(path)]
         _check_unique(path, [shot.key for shot in shots])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from tasks.judging.quoting import NEW_LINES, show_hidden, split_roles
 from tasks.models.ask import Unparsed
@@ -57,12 +58,11 @@ def find_last_block(text: str) -> str:
 
 def find_object(text: str) -> Mapping[str, object] | None:
     """Find the first JSON object in a text; None if there is none, or one nested too deep."""
-    decoder = json.JSONDecoder(strict=False, parse_constant=_refuse)
     for place, brace in enumerate(re.finditer(r"\{", text)):
         if place == MOST_BRACES:
             return None
         try:
-            found, _ = decoder.raw_decode(text, brace.start())
+            found, _ = DECODER.raw_decode(text, brace.start())
         except (ValueError, RecursionError):
             continue
         if isinstance(found, dict):
@@ -74,13 +74,20 @@ def _refuse(word: str) -> object:
     raise ValueError(f"{word} is no JSON")
 
 
+DECODER = json.JSONDecoder(strict=False, parse_constant=_refuse)
+
+
 def write_plain(text: str) -> str:
     """Write a text on one line, without half characters."""
     return " ".join(text.encode("utf-8", "replace").decode("utf-8").split())
 
 
+@lru_cache(maxsize=4_096)
 def write_text(text: str) -> str:
-    """Write a text for a prompt: no hidden characters or role markers, one blank line in a row at most."""
+    """Write a text for a prompt: no hidden characters or role markers, one blank line in a row at most.
+
+    The same ones come with many prompts: an item is asked by every run.
+    """
     shown = split_roles(show_hidden(NEW_LINES.sub("\n", text))[0])[0]
     return BLANK_LINES.sub("\n\n", shown).strip("\n").strip()
 

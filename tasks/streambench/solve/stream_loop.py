@@ -20,6 +20,8 @@ from tasks.streambench.solve.talk import Booked, StreamTalk, TalkSetup
 WIDTH = 32
 """Steps at once of a method whose steps do not depend on each other."""
 
+ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False)
+
 Result = TypeVar("Result")
 Places = Sequence[tuple[SequencePlace, StreamItem]]
 
@@ -77,6 +79,12 @@ def name_step(run: str, position: int) -> str:
     return make_id("step", run, position)
 
 
+@lru_cache(maxsize=65_536)
+def refer_to(run: str, position: int, item: str) -> Origin:
+    """Name what a prompt showed as an origin: a step of the run, or the shot `item` at position 0."""
+    return Origin("row", f"steps#{name_step(run, position)}" if position else f"shots#{item}")
+
+
 async def take_step(
     run: StreamRun,
     method: StreamMethod,
@@ -112,10 +120,7 @@ def make_row(
     calls = tuple(dict.fromkeys(booked.calls))
     judge_calls = tuple(dict.fromkeys(booked.judge_calls))
     shadow_calls = tuple(dict.fromkeys(booked.shadow_calls))
-    past = [
-        f"steps#{name_step(run.name, one.position)}" if one.position else f"shots#{one.item}"
-        for one in reply.shown
-    ]
+    past = [refer_to(run.name, one.position, one.item) for one in reply.shown]
     failed = reply.problem if reply.answer is None else feedback.problem
     return StreamStep(
         id=step,
@@ -134,7 +139,7 @@ def make_row(
         bit=feedback.bit,
         outcome=feedback.outcome,
         words=feedback.words,
-        values=json.dumps(values, sort_keys=True, ensure_ascii=False),
+        values=ENCODER.encode(values),
         failed=failed if reply.answer is None or feedback.outcome == UNJUDGED else "",
         stored=stored,
         memory_size=memory_size,
@@ -144,7 +149,7 @@ def make_row(
         origin=(
             Origin("row", f"items#{item.id}"),
             Origin("row", f"sequence#{place.id}"),
-            *(Origin("row", reference) for reference in past),
-            *(Origin("call", call) for call in dict.fromkeys((*calls, *judge_calls, *shadow_calls))),
+            *past,
+            *[Origin("call", call) for call in dict.fromkeys((*calls, *judge_calls, *shadow_calls))],
         ),
     )

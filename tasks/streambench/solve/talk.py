@@ -11,7 +11,7 @@ from tasks.judging.quoting import split_roles
 from tasks.models.ask import Unparsed
 from tasks.streambench.environment import UNJUDGED, Environment, Feedback, PromptParts, Style
 from tasks.streambench.method import ShownExample, StepReply
-from tasks.streambench.rows import StreamItem
+from tasks.streambench.rows import RetrievedEntry, StreamItem
 from tasks.streambench.solve.agents import PROMPTS, StreamAgents
 from tasks.streambench.solve.prompt_window import (
     BETWEEN,
@@ -51,6 +51,8 @@ class TalkSetup:
     unanswered: Unanswered
     examples: dict[tuple[str, str, str | None], str] = field(default_factory=dict)
     """Past steps as prompts have them, by key, answer and words: each comes back in many prompts."""
+    verdicts: dict[tuple[str, str], Feedback] = field(default_factory=dict)
+    """Feedback by item and answer: runs often answer alike."""
 
     def show_example(self, one: ShownExample) -> str:
         """Write a past step as prompts have it."""
@@ -58,6 +60,17 @@ class TalkSetup:
         if (text := self.examples.get(known)) is None:
             text = self.examples[known] = self.environment.show_example(*known)
         return text
+
+    async def judge(self, item: StreamItem, answer: str, row: str) -> Feedback:
+        """Give the environment's feedback; of the same answer the same, but for one that cost a call.
+
+        A call is booked by every row that it is made for, and what could not be judged may be the next time.
+        """
+        if (feedback := self.verdicts.get((item.id, answer))) is None:
+            feedback = await self.environment.feedback(item, answer, row=row)
+            if not feedback.calls and feedback.outcome != UNJUDGED:
+                self.verdicts[item.id, answer] = feedback
+        return feedback
 
 
 @dataclass
@@ -143,7 +156,7 @@ class StreamTalk:
         if reply.answer is None:
             return Feedback(False, "failed", self._environment.say(False), problem=reply.problem)
         try:
-            feedback = await self._environment.feedback(self._item, reply.answer, row=self._row)
+            feedback = await self._setup.judge(self._item, reply.answer, self._row)
         except ModelFailed as error:
             self._setup.unanswered.problems[self._row] = f"the judge: {error}"
             return Feedback(False, UNJUDGED, self._environment.say(False), problem=NO_VERDICT)
@@ -173,8 +186,8 @@ class StreamTalk:
             judged = any(one.words is not None for one in shown)
             fields |= {"examples": BETWEEN.join(fitted.texts), "judged": judged}
             prompt = WITH_EXAMPLES
-        reply = await self._ask(agent, prompt, fields, room, tokens, self._read(style))
-        return replace(reply, shown=tuple(one.source for one in shown))
+        sources = tuple([one.source for one in shown])
+        return await self._ask(agent, prompt, fields, room, tokens, self._read(style), sources)
 
     async def _ask(
         self,
@@ -184,27 +197,30 @@ class StreamTalk:
         room: float,
         max_tokens: int,
         parse: Callable[[str], str],
+        shown: tuple[RetrievedEntry, ...] = (),
     ) -> StepReply:
         if room < 0:
             window = self._setup.windows(agent)
             problem = f"not asked: the window of {window:,} tokens has no room for the item and the reply"
-            return StepReply(agent, "", None, problem)
+            return StepReply(agent, "", None, problem, shown)
         try:
             reply = await self._setup.agents.ask(
                 agent, prompt, fields, row=self._row, parse=parse, max_tokens=max_tokens
             )
         except ModelFailed as error:
-            return self._note_unanswered(agent, error)
+            return self._note_unanswered(agent, error, shown)
         self.booked.calls += reply.calls
         problem = "" if reply.value is not None else reply.problem or "no answer"
-        return StepReply(agent, reply.text, reply.value, problem)
+        return StepReply(agent, reply.text, reply.value, problem, shown)
 
     def _read(self, style: Style) -> Callable[[str], str]:
         return lambda text: self._environment.read_answer(self._item, text, style)
 
-    def _note_unanswered(self, agent: str, error: ModelFailed) -> StepReply:
+    def _note_unanswered(
+        self, agent: str, error: ModelFailed, shown: tuple[RetrievedEntry, ...] = ()
+    ) -> StepReply:
         self._setup.unanswered.problems[self._row] = str(error)
-        return StepReply(agent, "", None, NO_REPLY)
+        return StepReply(agent, "", None, NO_REPLY, shown)
 
 
 def read_critique(text: str) -> str:

@@ -62,11 +62,12 @@ class VectorMemory:
         apart = self._matrix[rows].astype(np.float64) - vector.astype(np.float64)
         distances = np.round((apart * apart).sum(axis=1), DIGITS)
         entries = [self._entries[self._places[row]] for row in rows.tolist()]
-        ranked = sorted(
+        ranked = [
             (distance, entry.position, entry.agent, place)
             for place, (distance, entry) in enumerate(zip(distances.tolist(), entries, strict=True))
-        )
-        return tuple(FoundEntry(entries[place], distance) for distance, _, _, place in ranked[:k])
+        ]
+        ranked.sort()
+        return tuple([FoundEntry(entries[place], distance) for distance, _, _, place in ranked[:k]])
 
     def latest(self, k: int) -> tuple[MemoryEntry, ...]:
         """Return the last k entries, the oldest first."""

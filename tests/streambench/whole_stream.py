@@ -1,0 +1,105 @@
+"""Every stage of a stream as it is, from dataset folders to the page; the models alone are scripts."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tasks.artifacts.rows import Counts, make_id
+from tasks.models.ask import Answer, Unparsed, render_prompt
+from tasks.models.calls import Call
+from tasks.streambench.build.items import items
+from tasks.streambench.build.sequence import sequence
+from tasks.streambench.build.shots import shots
+from tasks.streambench.entries import Stream, StreamEvaluation
+from tasks.streambench.publish.curves import curves
+from tasks.streambench.publish.evaluation_figures import evaluation_figures
+from tasks.streambench.publish.evaluation_page import evaluation_page
+from tasks.streambench.publish.scores import scores
+from tasks.streambench.rows import CurvePoint, StepScore, StreamItem, StreamStep
+from tasks.streambench.solve.options import StreamLimits
+from tasks.streambench.solve.steps import steps
+
+
+class ScriptedModels(ABC):
+    """A stage's `ask` whose models follow a script; it keeps the calls as the ledger does."""
+
+    def __init__(self) -> None:
+        self.calls: dict[str, Call] = {}
+
+    @abstractmethod
+    def say(self, prompt: str, messages: Sequence[Mapping[str, str]], fields: Mapping[str, Any]) -> str:
+        """Reply to a prompt of that name."""
+
+    async def __call__(
+        self, prompt: Path, fields: Mapping[str, Any], *, role: str, row: str, parse: Any, **more: Any
+    ) -> Answer[Any]:
+        messages = render_prompt(prompt, fields).messages
+        said = self.say(prompt.stem, messages, fields)
+        text = "\n".join(message["content"] for message in messages)
+        key = make_id("call", role, text)
+        values: dict[str, Any] = {field.name: "" for field in dataclasses.fields(Call)}
+        values |= {
+            "id": key, "stage": "streambench.steps", "row": row, "role": role, "prompt": prompt.stem,
+            "messages": json.dumps(messages), "decoding": "{}", "constraint": "{}", "text": said, "sample": 0,
+            "attempt": 0, "prompt_tokens": len(text), "completion_tokens": len(said), "estimated": False,
+            "parsed": True,
+        }  # fmt: skip
+        self.calls[key] = Call(**values)
+        try:
+            return Answer(parse(said), said, key, 1)
+        except Unparsed as error:
+            return Answer(None, said, key, 1, str(error))
+
+    async def embed(self, texts: Sequence[str], *, role: str, row: str) -> list[list[float]]:
+        return [[float(text.startswith("How")), 1.0, len(text) / 1000] for text in texts]
+
+
+@dataclass
+class Whole:
+    """What the stages have made."""
+
+    items: dict[str, StreamItem]
+    steps: list[StreamStep]
+    scores: list[StepScore]
+    curves: list[CurvePoint]
+    figures: Any
+    page: Path
+    counts: Counts
+    calls: dict[str, Call]
+    models: ScriptedModels
+
+
+def run_stages(
+    folder: Path, raw: Path, stream: Stream, evaluation: StreamEvaluation, models: ScriptedModels
+) -> Whole:
+    """Run all stages over dataset folders in `raw`; the page goes below `folder`."""
+    settings = {
+        f"streambench.streams.{evaluation.stream}.{name}": value
+        for name, value in stream.model_dump().items()
+        if name != "options"
+    }
+    section = f"streambench.streams.{evaluation.stream}.options"
+    settings |= {f"{section}.{name}": value for name, value in stream.options.items()}
+    ask: Any = models
+    rows = list(items(raw, stream).rows)
+    order, examples = list(sequence(rows, stream, evaluation.stream).rows), list(shots(raw, stream).rows)
+    made = asyncio.run(steps(rows, order, examples, raw, evaluation, StreamLimits(), settings, ask))
+    own, calls = list(made.rows), list(models.calls.values())
+    scored = list(scores(own, calls).rows)
+    points = list(curves(scored).rows)
+    out = folder / "data/reports/streambench" / evaluation.stream
+    out.parent.mkdir(parents=True)
+    figures = folder / "evaluation_figures.json"
+    evaluation_figures(rows, own, scored, points, evaluation, settings, figures)
+    counts = evaluation_page(rows, own, calls, scored, points, figures, evaluation, evaluation.stream, out)
+    found = {row.id: row for row in rows}
+    return Whole(
+        found, own, scored, points, json.loads(figures.read_text()), out, counts, models.calls, models
+    )
