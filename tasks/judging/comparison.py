@@ -13,6 +13,9 @@ from tasks.scoring.power import find_clustered_error, find_detectable
 from tasks.scoring.statistics import compare_paired, correct_holm
 
 ALPHA = 0.05
+LEAST = 6
+"""Of fewer clusters nothing is told of chance: not even if all of them differed the same way, which happens by
+chance in 2 of 2^5 cases, could that be significant at ALPHA. A bootstrap would say otherwise."""
 FEW = 20
 """Below so many clusters a bootstrap's interval is too narrow."""
 
@@ -47,7 +50,7 @@ class MetricChange:
     only_a, only_b: cases that one of them alone was asked. unscored_a, unscored_b: cases of both that it has
     no score of. difference: mean of B less mean of A, with its 95% interval and p value by a bootstrap over
     whole clusters; adjusted: by Holm; detectable: the smallest difference found with 80% power at alpha
-    divided by the number of comparisons. All of them None where they cannot be told.
+    divided by the number of comparisons. None where they cannot be told: of fewer than LEAST clusters.
     """
 
     metric: str
@@ -204,8 +207,7 @@ def _compare_metric(
     a, b = [pair[1] for pair in pairs], [pair[2] for pair in pairs]
     groups = [cases_a[pair[0]].group for pair in pairs]
     clusters = len(set(groups))
-    # A single cluster is drawn whole every time: its interval and p value would say nothing.
-    found = compare_paired(b, a, groups, draws, seed) if clusters > 1 else None
+    found = compare_paired(b, a, groups, draws, seed) if clusters >= LEAST else None
     delta = [y - x for x, y in zip(a, b, strict=True)]
     return MetricChange(
         metric=metric,
@@ -220,7 +222,8 @@ def _compare_metric(
         difference=_average(delta),
         low=found.low if found else None,
         high=found.high if found else None,
-        p_value=found.p_value if found else None,
+        # No p value is below that of all clusters on one side of zero.
+        p_value=max(found.p_value, 2.0 ** (1 - clusters)) if found else None,
         adjusted=None,
         error=find_clustered_error(delta, groups),
         detectable=None,
@@ -251,8 +254,9 @@ def _list_cautions(strands: Iterable[StrandComparison]) -> list[str]:
     for strand in strands:
         for change in strand.metrics:
             where = f"{strand.b}, {change.metric}"
-            if change.n_pairs and change.clusters < 2:
-                cautions.append(f"{where}: all pairs are of one cluster, so nothing is told of chance")
+            if change.n_pairs and change.clusters < LEAST:
+                counted = "1 cluster is" if change.clusters == 1 else f"{change.clusters} clusters are"
+                cautions.append(f"{where}: {counted} too few to tell a difference from chance")
             elif change.n_pairs and change.clusters < FEW:
                 cautions.append(f"{where}: {change.clusters} clusters are few, its interval is too narrow")
             if change.unscored_a or change.unscored_b:

@@ -96,13 +96,36 @@ def test_holm_is_over_all_metrics_of_all_strands():
     assert alone.strands[0].metrics[0].detectable < changes[0].detectable
 
 
-def test_one_cluster_tells_nothing_of_chance():
-    found = compare_strands([(make_strand(draw_values(1, 0.2), groups=1), make_strand(draw_values(2, 0.8), groups=1))])
+@pytest.mark.parametrize("groups", [1, 5])
+def test_few_clusters_tell_nothing_of_chance(groups):
+    a, b = make_strand(draw_values(1, 0.2), groups=groups), make_strand(draw_values(2, 0.8), groups=groups)
+    found = compare_strands([(a, b)])
     change = found.strands[0].metrics[0]
     assert change.difference > 0.3
     assert (change.low, change.p_value, change.adjusted, change.detectable) == (None, None, None, None)
     assert found.n_tests == 0
-    assert "one cluster" in found.cautions[0]
+    assert "too few to tell a difference from chance" in found.cautions[0]
+
+
+def test_no_p_value_is_below_that_of_all_clusters_on_one_side():
+    a = make_strand({f"q{number}": 0.0 for number in range(6)})
+    b = make_strand({f"q{number}": 1.0 for number in range(6)})
+    # A coin that falls six times on one side: 2 / 2^6
+    assert compare(a, b).metrics[0].p_value == pytest.approx(2 / 64)
+
+
+def test_equal_systems_are_called_different_as_often_as_is_said():
+    found = 0
+    for seed in range(300):
+        dice = random.Random(seed)
+        ease = [dice.gauss(0, 1) for _ in range(40)]
+        values = [
+            {f"q{number:03}": float(dice.gauss(0, 1) < ease[number % 40]) for number in range(120)}
+            for _ in range(2)
+        ]
+        change = compare(*(make_strand(own, groups=40) for own in values), draws=300, seed=seed).metrics[0]
+        found += change.p_value < 0.05
+    assert found / 300 <= 0.085  # 5%, and two standard errors and a half
 
 
 def test_nothing_in_pairs_is_no_zero():
