@@ -127,7 +127,9 @@ def evaluate(
 
 
 def compare(
-    a: Annotated[str, typer.Argument(help="An entry, ENTRY/SYSTEM, system, night, run's folder, git revision.")],
+    a: Annotated[
+        str, typer.Argument(help="An entry, ENTRY/SYSTEM, system, night, run's folder, git revision.")
+    ],
     b: Annotated[str, typer.Argument(help="What stands against it; `workspace` is what lies here now.")],
     only: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Entries or systems; all.")] = None,
     metric: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Metrics to compare; all.")] = None,
@@ -146,6 +148,4 @@ def compare(
     from flows.settings import find_project
 
     options = CompareOptions(tuple(only or ()), tuple(metric or ()), items, draws, seed)
-    raise typer.Exit(
-        compare_command(a, b, options, root=find_project(), as_json=as_json, html=html, out=out)
-    )
+    raise typer.Exit(compare_command(a, b, options, root=find_project(), as_json=as_json, html=html, out=out))

@@ -19,7 +19,8 @@ from tasks.judging.comparison import ChangedCase, Comparison, MetricChange, Stra
 FOLDER = ".benchloom/compare"
 """Where pages go unless --out says otherwise."""
 HEADER = (
-    "metric", "pairs", "clusters", "A", "B", "B - A", "95% interval", "p", "Holm", "detectable", "fell", "rose"
+    "metric", "pairs", "clusters", "A", "B", "B - A", "95% interval", "p", "Holm", "detectable",
+    "fell", "rose",
 )  # fmt: skip
 TEXT = 300
 """Characters of a text that the table shows."""
@@ -48,7 +49,7 @@ def compare_command(
 ) -> int:
     """Carry out `benchloom compare`; returns the exit code.
 
-    Raises BadInput where a name is none, or does not tell one thing; BenchloomError where nothing is in common.
+    Raises BadInput where a name is none, or tells several things; BenchloomError where nothing is in common.
     """
     comparison, paired = compare_sides(a, b, options, root)
     if html:
@@ -96,8 +97,8 @@ def print_comparison(console: Console, comparison: Comparison, paired: Paired, i
         for case in strand.changed[:items]:
             print_case(console, case)
     console.print(
-        f"\n{comparison.n_tests} tests, corrected by Holm. Intervals: 95%, {comparison.draws:,} bootstrap draws of "
-        f"whole clusters.\nDetectable: the smallest true difference found with 80% power at "
+        f"\n{comparison.n_tests} tests, corrected by Holm. Intervals: 95%, {comparison.draws:,} bootstrap draws "
+        f"of whole clusters.\nDetectable: the smallest true difference found with 80% power at "
         f"{comparison.alpha:g} / {max(comparison.n_tests, 1)}.",
         soft_wrap=True,
     )
@@ -136,7 +137,10 @@ def tabulate(metrics: Sequence[MetricChange]) -> list[list[str]]:
             ]
         )
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [[row[0], *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))] for row in rows]
+    return [
+        [row[0], *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        for row in rows
+    ]
 
 
 def write_number(value: float | None, form: str) -> str:

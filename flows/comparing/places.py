@@ -1,4 +1,4 @@
-"""Where evaluated artifacts are: in the working tree, at a git revision, in a night, in an evaluation's folder.
+"""Where evaluated artifacts are: in the working tree, at a git revision, in a night, or in a run's folder.
 
 What is evaluated follows from the flows' declarations and from `dvc.lock`, which is read without DVC.
 """
@@ -66,7 +66,7 @@ def read_workspace(root: Path) -> Place:
 
 
 def read_revision(root: Path, revision: str) -> Place | None:
-    """Read what `dvc.lock` recorded at a git revision, with artifacts from DVC's cache; None if there is none.
+    """Read what `dvc.lock` recorded at a git revision, and DVC's cache holds; None if it is none.
 
     Raises BadInput if that commit has no `dvc.lock`.
     """
@@ -97,7 +97,7 @@ def read_revision(root: Path, revision: str) -> Place | None:
 
 
 def read_night(root: Path, label: str) -> Place | None:
-    """Read a night's artifacts; what a night does not make anew is the working tree's. None if there is none."""
+    """Read a night's artifacts; what it does not make anew is the working tree's. None if there is none."""
     folder = root / NIGHTS / label
     if not label or "/" in label or not folder.is_dir():
         return None

@@ -1,4 +1,4 @@
-"""Find what A and B name: an entry, a system, a night, a folder of `benchloom evaluate`, or a git revision."""
+"""Find what A and B name: an entry, a system, a night, a run of `benchloom evaluate`, or a revision."""
 
 from __future__ import annotations
 
@@ -63,7 +63,9 @@ class Sides:
     def _find_kinds(self, word: str) -> tuple[list[str], list[Side]]:
         """Find a word's kinds with their sides. Systems that rows alone name are looked for last."""
         found = [
-            (kind, side) for kind in KINDS if kind != SYSTEM and (side := self._finders[kind](word)) is not None
+            (kind, side)
+            for kind in KINDS
+            if kind != SYSTEM and (side := self._finders[kind](word)) is not None
         ]
         named = any(stage.system == word for stage in self._workspace.stages)
         if (named or not found) and (side := self._find_system(word)) is not None:

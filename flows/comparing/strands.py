@@ -39,9 +39,7 @@ def read_strands(stage: EvaluatedStage, label: str) -> list[Strand]:
     by_system: dict[str, list[tuple[Scored, Answered]]] = defaultdict(list)
     for each in scored:
         by_system[answers[each.id].system or stage.system].append((each, answers[each.id]))
-    return [
-        Strand(stage.scope.over, stage.key, system, own) for system, own in sorted(by_system.items())
-    ]
+    return [Strand(stage.scope.over, stage.key, system, own) for system, own in sorted(by_system.items())]
 
 
 def name_written(stage: str) -> str:

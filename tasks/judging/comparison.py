@@ -14,8 +14,8 @@ from tasks.scoring.statistics import compare_paired, correct_holm
 
 ALPHA = 0.05
 LEAST = 6
-"""Of fewer clusters nothing is told of chance: not even if all of them differed the same way, which happens by
-chance in 2 of 2^5 cases, could that be significant at ALPHA. A bootstrap would say otherwise."""
+"""Of fewer clusters nothing is told of chance: not even if all of five differed the same way, by chance
+2 of 2^5 cases, could that be significant at ALPHA. A bootstrap would say otherwise."""
 FEW = 20
 """Below so many clusters a bootstrap's interval is too narrow."""
 
@@ -97,7 +97,7 @@ class ChangedCase:
 
 @dataclass(frozen=True)
 class StrandComparison:
-    """Two strands compared. reworded: cases of both whose answers differ as texts. changed: the worst first."""
+    """Two strands compared. reworded: cases of both with another answer. changed: the worst first."""
 
     section: str
     a: str
@@ -144,7 +144,7 @@ def compare_strands(
     seed: int = 0,
     alpha: float = ALPHA,
 ) -> Comparison:
-    """Compare pairs of strands. metrics: only these; all if empty. A case answered often counts by its mean."""
+    """Compare pairs of strands. metrics: only these; all if empty. A case answered often has its mean."""
     found = [_compare(a, b, metrics, draws, seed) for a, b in pairs]
     tested = [change.p_value for strand in found for change in strand.metrics if change.p_value is not None]
     adjusted = iter(correct_holm(tested) if tested else ())
@@ -203,7 +203,9 @@ def _compare_metric(
     asked_a = {key: case.score(metric) for key, case in cases_a.items() if metric in case.values}
     asked_b = {key: case.score(metric) for key, case in cases_b.items() if metric in case.values}
     both = sorted(asked_a.keys() & asked_b.keys())
-    pairs = [(key, x, y) for key in both if (x := asked_a[key]) is not None and (y := asked_b[key]) is not None]
+    pairs = [
+        (key, x, y) for key in both if (x := asked_a[key]) is not None and (y := asked_b[key]) is not None
+    ]
     a, b = [pair[1] for pair in pairs], [pair[2] for pair in pairs]
     groups = [cases_a[pair[0]].group for pair in pairs]
     clusters = len(set(groups))

@@ -12,7 +12,7 @@ from tasks.judging.comparison import ChangedCase, Comparison, MetricChange, Show
 from tasks.reports.frame import render_alone
 
 ITEMS = 200
-"""Maximum changed items of one strand on a page, half of them from either end; the page says what is left out."""
+"""Maximum changed items of one strand on a page, half of them from either end; it says what it leaves out."""
 TEXT = 4_000
 """Maximum characters of one text."""
 WORDS = 400

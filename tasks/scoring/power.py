@@ -1,4 +1,4 @@
-"""The power of a paired comparison: the standard error over clusters, and the smallest difference it shows."""
+"""The power of a paired comparison: the standard error over clusters, and what difference it shows."""
 
 from __future__ import annotations
 

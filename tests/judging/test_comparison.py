@@ -10,16 +10,34 @@ from tasks.judging.comparison import Strand, compare_strands
 from tasks.judging.scored import Scored
 
 
-def make_strand(values: dict[str, float | None], *, groups: int = 0, system: str = "s", metric: str = "accuracy",
-                further: dict[str, dict[str, float | None]] | None = None) -> Strand:  # fmt: skip
+def make_strand(
+    values: dict[str, float | None],
+    *,
+    groups: int = 0,
+    system: str = "s",
+    metric: str = "accuracy",
+    further: dict[str, dict[str, float | None]] | None = None,
+) -> Strand:
     answers = []
     for number, (case, value) in enumerate(values.items()):
         group = f"g{number % groups}" if groups else case
         own = {name: values[case] for name, values in (further or {}).items()}
         answers.append(
-            (Scored(f"{system}-{case}", group, value),
-             Answered(f"{system}-{case}", case, system, metric, f"Q {case}?", "true", f"{value} of {case}", "", own))
-        )  # fmt: skip
+            (
+                Scored(f"{system}-{case}", group, value),
+                Answered(
+                    f"{system}-{case}",
+                    case,
+                    system,
+                    metric,
+                    f"Q {case}?",
+                    "true",
+                    f"{value} of {case}",
+                    "",
+                    own,
+                ),
+            )
+        )
     return Strand("trial", "entry", system, answers)
 
 
@@ -80,10 +98,12 @@ def test_pairs_are_of_what_both_scored_and_the_rest_is_counted():
 
 def test_holm_is_over_all_metrics_of_all_strands():
     strands = [
-        (make_strand(draw_values(seed, 0.4), further={"other": draw_values(seed, 0.5)}),
-         make_strand(draw_values(seed + 50, 0.55), further={"other": draw_values(seed + 50, 0.5)}))
+        (
+            make_strand(draw_values(seed, 0.4), further={"other": draw_values(seed, 0.5)}),
+            make_strand(draw_values(seed + 50, 0.55), further={"other": draw_values(seed + 50, 0.5)}),
+        )
         for seed in range(3)
-    ]  # fmt: skip
+    ]
     found = compare_strands(strands)
     changes = [change for strand in found.strands for change in strand.metrics]
     assert found.n_tests == len(changes) == 6
@@ -146,11 +166,16 @@ def test_metrics_that_items_do_not_share_are_apart():
 
 def test_a_case_answered_twice_counts_once_by_its_mean():
     once = make_strand({"x": 1.0, "y": 0.0})
-    again = replace(once, answers=[
-        *once.answers,
-        *((replace(scored, id=f"{scored.id}-2", value=0.0), replace(answered, id=f"{answered.id}-2"))
-          for scored, answered in once.answers),
-    ])  # fmt: skip
+    again = replace(
+        once,
+        answers=[
+            *once.answers,
+            *(
+                (replace(scored, id=f"{scored.id}-2", value=0.0), replace(answered, id=f"{answered.id}-2"))
+                for scored, answered in once.answers
+            ),
+        ],
+    )
     change = compare(once, again).metrics[0]
     assert (change.n_pairs, change.mean_a, change.mean_b) == (2, 0.5, 0.25)
 
@@ -162,7 +187,12 @@ def test_the_order_of_rows_changes_nothing():
 
     def build(values):
         strand = make_strand(values)
-        return replace(strand, answers=[(replace(scored, group=groups[answered.case]), answered)
-                                        for scored, answered in strand.answers])  # fmt: skip
+        return replace(
+            strand,
+            answers=[
+                (replace(scored, group=groups[answered.case]), answered)
+                for scored, answered in strand.answers
+            ],
+        )
 
     assert compare(build(a), build(b)) == compare(build(a), build(turned))

@@ -1,4 +1,4 @@
-"""A project whose evaluations of all flows have run, without a model: small rows, `dvc.lock`, git, DVC's cache."""
+"""A project whose evaluations have run, without a model: small rows, `dvc.lock`, git, DVC's cache."""
 
 import hashlib
 import json
@@ -46,19 +46,34 @@ def make_grammar(entry: str, right: Sequence[bool | None], say: str = "said") ->
     items = name_items(len(right))
     folder = f"data/grammar/films/{entry}"
     return {
-        "data/grammar/films/questions.parquet": (AskedQuestion, [
-            fill(AskedQuestion, id=item, question=f"What of {item}?", answer=f"true {item}") for item in items
-        ]),
-        f"{folder}/answers.parquet": (AssessedAnswer, [
-            fill(AssessedAnswer, id=f"a-{item}", question=item, response=f"{entry} {say} {item} {mark}")
-            for item, mark in zip(items, right, strict=True)
-        ]),
-        f"{folder}/judgements.parquet": (Judgement, [
-            fill(Judgement, id=f"a-{item}", question=item, group=f"g{number // 2}",
-                 judgement=None if mark is None else "Correct" if mark else "Incorrect")
-            for number, (item, mark) in enumerate(zip(items, right, strict=True))
-        ]),
-    }  # fmt: skip
+        "data/grammar/films/questions.parquet": (
+            AskedQuestion,
+            [
+                fill(AskedQuestion, id=item, question=f"What of {item}?", answer=f"true {item}")
+                for item in items
+            ],
+        ),
+        f"{folder}/answers.parquet": (
+            AssessedAnswer,
+            [
+                fill(AssessedAnswer, id=f"a-{item}", question=item, response=f"{entry} {say} {item} {mark}")
+                for item, mark in zip(items, right, strict=True)
+            ],
+        ),
+        f"{folder}/judgements.parquet": (
+            Judgement,
+            [
+                fill(
+                    Judgement,
+                    id=f"a-{item}",
+                    question=item,
+                    group=f"g{number // 2}",
+                    judgement=None if mark is None else "Correct" if mark else "Incorrect",
+                )
+                for number, (item, mark) in enumerate(zip(items, right, strict=True))
+            ],
+        ),
+    }
 
 
 def make_longform(right: Mapping[str, Sequence[bool]]) -> Rows:
@@ -68,43 +83,88 @@ def make_longform(right: Mapping[str, Sequence[bool]]) -> Rows:
     folder = "data/longform/sample"
     runs = [(agent, number, mark) for agent, marks in right.items() for number, mark in enumerate(marks)]
     return {
-        f"{folder}/items.parquet": (LongformItem, [
-            fill(LongformItem, id=item, question=f"What of {item}?", reference=f"true {item}", kind=kind)
-            for item, kind in zip(items, kinds, strict=True)
-        ]),
-        f"{folder}/sample/interactions.parquet": (Interaction, [
-            fill(Interaction, id=f"{agent}-{number}", item=items[number], agent=agent, model="agent",
-                 answer=f"{agent} says {mark}") for agent, number, mark in runs
-        ]),
-        f"{folder}/sample/reference_verdicts.parquet": (ReferenceVerdict, [
-            fill(ReferenceVerdict, id=f"v-{agent}-{number}", interaction=f"{agent}-{number}", item=items[number],
-                 kind=kinds[number],
-                 label=("Match" if mark else "Not Match") if kinds[number] == CONCLUSIVE else None,
-                 score=None if kinds[number] == CONCLUSIVE else 5 if mark else 1)
-            for agent, number, mark in runs
-        ]),
-    }  # fmt: skip
+        f"{folder}/items.parquet": (
+            LongformItem,
+            [
+                fill(LongformItem, id=item, question=f"What of {item}?", reference=f"true {item}", kind=kind)
+                for item, kind in zip(items, kinds, strict=True)
+            ],
+        ),
+        f"{folder}/sample/interactions.parquet": (
+            Interaction,
+            [
+                fill(
+                    Interaction,
+                    id=f"{agent}-{number}",
+                    item=items[number],
+                    agent=agent,
+                    model="agent",
+                    answer=f"{agent} says {mark}",
+                )
+                for agent, number, mark in runs
+            ],
+        ),
+        f"{folder}/sample/reference_verdicts.parquet": (
+            ReferenceVerdict,
+            [
+                fill(
+                    ReferenceVerdict,
+                    id=f"v-{agent}-{number}",
+                    interaction=f"{agent}-{number}",
+                    item=items[number],
+                    kind=kinds[number],
+                    label=("Match" if mark else "Not Match") if kinds[number] == CONCLUSIVE else None,
+                    score=None if kinds[number] == CONCLUSIVE else 5 if mark else 1,
+                )
+                for agent, number, mark in runs
+            ],
+        ),
+    }
 
 
 def make_tanq(f1: Mapping[str, Sequence[float | None]]) -> Rows:
     """One evaluation. f1: of each system, of each item."""
     items = name_items(len(next(iter(f1.values()))))
     folder = "data/tanq/sample"
-    runs = [(system, items[number], value) for system, all_ in f1.items() for number, value in enumerate(all_)]
+    runs = [
+        (system, items[number], value) for system, all_ in f1.items() for number, value in enumerate(all_)
+    ]
     return {
-        f"{folder}/items.parquet": (TanqItem, [
-            fill(TanqItem, id=item, question=f"What of {item}?", answer_table=f"entity\ntrue {item}")
-            for item in items
-        ]),
-        f"{folder}/sample/predictions.parquet": (Prediction, [
-            fill(Prediction, id=f"{system}-{item}", item=item, system=system, reply=f"{system} says {value}")
-            for system, item, value in runs
-        ]),
-        f"{folder}/sample/scores.parquet": (PredictionScore, [
-            fill(PredictionScore, id=f"{system}-{item}", item=item, system=system, released_f1=value,
-                 paper_f1=None if value is None else value / 2) for system, item, value in runs
-        ]),
-    }  # fmt: skip
+        f"{folder}/items.parquet": (
+            TanqItem,
+            [
+                fill(TanqItem, id=item, question=f"What of {item}?", answer_table=f"entity\ntrue {item}")
+                for item in items
+            ],
+        ),
+        f"{folder}/sample/predictions.parquet": (
+            Prediction,
+            [
+                fill(
+                    Prediction,
+                    id=f"{system}-{item}",
+                    item=item,
+                    system=system,
+                    reply=f"{system} says {value}",
+                )
+                for system, item, value in runs
+            ],
+        ),
+        f"{folder}/sample/scores.parquet": (
+            PredictionScore,
+            [
+                fill(
+                    PredictionScore,
+                    id=f"{system}-{item}",
+                    item=item,
+                    system=system,
+                    released_f1=value,
+                    paper_f1=None if value is None else value / 2,
+                )
+                for system, item, value in runs
+            ],
+        ),
+    }
 
 
 def make_stream(right: Mapping[str, Sequence[bool]]) -> Rows:
@@ -112,43 +172,96 @@ def make_stream(right: Mapping[str, Sequence[bool]]) -> Rows:
     items = name_items(len(next(iter(right.values()))))
     folder = "data/streambench/sample"
     steps = [
-        fill(StreamStep, id=f"{method}-{seed}-{item}", method=method, agents=("agent",), seed=seed, item=item,
-             answer=f"{method} says {mark}", bit=mark, outcome="correct" if mark else "wrong")
-        for method, marks in right.items() for seed in (7, 42) for item, mark in zip(items, marks, strict=True)
-    ]  # fmt: skip
+        fill(
+            StreamStep,
+            id=f"{method}-{seed}-{item}",
+            method=method,
+            agents=("agent",),
+            seed=seed,
+            item=item,
+            answer=f"{method} says {mark}",
+            bit=mark,
+            outcome="correct" if mark else "wrong",
+        )
+        for method, marks in right.items()
+        for seed in (7, 42)
+        for item, mark in zip(items, marks, strict=True)
+    ]
     return {
-        f"{folder}/items.parquet": (StreamItem, [
-            fill(StreamItem, id=item, text=f"What of {item}?", gold=f"true {item}") for item in items
-        ]),
+        f"{folder}/items.parquet": (
+            StreamItem,
+            [fill(StreamItem, id=item, text=f"What of {item}?", gold=f"true {item}") for item in items],
+        ),
         f"{folder}/sample/steps.parquet": (StreamStep, steps),
-    }  # fmt: skip
+    }
 
 
 def make_ragcheck(scores: Mapping[str, Sequence[int | None]]) -> Rows:
     """Both parts. scores: of each system, of each question, by two rules; also its conversation's."""
     items = name_items(len(next(iter(scores.values()))))
-    runs = [(system, items[number], score) for system, all_ in scores.items() for number, score in enumerate(all_)]
+    runs = [
+        (system, items[number], score) for system, all_ in scores.items() for number, score in enumerate(all_)
+    ]
     folder = "data/ragcheck/trial"
     return {
-        f"{folder}/questions.parquet": (ReferenceQuestion, [
-            fill(ReferenceQuestion, id=item, question=f"What of {item}?", reference=f"true {item}")
-            for item in items
-        ]),
-        f"{folder}/answers.parquet": (SystemAnswer, [
-            fill(SystemAnswer, id=f"{system}-{item}", question=item, system=system, text=f"{system} says {score}")
-            for system, item, score in runs
-        ]),
-        f"{folder}/scores.parquet": (JudgeScore, [
-            fill(JudgeScore, id=f"{system}-{item}-{rule}", answer=f"{system}-{item}", question=item, system=system,
-                 rule=rule, judge="judge", score=score) for system, item, score in runs for rule in ("E2", "E3")
-        ]),
-        f"{folder}/conversations.parquet": (Conversation, [
-            fill(Conversation, id=f"{system}-{item}", question=item, system=system, ended="failed",
-                 turns=(ConversationTurn(f"What of {item}?", f"{system} says {score}", "", None, None, None),),
-                 scores=() if score is None else (score,), wscore=score, lscore=score, mscore=score)
-            for system, item, score in runs
-        ]),
-    }  # fmt: skip
+        f"{folder}/questions.parquet": (
+            ReferenceQuestion,
+            [
+                fill(ReferenceQuestion, id=item, question=f"What of {item}?", reference=f"true {item}")
+                for item in items
+            ],
+        ),
+        f"{folder}/answers.parquet": (
+            SystemAnswer,
+            [
+                fill(
+                    SystemAnswer,
+                    id=f"{system}-{item}",
+                    question=item,
+                    system=system,
+                    text=f"{system} says {score}",
+                )
+                for system, item, score in runs
+            ],
+        ),
+        f"{folder}/scores.parquet": (
+            JudgeScore,
+            [
+                fill(
+                    JudgeScore,
+                    id=f"{system}-{item}-{rule}",
+                    answer=f"{system}-{item}",
+                    question=item,
+                    system=system,
+                    rule=rule,
+                    judge="judge",
+                    score=score,
+                )
+                for system, item, score in runs
+                for rule in ("E2", "E3")
+            ],
+        ),
+        f"{folder}/conversations.parquet": (
+            Conversation,
+            [
+                fill(
+                    Conversation,
+                    id=f"{system}-{item}",
+                    question=item,
+                    system=system,
+                    ended="failed",
+                    turns=(
+                        ConversationTurn(f"What of {item}?", f"{system} says {score}", "", None, None, None),
+                    ),
+                    scores=() if score is None else (score,),
+                    wscore=score,
+                    lscore=score,
+                    mscore=score,
+                )
+                for system, item, score in runs
+            ],
+        ),
+    }
 
 
 STAGES = {
@@ -168,9 +281,11 @@ class Project:
     def __init__(self, root: Path) -> None:
         self.root = root
         for name, text in {
-            "dvc.yaml": "stages: {}\n", "params.yaml": "{}\n", ".gitignore": "/data\n/.dvc/cache\n/.benchloom\n",
+            "dvc.yaml": "stages: {}\n",
+            "params.yaml": "{}\n",
+            ".gitignore": "/data\n/.dvc/cache\n/.benchloom\n",
             ".dvc/config": "[core]\n    analytics = false\n",
-        }.items():  # fmt: skip
+        }.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(text)
         self.git("init", "-q", "-b", "main")
@@ -198,7 +313,9 @@ class Project:
             name, key = Path(path).stem, Path(path).parent.name
             if name not in STAGES and not (name == "scores" and "ragcheck" in path):
                 continue
-            stage, section, needs = CORRECTNESS if (name, "ragcheck" in path) == ("scores", True) else STAGES[name]
+            stage, section, needs = (
+                CORRECTNESS if (name, "ragcheck" in path) == ("scores", True) else STAGES[name]
+            )
             deps = [other for need in needs for other in rows if Path(other).stem == need]
             block = f"{stage.replace('.', '-').replace('_', '-')}@{key}"
             entries[block] = {

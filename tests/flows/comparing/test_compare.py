@@ -38,7 +38,9 @@ def project(tmp_path, monkeypatch):
 def whole(project):
     """All flows, each with two systems of which the second is better on the first and the last item."""
     project.record(make_longform({"guess": [False] * 12, "iterative": BETTER}))
-    project.record(make_tanq({"closed/agent": [0.0] * 12, "oracle/agent": [float(right) for right in BETTER]}))
+    project.record(
+        make_tanq({"closed/agent": [0.0] * 12, "oracle/agent": [float(right) for right in BETTER]})
+    )
     project.record(make_stream({"zero_shot": [False] * 12, "chain": BETTER}))
     project.record(make_ragcheck({"plain": [1] * 12, "dense": [5 if right else 1 for right in BETTER]}))
     return project
@@ -69,10 +71,18 @@ def test_two_entries_of_two_systems(project):
         ("guess/agent", "iterative/agent", ["match", "score"]),
         ("closed/agent", "oracle/agent", ["released F1", "paper F1"]),
         ("zero_shot/agent", "chain/agent", ["accuracy"]),
-        ("ragcheck.correctness.trial/plain", "ragcheck.correctness.trial/dense", ["score judge E2", "score judge E3"]),
-        ("ragcheck.continuity.trial/plain", "ragcheck.continuity.trial/dense", ["wscore", "lscore", "mscore"]),
+        (
+            "ragcheck.correctness.trial/plain",
+            "ragcheck.correctness.trial/dense",
+            ["score judge E2", "score judge E3"],
+        ),
+        (
+            "ragcheck.continuity.trial/plain",
+            "ragcheck.continuity.trial/dense",
+            ["wscore", "lscore", "mscore"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_two_systems_of_every_flow(whole, a, b, metrics):
     (strand,) = compare(whole, a, b).strands
     assert [change.metric for change in strand.metrics] == metrics
@@ -153,7 +163,9 @@ def test_two_nights(project):
 
 def test_two_runs_of_evaluate(project):
     for system, right in (("mine", WEAK), ("yours", GOOD)):
-        project.write_evaluation(f"data/evaluations/{system}-k", "grammar", system, make_grammar(system, right))
+        project.write_evaluation(
+            f"data/evaluations/{system}-k", "grammar", system, make_grammar(system, right)
+        )
     found = compare(project, "data/evaluations/mine-k", "data/evaluations/yours-k")
     (strand,) = found.strands
     assert (strand.a, strand.b) == ("mine.jsonl/mine", "mine.jsonl/yours")
@@ -194,7 +206,9 @@ def test_a_name_of_two_kinds_is_refused_and_told_apart_by_its_kind(project):
 def test_what_could_stand_against_several_is_refused(whole):
     three = {"closed/agent": [0.0, 1.0], "open/agent": [0.5, 1.0], "oracle/agent": [1.0, 0.0]}
     whole.record(make_tanq(three))
-    with pytest.raises(BadInput, match=r"closed/agent, .*open/agent could stand against .*oracle/agent .*ENTRY"):
+    with pytest.raises(
+        BadInput, match=r"closed/agent, .*open/agent could stand against .*oracle/agent .*ENTRY"
+    ):
         compare(whole, "tanq.evaluations.sample", "oracle/agent")
     with pytest.raises(BadInput, match="name the same answers"):
         compare(whole, "closed/agent", "tanq.evaluations.sample/closed/agent")
@@ -206,7 +220,9 @@ def test_what_could_stand_against_several_is_refused(whole):
 
 def test_an_artifact_of_other_code_is_named(project):
     rows = make_grammar("films-weak", WEAK)
-    rows["data/grammar/films/films-weak/judgements.parquet"] = rows["data/grammar/films/films-weak/answers.parquet"]
+    rows["data/grammar/films/films-weak/judgements.parquet"] = rows[
+        "data/grammar/films/films-weak/answers.parquet"
+    ]
     project.record(rows, "weak")
     with pytest.raises(BadInput, match=r"judgements of assessments\.films-weak, workspace: has the columns"):
         compare(project, "films-weak", "films-good")
@@ -223,7 +239,14 @@ def run(capsys, monkeypatch, *words):
 def test_the_command_prints_a_table_or_one_document_or_writes_a_page(project, capsys, monkeypatch):
     code, out, err = run(capsys, monkeypatch, "films-weak", "films-good", "--draws", "500")
     assert (code, err) == (0, "")
-    for part in ("A: films-weak", "accuracy", "+0.067", "16 items of both: 4 with another score", "q07", "caution: "):
+    for part in (
+        "A: films-weak",
+        "accuracy",
+        "+0.067",
+        "16 items of both: 4 with another score",
+        "q07",
+        "caution: ",
+    ):
         assert part in out
     code, out, _ = run(capsys, monkeypatch, "films-weak", "films-good", "--draws", "500", "--json")
     data = json.loads(out)
@@ -253,5 +276,7 @@ def test_what_is_wrong_is_one_line(project, capsys, monkeypatch, words, code, li
 
 def test_it_is_a_command_with_an_example():
     assert "Example: benchloom compare" in next(
-        command.callback.__doc__ for command in app.registered_commands if command.callback.__name__ == "compare"
+        command.callback.__doc__
+        for command in app.registered_commands
+        if command.callback.__name__ == "compare"
     )
