@@ -97,8 +97,8 @@ def print_comparison(console: Console, comparison: Comparison, paired: Paired, i
         for case in strand.changed[:items]:
             print_case(console, case)
     console.print(
-        f"\n{comparison.n_tests} tests, corrected by Holm. Intervals: 95%, {comparison.draws:,} bootstrap draws "
-        f"of whole clusters.\nDetectable: the smallest true difference found with 80% power at "
+        f"\n{comparison.n_tests} tests, corrected by Holm. Intervals: 95%, {comparison.draws:,} bootstrap "
+        f"draws of whole clusters.\nDetectable: the smallest true difference found with 80% power at "
         f"{comparison.alpha:g} / {max(comparison.n_tests, 1)}.",
         soft_wrap=True,
     )
