@@ -6,9 +6,10 @@ What is evaluated follows from the flows' declarations and from `dvc.lock`, whic
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
@@ -19,6 +20,8 @@ from flows.lineage.git import Git
 from flows.lineage.lock import read_stage
 from flows.nights.night import FOLDER as NIGHTS
 from flows.run.lock_file import LOCK, split_blocks
+from flows.run.node import PARAMS
+from flows.settings import get_section, load_params
 from flows.stage import Scope, name_argument
 from tasks.errors import BadInput
 from tasks.lineage.records import FileRecord, StageRecord
@@ -62,7 +65,9 @@ def read_workspace(root: Path) -> Place:
             raise BadInput(record.path, "is not here", hint="benchloom run, or dvc checkout")
         return root / record.path
 
-    return Place("workspace", tuple(_list_stages(path.read_text(encoding="utf-8"), LOCK, find)))
+    return Place(
+        "workspace", tuple(_list_stages(path.read_text(encoding="utf-8"), LOCK, find, load_params(root)))
+    )
 
 
 def read_revision(root: Path, revision: str) -> Place | None:
@@ -78,6 +83,7 @@ def read_revision(root: Path, revision: str) -> Place | None:
     label = revision if commit.startswith(revision) else f"{revision} ({commit[:8]})"
     if content is None:
         raise BadInput(label, f"has no {LOCK}")
+    params = parse_yaml((git.read_file(commit, PARAMS) or b"").decode(), f"{PARAMS} of {label}")
     opened: list[Callable[[str], Path]] = []
 
     def find(record: FileRecord) -> Path:
@@ -88,12 +94,12 @@ def read_revision(root: Path, revision: str) -> Place | None:
             raise BadInput(
                 f"{record.path} of {label}",
                 f"is not in DVC's cache (md5 {record.md5})",
-                hint="dvc fetch --all-commits brings it from a remote; where it was never pushed, check that "
-                "revision out in a clone, `benchloom run` there, and compare its folders",
+                hint="dvc fetch --all-commits brings it from a remote; where it was never pushed, check "
+                "that revision out and `benchloom run`, which puts it there",
             )
         return path
 
-    return Place(label, tuple(_list_stages(content.decode(), f"{LOCK} of {label}", find)))
+    return Place(label, tuple(_list_stages(content.decode(), f"{LOCK} of {label}", find, params)))
 
 
 def read_night(root: Path, label: str) -> Place | None:
@@ -112,8 +118,9 @@ def read_night(root: Path, label: str) -> Place | None:
         return found
 
     text = (root / LOCK).read_text(encoding="utf-8") if (root / LOCK).is_file() else ""
+    params = load_params(root)
     records = [record for record in _read_records(text, LOCK) if place(record.outs[0]).is_file()]
-    return Place(f"night {label}", tuple(_make_stage(record, find) for record in records))
+    return Place(f"night {label}", tuple(_make_stage(record, find, params) for record in records))
 
 
 def read_evaluation(folder: Path, label: str) -> Place | None:
@@ -157,11 +164,15 @@ def _name_artifact(scope: Scope) -> str:
     return (stage.artifact or stage.function) if stage else ""
 
 
-def _list_stages(text: str, where: str, find: Callable[[FileRecord], Path]) -> Iterator[EvaluatedStage]:
-    return (_make_stage(record, find) for record in _read_records(text, where))
+def _list_stages(
+    text: str, where: str, find: Callable[[FileRecord], Path], params: Mapping[str, object]
+) -> Iterator[EvaluatedStage]:
+    return (_make_stage(record, find, params) for record in _read_records(text, where))
 
 
-def _make_stage(record: StageRecord, find: Callable[[FileRecord], Path]) -> EvaluatedStage:
+def _make_stage(
+    record: StageRecord, find: Callable[[FileRecord], Path], params: Mapping[str, object]
+) -> EvaluatedStage:
     scope = next(scope for scope in list_evaluating() if scope.evaluates == record.function)
     files = {name_argument(file.path): file for file in (*record.data, *record.outs)}
 
@@ -170,7 +181,7 @@ def _make_stage(record: StageRecord, find: Callable[[FileRecord], Path]) -> Eval
             raise BadInput(record.name, f"was recorded with no artifact {name!r}")
         return find(files[name])
 
-    entry = record.params.get(f"{scope.over}.{record.key}")
+    entry = get_section(params, f"{scope.over}.{record.key}")
     system = entry.get("system") if isinstance(entry, dict) else None
     return EvaluatedStage(scope, record.key, str(system or ""), find_named)
 
@@ -180,16 +191,24 @@ def _read_records(text: str, where: str) -> list[StageRecord]:
     stages = [stage for scope in list_evaluating() if (stage := find_stage(scope.evaluates))]
     blocks = split_blocks(text)
     own = tuple(f"  {stage.block}@" for stage in stages)
-    try:
-        if blocks is None:
-            found = (YAML(typ="safe").load(text) or {}).get("stages") or {}
-        else:
-            found = YAML(typ="safe").load("".join(block for block in blocks if block.startswith(own))) or {}
-    except YAMLError as error:
-        raise BadInput(where, f"cannot be read: {str(error).strip().splitlines()[0]}") from error
+    if blocks is None:
+        found = parse_yaml(text, where).get("stages") or {}
+    else:
+        found = parse_yaml("".join(block for block in blocks if block.startswith(own)), where)
     records = [read_stage(name, entry) for name, entry in found.items()]
     functions = {stage.name for stage in stages}
     return [record for record in records if record.function in functions and record.key and record.outs]
+
+
+def parse_yaml(text: str, where: str) -> dict[str, Any]:
+    """Parse a mapping. Raises BadInput."""
+    try:
+        found = YAML(typ="safe").load(text) or {}
+    except YAMLError as error:
+        raise BadInput(where, f"cannot be read: {str(error).strip().splitlines()[0]}") from error
+    if not isinstance(found, dict):
+        raise BadInput(where, "holds no mapping")
+    return found
 
 
 def _open_cache(root: Path) -> Callable[[str], Path]:

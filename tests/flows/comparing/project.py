@@ -9,6 +9,8 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, get_origin, get_type_hints
 
+import yaml
+
 from flows.run.lock_file import LockFile
 from tasks.artifacts.parquet import write_rows
 from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, Judgement
@@ -309,6 +311,7 @@ class Project:
             write_rows(self.root / path, row, written)
             self.keep(path)
         entries = {}
+        params = yaml.safe_load((self.root / "params.yaml").read_text())
         for path in rows:
             name, key = Path(path).stem, Path(path).parent.name
             if name not in STAGES and not (name == "scores" and "ragcheck" in path):
@@ -321,9 +324,12 @@ class Project:
             entries[block] = {
                 "cmd": f"benchloom stage {stage} {key}",
                 "deps": [self.describe(path) for path in deps],
-                "params": {"params.yaml": {f"{section}.{key}": {"system": system} if system else {}}},
+                "params": {},
                 "outs": [self.describe(path)],
             }
+            if system:  # as in the sample, where no parameter of the stage names it
+                params.setdefault(section, {})[key] = {"system": system}
+        (self.root / "params.yaml").write_text(yaml.safe_dump(params))
         LockFile(self.root / "dvc.lock").update(entries)
 
     def describe(self, path: str) -> dict[str, object]:
