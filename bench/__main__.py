@@ -14,6 +14,7 @@ BENCHMARKS = (
     "models",
     "fill_in",
     "scoring",
+    "comparing",
     "assessment",
     "contracts",
     "execution",

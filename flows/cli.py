@@ -11,7 +11,7 @@ import typer
 
 from flows.commands.cli_graph import graph, lineage, plan, run, snapshot, stage, status
 from flows.commands.cli_options import Json
-from flows.commands.cli_scores import evaluate, score
+from flows.commands.cli_scores import compare, evaluate, score
 from flows.commands.import_ import app as import_app
 from flows.commands.ledger import app as ledger_app
 from flows.commands.model import app as model_app
@@ -113,6 +113,7 @@ for command in (
     status,
     score,
     evaluate,
+    compare,
     snapshot,
     lineage,
     report,

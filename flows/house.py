@@ -13,7 +13,9 @@ FLOWS = "flows"
 REPORTS = PurePosixPath("data/reports")
 PAGE_RECORD = "tasks.reports.record"
 """The module by which pages write their record, which the front page reads."""
-LIST_SCORED = "list_scored"
+LIST_SCORED, LIST_ANSWERED = "list_scored", "list_answered"
+"""What the module of an evaluated stage must have: the scores that nights compare, and the answers that
+`benchloom compare` shows with them."""
 
 
 def check_papers(root: Path) -> None:
@@ -53,7 +55,7 @@ def check_undeclared(graph: DeclaredGraph) -> None:
 
 
 def check_evaluations(graph: DeclaredGraph) -> None:
-    """Raise BadInput if nights could not compare what a scope evaluates: no stage, or no `list_scored`."""
+    """Raise BadInput if what a scope evaluates could not be compared: no stage, or no function for it."""
     for flow in graph.flows:
         for scope in flow.list_scopes():
             if not scope.evaluates:
@@ -65,10 +67,11 @@ def check_evaluations(graph: DeclaredGraph) -> None:
                     f"evaluates={scope.evaluates!r} is no stage that runs over {scope.over}",
                 )
             own = graph.declared[stage.name]
-            if find_function(graph.root / to_path(own.module), LIST_SCORED) is None:
-                raise own.refuse(
-                    f"is what nights compare (evaluates=), and its module has no function {LIST_SCORED!r}"
-                )
+            for name in (LIST_SCORED, LIST_ANSWERED):
+                if find_function(graph.root / to_path(own.module), name) is None:
+                    raise own.refuse(
+                        f"is what is compared (evaluates=), and its module has no function {name!r}"
+                    )
 
 
 def check_pages(graph: DeclaredGraph) -> None:

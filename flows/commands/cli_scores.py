@@ -124,3 +124,28 @@ def evaluate(
             as_json=as_json,
         )
     )
+
+
+def compare(
+    a: Annotated[
+        str, typer.Argument(help="An entry, ENTRY/SYSTEM, system, night, run's folder, git revision.")
+    ],
+    b: Annotated[str, typer.Argument(help="What stands against it; `workspace` is what lies here now.")],
+    only: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Entries or systems; all.")] = None,
+    metric: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Metrics to compare; all.")] = None,
+    items: Annotated[int, typer.Option(min=0, help="How many changed items the table shows.")] = 5,
+    draws: Annotated[int, typer.Option(min=100, help="Draws of the bootstrap.")] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="Its seed.")] = 0,
+    html: Annotated[bool, typer.Option("--html", help="Write a page with all changed items.")] = False,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the page goes.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare two systems, runs, nights or git revisions, in pairs over the same items.
+
+    Example: benchloom compare films-weak films-good
+    """
+    from flows.commands.compare import CompareOptions, compare_command
+    from flows.settings import find_project
+
+    options = CompareOptions(tuple(only or ()), tuple(metric or ()), items, draws, seed)
+    raise typer.Exit(compare_command(a, b, options, root=find_project(), as_json=as_json, html=html, out=out))

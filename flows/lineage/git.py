@@ -31,6 +31,16 @@ class Git:
         """Return the commit of the working tree; None without git, or without a commit."""
         return _read(self._ask("rev-parse", "--verify", "--quiet", "HEAD"))
 
+    def find_commit(self, revision: str) -> str | None:
+        """Return the commit that a revision names (a branch, a tag, `HEAD~1`); None if it names none."""
+        return _read(
+            self._ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+        )
+
+    def read_file(self, commit: str, path: str) -> bytes | None:
+        """Read a file as a commit has it; None if it has none of that path."""
+        return self._ask("show", f"{commit}:./{path}")
+
     def list_changed(self) -> tuple[str, ...]:
         """List the tracked files with uncommitted changes, sorted."""
         output = self._ask("diff", "--name-only", "--relative", "-z", "HEAD", "--")

@@ -20,7 +20,7 @@ def read_graph(root: Path) -> Graph:
     if not path.is_file():
         raise BadInput(LOCK, "is not here: nothing has run", hint="benchloom run")
     stages = tuple(
-        _read_stage(name, entry) for name, entry in LockFile(path, root / KEPT_ENTRIES).read().items()
+        read_stage(name, entry) for name, entry in LockFile(path, root / KEPT_ENTRIES).read().items()
     )
     git = Git(root)
     commit = git.find_head()
@@ -28,7 +28,8 @@ def read_graph(root: Path) -> Graph:
     return Graph(stages, commit, bool(changed), changed, git.find_last([LOCK]).get(LOCK) if commit else None)
 
 
-def _read_stage(name: str, record: dict[str, Any]) -> StageRecord:
+def read_stage(name: str, record: dict[str, Any]) -> StageRecord:
+    """Make the record of a stage from its entry in `dvc.lock`."""
     params = {
         key: value for group in record.get("params", {}).values() for key, value in (group or {}).items()
     }

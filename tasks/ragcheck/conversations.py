@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Drafts, Dropped, Origin
+from tasks.judging.answered import Answered
 from tasks.judging.scored import Scored
 from tasks.models.ask import Ask
 from tasks.ragcheck.agents import ConversationOptions
@@ -80,4 +81,23 @@ def list_scored(conversations: Iterable[Conversation]) -> list[Scored]:
     """List each conversation's score for the comparison of nights: wscore; None if it failed."""
     return [
         Scored(conversation.id, conversation.question, conversation.wscore) for conversation in conversations
+    ]
+
+
+def list_answered(questions: list[ReferenceQuestion], conversations: list[Conversation]) -> list[Answered]:
+    """List the conversation behind each score, for comparisons: what was asked and said, turn by turn."""
+    asked = {row.id: row for row in questions}
+    return [
+        Answered(
+            id=row.id,
+            case=row.question,
+            system=row.system,
+            metric="wscore",
+            question=asked[row.question].question,
+            reference=asked[row.question].reference,
+            answer="\n\n".join(f"{turn.query}\n{turn.said}" for turn in row.turns) or row.problem,
+            note=f"{row.ended}: {', '.join(map(str, row.scores)) or row.problem}",
+            further={"lscore": row.lscore, "mscore": row.mscore},
+        )
+        for row in conversations
     ]

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterable, Mapping
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
+from tasks.judging.answered import Answered
 from tasks.judging.scored import Scored
 from tasks.models.ask import Ask
 from tasks.ragcheck.entries import Assessment
@@ -81,3 +82,23 @@ async def _score(
 def list_scored(scores: Iterable[JudgeScore]) -> list[Scored]:
     """List each score, 1 to 5, for the comparison of nights; None if it is missing or "not sure"."""
     return [Scored(score.id, score.question, float(score.score) if score.score else None) for score in scores]
+
+
+def list_answered(
+    questions: list[ReferenceQuestion], answers: list[SystemAnswer], scores: list[JudgeScore]
+) -> list[Answered]:
+    """List the answer behind each score, for comparisons; each judge's score by each rule is a metric."""
+    asked, given = {row.id: row for row in questions}, {row.id: row for row in answers}
+    return [
+        Answered(
+            id=row.id,
+            case=row.question,
+            system=row.system,
+            metric=f"score {row.judge} {row.rule}",
+            question=asked[row.question].question,
+            reference=asked[row.question].reference,
+            answer=given[row.answer].text or given[row.answer].problem,
+            note=row.feedback or row.problem,
+        )
+        for row in scores
+    ]

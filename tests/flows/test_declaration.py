@@ -34,6 +34,7 @@ from tasks.trial.helping import help_out
 class Answers(BaseModel): ...
 def answers(words: list[Dropped], params: Answers, ask: object) -> Drafts[Dropped]: ...
 def list_scored(answers: list[Dropped]) -> list: ...
+def list_answered(answers: list[Dropped]) -> list: ...
 """,
     "show.py": """
 from pathlib import Path
@@ -208,6 +209,12 @@ def test_blocks_of_a_users_own_stay_word_for_word(house):
         ("flows/trial.py", '"trial.answers")', '"trial.answer")', "no stage that runs over trial.runs"),
         ("flows/trial.py", '"trial.answers")', '"trial.words")', "no stage that runs over trial.runs"),
         ("tasks/trial/make/answers.py", "def list_scored", "def list_scores", "no function 'list_scored'"),
+        (
+            "tasks/trial/make/answers.py",
+            "def list_answered",
+            "def list_answer",
+            "no function 'list_answered'",
+        ),
         (
             "params.yaml",
             "answers: {}",

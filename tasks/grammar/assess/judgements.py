@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tasks.artifacts.rows import Drafts, Origin
 from tasks.grammar.assess.judge import judge_once
 from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, Judgement
+from tasks.judging.answered import Answered
 from tasks.judging.majority import Majority, judge_often
 from tasks.judging.rules import find_rule, label_by_rule
 from tasks.judging.scored import Scored
@@ -110,4 +111,24 @@ def list_scored(judgements: Iterable[Judgement]) -> list[Scored]:
     return [
         Scored(judgement.question, judgement.group, marks.get(judgement.judgement or ""))
         for judgement in judgements
+    ]
+
+
+def list_answered(
+    questions: list[AskedQuestion], answers: list[AssessedAnswer], judgements: list[Judgement]
+) -> list[Answered]:
+    """List the answer behind each score, for comparisons."""
+    asked, given = {row.id: row for row in questions}, {row.id: row for row in answers}
+    return [
+        Answered(
+            id=row.question,
+            case=row.question,
+            system="",
+            metric="accuracy",
+            question=asked[row.question].question,
+            reference=asked[row.question].answer,
+            answer=given[row.id].response or given[row.id].problem,
+            note=row.judgement or row.problem,
+        )
+        for row in judgements
     ]

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
+from tasks.judging.answered import Answered
 from tasks.judging.scored import Scored
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.exhibits import show_answer
@@ -122,3 +123,23 @@ def _scale(verdict: ReferenceVerdict) -> float | None:
     if verdict.kind == CONCLUSIVE:
         return None if verdict.label is None else float(verdict.label == MATCH)
     return None if verdict.score is None else (verdict.score - 1) / 4
+
+
+def list_answered(
+    items: list[LongformItem], interactions: list[Interaction], reference_verdicts: list[ReferenceVerdict]
+) -> list[Answered]:
+    """List the answer behind each verdict, for comparisons; a system is an agent and its model."""
+    asked, given = {row.id: row for row in items}, {row.id: row for row in interactions}
+    return [
+        Answered(
+            id=row.id,
+            case=row.item,
+            system=f"{given[row.interaction].agent}/{given[row.interaction].model}",
+            metric="match" if row.kind == CONCLUSIVE else "score",
+            question=asked[row.item].question,
+            reference=asked[row.item].reference,
+            answer=given[row.interaction].answer or given[row.interaction].problem,
+            note=row.reason or row.problem,
+        )
+        for row in reference_verdicts
+    ]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tasks.artifacts.rows import Drafts
+from tasks.judging.answered import Answered
 from tasks.judging.scored import Scored
 from tasks.models.ask import Ask
 from tasks.streambench.entries import StreamEvaluation
@@ -64,3 +65,21 @@ async def steps(
 def list_scored(rows: Iterable[StreamStep]) -> list[Scored]:
     """List the bit of each step for the comparison of nights."""
     return [Scored(row.id, row.item, float(row.bit)) for row in rows]
+
+
+def list_answered(items: list[StreamItem], steps: list[StreamStep]) -> list[Answered]:
+    """List the answer behind each step's bit, for comparisons; one item under two seeds is two cases."""
+    asked = {row.id: row for row in items}
+    return [
+        Answered(
+            id=row.id,
+            case=f"{row.item} seed {row.seed}",
+            system=f"{row.method}/{'+'.join(row.agents)}",
+            metric="accuracy",
+            question=asked[row.item].text,
+            reference=asked[row.item].gold,
+            answer=row.answer or row.reply or row.failed,
+            note=row.words or row.outcome,
+        )
+        for row in steps
+    ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tasks.artifacts.rows import Drafts, Origin
+from tasks.judging.answered import Answered
 from tasks.judging.scored import Scored
 from tasks.scoring.rms_paper import compute_paper
 from tasks.scoring.rms_released import RmsScores, compute_released
@@ -82,3 +83,24 @@ def _fold(texts: Sequence[str]) -> tuple[str, ...]:
 def list_scored(rows: Iterable[PredictionScore]) -> list[Scored]:
     """List the F1 of each prediction by the released rule for the comparison of nights; None if unscored."""
     return [Scored(row.id, row.item, row.released_f1) for row in rows]
+
+
+def list_answered(
+    items: list[TanqItem], predictions: list[Prediction], scores: list[PredictionScore]
+) -> list[Answered]:
+    """List the prediction behind each score, for comparisons."""
+    asked, given = {row.id: row for row in items}, {row.id: row for row in predictions}
+    return [
+        Answered(
+            id=row.id,
+            case=row.item,
+            system=row.system,
+            metric="released F1",
+            question=asked[row.item].question,
+            reference=asked[row.item].answer_table,
+            answer=given[row.id].reply or given[row.id].failed,
+            note=", ".join((*row.failures, *(row.faults or ()))),
+            further={"paper F1": row.paper_f1},
+        )
+        for row in scores
+    ]

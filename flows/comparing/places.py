@@ -1,0 +1,224 @@
+"""Where evaluated artifacts are: in the working tree, at a git revision, in a night, or in a run's folder.
+
+What is evaluated follows from the flows' declarations and from `dvc.lock`, which is read without DVC.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from flows.discovery import find_stage, list_evaluating, list_flows
+from flows.evaluation import FOLDER as EVALUATIONS
+from flows.lineage.git import Git
+from flows.lineage.lock import read_stage
+from flows.nights.night import FOLDER as NIGHTS
+from flows.run.lock_file import LOCK, split_blocks
+from flows.run.node import PARAMS
+from flows.settings import get_section, load_params
+from flows.stage import Scope, name_argument
+from tasks.errors import BadInput
+from tasks.lineage.records import FileRecord, StageRecord
+
+FIGURES = "figures.json"
+Find = Callable[[str], Path]
+"""Finds the file of an artifact by the name of an argument. Raises BadInput."""
+
+
+@dataclass(frozen=True)
+class EvaluatedStage:
+    """The stage of an entry whose artifact has the scores. system: that the entry names, if it names one."""
+
+    scope: Scope
+    key: str
+    system: str
+    find: Find
+
+    @property
+    def name(self) -> str:
+        """The entry by its full name."""
+        return f"{self.scope.over}.{self.key}"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A set of evaluated entries. label: as it is named to readers."""
+
+    label: str
+    stages: tuple[EvaluatedStage, ...]
+
+
+def read_workspace(root: Path) -> Place:
+    """Read what the working tree's `dvc.lock` records. Raises BadInput if nothing has run."""
+    path = root / LOCK
+    if not path.is_file():
+        raise BadInput(LOCK, "is not here: nothing has run", hint="benchloom run")
+
+    def find(record: FileRecord) -> Path:
+        if not (root / record.path).is_file():
+            raise BadInput(record.path, "is not here", hint="benchloom run, or dvc checkout")
+        return root / record.path
+
+    return Place(
+        "workspace", tuple(_list_stages(path.read_text(encoding="utf-8"), LOCK, find, load_params(root)))
+    )
+
+
+def read_revision(root: Path, revision: str) -> Place | None:
+    """Read what `dvc.lock` recorded at a git revision, and DVC's cache holds; None if it is none.
+
+    Raises BadInput if that commit has no `dvc.lock`.
+    """
+    git = Git(root)
+    commit = git.find_commit(revision)
+    if commit is None:
+        return None
+    content = git.read_file(commit, LOCK)
+    label = revision if commit.startswith(revision) else f"{revision} ({commit[:8]})"
+    if content is None:
+        raise BadInput(label, f"has no {LOCK}")
+    params = parse_yaml((git.read_file(commit, PARAMS) or b"").decode(), f"{PARAMS} of {label}")
+    opened: list[Callable[[str], Path]] = []
+
+    def find(record: FileRecord) -> Path:
+        if not opened:
+            opened.append(_open_cache(root))
+        path = opened[0](record.md5 or "")
+        if not path.is_file():
+            raise BadInput(
+                f"{record.path} of {label}",
+                f"is not in DVC's cache (md5 {record.md5})",
+                hint="dvc fetch --all-commits brings it from a remote; where it was never pushed, check "
+                "that revision out and `benchloom run`, which puts it there",
+            )
+        return path
+
+    return Place(label, tuple(_list_stages(content.decode(), f"{LOCK} of {label}", find, params)))
+
+
+def read_night(root: Path, label: str) -> Place | None:
+    """Read a night's artifacts; what it does not make anew is the working tree's. None if there is none."""
+    folder = root / NIGHTS / label
+    if not label or "/" in label or not folder.is_dir():
+        return None
+
+    def place(record: FileRecord) -> Path:
+        return folder / record.path.removeprefix("data/")
+
+    def find(record: FileRecord) -> Path:
+        found = place(record) if place(record).is_file() else root / record.path
+        if not found.is_file():
+            raise BadInput(record.path, f"is neither in the night {label} nor in the working tree")
+        return found
+
+    text = (root / LOCK).read_text(encoding="utf-8") if (root / LOCK).is_file() else ""
+    params = load_params(root)
+    records = [record for record in _read_records(text, LOCK) if place(record.outs[0]).is_file()]
+    return Place(f"night {label}", tuple(_make_stage(record, find, params) for record in records))
+
+
+def read_evaluation(folder: Path, label: str) -> Place | None:
+    """Read a folder that `benchloom evaluate` wrote; None if it is none. Raises BadInput."""
+    if not (folder / FIGURES).is_file():
+        return None
+    try:
+        about = json.loads((folder / FIGURES).read_bytes())
+        flow, system, dataset = (str(about[name]) for name in ("flow", "system", "dataset"))
+    except (ValueError, KeyError, TypeError) as error:
+        raise BadInput(folder / FIGURES, "is no record of `benchloom evaluate`") from error
+
+    def find(name: str) -> Path:
+        if not (folder / f"{name}.parquet").is_file():
+            raise BadInput(folder, f"has no {name}.parquet", hint="benchloom evaluate makes it anew")
+        return folder / f"{name}.parquet"
+
+    scopes = [scope for own in list_flows() if own.name == flow for scope in own.list_scopes()]
+    stages = [
+        EvaluatedStage(scope, dataset, system, find)
+        for scope in scopes
+        if scope.evaluates and (folder / f"{_name_artifact(scope)}.parquet").is_file()
+    ]
+    return Place(label, tuple(stages))
+
+
+def list_nights(root: Path) -> list[str]:
+    """List the labels of nights, sorted."""
+    return sorted(path.name for path in (root / NIGHTS).glob("*") if path.is_dir())
+
+
+def list_folders(root: Path) -> list[str]:
+    """List the folders that `benchloom evaluate` wrote where it writes by default, sorted."""
+    return sorted(
+        path.parent.relative_to(root).as_posix() for path in (root / EVALUATIONS).glob(f"*/{FIGURES}")
+    )
+
+
+def _name_artifact(scope: Scope) -> str:
+    stage = find_stage(scope.evaluates)
+    return (stage.artifact or stage.function) if stage else ""
+
+
+def _list_stages(
+    text: str, where: str, find: Callable[[FileRecord], Path], params: Mapping[str, object]
+) -> Iterator[EvaluatedStage]:
+    return (_make_stage(record, find, params) for record in _read_records(text, where))
+
+
+def _make_stage(
+    record: StageRecord, find: Callable[[FileRecord], Path], params: Mapping[str, object]
+) -> EvaluatedStage:
+    scope = next(scope for scope in list_evaluating() if scope.evaluates == record.function)
+    files = {name_argument(file.path): file for file in (*record.data, *record.outs)}
+
+    def find_named(name: str) -> Path:
+        if name not in files:
+            raise BadInput(record.name, f"was recorded with no artifact {name!r}")
+        return find(files[name])
+
+    entry = get_section(params, f"{scope.over}.{record.key}")
+    system = entry.get("system") if isinstance(entry, dict) else None
+    return EvaluatedStage(scope, record.key, str(system or ""), find_named)
+
+
+def _read_records(text: str, where: str) -> list[StageRecord]:
+    """Read the records of evaluated stages alone: to parse all of a large `dvc.lock` takes seconds."""
+    stages = [stage for scope in list_evaluating() if (stage := find_stage(scope.evaluates))]
+    blocks = split_blocks(text)
+    own = tuple(f"  {stage.block}@" for stage in stages)
+    if blocks is None:
+        found = parse_yaml(text, where).get("stages") or {}
+    else:
+        found = parse_yaml("".join(block for block in blocks if block.startswith(own)), where)
+    records = [read_stage(name, entry) for name, entry in found.items()]
+    functions = {stage.name for stage in stages}
+    return [record for record in records if record.function in functions and record.key and record.outs]
+
+
+def parse_yaml(text: str, where: str) -> dict[str, Any]:
+    """Parse a mapping. Raises BadInput."""
+    try:
+        found = YAML(typ="safe").load(text) or {}
+    except YAMLError as error:
+        raise BadInput(where, f"cannot be read: {str(error).strip().splitlines()[0]}") from error
+    if not isinstance(found, dict):
+        raise BadInput(where, "holds no mapping")
+    return found
+
+
+def _open_cache(root: Path) -> Callable[[str], Path]:
+    """Open DVC's cache, wherever it is configured: md5 -> file."""
+    from dvc.exceptions import DvcException
+    from dvc.repo import Repo
+
+    try:
+        repo = Repo(str(root))
+    except DvcException as error:
+        raise BadInput(root, f"is no DVC repository: {error}", hint="dvc init") from error
+    cache = repo.cache.local
+    return lambda md5: Path(cache.oid_to_path(md5))

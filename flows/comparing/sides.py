@@ -1,0 +1,160 @@
+"""Find what A and B name: an entry, a system, a night, a run of `benchloom evaluate`, or a revision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from flows.comparing.places import (
+    Place,
+    list_folders,
+    list_nights,
+    read_evaluation,
+    read_night,
+    read_revision,
+    read_workspace,
+)
+from flows.comparing.strands import read_strands
+from tasks.errors import BadInput
+from tasks.judging.comparison import Strand
+
+ENTRY, SYSTEM, NIGHT, RUN, REVISION = KINDS = ("entry", "system", "night", "run", "rev")
+WORKSPACE = "workspace"
+"""The working tree as a whole: DVC's word for it."""
+NAMED = 12
+"""How many names an error lists of a kind."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """A or B: its label, the place that it is from, and its scored answers."""
+
+    label: str
+    place: str
+    strands: Sequence[Strand]
+
+
+@dataclass
+class Sides:
+    """Finds sides of one project. only: names of entries or systems, which alone are read; all if empty."""
+
+    root: Path
+    only: Sequence[str] = ()
+
+    def find(self, word: str) -> Side:
+        """Find what a word names. Raises BadInput if that is nothing, or several things."""
+        kind, colon, name = word.partition(":")
+        if colon and kind in KINDS:
+            found = [side for side in [self._finders[kind](name)] if side is not None]
+        elif word == WORKSPACE:
+            found = [self._read(self._workspace)]
+        else:
+            kinds, found = self._find_kinds(word)
+            if len(found) > 1:
+                ways = ", ".join(f"{kind}:{word}" for kind in kinds)
+                raise BadInput(word, f"names several things: say {ways}")
+        if not found:
+            raise BadInput(word, f"names nothing that can be compared; {self._describe()}")
+        return found[0]
+
+    def _find_kinds(self, word: str) -> tuple[list[str], list[Side]]:
+        """Find a word's kinds with their sides. Systems that rows alone name are looked for last."""
+        found = [
+            (kind, side)
+            for kind in KINDS
+            if kind != SYSTEM and (side := self._finders[kind](word)) is not None
+        ]
+        named = any(stage.system == word for stage in self._workspace.stages)
+        if (named or not found) and (side := self._find_system(word)) is not None:
+            found.append((SYSTEM, side))
+        return [kind for kind, _ in found], [side for _, side in found]
+
+    @property
+    def _finders(self) -> dict[str, Callable[[str], Side | None]]:
+        return {
+            ENTRY: self._find_entry,
+            SYSTEM: self._find_system,
+            NIGHT: lambda name: self._read_if(read_night(self.root, name)),
+            RUN: lambda name: self._read_if(read_evaluation(Path(name), name)),
+            REVISION: lambda name: self._read_if(read_revision(self.root, name)),
+        }
+
+    @cached_property
+    def _workspace(self) -> Place:
+        return read_workspace(self.root)
+
+    @cached_property
+    def _strands(self) -> list[Strand]:
+        """All scored answers of the working tree, as far as they are here."""
+        strands: list[Strand] = []
+        for stage in self._workspace.stages:
+            with suppress(BadInput):
+                strands += read_strands(stage, self._workspace.label)
+        return strands
+
+    def _find_entry(self, word: str) -> Side | None:
+        """Find an entry of params.yaml that has run, or one of its systems: `ENTRY/SYSTEM`."""
+        name, slash, system = word.partition("/")
+        stages = [stage for stage in self._workspace.stages if name in (stage.key, stage.name)]
+        if len(stages) > 1:
+            ways = ", ".join(stage.name for stage in stages)
+            raise BadInput(word, f"is an entry of several sections: say {ways}")
+        strands = [
+            strand
+            for stage in stages
+            for strand in read_strands(stage, self._workspace.label)
+            if not slash or strand.system == system
+        ]
+        if stages and not strands and slash:
+            there = {strand.system for stage in stages for strand in read_strands(stage, "workspace")}
+            raise BadInput(word, f"the entry {name} has no such system: it has {join_names(sorted(there))}")
+        return Side(word, self._workspace.label, self._keep(strands)) if stages else None
+
+    def _find_system(self, word: str) -> Side | None:
+        strands = [strand for strand in self._strands if strand.system == word]
+        return Side(word, self._workspace.label, self._keep(strands)) if strands else None
+
+    def _read_if(self, place: Place | None) -> Side | None:
+        return None if place is None else self._read(place)
+
+    def _read(self, place: Place) -> Side:
+        # Entries that --only leaves out are not read: an artifact of theirs may be missing.
+        entries = {name for stage in place.stages for name in (stage.key, stage.name)}
+        wanted = {name.partition("/")[0] for name in self.only} & entries
+        stages = [
+            stage for stage in place.stages if not wanted or stage.key in wanted or stage.name in wanted
+        ]
+        strands = [strand for stage in stages for strand in read_strands(stage, place.label)]
+        return Side(place.label, place.label, self._keep(strands))
+
+    def _keep(self, strands: Sequence[Strand]) -> list[Strand]:
+        return [
+            strand
+            for strand in strands
+            if not self.only
+            or {strand.entry, f"{strand.section}.{strand.entry}", strand.system, strand.name} & set(self.only)
+        ]
+
+    def _describe(self) -> str:
+        """Say what there is."""
+        stages = self._workspace.stages
+        systems = sorted({strand.system for strand in self._strands if strand.system})
+        keys = [stage.key for stage in stages]
+        entries = [stage.key if keys.count(stage.key) == 1 else stage.name for stage in stages]
+        parts = {
+            "entries": entries,
+            "systems": systems,
+            "nights": list_nights(self.root),
+            "runs": list_folders(self.root),
+        }
+        said = [f"{kind}: {join_names(names)}" for kind, names in parts.items() if names]
+        return f"there are {'; '.join(said)}; {WORKSPACE}, and git's revisions" if said else "nothing has run"
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Join names; beyond the twelfth they are only counted."""
+    more = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,269 @@
+"""Compare two evaluations case by case: every metric in pairs, corrected over all that is compared."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from tasks.judging.answered import Answered
+from tasks.judging.scored import Scored
+from tasks.scoring.power import find_clustered_error, find_detectable
+from tasks.scoring.statistics import compare_paired, correct_holm
+
+ALPHA = 0.05
+LEAST = 6
+"""Of fewer clusters nothing is told of chance: not even if all of five differed the same way, by chance
+2 of 2^5 cases, could that be significant at ALPHA. A bootstrap would say otherwise."""
+FEW = 20
+"""Below so many clusters a bootstrap's interval is too narrow."""
+
+
+@dataclass(frozen=True, eq=False)
+class Strand:
+    """The scored answers of one system in one evaluated entry.
+
+    section: of params.yaml; entry: its key; answers: pairs of a score and the answer that it is of.
+    """
+
+    section: str
+    entry: str
+    system: str
+    answers: Sequence[tuple[Scored, Answered]]
+
+    @property
+    def name(self) -> str:
+        """ENTRY/SYSTEM, or ENTRY if its system has no name."""
+        return f"{self.entry}/{self.system}" if self.system else self.entry
+
+    @cached_property
+    def cases(self) -> frozenset[str]:
+        """The cases that it was asked."""
+        return frozenset(answered.case for _, answered in self.answers)
+
+
+@dataclass(frozen=True)
+class MetricChange:
+    """A metric of A and B over the cases that both scored (pairs).
+
+    only_a, only_b: cases that one of them alone was asked. unscored_a, unscored_b: cases of both that it has
+    no score of. difference: mean of B less mean of A, with its 95% interval and p value by a bootstrap over
+    whole clusters; adjusted: by Holm; detectable: the smallest difference found with 80% power at alpha
+    divided by the number of comparisons. None where they cannot be told: of fewer than LEAST clusters.
+    """
+
+    metric: str
+    n_pairs: int
+    clusters: int
+    only_a: int
+    only_b: int
+    unscored_a: int
+    unscored_b: int
+    mean_a: float | None
+    mean_b: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+    p_value: float | None
+    adjusted: float | None
+    error: float | None
+    """The standard error of the difference, robust to dependence within clusters."""
+    detectable: float | None
+    fell: int
+    rose: int
+
+
+@dataclass(frozen=True)
+class ShownAnswer:
+    """One side of a changed case. scores: by metric."""
+
+    answer: str
+    note: str
+    scores: Mapping[str, float | None]
+
+
+@dataclass(frozen=True)
+class ChangedCase:
+    """A case whose score changed under at least one metric. change: of B's scores less A's, summed."""
+
+    case: str
+    question: str
+    reference: str
+    change: float
+    a: ShownAnswer
+    b: ShownAnswer
+
+
+@dataclass(frozen=True)
+class StrandComparison:
+    """Two strands compared. reworded: cases of both with another answer. changed: the worst first."""
+
+    section: str
+    a: str
+    b: str
+    metrics: Sequence[MetricChange]
+    n_cases: int
+    reworded: int
+    changed: Sequence[ChangedCase]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All that A and B have in common, compared. n_tests: comparisons that Holm's correction is over."""
+
+    a: str
+    b: str
+    alpha: float
+    draws: int
+    seed: int
+    n_tests: int
+    strands: Sequence[StrandComparison]
+    cautions: Sequence[str]
+
+
+@dataclass
+class _Case:
+    """A case of one strand. values: metric -> its scores, several where it was answered more than once."""
+
+    group: str
+    answered: Answered
+    values: dict[str, list[float]]
+
+    def score(self, metric: str) -> float | None:
+        found = self.values.get(metric)
+        return sum(found) / len(found) if found else None
+
+
+def compare_strands(
+    pairs: Iterable[tuple[Strand, Strand]],
+    *,
+    names: tuple[str, str] = ("A", "B"),
+    metrics: Sequence[str] = (),
+    draws: int = 10_000,
+    seed: int = 0,
+    alpha: float = ALPHA,
+) -> Comparison:
+    """Compare pairs of strands. metrics: only these; all if empty. A case answered often has its mean."""
+    found = [_compare(a, b, metrics, draws, seed) for a, b in pairs]
+    tested = [change.p_value for strand in found for change in strand.metrics if change.p_value is not None]
+    adjusted = iter(correct_holm(tested) if tested else ())
+    strands = [
+        replace(strand, metrics=[_finish(change, adjusted, alpha, len(tested)) for change in strand.metrics])
+        for strand in found
+    ]
+    return Comparison(*names, alpha, draws, seed, len(tested), strands, _list_cautions(strands))
+
+
+def _finish(change: MetricChange, adjusted: Iterator[float], alpha: float, n_tests: int) -> MetricChange:
+    if change.p_value is None:
+        return change
+    return replace(
+        change,
+        adjusted=next(adjusted),
+        detectable=find_detectable(change.error, change.clusters, alpha / n_tests),
+    )
+
+
+def _compare(a: Strand, b: Strand, metrics: Sequence[str], draws: int, seed: int) -> StrandComparison:
+    cases_a, cases_b = _collect(a), _collect(b)
+    both = sorted(cases_a.keys() & cases_b.keys())
+    names = list(
+        dict.fromkeys(name for cases in (cases_a, cases_b) for case in cases.values() for name in case.values)
+    )
+    chosen = [name for name in names if not metrics or name in metrics]
+    changed = [
+        case
+        for key in both
+        if (case := _show(key, cases_a[key], cases_b[key], chosen)).a.scores != case.b.scores
+    ]
+    return StrandComparison(
+        a.section,
+        a.name,
+        b.name,
+        [_compare_metric(name, cases_a, cases_b, draws, seed) for name in chosen],
+        len(both),
+        sum(cases_a[key].answered.answer != cases_b[key].answered.answer for key in both),
+        sorted(changed, key=lambda case: (case.change, case.case)),
+    )
+
+
+def _collect(strand: Strand) -> dict[str, _Case]:
+    cases: dict[str, _Case] = {}
+    for scored, answered in sorted(strand.answers, key=lambda pair: pair[0].id):
+        case = cases.setdefault(answered.case, _Case(scored.group, answered, defaultdict(list)))
+        for name, value in ((answered.metric, scored.value), *answered.further.items()):
+            case.values[name] += [] if value is None else [value]
+    return cases
+
+
+def _compare_metric(
+    metric: str, cases_a: Mapping[str, _Case], cases_b: Mapping[str, _Case], draws: int, seed: int
+) -> MetricChange:
+    asked_a = {key: case.score(metric) for key, case in cases_a.items() if metric in case.values}
+    asked_b = {key: case.score(metric) for key, case in cases_b.items() if metric in case.values}
+    both = sorted(asked_a.keys() & asked_b.keys())
+    pairs = [
+        (key, x, y) for key in both if (x := asked_a[key]) is not None and (y := asked_b[key]) is not None
+    ]
+    a, b = [pair[1] for pair in pairs], [pair[2] for pair in pairs]
+    groups = [cases_a[pair[0]].group for pair in pairs]
+    clusters = len(set(groups))
+    found = compare_paired(b, a, groups, draws, seed) if clusters >= LEAST else None
+    delta = [y - x for x, y in zip(a, b, strict=True)]
+    return MetricChange(
+        metric=metric,
+        n_pairs=len(pairs),
+        clusters=clusters,
+        only_a=len(asked_a.keys() - asked_b.keys()),
+        only_b=len(asked_b.keys() - asked_a.keys()),
+        unscored_a=sum(asked_a[key] is None for key in both),
+        unscored_b=sum(asked_b[key] is None for key in both),
+        mean_a=_average(a),
+        mean_b=_average(b),
+        difference=_average(delta),
+        low=found.low if found else None,
+        high=found.high if found else None,
+        # No p value is below that of all clusters on one side of zero.
+        p_value=max(found.p_value, 2.0 ** (1 - clusters)) if found else None,
+        adjusted=None,
+        error=find_clustered_error(delta, groups),
+        detectable=None,
+        fell=sum(change < 0 for change in delta),
+        rose=sum(change > 0 for change in delta),
+    )
+
+
+def _average(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def _show(key: str, a: _Case, b: _Case, metrics: Sequence[str]) -> ChangedCase:
+    sides = [
+        ShownAnswer(
+            case.answered.answer,
+            case.answered.note,
+            {name: case.score(name) for name in metrics if name in case.values},
+        )
+        for case in (a, b)
+    ]
+    change = sum((b.score(name) or 0) - (a.score(name) or 0) for name in metrics)
+    return ChangedCase(key, a.answered.question, a.answered.reference, change, *sides)
+
+
+def _list_cautions(strands: Iterable[StrandComparison]) -> list[str]:
+    cautions = []
+    for strand in strands:
+        for change in strand.metrics:
+            where = f"{strand.b}, {change.metric}"
+            if change.n_pairs and change.clusters < LEAST:
+                counted = "1 cluster is" if change.clusters == 1 else f"{change.clusters} clusters are"
+                cautions.append(f"{where}: {counted} too few to tell a difference from chance")
+            elif change.n_pairs and change.clusters < FEW:
+                cautions.append(f"{where}: {change.clusters} clusters are few, its interval is too narrow")
+            if change.unscored_a or change.unscored_b:
+                cautions.append(
+                    f"{where}: of the cases of both, {change.unscored_a} have no score in A and "
+                    f"{change.unscored_b} none in B; they are in no pair"
+                )
+    return cautions

@@ -1,0 +1,120 @@
+"""Write the page of a comparison: the metrics in pairs, and changed items with both answers side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from pathlib import Path
+
+from tasks.files import write_text
+from tasks.judging.comparison import ChangedCase, Comparison, MetricChange, ShownAnswer, StrandComparison
+from tasks.reports.frame import render_alone
+
+ITEMS = 200
+"""Maximum changed items of one strand on a page, half of them from either end; it says what it leaves out."""
+TEXT = 4_000
+"""Maximum characters of one text."""
+WORDS = 400
+"""Answers of more words are shown without marks of what differs."""
+REACHES = (0.1, 0.25, 0.5, 1, 4)
+"""Possible ends of a difference's axis: the first that includes every interval is used."""
+STYLES = ("report.css", "comparison.css")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of an answer. own: whether the other answer has not got it."""
+
+    text: str
+    own: bool
+
+
+@dataclass(frozen=True)
+class ShownCase:
+    """A changed item. a, b: each answer in pieces."""
+
+    case: ChangedCase
+    a: Sequence[Piece]
+    b: Sequence[Piece]
+
+
+@dataclass(frozen=True)
+class ShownStrand:
+    """A strand's comparison. reach: end of the differences' axis."""
+
+    strand: StrandComparison
+    name: str
+    reach: float
+    cases: Sequence[ShownCase]
+    left_out: int
+
+
+@dataclass(frozen=True)
+class ComparisonPage:
+    """The content of the page. alone_a, alone_b: what only one side has."""
+
+    comparison: Comparison
+    strands: Sequence[ShownStrand]
+    alone_a: Sequence[str]
+    alone_b: Sequence[str]
+
+
+def write_comparison(
+    comparison: Comparison, out: Path, alone: tuple[Sequence[str], Sequence[str]] = ((), ())
+) -> None:
+    """Write the page to the file `out`. alone: what only A and only B have, by name."""
+    content = ComparisonPage(comparison, [_show_strand(strand) for strand in comparison.strands], *alone)
+    write_text(out, render_alone("comparison.html", content, styles=STYLES))
+
+
+def _show_strand(strand: StrandComparison) -> ShownStrand:
+    left_out = max(len(strand.changed) - ITEMS, 0)
+    # Sorted by their change: the ends are what fell and what rose most.
+    kept = [*strand.changed[: ITEMS // 2], *strand.changed[-ITEMS // 2 :]] if left_out else strand.changed
+    return ShownStrand(
+        strand,
+        strand.a if strand.a == strand.b else f"{strand.a} → {strand.b}",
+        find_reach(strand.metrics),
+        [_show_case(case) for case in kept],
+        left_out,
+    )
+
+
+def find_reach(metrics: Sequence[MetricChange]) -> float:
+    """Find the end of the differences' axis."""
+    most = max((abs(bound or 0) for change in metrics for bound in (change.low, change.high)), default=0)
+    return next(reach for reach in REACHES if reach >= most or reach == REACHES[-1])
+
+
+def _show_case(case: ChangedCase) -> ShownCase:
+    short = replace(
+        case,
+        question=_cut(case.question),
+        reference=_cut(case.reference),
+        a=_cut_side(case.a),
+        b=_cut_side(case.b),
+    )
+    return ShownCase(short, *mark_words(short.a.answer, short.b.answer))
+
+
+def _cut_side(side: ShownAnswer) -> ShownAnswer:
+    return replace(side, answer=_cut(side.answer), note=_cut(side.note))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= TEXT else f"{text[:TEXT]}… ({len(text) - TEXT:,} characters more)"
+
+
+def mark_words(a: str, b: str) -> tuple[list[Piece], list[Piece]]:
+    """Split two answers into pieces, and mark the words that the other has not got."""
+    words_a, words_b = a.split(" "), b.split(" ")
+    if max(len(words_a), len(words_b)) > WORDS:
+        return [Piece(a, own=False)], [Piece(b, own=False)]
+    pieces_a, pieces_b = list[Piece](), list[Piece]()
+    matcher = SequenceMatcher(None, words_a, words_b, autojunk=False)
+    for kind, start_a, end_a, start_b, end_b in matcher.get_opcodes():
+        for pieces, words in ((pieces_a, words_a[start_a:end_a]), (pieces_b, words_b[start_b:end_b])):
+            if words:
+                pieces.append(Piece(" ".join(words), own=kind != "equal"))
+    return pieces_a, pieces_b

@@ -1,0 +1,359 @@
+"""A project whose evaluations have run, without a model: small rows, `dvc.lock`, git, DVC's cache."""
+
+import hashlib
+import json
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any, get_origin, get_type_hints
+
+import yaml
+
+from flows.run.lock_file import LockFile
+from tasks.artifacts.parquet import write_rows
+from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, Judgement
+from tasks.longform.judge.rows import ReferenceVerdict
+from tasks.longform.rows import CONCLUSIVE, LongformItem
+from tasks.longform.solve.rows import Interaction
+from tasks.ragcheck.rows import Conversation, ConversationTurn, JudgeScore, ReferenceQuestion, SystemAnswer
+from tasks.streambench.rows import StreamItem, StreamStep
+from tasks.tanq.rows import TanqItem
+from tasks.tanq.score.rows import PredictionScore
+from tasks.tanq.solve.rows import Prediction
+
+Rows = Mapping[str, tuple[type, Sequence[Any]]]
+"""Artifacts by path."""
+PLAIN = {str: "", int: 0, float: 0.0, bool: False}
+
+
+def fill(row: type, **given: Any) -> Any:
+    """Make a row; what is not given is empty."""
+    hints = get_type_hints(row)
+    rest = {
+        each.name: () if get_origin(hints[each.name]) is tuple else PLAIN.get(hints[each.name])
+        for each in fields(row)
+        if each.name not in given and each.default is MISSING
+    }
+    return row(**rest, **given)
+
+
+def name_items(n: int) -> list[str]:
+    return [f"q{number:02}" for number in range(n)]
+
+
+def make_grammar(entry: str, right: Sequence[bool | None], say: str = "said") -> Rows:
+    """One assessment. right: of each question, of whom every two are a group; None is unscored."""
+    items = name_items(len(right))
+    folder = f"data/grammar/films/{entry}"
+    return {
+        "data/grammar/films/questions.parquet": (
+            AskedQuestion,
+            [
+                fill(AskedQuestion, id=item, question=f"What of {item}?", answer=f"true {item}")
+                for item in items
+            ],
+        ),
+        f"{folder}/answers.parquet": (
+            AssessedAnswer,
+            [
+                fill(AssessedAnswer, id=f"a-{item}", question=item, response=f"{entry} {say} {item} {mark}")
+                for item, mark in zip(items, right, strict=True)
+            ],
+        ),
+        f"{folder}/judgements.parquet": (
+            Judgement,
+            [
+                fill(
+                    Judgement,
+                    id=f"a-{item}",
+                    question=item,
+                    group=f"g{number // 2}",
+                    judgement=None if mark is None else "Correct" if mark else "Incorrect",
+                )
+                for number, (item, mark) in enumerate(zip(items, right, strict=True))
+            ],
+        ),
+    }
+
+
+def make_longform(right: Mapping[str, Sequence[bool]]) -> Rows:
+    """One evaluation. right: of each agent, of each item; every other item is interpretive."""
+    items = name_items(len(next(iter(right.values()))))
+    kinds = [CONCLUSIVE if number % 2 == 0 else "interpretive" for number in range(len(items))]
+    folder = "data/longform/sample"
+    runs = [(agent, number, mark) for agent, marks in right.items() for number, mark in enumerate(marks)]
+    return {
+        f"{folder}/items.parquet": (
+            LongformItem,
+            [
+                fill(LongformItem, id=item, question=f"What of {item}?", reference=f"true {item}", kind=kind)
+                for item, kind in zip(items, kinds, strict=True)
+            ],
+        ),
+        f"{folder}/sample/interactions.parquet": (
+            Interaction,
+            [
+                fill(
+                    Interaction,
+                    id=f"{agent}-{number}",
+                    item=items[number],
+                    agent=agent,
+                    model="agent",
+                    answer=f"{agent} says {mark}",
+                )
+                for agent, number, mark in runs
+            ],
+        ),
+        f"{folder}/sample/reference_verdicts.parquet": (
+            ReferenceVerdict,
+            [
+                fill(
+                    ReferenceVerdict,
+                    id=f"v-{agent}-{number}",
+                    interaction=f"{agent}-{number}",
+                    item=items[number],
+                    kind=kinds[number],
+                    label=("Match" if mark else "Not Match") if kinds[number] == CONCLUSIVE else None,
+                    score=None if kinds[number] == CONCLUSIVE else 5 if mark else 1,
+                )
+                for agent, number, mark in runs
+            ],
+        ),
+    }
+
+
+def make_tanq(f1: Mapping[str, Sequence[float | None]]) -> Rows:
+    """One evaluation. f1: of each system, of each item."""
+    items = name_items(len(next(iter(f1.values()))))
+    folder = "data/tanq/sample"
+    runs = [
+        (system, items[number], value) for system, all_ in f1.items() for number, value in enumerate(all_)
+    ]
+    return {
+        f"{folder}/items.parquet": (
+            TanqItem,
+            [
+                fill(TanqItem, id=item, question=f"What of {item}?", answer_table=f"entity\ntrue {item}")
+                for item in items
+            ],
+        ),
+        f"{folder}/sample/predictions.parquet": (
+            Prediction,
+            [
+                fill(
+                    Prediction,
+                    id=f"{system}-{item}",
+                    item=item,
+                    system=system,
+                    reply=f"{system} says {value}",
+                )
+                for system, item, value in runs
+            ],
+        ),
+        f"{folder}/sample/scores.parquet": (
+            PredictionScore,
+            [
+                fill(
+                    PredictionScore,
+                    id=f"{system}-{item}",
+                    item=item,
+                    system=system,
+                    released_f1=value,
+                    paper_f1=None if value is None else value / 2,
+                )
+                for system, item, value in runs
+            ],
+        ),
+    }
+
+
+def make_stream(right: Mapping[str, Sequence[bool]]) -> Rows:
+    """One evaluation under two seeds. right: of each method, of each item."""
+    items = name_items(len(next(iter(right.values()))))
+    folder = "data/streambench/sample"
+    steps = [
+        fill(
+            StreamStep,
+            id=f"{method}-{seed}-{item}",
+            method=method,
+            agents=("agent",),
+            seed=seed,
+            item=item,
+            answer=f"{method} says {mark}",
+            bit=mark,
+            outcome="correct" if mark else "wrong",
+        )
+        for method, marks in right.items()
+        for seed in (7, 42)
+        for item, mark in zip(items, marks, strict=True)
+    ]
+    return {
+        f"{folder}/items.parquet": (
+            StreamItem,
+            [fill(StreamItem, id=item, text=f"What of {item}?", gold=f"true {item}") for item in items],
+        ),
+        f"{folder}/sample/steps.parquet": (StreamStep, steps),
+    }
+
+
+def make_ragcheck(scores: Mapping[str, Sequence[int | None]]) -> Rows:
+    """Both parts. scores: of each system, of each question, by two rules; also its conversation's."""
+    items = name_items(len(next(iter(scores.values()))))
+    runs = [
+        (system, items[number], score) for system, all_ in scores.items() for number, score in enumerate(all_)
+    ]
+    folder = "data/ragcheck/trial"
+    return {
+        f"{folder}/questions.parquet": (
+            ReferenceQuestion,
+            [
+                fill(ReferenceQuestion, id=item, question=f"What of {item}?", reference=f"true {item}")
+                for item in items
+            ],
+        ),
+        f"{folder}/answers.parquet": (
+            SystemAnswer,
+            [
+                fill(
+                    SystemAnswer,
+                    id=f"{system}-{item}",
+                    question=item,
+                    system=system,
+                    text=f"{system} says {score}",
+                )
+                for system, item, score in runs
+            ],
+        ),
+        f"{folder}/scores.parquet": (
+            JudgeScore,
+            [
+                fill(
+                    JudgeScore,
+                    id=f"{system}-{item}-{rule}",
+                    answer=f"{system}-{item}",
+                    question=item,
+                    system=system,
+                    rule=rule,
+                    judge="judge",
+                    score=score,
+                )
+                for system, item, score in runs
+                for rule in ("E2", "E3")
+            ],
+        ),
+        f"{folder}/conversations.parquet": (
+            Conversation,
+            [
+                fill(
+                    Conversation,
+                    id=f"{system}-{item}",
+                    question=item,
+                    system=system,
+                    ended="failed",
+                    turns=(
+                        ConversationTurn(f"What of {item}?", f"{system} says {score}", "", None, None, None),
+                    ),
+                    scores=() if score is None else (score,),
+                    wscore=score,
+                    lscore=score,
+                    mscore=score,
+                )
+                for system, item, score in runs
+            ],
+        ),
+    }
+
+
+STAGES = {
+    "judgements": ("grammar.judgements", "assessments", ("questions", "answers")),
+    "reference_verdicts": ("longform.reference_verdicts", "longform.evaluations", ("items", "interactions")),
+    "steps": ("streambench.steps", "streambench.evaluations", ("items",)),
+    "scores": ("tanq.scores", "tanq.evaluations", ("items", "predictions")),
+    "conversations": ("ragcheck.conversations", "ragcheck.continuity", ("questions",)),
+}
+"""Artifact -> its stage, section, and the artifacts that it is made from."""
+CORRECTNESS = ("ragcheck.scores", "ragcheck.correctness", ("questions", "answers"))
+
+
+class Project:
+    """A project in a folder; `record` is a run of its stages, `commit` keeps one."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        for name, text in {
+            "dvc.yaml": "stages: {}\n",
+            "params.yaml": "{}\n",
+            ".gitignore": "/data\n/.dvc/cache\n/.benchloom\n",
+            ".dvc/config": "[core]\n    analytics = false\n",
+        }.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text)
+        self.git("init", "-q", "-b", "main")
+
+    def git(self, *words: str) -> str:
+        own = ("-c", "user.name=T", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
+        done = subprocess.run(
+            ["git", "-C", str(self.root), *own, *words], capture_output=True, text=True, check=True
+        )
+        return done.stdout.strip()
+
+    def commit(self, message: str, tag: str = "") -> None:
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", message)
+        if tag:
+            self.git("tag", tag)
+
+    def record(self, rows: Rows, system: str = "") -> None:
+        """Write artifacts where a run would, put them in the cache, and record their stages."""
+        for path, (row, written) in rows.items():
+            write_rows(self.root / path, row, written)
+            self.keep(path)
+        entries = {}
+        params = yaml.safe_load((self.root / "params.yaml").read_text())
+        for path in rows:
+            name, key = Path(path).stem, Path(path).parent.name
+            if name not in STAGES and not (name == "scores" and "ragcheck" in path):
+                continue
+            stage, section, needs = (
+                CORRECTNESS if (name, "ragcheck" in path) == ("scores", True) else STAGES[name]
+            )
+            deps = [other for need in needs for other in rows if Path(other).stem == need]
+            block = f"{stage.replace('.', '-').replace('_', '-')}@{key}"
+            entries[block] = {
+                "cmd": f"benchloom stage {stage} {key}",
+                "deps": [self.describe(path) for path in deps],
+                "params": {},
+                "outs": [self.describe(path)],
+            }
+            if system:  # as in the sample, where no parameter of the stage names it
+                params.setdefault(section, {})[key] = {"system": system}
+        (self.root / "params.yaml").write_text(yaml.safe_dump(params))
+        LockFile(self.root / "dvc.lock").update(entries)
+
+    def describe(self, path: str) -> dict[str, object]:
+        content = (self.root / path).read_bytes()
+        return {"path": path, "hash": "md5", "md5": hashlib.md5(content).hexdigest(), "size": len(content)}
+
+    def place_cached(self, path: str) -> Path:
+        md5 = str(self.describe(path)["md5"])
+        return self.root / ".dvc/cache/files/md5" / md5[:2] / md5[2:]
+
+    def keep(self, path: str) -> None:
+        place = self.place_cached(path)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(self.root / path, place)
+
+    def write_night(self, label: str, rows: Rows, again: Sequence[str]) -> None:
+        """Write the artifacts of a night. again: stems of those that a night makes anew."""
+        for path, (row, written) in rows.items():
+            if Path(path).stem in again:
+                write_rows(self.root / "data/nightly" / label / path.removeprefix("data/"), row, written)
+
+    def write_evaluation(self, folder: str, flow: str, system: str, rows: Rows) -> None:
+        """Write what `benchloom evaluate` would."""
+        for path, (row, written) in rows.items():
+            write_rows(self.root / folder / Path(path).name, row, written)
+        about = {"flow": flow, "system": system, "dataset": "mine.jsonl", "evaluation": "k"}
+        (self.root / folder / "figures.json").write_text(json.dumps(about))

@@ -1,0 +1,282 @@
+"""What can be compared, and what is said of it: over all flows, by their declarations."""
+
+import json
+
+import pytest
+
+from flows.cli import app, main
+from flows.commands.compare import CompareOptions, compare_sides
+from flows.comparing.places import read_workspace
+from flows.comparing.strands import read_strands
+from flows.discovery import list_evaluating
+from tasks.errors import BadInput, BenchloomError
+from tests.flows.comparing.project import (
+    Project,
+    make_grammar,
+    make_longform,
+    make_ragcheck,
+    make_stream,
+    make_tanq,
+)
+
+WEAK = [False, False, True, False, True, None, False, True, *[True] * 8]
+GOOD = [True, False, True, True, True, True, False, False, *[True] * 8]
+BETTER = [True, *[False] * 10, True]
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    made = Project(tmp_path)
+    made.record(make_grammar("films-weak", WEAK), "weak")
+    made.record(make_grammar("films-good", GOOD), "good")
+    made.commit("first", "v1")
+    monkeypatch.chdir(tmp_path)
+    return made
+
+
+@pytest.fixture
+def whole(project):
+    """All flows, each with two systems of which the second is better on the first and the last item."""
+    project.record(make_longform({"guess": [False] * 12, "iterative": BETTER}))
+    project.record(
+        make_tanq({"closed/agent": [0.0] * 12, "oracle/agent": [float(right) for right in BETTER]})
+    )
+    project.record(make_stream({"zero_shot": [False] * 12, "chain": BETTER}))
+    project.record(make_ragcheck({"plain": [1] * 12, "dense": [5 if right else 1 for right in BETTER]}))
+    return project
+
+
+def compare(project, a, b, **options):
+    return compare_sides(a, b, CompareOptions(**{"draws": 500, **options}), project.root)[0]
+
+
+def test_two_entries_of_two_systems(project):
+    found = compare(project, "films-weak", "films-good")
+    (strand,) = found.strands
+    (change,) = strand.metrics
+    assert (strand.a, strand.b) == ("films-weak/weak", "films-good/good")
+    assert (change.metric, change.n_pairs, change.clusters, change.unscored_a) == ("accuracy", 15, 8, 1)
+    assert (change.fell, change.rose) == (1, 2)
+    assert change.difference == pytest.approx(1 / 15)
+    shown = next(case for case in strand.changed if case.case == "q07")
+    assert (shown.a.answer, shown.b.answer) == ("films-weak said q07 True", "films-good said q07 False")
+    assert (shown.question, shown.reference) == ("What of q07?", "true q07")
+    by_system = compare(project, "weak", "good")
+    assert by_system.strands == found.strands
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "metrics"),
+    [
+        ("guess/agent", "iterative/agent", ["match", "score"]),
+        ("closed/agent", "oracle/agent", ["released F1", "paper F1"]),
+        ("zero_shot/agent", "chain/agent", ["accuracy"]),
+        (
+            "ragcheck.correctness.trial/plain",
+            "ragcheck.correctness.trial/dense",
+            ["score judge E2", "score judge E3"],
+        ),
+        (
+            "ragcheck.continuity.trial/plain",
+            "ragcheck.continuity.trial/dense",
+            ["wscore", "lscore", "mscore"],
+        ),
+    ],
+)
+def test_two_systems_of_every_flow(whole, a, b, metrics):
+    (strand,) = compare(whole, a, b).strands
+    assert [change.metric for change in strand.metrics] == metrics
+    assert all(change.difference > 0 and change.rose and not change.fell for change in strand.metrics)
+    assert len(strand.changed) in (2, 4), "the first and the last item, under each seed of a stream"
+    for case in strand.changed:
+        assert case.question in ("What of q00?", "What of q11?")
+        assert case.reference.endswith(("true q00", "true q11"))
+        assert case.a.answer != case.b.answer
+
+
+def test_every_scope_that_evaluates_is_read_by_its_declaration(whole):
+    stages = read_workspace(whole.root).stages
+    assert {stage.scope for stage in stages} == set(list_evaluating())
+    assert all(read_strands(stage, "here") for stage in stages)
+
+
+def test_a_system_of_two_sections_is_compared_in_both(whole):
+    found = compare(whole, "plain", "dense")
+    assert [strand.section for strand in found.strands] == ["ragcheck.continuity", "ragcheck.correctness"]
+    assert found.n_tests == 5
+    assert all(change.adjusted >= change.p_value for strand in found.strands for change in strand.metrics)
+
+
+def test_two_seeds_of_an_item_are_two_cases_of_one_cluster(whole):
+    (strand,) = compare(whole, "zero_shot/agent", "chain/agent").strands
+    assert (strand.metrics[0].n_pairs, strand.metrics[0].clusters) == (24, 12)
+
+
+def test_two_revisions_and_what_lies_here(project):
+    project.record(make_grammar("films-weak", GOOD, "now says"), "weak")
+    project.commit("second")
+    found = compare(project, "v1", "HEAD")
+    assert found.a.startswith("v1 (")
+    assert [(strand.a, strand.b) for strand in found.strands] == [
+        ("films-good/good", "films-good/good"),
+        ("films-weak/weak", "films-weak/weak"),
+    ]
+    same, changed = found.strands
+    assert (same.metrics[0].difference, same.metrics[0].p_value, same.reworded) == (0.0, 1.0, 0)
+    assert changed.metrics[0].rose == 2
+    assert changed.changed[0].a.answer.startswith("films-weak said")
+    assert changed.changed[0].b.answer.startswith("films-weak now says")
+
+    (only,) = compare(project, "v1", "workspace", only=("films-weak",)).strands
+    assert only.metrics[0].difference == changed.metrics[0].difference
+    assert found.n_tests == 2
+
+    project.git("branch", "v0/feature", "v1")
+    assert compare(project, "v0/feature", "HEAD").strands[1].metrics == changed.metrics
+
+
+def test_an_artifact_that_the_cache_lost_is_named_and_the_others_are_read(project):
+    project.place_cached("data/grammar/films/films-good/answers.parquet").unlink()
+    project.record(make_grammar("films-good", WEAK), "good")
+    with pytest.raises(BadInput, match=r"answers\.parquet of v1 \(\w+\): is not in DVC's cache .*dvc fetch"):
+        compare(project, "v1", "workspace")
+    assert compare(project, "v1", "workspace", only=("films-weak",)).strands
+
+
+def test_a_cache_elsewhere_is_found_by_dvcs_own_settings(project, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "cache"
+    (project.root / ".dvc/cache").rename(elsewhere)
+    (project.root / ".dvc/config.local").write_text(f"[cache]\n    dir = {elsewhere}\n")
+    assert compare(project, "v1", "workspace").strands
+
+
+def test_two_nights(project):
+    for label, right in (("monday", WEAK), ("tuesday", GOOD)):
+        project.write_night(label, make_grammar("films-weak", right), ("answers", "judgements"))
+    found = compare(project, "monday", "tuesday")
+    (strand,) = found.strands
+    assert (found.a, strand.a, strand.metrics[0].rose) == ("night monday", "films-weak/weak", 2)
+    assert strand.changed[0].question.startswith("What of"), "the questions are those of the working tree"
+    (strand,) = compare(project, "films-weak", "night:tuesday").strands
+    assert strand.metrics[0].rose == 2
+
+
+def test_two_runs_of_evaluate(project):
+    for system, right in (("mine", WEAK), ("yours", GOOD)):
+        project.write_evaluation(
+            f"data/evaluations/{system}-k", "grammar", system, make_grammar(system, right)
+        )
+    found = compare(project, "data/evaluations/mine-k", "data/evaluations/yours-k")
+    (strand,) = found.strands
+    assert (strand.a, strand.b) == ("mine.jsonl/mine", "mine.jsonl/yours")
+    assert (strand.metrics[0].fell, strand.metrics[0].rose) == (1, 2)
+
+
+def test_the_metrics_asked_for_are_all_that_holm_is_over(whole):
+    found = compare(whole, "closed/agent", "oracle/agent", metrics=("paper F1",))
+    assert (found.n_tests, [change.metric for change in found.strands[0].metrics]) == (1, ["paper F1"])
+    with pytest.raises(BadInput, match="--metric bleu: is none of paper F1, released F1"):
+        compare(whole, "closed/agent", "oracle/agent", metrics=("bleu",))
+
+
+def test_an_unknown_name_lists_what_there_is(project):
+    project.write_night("monday", make_grammar("films-weak", WEAK), ("judgements",))
+    with pytest.raises(BadInput) as error:
+        compare(project, "nobody", "films-good")
+    assert str(error.value) == (
+        "nobody: names nothing that can be compared; there are entries: films-good, films-weak; "
+        "systems: good, weak; nights: monday; workspace, and git's revisions"
+    )
+
+
+def test_nothing_in_common_is_a_failure(whole):
+    with pytest.raises(BenchloomError) as error:
+        compare(whole, "films-weak", "zero_shot/agent")
+    assert error.value.exit_code == 1
+    assert "have nothing in common: films-weak has assessments.films-weak/weak;" in str(error.value)
+
+
+def test_a_name_of_two_kinds_is_refused_and_told_apart_by_its_kind(project):
+    project.write_night("films-weak", make_grammar("films-weak", GOOD), ("answers", "judgements"))
+    with pytest.raises(BadInput, match="names several things: say entry:films-weak, night:films-weak"):
+        compare(project, "films-weak", "films-good")
+    assert compare(project, "entry:films-weak", "night:films-weak").strands[0].metrics[0].rose == 2
+
+
+def test_what_could_stand_against_several_is_refused(whole):
+    three = {"closed/agent": [0.0, 1.0], "open/agent": [0.5, 1.0], "oracle/agent": [1.0, 0.0]}
+    whole.record(make_tanq(three))
+    with pytest.raises(
+        BadInput, match=r"closed/agent, .*open/agent could stand against .*oracle/agent .*ENTRY"
+    ):
+        compare(whole, "tanq.evaluations.sample", "oracle/agent")
+    with pytest.raises(BadInput, match="name the same answers"):
+        compare(whole, "closed/agent", "tanq.evaluations.sample/closed/agent")
+    with pytest.raises(BadInput, match="is an entry of several sections: say "):
+        compare(whole, "sample", "films-good")
+    with pytest.raises(BadInput, match="has no such system: it has weak"):
+        compare(whole, "films-weak/nobody", "films-good")
+
+
+def test_an_artifact_of_other_code_is_named(project):
+    rows = make_grammar("films-weak", WEAK)
+    rows["data/grammar/films/films-weak/judgements.parquet"] = rows[
+        "data/grammar/films/films-weak/answers.parquet"
+    ]
+    project.record(rows, "weak")
+    with pytest.raises(BadInput, match=r"judgements of assessments\.films-weak, workspace: has the columns"):
+        compare(project, "films-weak", "films-good")
+
+
+def run(capsys, monkeypatch, *words):
+    monkeypatch.setattr("sys.argv", ["benchloom", "compare", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = capsys.readouterr()
+    return ended.value.code, said.out, said.err
+
+
+def test_the_command_prints_a_table_or_one_document_or_writes_a_page(project, capsys, monkeypatch):
+    code, out, err = run(capsys, monkeypatch, "films-weak", "films-good", "--draws", "500")
+    assert (code, err) == (0, "")
+    for part in (
+        "A: films-weak",
+        "accuracy",
+        "+0.067",
+        "16 items of both: 4 with another score",
+        "q07",
+        "caution: ",
+    ):
+        assert part in out
+    code, out, _ = run(capsys, monkeypatch, "films-weak", "films-good", "--draws", "500", "--json")
+    data = json.loads(out)
+    assert (code, data["n_tests"], len(data["strands"][0]["changed"])) == (0, 1, 4)
+    assert data["strands"][0]["changed"][0]["a"]["answer"].startswith("films-weak said")
+    code, out, _ = run(capsys, monkeypatch, "films-weak", "films-good", "--html", "--draws", "500")
+    page = project.root / ".benchloom/compare/films-weak--films-good.html"
+    assert (code, out.strip()) == (0, str(page))
+    assert "films-weak/weak → films-good/good" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "line"),
+    [
+        (("films-weak", "films-weak"), 2, "benchloom: films-weak: is A and B: nothing can differ"),
+        (("films-weak", "--upload-pack=x"), 2, "benchloom: No such option"),
+        (("films-weak", "rev:--all"), 2, "benchloom: rev:--all: names nothing"),
+        (("films-weak", "night:../../data"), 2, "benchloom: night:../../data: names nothing"),
+        (("films-weak", "entry:films-good", "--only", "nobody"), 1, "have nothing in common"),
+    ],
+)
+def test_what_is_wrong_is_one_line(project, capsys, monkeypatch, words, code, line):
+    ended, out, err = run(capsys, monkeypatch, *words)
+    assert (ended, out, len(err.splitlines())) == (code, "", 1), err
+    assert line in err
+
+
+def test_it_is_a_command_with_an_example():
+    assert "Example: benchloom compare" in next(
+        command.callback.__doc__
+        for command in app.registered_commands
+        if command.callback.__name__ == "compare"
+    )

@@ -1,0 +1,198 @@
+"""Two evaluations compared, against plain computations of the same figures."""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from tasks.judging.answered import Answered
+from tasks.judging.comparison import Strand, compare_strands
+from tasks.judging.scored import Scored
+
+
+def make_strand(
+    values: dict[str, float | None],
+    *,
+    groups: int = 0,
+    system: str = "s",
+    metric: str = "accuracy",
+    further: dict[str, dict[str, float | None]] | None = None,
+) -> Strand:
+    answers = []
+    for number, (case, value) in enumerate(values.items()):
+        group = f"g{number % groups}" if groups else case
+        own = {name: values[case] for name, values in (further or {}).items()}
+        answers.append(
+            (
+                Scored(f"{system}-{case}", group, value),
+                Answered(
+                    f"{system}-{case}",
+                    case,
+                    system,
+                    metric,
+                    f"Q {case}?",
+                    "true",
+                    f"{value} of {case}",
+                    "",
+                    own,
+                ),
+            )
+        )
+    return Strand("trial", "entry", system, answers)
+
+
+def compare(a: Strand, b: Strand, **options):
+    return compare_strands([(a, b)], **options).strands[0]
+
+
+def draw_values(seed: int, share: float, n: int = 120) -> dict[str, float]:
+    dice = random.Random(seed)
+    return {f"q{number:03}": float(dice.random() < share) for number in range(n)}
+
+
+def test_intervals_are_those_of_a_plain_cluster_bootstrap():
+    a, b = draw_values(1, 0.5), draw_values(2, 0.7)
+    change = compare(make_strand(a, groups=30), make_strand(b, groups=30)).metrics[0]
+    clusters = [[b[key] - a[key] for key in list(a)[start::30]] for start in range(30)]
+    dice = random.Random(3)
+    means = []
+    for _ in range(10_000):
+        drawn = [value for _ in clusters for value in dice.choice(clusters)]
+        means.append(sum(drawn) / len(drawn))
+    means.sort()
+    assert change.n_pairs == 120
+    assert change.clusters == 30
+    assert change.difference == pytest.approx(sum(b.values()) / 120 - sum(a.values()) / 120)
+    # Both are of 10,000 random draws.
+    assert change.low == pytest.approx(means[250], abs=0.012)
+    assert change.high == pytest.approx(means[9749], abs=0.012)
+    plain = 2 * min(sum(mean <= 0 for mean in means), sum(mean >= 0 for mean in means)) / 10_000
+    assert change.p_value == pytest.approx(plain, abs=0.02)
+
+
+def test_clusters_widen_the_interval_where_their_items_go_together():
+    # Ten clusters of twelve copies: twelve times the items tell no more than ten.
+    a = {f"q{number:03}": 0.0 for number in range(120)}
+    b = {key: float(number % 10 < 4) for number, key in enumerate(a)}
+    alone = compare(make_strand(a), make_strand(b)).metrics[0]
+    together = compare(make_strand(a, groups=10), make_strand(b, groups=10)).metrics[0]
+    assert together.high - together.low > 2.5 * (alone.high - alone.low)
+    assert together.detectable > 2.5 * alone.detectable
+
+
+def test_pairs_are_of_what_both_scored_and_the_rest_is_counted():
+    a = make_strand({"both": 1.0, "lost": 1.0, "never": None, "old": 0.0, "also": 0.0})
+    b = make_strand({"both": 0.0, "lost": None, "never": None, "new": 1.0, "also": 0.0})
+    found = compare(a, b)
+    change = found.metrics[0]
+    assert (change.n_pairs, change.only_a, change.only_b) == (2, 1, 1)
+    assert (change.unscored_a, change.unscored_b) == (1, 2)
+    assert (change.mean_a, change.mean_b, change.difference) == (0.5, 0.0, -0.5)
+    assert (change.fell, change.rose) == (1, 0)
+    # A lost score is a change, and is shown, though it is in no pair.
+    assert {case.case for case in found.changed} == {"both", "lost"}
+    shown = next(case for case in found.changed if case.case == "both")
+    assert (shown.a.answer, shown.b.answer) == ("1.0 of both", "0.0 of both")
+    assert (shown.a.scores, shown.b.scores) == ({"accuracy": 1.0}, {"accuracy": 0.0})
+
+
+def test_holm_is_over_all_metrics_of_all_strands():
+    strands = [
+        (
+            make_strand(draw_values(seed, 0.4), further={"other": draw_values(seed, 0.5)}),
+            make_strand(draw_values(seed + 50, 0.55), further={"other": draw_values(seed + 50, 0.5)}),
+        )
+        for seed in range(3)
+    ]
+    found = compare_strands(strands)
+    changes = [change for strand in found.strands for change in strand.metrics]
+    assert found.n_tests == len(changes) == 6
+    least = 0.0
+    for place, change in enumerate(sorted(changes, key=lambda change: change.p_value)):
+        least = max(least, min(1.0, (6 - place) * change.p_value))
+        assert change.adjusted == pytest.approx(least)
+    alone = compare_strands(strands[:1], metrics=["accuracy"])
+    assert alone.n_tests == 1
+    assert alone.strands[0].metrics[0].detectable < changes[0].detectable
+
+
+@pytest.mark.parametrize("groups", [1, 5])
+def test_few_clusters_tell_nothing_of_chance(groups):
+    a, b = make_strand(draw_values(1, 0.2), groups=groups), make_strand(draw_values(2, 0.8), groups=groups)
+    found = compare_strands([(a, b)])
+    change = found.strands[0].metrics[0]
+    assert change.difference > 0.3
+    assert (change.low, change.p_value, change.adjusted, change.detectable) == (None, None, None, None)
+    assert found.n_tests == 0
+    assert "too few to tell a difference from chance" in found.cautions[0]
+
+
+def test_no_p_value_is_below_that_of_all_clusters_on_one_side():
+    a = make_strand({f"q{number}": 0.0 for number in range(6)})
+    b = make_strand({f"q{number}": 1.0 for number in range(6)})
+    # A coin that falls six times on one side: 2 / 2^6
+    assert compare(a, b).metrics[0].p_value == pytest.approx(2 / 64)
+
+
+def test_equal_systems_are_called_different_as_often_as_is_said():
+    found = 0
+    for seed in range(300):
+        dice = random.Random(seed)
+        ease = [dice.gauss(0, 1) for _ in range(40)]
+        values = [
+            {f"q{number:03}": float(dice.gauss(0, 1) < ease[number % 40]) for number in range(120)}
+            for _ in range(2)
+        ]
+        change = compare(*(make_strand(own, groups=40) for own in values), draws=300, seed=seed).metrics[0]
+        found += change.p_value < 0.05
+    assert found / 300 <= 0.085  # 5%, and two standard errors and a half
+
+
+def test_nothing_in_pairs_is_no_zero():
+    found = compare_strands([(make_strand({"a": 1.0}), make_strand({"a": None}))])
+    change = found.strands[0].metrics[0]
+    assert (change.n_pairs, change.mean_a, change.difference, change.p_value) == (0, None, None, None)
+
+
+def test_metrics_that_items_do_not_share_are_apart():
+    a = make_strand({"x": 1.0, "y": 0.0}, metric="match")
+    other = make_strand({"z": 0.25}, metric="score")
+    b = replace(a, answers=[*a.answers, *other.answers])
+    changes = {change.metric: change for change in compare(b, b).metrics}
+    assert changes["match"].n_pairs == 2
+    assert changes["score"].n_pairs == 1
+    assert changes["match"].only_a == changes["score"].only_a == 0
+
+
+def test_a_case_answered_twice_counts_once_by_its_mean():
+    once = make_strand({"x": 1.0, "y": 0.0})
+    again = replace(
+        once,
+        answers=[
+            *once.answers,
+            *(
+                (replace(scored, id=f"{scored.id}-2", value=0.0), replace(answered, id=f"{answered.id}-2"))
+                for scored, answered in once.answers
+            ),
+        ],
+    )
+    change = compare(once, again).metrics[0]
+    assert (change.n_pairs, change.mean_a, change.mean_b) == (2, 0.5, 0.25)
+
+
+def test_the_order_of_rows_changes_nothing():
+    a, b = draw_values(1, 0.5), draw_values(2, 0.6)
+    turned = dict(reversed(b.items()))
+    groups = {key: f"g{number % 7}" for number, key in enumerate(a)}
+
+    def build(values):
+        strand = make_strand(values)
+        return replace(
+            strand,
+            answers=[
+                (replace(scored, group=groups[answered.case]), answered)
+                for scored, answered in strand.answers
+            ],
+        )
+
+    assert compare(build(a), build(b)) == compare(build(a), build(turned))
