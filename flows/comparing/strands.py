@@ -34,11 +34,12 @@ def read_strands(stage: EvaluatedStage, label: str) -> list[Strand]:
     rows = arguments.get(function)
     if rows is None:
         rows = read_artifact(stage, written, label, list[row])  # type: ignore[valid-type] # known when it runs
-    answers: dict[str, Answered] = {each.id: each for each in list_answered(**arguments)}
+    answers: dict[str, Answered] = {answer.id: answer for answer in list_answered(**arguments)}
     scored: list[Scored] = list_scored(rows)
     by_system: dict[str, list[tuple[Scored, Answered]]] = defaultdict(list)
-    for each in scored:
-        by_system[answers[each.id].system or stage.system].append((each, answers[each.id]))
+    for score in scored:
+        answer = answers[score.id]
+        by_system[answer.system or stage.system].append((score, answer))
     return [Strand(stage.scope.over, stage.key, system, own) for system, own in sorted(by_system.items())]
 
 
