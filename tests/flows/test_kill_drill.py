@@ -31,10 +31,10 @@ from flows.settings import set_params
 from tasks.models.client import KEY_HEADER
 from tasks.models.ledger import Ledger
 from tests.flows.night_model import NightModel
-from tests.flows.sample import NOWHERE, ROOT, Sample, make_datasets, make_sample, wait_for
+from tests.flows.sample import NOWHERE, Sample, make_datasets, make_sample, wait_for
 from tests.flows.stream_drill import STREAM, STREAM_STEPS, make_stream_model, write_stream
 from tests.flows.test_evaluate import ROWS
-from tests.models.scenes import LedgerServer, answering, serving
+from tests.models.scenes import answering, serving
 from tests.scoring.test_ds1000 import CONTEXT, RIGHT
 
 KILLS = int(os.environ.get("DRILL_KILLS", "200"))
@@ -316,19 +316,23 @@ def make_run(
 
 
 @contextmanager
-def answer_from(shipped: str, sample: Sample, folder: Path) -> Iterator[Asked]:
-    """Answer a project's calls from a shipped ledger that it does not have."""
-    with Ledger(folder / f"{sample.root.name}.sqlite", [ROOT / f"data/ledger/{shipped}.jsonl.gz"]) as ledger:
-        asked = Asked(sample.root / LEDGER, LedgerServer(ledger, latency_s=0.05)._answer)
+def serve_ledgers(sample: Sample, **more: object) -> Iterator[tuple[Asked, Served]]:
+    """Answer a project's calls by `benchloom ledger serve` of a copy that has the shipped ledgers."""
+    served = Served(make_sample(sample.root.parent / f"{sample.root.name}-serving"))
+    asked = Asked(sample.root / LEDGER, served.pass_on)
+    try:
+        wait_for(lambda: bool(served.url), served.process)
         with answering(asked.handle) as url:
-            point(sample, url)
-            yield asked
+            point(sample, url, **more)
+            yield asked, served
+    finally:
+        served.kill()
 
 
 @contextmanager
 def open_run(folder: Path) -> Iterator[Work]:
     sample = record_dataset(folder / "run")
-    with answer_from("grammar", sample, folder) as asked:
+    with serve_ledgers(sample) as (asked, _):
         yield make_run(sample, Work, asked)
 
 
@@ -345,7 +349,7 @@ def open_judging(folder: Path) -> Iterator[Work]:
         if name not in {f"longform-{stage}@sample" for stage in JUDGING}
     }
     write_yaml(sample.root / "dvc.lock", lock)
-    with answer_from("longform", sample, folder) as asked:
+    with serve_ledgers(sample) as (asked, _):
         yield make_run(sample, Work, asked, "judging", ENDS)
 
 
@@ -389,14 +393,8 @@ def point_stream(sample: Sample, url: str) -> None:
 @contextmanager
 def open_server(folder: Path) -> Iterator[Work]:
     sample = record_dataset(folder / "server")
-    served = Served(make_sample(folder / "serving"))
-    asked = Asked(sample.root / LEDGER, served.pass_on)
-    try:
-        with answering(asked.handle) as url:
-            point(sample, url, in_flight=2, retries=50, breaker=1_000)
-            yield make_run(sample, ServedWork, asked, "server", server=served)
-    finally:
-        served.kill()
+    with serve_ledgers(sample, in_flight=2, retries=50, breaker=1_000) as (asked, served):
+        yield make_run(sample, ServedWork, asked, "server", server=served)
 
 
 @contextmanager

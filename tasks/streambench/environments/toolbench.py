@@ -31,7 +31,10 @@ from tasks.streambench.rows import StreamItem
 
 PROMPT = Path(__file__).parents[1] / "prompts" / "judge_arguments.md"
 WORDS = {True: "The call is correct.", False: "The call is not correct."}
-FORM = '{"api": "<name of the API>", "arguments": {"<name>": <value>}}'
+FORM = (
+    '{"api": "<name of the API, whole as above, with any %% and what follows>", '
+    '"arguments": {"<name>": <value>}}'
+)
 INSTRUCTIONS: Mapping[Style, str] = {
     "direct": f"Reply with the call as a JSON object, and with nothing else: {FORM}",
     "chain": "Think about it step by step: which API does what is asked, and which arguments are given. Then "
