@@ -17,11 +17,12 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from flows.run.binding import Bound, Places, bind
+from flows.run.failures import describe_error
 from flows.run.node import Node
 from flows.run.outcomes import load_outcome
 from flows.run.recorder import Recorder
 from flows.run.session import Session
-from tasks.errors import LockHeld, StageFailed
+from tasks.errors import BenchloomError, LockHeld, StageFailed
 from tasks.models.planning import CallPlan
 
 GROWTH = 2.0
@@ -112,6 +113,10 @@ def _plan_at_hand(
             unknown = 0.0
         except StageFailed:  # it has nothing to go on with until it is answered: nobody knows what more
             unknown = math.inf
+        except BenchloomError:
+            raise
+        except Exception as error:  # whatever its code raises, a user's own methods and environments too
+            raise StageFailed(f"{node.name} cannot be planned: {describe_error(error)}") from error
         plan: CallPlan = bound.ask.count()
         retries = _retry_factor(bound, session)
     low = plan.new_calls if plan.is_exact else plan.sure_calls

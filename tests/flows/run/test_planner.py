@@ -98,6 +98,21 @@ def test_a_stage_that_cannot_go_on_without_an_answer_has_no_upper_end(trial, mon
     assert show(planned.calls) == "at least 1"
 
 
+def test_a_stage_whose_code_fails_is_named_in_one_line(trial, monkeypatch):
+    from tests.flows.trial import answers as module
+
+    @functools.wraps(module.answers)
+    async def fail(words, ask):
+        raise SyntaxError("unterminated string (method.py, line 3)")
+
+    trial.run()
+    monkeypatch.setattr(module, "answers", fail)
+    trial.set(roles={"generator": {"model": "tester", "temperature": 0.5, "top_p": 1.0, "max_tokens": 10}})
+    said = r"^trial-answers cannot be planned: SyntaxError: unterminated string \(method.py, line 3\)$"
+    with pytest.raises(StageFailed, match=said):
+        plan(trial)
+
+
 def test_after_a_stale_stage_the_last_run_gives_a_range_marked_as_such(trial):
     trial.run()
     trial.write("source.txt", "apple pear plum quince olive")
