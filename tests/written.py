@@ -190,13 +190,17 @@ def list_columns() -> list[str]:
     return sorted(found)
 
 
-def describe(shape: type) -> str:
-    """Write the fields of a dataclass, of those in them too."""
+def describe(shape: type, above: tuple[type, ...] = ()) -> str:
+    """Write the fields of a dataclass, of those in them too; of one that holds itself only the name again.
+
+    above: the dataclasses that hold it.
+    """
     hints = get_type_hints(shape)
     parts = []
     for field in fields(shape):
         below = next(_list_dataclasses(hints[field.name]), None)
-        parts.append(field.name if below is None else f"{field.name}[{describe(below)}]")
+        own = (*above, shape)
+        parts.append(field.name if below is None or below in own else f"{field.name}[{describe(below, own)}]")
     return ", ".join(parts)
 
 

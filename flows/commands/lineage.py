@@ -64,7 +64,8 @@ def lineage_command(
 def trace_target(target: str, row: str | None, root: Path, *, every: bool = False) -> LineageResult:
     """Walk a target back. Raises BadInput where it, or the row, is unknown.
 
-    target: an artifact's path in the project, or `report.json#/pointer`; every: all rows of either.
+    target: an artifact's path in the project, `report.json#/pointer`, or `dvc.lock` for all that is recorded;
+    every: all rows of an artifact or a figure.
     """
     root = root.resolve()
     name, mark, pointer = target.partition("#")
@@ -80,6 +81,8 @@ def trace_target(target: str, row: str | None, root: Path, *, every: bool = Fals
                 raise BadInput(target, "is no artifact whose rows can be named", hint=_name_outs(graph, path))
             ids = [row] if row is not None else list(lineage.lookup.index(root / path))
             nodes = [lineage.trace_row(path, row) for row in ids]
+        elif path == LOCK:
+            nodes = [lineage.trace_file(out) for out in graph.list_outs()]
         else:
             if graph.find_file(path) is None:
                 raise BadInput(target, f"is not in {LOCK}", hint=_name_outs(graph, path))

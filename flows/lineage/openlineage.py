@@ -14,15 +14,16 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from flows.settings import load_params, parse_section
 from tasks.errors import BadInput, BenchloomError
-from tasks.lineage.records import FileRecord, Graph, StageRecord
+from tasks.lineage.records import Graph, StageRecord
 from tasks.lineage.result import LineageResult
+from tasks.models.settings import Price
 
 if TYPE_CHECKING:
-    from openlineage.client.generated.base import DatasetFacet
+    from flows.lineage.facets import FacetMaker
 
 PRODUCER = "urn:benchloom:lineage"
 RUNS = uuid.uuid5(uuid.NAMESPACE_URL, PRODUCER)
@@ -56,13 +57,17 @@ def emit_events(lineage: LineageResult, root: Path, file: Path) -> str:
     """
     from openlineage.client.serde import Serde
 
-    destination = read_destination(load_params(root))
+    from flows.lineage.facets import FacetMaker
+
+    params = load_params(root)
+    destination = read_destination(params)
     graph = lineage.graph
     names = {node.reference for node in lineage.list_kind("stage")}
     stages = [stage for stage in graph.stages if stage.name in names] if graph else []
     if graph is None or not stages:
         raise BadInput(lineage.target, "no recorded stage made it, so there is no event")
-    events = list(make_events(order_stages(stages), graph, destination.namespace, root))
+    maker = FacetMaker(root, graph, destination.namespace, read_prices(params))
+    events = list(make_events(order_stages(stages), graph, maker))
     if destination.url is None:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.unlink(missing_ok=True)
@@ -86,6 +91,20 @@ def read_destination(params: Mapping[str, object]) -> Destination:
     return found
 
 
+def read_prices(params: Mapping[str, object]) -> dict[str, tuple[float, float]]:
+    """Read `run.prices`: model -> dollars per million tokens in, and out. Raises BadInput."""
+    run = params.get("run")
+    given = run.get("prices") if isinstance(run, Mapping) else None
+    try:
+        prices = TypeAdapter(dict[str, Price]).validate_python(given or {})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise BadInput(f"params.yaml: run.prices.{'.'.join(map(str, first['loc']))}", first["msg"]) from None
+    return {
+        model: (price.input_usd_per_million, price.output_usd_per_million) for model, price in prices.items()
+    }
+
+
 def order_stages(stages: Iterable[StageRecord]) -> list[StageRecord]:
     """Sort stages topologically; ties by name."""
     waiting = sorted(stages, key=lambda stage: stage.name)
@@ -98,7 +117,7 @@ def order_stages(stages: Iterable[StageRecord]) -> list[StageRecord]:
     return ordered
 
 
-def make_events(stages: Iterable[StageRecord], graph: Graph, namespace: str, root: Path) -> Iterator[Any]:
+def make_events(stages: Iterable[StageRecord], graph: Graph, maker: FacetMaker) -> Iterator[Any]:
     """Make a COMPLETE event of each recorded stage.
 
     A run's id is a hash of its record, so that the same run always gives the same event.
@@ -106,6 +125,7 @@ def make_events(stages: Iterable[StageRecord], graph: Graph, namespace: str, roo
     from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
     from openlineage.client.facet_v2 import execution_parameters_run, job_type_job, source_code_job
 
+    namespace = maker.namespace
     for stage in stages:
         parameter = execution_parameters_run.ExecutionParameter
         parameters = [
@@ -119,34 +139,39 @@ def make_events(stages: Iterable[StageRecord], graph: Graph, namespace: str, roo
             "sourceCode": source_code_job.SourceCodeJobFacet(
                 language="shell", sourceCode=clean(stage.command), producer=PRODUCER
             ),
+            **maker.locate_code(stage),
         }
         execution = execution_parameters_run.ExecutionParametersRunFacet(
             parameters=parameters, producer=PRODUCER
         )
         yield RunEvent(
             eventType=RunState.COMPLETE,
-            eventTime=find_time(stage, root),
-            run=Run(runId=name_run(stage), facets={"executionParameters": execution}),
+            eventTime=find_time(stage, maker.root),
+            run=Run(
+                runId=name_run(stage),
+                facets={"executionParameters": execution, **maker.count_calls(stage)},
+            ),
             job=Job(namespace=namespace, name=stage.name, facets=facets),
             inputs=[
-                InputDataset(namespace, name_file(dep.path), facets=describe_version(dep))
+                InputDataset(
+                    namespace,
+                    name_file(dep.path),
+                    facets=maker.describe_file(dep),
+                    inputFacets=maker.tell_quality(dep),
+                )
                 for dep in stage.data
             ],
             outputs=[
-                OutputDataset(namespace, name_file(out.path), facets=describe_version(out))
+                OutputDataset(
+                    namespace,
+                    name_file(out.path),
+                    facets={**maker.describe_file(out), **maker.describe_columns(out, name_file)},
+                    outputFacets=maker.measure_output(out),
+                )
                 for out in stage.outs
             ],
             producer=PRODUCER,
         )
-
-
-def describe_version(file: FileRecord) -> dict[str, DatasetFacet]:
-    """Make the version facet of a file from its hash; none if it has no hash."""
-    from openlineage.client.facet_v2 import dataset_version_dataset as facets
-
-    if file.md5 is None:
-        return {}
-    return {"version": facets.DatasetVersionDatasetFacet(f"md5:{file.md5}", producer=PRODUCER)}
 
 
 def describe_parameters(stage: StageRecord, graph: Graph) -> dict[str, str]:

@@ -133,12 +133,17 @@ def expect_keyed(row: type) -> tuple[Expectation | RowRule, ...]:
 
 
 class OriginIndex:
-    """The ids of the rows and calls that origins may refer to. Artifacts of one stem are one."""
+    """The ids of the rows and calls that origins may refer to.
+
+    Artifacts of one stem are one by it, and several by `folder/stem`.
+    """
 
     def __init__(self, artifacts: Iterable[Path], calls: Iterable[Path]) -> None:
         self._rows: defaultdict[str, set[str]] = defaultdict(set)
         for path in artifacts:
-            self._rows[path.stem] |= read_ids(path)
+            ids = read_ids(path)
+            self._rows[path.stem] |= ids
+            self._rows[f"{path.parent.name}/{path.stem}"] |= ids
         self._calls = set().union(*(read_ids(path) for path in calls))
 
     def make_rule(self) -> RowRule:

@@ -4,31 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import cast
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from pydantic import TypeAdapter, ValidationError
 
-from tasks.errors import BadInput
+from tasks.lineage.selection import CellValue, SelectedRows, Selection, Values
 
 Number = int | float
-CellValue = str | int | float | bool | None
-
-
-@dataclass(frozen=True)
-class Selection:
-    """Rows of one artifact: those whose columns have the values in `where`; all rows if it is empty.
-
-    artifact: its path without `.parquet`, or an end of the path that is unambiguous among the dependencies
-    of the report's stage: `balanced`, `films/balanced`.
-    """
-
-    artifact: str
-    where: Mapping[str, CellValue] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -36,29 +19,22 @@ class Derivation:
     """How a figure is computed from rows; a report's record has it under the key `basis`.
 
     measure: `count` of rows, number of `distinct` values of the column, `sum` or `mean` of its values
-    (without nulls); any other word names a computation that is not repeated here. once: rows with
-    the same id in several artifacts count once.
+    (without nulls), `share` of them that are `hit` or, of a list, have it among them; any other word names a
+    computation that is not repeated here. column: an expression as in Selection. once: rows with the same id
+    in several artifacts count once.
     """
 
     measure: str
     rows: tuple[Selection, ...]
     column: str = ""
     once: bool = False
+    hit: CellValue = None
 
     def to_json(self) -> dict[str, object]:
         """Encode it for `read_derivation`, in JSON types."""
-        rows = [{"artifact": selection.artifact, "where": dict(selection.where)} for selection in self.rows]
-        return {"measure": self.measure, "column": self.column, "once": self.once, "rows": rows}
-
-
-@dataclass(frozen=True)
-class SelectedRows:
-    """The rows that a selection matches. values: of the derivation's column, empty if it names none."""
-
-    path: Path
-    where: Mapping[str, CellValue]
-    ids: Sequence[str]
-    values: Sequence[CellValue]
+        rows = [selection.to_json() for selection in self.rows]
+        basis = {"measure": self.measure, "column": self.column, "once": self.once, "rows": rows}
+        return basis | ({} if self.hit is None else {"hit": self.hit})
 
 
 def read_derivation(data: object) -> Derivation:
@@ -71,33 +47,13 @@ def read_derivation(data: object) -> Derivation:
         raise ValueError(f"is no basis of a figure: {place}: {first['msg']}") from error
 
 
-def select_rows(path: Path, selection: Selection, column: str) -> SelectedRows:
-    """Read the ids of the selected rows, and the values of `column` if it is not empty.
-
-    Raises BadInput if the artifact cannot be read or lacks a column.
-    """
-    wanted = list(dict.fromkeys(["id", *selection.where, *([column] if column else [])]))
-    try:
-        table = pq.read_table(path, columns=wanted)
-    except (OSError, pa.ArrowException) as error:
-        raise BadInput(path, f"cannot be read: {str(error).partition(chr(10))[0]}") from error
-    if missing := [name for name in wanted if name not in table.column_names]:
-        raise BadInput(path, f"has no column {', '.join(missing)}")
-    for name, value in selection.where.items():
-        table = table.filter(
-            pc.is_null(table[name]) if value is None else pc.equal(table[name], pa.scalar(value))
-        )
-    ids = pc.cast(table["id"], pa.string()).to_pylist()
-    return SelectedRows(path, selection.where, ids, table[column].to_pylist() if column else ())
-
-
 def measure_rows(derivation: Derivation, parts: Iterable[SelectedRows]) -> Number | None:
     """Recompute a figure from its rows; None if its measure is not in `MEASURES`."""
     measure = MEASURES.get(derivation.measure)
     if measure is None:
         return None
     ids: list[str] = []
-    values: list[CellValue] = []
+    values: list[CellValue | Values] = []
     for part in parts:
         ids += part.ids
         values += part.values
@@ -105,7 +61,7 @@ def measure_rows(derivation: Derivation, parts: Iterable[SelectedRows]) -> Numbe
         first_index = {row_id: index for index, row_id in reversed(list(enumerate(ids)))}
         values = [values[index] for index in first_index.values()] if values else []
         ids = list(first_index)
-    return measure(ids, [value for value in values if value is not None])
+    return measure(ids, [value for value in values if value is not None], derivation.hit)
 
 
 def is_same_figure(recorded: Number | None, recomputed: Number | None) -> bool:
@@ -115,18 +71,24 @@ def is_same_figure(recorded: Number | None, recomputed: Number | None) -> bool:
     return math.isclose(recorded, recomputed, rel_tol=5e-10, abs_tol=0)
 
 
-def _sum(ids: Sequence[str], values: Sequence[CellValue]) -> Number:
+def _sum(ids: Sequence[str], values: Sequence[CellValue | Values], hit: CellValue) -> Number:
     return sum(cast("Sequence[Number]", values))
 
 
-def _average(ids: Sequence[str], values: Sequence[CellValue]) -> Number | None:
+def _average(ids: Sequence[str], values: Sequence[CellValue | Values], hit: CellValue) -> Number | None:
     return math.fsum(cast("Sequence[Number]", values)) / len(values) if values else None
 
 
-MEASURES: Mapping[str, Callable[[Sequence[str], Sequence[CellValue]], Number | None]] = {
-    "count": lambda ids, values: len(ids),
-    "distinct": lambda ids, values: len(set(values)),
+def _share(ids: Sequence[str], values: Sequence[CellValue | Values], hit: CellValue) -> Number | None:
+    hits = sum(hit in value if isinstance(value, tuple) else value == hit for value in values)
+    return hits / len(values) if values else None
+
+
+MEASURES: Mapping[str, Callable[[Sequence[str], Sequence[CellValue | Values], CellValue], Number | None]] = {
+    "count": lambda ids, values, hit: len(ids),
+    "distinct": lambda ids, values, hit: len(set(values)),
     "sum": _sum,
     "mean": _average,
+    "share": _share,
 }
 _DERIVATION = TypeAdapter(Derivation)

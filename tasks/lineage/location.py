@@ -22,7 +22,10 @@ class ArtifactLocator:
     _calls: dict[Path, dict[str, Path]] = field(default_factory=dict, repr=False)
 
     def find_artifact(self, stem: str, path: str) -> str | None:
-        """Find the artifact that a row or figure of `path` names: beside it, by path or by the end of one."""
+        """Find the artifact that a row or figure of `path` names: beside it, by path or by the end of one.
+
+        An end is looked for among what the writer of `path` read, else among what was read for that in turn.
+        """
         if leads_outside(stem):
             return None
         beside = PurePosixPath(path).parent
@@ -30,9 +33,35 @@ class ArtifactLocator:
             if place.suffix == ".parquet" and (self.root / place).is_file():
                 return place.as_posix()
         stage = self.graph.find_writer(path) if self.graph else None
-        deps = [file.path for file in stage.deps] if stage else []
-        fits = [dep for dep in deps if f"/{dep}".endswith(f"/{stem}.parquet") and (self.root / dep).is_file()]
-        return fits[0] if len(fits) == 1 else None
+        # A page shows figures that another stage counted: its rows are among what that one read.
+        seen: set[str] = set()
+        stages = [stage] if stage else []
+        while stages:
+            deps = {file.path: None for one in stages for file in one.data}
+            fits = {fit: None for dep in deps for fit in self._list_fits(dep, stem)}
+            if fits:
+                return next(iter(fits)) if len(fits) == 1 else None
+            seen.update(one.name for one in stages)
+            writers = [self.graph.find_writer(dep) for dep in deps] if self.graph else []
+            stages = list({one.name: one for one in writers if one and one.name not in seen}.values())
+        return None
+
+    def _list_fits(self, dep: str, stem: str) -> list[str]:
+        """List what a dependency has under a name: itself, or a file inside of it if it is a folder."""
+        if (self.root / dep).is_dir():
+            inside = PurePosixPath(dep) / f"{stem}.parquet"
+            return [inside.as_posix()] if (self.root / inside).is_file() else []
+        return [dep] if f"/{dep}".endswith(f"/{stem}.parquet") and (self.root / dep).is_file() else []
+
+    def find_file(self, name: str, path: str) -> str:
+        """Find the file that a row of `path` names: by path, or by the end of that of one its stage read."""
+        stage = self.graph.find_writer(path) if self.graph else None
+        if stage is None or leads_outside(name) or (self.root / name).exists():
+            return name
+        deps = [file.path for file in stage.data]
+        fits = [dep for dep in deps if dep.endswith(f"/{name}")]
+        fits += [f"{dep}/{name}" for dep in deps if (self.root / dep / name).is_file()]
+        return fits[0] if len(fits) == 1 else name
 
     def find_calls(self, call_key: str, path: str) -> str | None:
         """Find the calls artifact that contains a call: in the folder of `path`, else among all outputs."""

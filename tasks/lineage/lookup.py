@@ -38,6 +38,15 @@ class RowLookup:
         """Map row ids to row numbers. Raises BadInput if the file is missing or has no ids."""
         return self._open(path).row_numbers
 
+    def has_ids(self, path: Path) -> bool:
+        """Return whether the rows of an artifact can be named. Raises BadInput if it cannot be read."""
+        try:
+            return bool(self._open(path))
+        except BadInput:
+            if "id" in pq.read_schema(path).names:
+                raise
+            return False
+
     def complete_id(self, path: Path, prefix: str) -> str:
         """Complete the id of a row from its prefix. Raises BadInput unless it matches exactly one row."""
         ids = self.index(path)

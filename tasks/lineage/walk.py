@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import cast
 
 from tasks.errors import BadInput, BenchloomError
-from tasks.lineage.derivation import SelectedRows, is_same_figure, measure_rows, select_rows
+from tasks.lineage.derivation import is_same_figure, measure_rows
 from tasks.lineage.figures import Figure, find_figure
 from tasks.lineage.location import CALLS, ArtifactLocator, leads_outside
 from tasks.lineage.lookup import RowLookup
 from tasks.lineage.nodes import FigureRows, Gap, LineageNode, Record, TracedSource
 from tasks.lineage.provenance import Provenance
 from tasks.lineage.records import FileHistory, Graph, StageRecord
+from tasks.lineage.selection import SelectedRows, Selection, select_rows
 
 Tracer = Callable[[StageRecord, Record], Sequence[TracedSource]]
 """Finds sources of a stage's row outside the artifacts: the rows of a database behind an answer."""
@@ -89,7 +90,7 @@ class Lineage:
     def _summarise_rows(self, part: SelectedRows) -> FigureRows:
         return {
             "artifact": self._locator.relate(part.path),
-            "where": dict(part.where),
+            "where": {name: list(v) if isinstance(v, tuple) else v for name, v in part.where.items()},
             "count": len(part.ids),
             "ids": list(part.ids),
         }
@@ -97,18 +98,27 @@ class Lineage:
     def _select_rows(self, figure: Figure, path: str, name: str) -> list[SelectedRows]:
         if figure.derivation is None:
             return []
-        parts = []
-        for selection in figure.derivation.rows:
-            artifact = self._locator.find_artifact(selection.artifact, path)
-            if artifact is None:
-                what = f"comes from {selection.artifact}.parquet, which is not there"
-                self._report(name, what, "run the flow")
-                continue
-            try:
-                parts.append(select_rows(self.root / artifact, selection, figure.derivation.column))
-            except BadInput as error:
-                self._report(name, str(error))
-        return parts
+        chosen = [self._select(rows, figure.derivation.column, path, name) for rows in figure.derivation.rows]
+        return [part for part in chosen if part is not None]
+
+    def _select(self, selection: Selection, column: str, path: str, name: str) -> SelectedRows | None:
+        """Select rows of an artifact, and those that they stand through; a gap if one is not there."""
+        artifact = self._locator.find_artifact(selection.artifact, path)
+        if artifact is None:
+            what = f"comes from {selection.artifact}.parquet, which is not there"
+            self._report(name, what, "run the flow")
+            return None
+        joined = {}
+        for through, other in selection.through.items():
+            found = self._select(other, "", path, name)
+            if found is None:
+                return None
+            joined[through] = found.ids
+        try:
+            return select_rows(self.root / artifact, selection, column, joined)
+        except BadInput as error:
+            self._report(name, str(error))
+            return None
 
     def _trace_row(self, path: str, row_id: str, descendants: tuple[str, ...]) -> LineageNode:
         """Trace a row. descendants: the rows on the path to it; it must not be one of them."""
@@ -147,11 +157,12 @@ class Lineage:
         if kind == "call":
             return self._trace_call(reference, path, at)
         if kind == "file":
-            return self._trace_origin_file(reference, at)
+            return self._trace_origin_file(self._locator.find_file(reference, path), at)
         stem, mark, row_id = reference.partition("#")
-        artifact = self._locator.find_artifact(stem, path) if mark else None
-        if kind == "evidence" and artifact is None:
-            return LineageNode(kind, reference, {})
+        artifact = self._locator.find_artifact(stem.removesuffix(".parquet"), path) if mark else None
+        if kind == "evidence" and (artifact is None or not self.lookup.has_ids(self.root / artifact)):
+            files = (self._provenance.trace_file(artifact),) if artifact else ()
+            return LineageNode(kind, reference, {}, files)
         if kind not in ("row", "evidence"):
             return self._make_gap(at, f"comes from an origin of the unknown kind {kind!r}: {reference}")
         if artifact is None:

@@ -14,6 +14,7 @@ from tasks.longform.judge.peer_canaries import measure_peers
 from tasks.longform.judge.peers import group_reviews
 from tasks.longform.judge.rows import STEPS, Review
 from tasks.longform.own_items import read_own_items
+from tasks.longform.publish.answer_basis import INTERACTIONS
 from tasks.longform.publish.cautions import warn_failed
 from tasks.longform.publish.outcomes import (
     AnswerOutcome,
@@ -22,7 +23,7 @@ from tasks.longform.publish.outcomes import (
     join_outcomes,
     rate_matches,
 )
-from tasks.longform.publish.tables_peers import rate_perfect
+from tasks.longform.publish.tables_peers import derive_perfect, rate_perfect
 from tasks.longform.rows import LongformItem
 from tasks.longform.solve.rows import Interaction
 from tasks.longform.solve.system_interactions import SystemLimits
@@ -120,8 +121,8 @@ def measure_answers(outcomes: Sequence[AnswerOutcome]) -> dict[str, FigureCell]:
     """
     asking = outcomes if any(outcome.interaction.queries for outcome in outcomes) else []
     return {
-        "match rate": rate_matches(outcomes),
-        "mean score": average_scores(outcomes),
+        "match rate": rate_matches(outcomes, INTERACTIONS),
+        "mean score": average_scores(outcomes, INTERACTIONS),
         "queries": mean_cell([outcome.n_queries for outcome in asking]),
         "valid queries": mean_cell([outcome.n_valid for outcome in asking]),
         "answer words": mean_cell([outcome.answer_words for outcome in outcomes]),
@@ -133,7 +134,10 @@ def measure_step(
 ) -> dict[str, FigureCell]:
     """Compute the share of interactions whose step is Perfect, by the majority of each kind of peers."""
     ids = [interaction.id for interaction in whole]
-    return {name: rate_perfect(ids, step, group_reviews(reviews[name])) for name in PEERS}
+    return {
+        name: rate_perfect(ids, step, group_reviews(reviews[name]), derive_perfect(name, INTERACTIONS, step))
+        for name in PEERS
+    }
 
 
 def _keep(reviews: Sequence[Review], whole: Sequence[Interaction]) -> list[Review]:

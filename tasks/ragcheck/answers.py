@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from tasks.artifacts.parquet import read_rows
@@ -14,6 +14,7 @@ from tasks.ragcheck.rows import ReferenceQuestion, SystemAnswer
 from tasks.ragcheck.systems import build_systems
 from tasks.systems.build import SystemEntry
 from tasks.systems.contract import Document, System, Turn
+from tasks.systems.retrieved import name_documents
 
 
 async def answers(
@@ -28,17 +29,24 @@ async def answers(
     corpus: Parquet file of documents for the systems that retrieve from one. Raises BadInput if params.yaml
     lacks a system.
     """
-    return Drafts(
-        await answer_all(build_systems(entry.systems, systems, read_rows(corpus, Document), ask), questions)
+    documents = read_rows(corpus, Document)
+    built = build_systems(entry.systems, systems, documents, ask)
+    return Drafts(await answer_all(built, questions, {document.id for document in documents}))
+
+
+async def answer_all(
+    systems: Sequence[System], questions: Sequence[ReferenceQuestion], corpus: Collection[str]
+) -> list[SystemAnswer]:
+    """Ask built systems all questions; the answers are ordered by system, then question.
+
+    corpus: the ids of the documents.
+    """
+    return await asyncio.gather(
+        *(_answer(system, question, corpus) for system in systems for question in questions)
     )
 
 
-async def answer_all(systems: Sequence[System], questions: Sequence[ReferenceQuestion]) -> list[SystemAnswer]:
-    """Ask built systems all questions; the answers are ordered by system, then question."""
-    return await asyncio.gather(*(_answer(system, question) for system in systems for question in questions))
-
-
-async def _answer(system: System, question: ReferenceQuestion) -> SystemAnswer:
+async def _answer(system: System, question: ReferenceQuestion, corpus: Collection[str]) -> SystemAnswer:
     history = [Turn(turn.question, turn.answer) for turn in question.history]
     response = await system.answer(question.question, row=question.id, history=history)
     return SystemAnswer(
@@ -51,6 +59,7 @@ async def _answer(system: System, question: ReferenceQuestion) -> SystemAnswer:
         passages=response.passages,
         origin=(
             Origin("row", f"questions#{question.id}"),
+            *name_documents(response.passages, "corpus", corpus),
             *(Origin("call", call) for call in dict.fromkeys(response.calls)),
         ),
     )

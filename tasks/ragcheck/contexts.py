@@ -8,7 +8,7 @@ cover it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from tasks.artifacts.parquet import read_rows
@@ -19,6 +19,7 @@ from tasks.ragcheck.rows import BY_QUESTION, BY_REFERENCE, Context, ReferenceQue
 from tasks.ragcheck.systems import build_systems
 from tasks.systems.build import SystemEntry
 from tasks.systems.contract import Document, Passage, System
+from tasks.systems.retrieved import name_documents
 
 
 async def contexts(
@@ -35,16 +36,23 @@ async def contexts(
     (`not_shown`), and what a system without `search` cannot retrieve (`no_retrieval`). Raises
     BadInput if params.yaml lacks a system.
     """
-    built = build_systems(entry.systems, systems, read_rows(corpus, Document), ask)
-    return await gather_contexts(built, questions, answers)
+    documents = read_rows(corpus, Document)
+    built = build_systems(entry.systems, systems, documents, ask)
+    return await gather_contexts(built, questions, answers, {document.id for document in documents})
 
 
 async def gather_contexts(
-    systems: Sequence[System], questions: Sequence[ReferenceQuestion], answers: Sequence[SystemAnswer]
+    systems: Sequence[System],
+    questions: Sequence[ReferenceQuestion],
+    answers: Sequence[SystemAnswer],
+    corpus: Collection[str],
 ) -> Drafts[Context]:
-    """Gather the contexts of built systems and their answers by both rules."""
+    """Gather the contexts of built systems and their answers by both rules.
+
+    corpus: the ids of the documents.
+    """
     retrieved = await asyncio.gather(
-        *(_retrieve(system, question) for system in systems for question in questions)
+        *(_retrieve(system, question, corpus) for system in systems for question in questions)
     )
     found = [*map(_take_own, answers), *retrieved]
     return Drafts(
@@ -69,11 +77,14 @@ def _take_own(answer: SystemAnswer) -> Context | Dropped:
     return Context(row_id, answer.question, answer.system, BY_QUESTION, answer.passages, origin)
 
 
-async def _retrieve(system: System, question: ReferenceQuestion) -> Context | Dropped:
+async def _retrieve(
+    system: System, question: ReferenceQuestion, corpus: Collection[str]
+) -> Context | Dropped:
     row_id = make_id(question.id, system.name, system.version, BY_REFERENCE)
-    origin = (Origin("row", f"questions#{question.id}"),)
+    origin: tuple[Origin, ...] = (Origin("row", f"questions#{question.id}"),)
     passages = await retrieve_by_reference(system, question)
     if passages is None:
         what = f"{system.name} does not retrieve without answering (it has no `search`)"
         return Dropped(row_id, "no_retrieval", what, origin)
+    origin = (*origin, *name_documents(passages, "corpus", corpus))
     return Context(row_id, question.id, system.name, BY_REFERENCE, passages, origin)

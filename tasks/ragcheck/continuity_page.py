@@ -7,17 +7,22 @@ from pathlib import Path
 
 from tasks.artifacts.rows import Counts
 from tasks.judging.canaries import CanaryRow
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
 from tasks.ragcheck.agents import ConversationOptions
 from tasks.ragcheck.continuity_content import make_content
 from tasks.ragcheck.conversation_browser import ConversationBrowser, show_conversations
 from tasks.ragcheck.entries import Continuity
 from tasks.ragcheck.judge_report import find_thresholds, report_judge
 from tasks.ragcheck.page_parts import count_drops, make_page, write_ragcheck_page
+from tasks.ragcheck.page_record import tabulate_continuity
 from tasks.ragcheck.rows import ENDS, FAILED, Conversation, ConversationFigure, Guard, ReferenceQuestion
-from tasks.reports.calls import read_calls
+from tasks.reports.calls import derive_shown_calls, read_calls
 from tasks.reports.page import Headline
 from tasks.settings import read_section
 
+CONVERSATIONS = Selection("conversations")
+ENDED = Selection("conversations", {"ended": tuple(end for end in ENDS if end != FAILED)})
 SUBTITLE = (
     "How far, and how soon, a system leads somebody who asks on to the reference answer. wscore weighs early "
     "turns more (0 to 5), lscore counts turns (lower is better), mscore is the best score of a conversation."
@@ -57,11 +62,31 @@ def continuity_page(
     )
     failed = sum(conversation.ended == FAILED for conversation in conversations)
     headlines = [
-        Headline("conversations", len(conversations), f"at most {turns} turns each"),
-        Headline("scored", len(conversations) - failed, f"{failed} failed"),
-        Headline("turns", sum(len(conversation.turns) for conversation in conversations)),
-        Headline("systems", len(entry.systems)),
-        Headline("model calls", len(calls)),
+        Headline(
+            "conversations",
+            len(conversations),
+            f"at most {turns} turns each",
+            Derivation("count", (CONVERSATIONS,)),
+        ),
+        Headline("scored", len(conversations) - failed, f"{failed} failed", Derivation("count", (ENDED,))),
+        Headline(
+            "turns",
+            sum(len(conversation.turns) for conversation in conversations),
+            "",
+            Derivation("sum", (CONVERSATIONS,), "count(turns)"),
+        ),
+        Headline(
+            "systems",
+            len({conversation.system for conversation in conversations}),
+            "",
+            Derivation("distinct", (CONVERSATIONS,), "system"),
+        ),
+        Headline(
+            "model calls",
+            len(calls),
+            "",
+            derive_shown_calls(calls, "conversations", "conversation_canaries"),
+        ),
     ]
     drops = count_drops([conversations_dropped])
     rows = show_conversations(questions, conversations, guards)
@@ -72,5 +97,6 @@ def continuity_page(
         make_content(entry.systems, turns, comparison, conversations, judge, drops),
         ConversationBrowser("conversations", list(entry.systems), list(ENDS), rows),
         calls,
+        tabulate_continuity(comparison),
     )
     return Counts(len(conversations), len(conversations), {})

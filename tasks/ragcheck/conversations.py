@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tasks.artifacts.parquet import read_rows
@@ -39,10 +39,12 @@ async def conversations(
     beyond `entry.take` (`not_taken`). Raises BadInput if params.yaml lacks a system.
     """
     targets = [question for question in questions if not question.history]
-    built = build_systems(entry.systems, systems, read_rows(corpus, Document), ask)
+    documents = read_rows(corpus, Document)
+    built = build_systems(entry.systems, systems, documents, ask)
+    known = {document.id for document in documents}
     judging = read_section(settings, JUDGING, JudgingOptions)
     chosen = sample_evenly(targets, entry.take, 0)
-    rows = await run_all(built, chosen, params, judging, entry.judge, ask)
+    rows = await run_all(built, chosen, known, params, judging, entry.judge, ask)
     chosen_ids = {question.id for question in chosen}
     return Drafts(
         rows,
@@ -62,17 +64,21 @@ async def conversations(
 async def run_all(
     systems: Sequence[System],
     questions: Sequence[ReferenceQuestion],
+    corpus: Collection[str],
     params: ConversationOptions,
     judging: JudgingOptions,
     judge: str,
     ask: Ask,
 ) -> list[Conversation]:
-    """Run conversations with built systems, ordered by question, then system. judge: its role."""
+    """Run conversations with built systems, ordered by question, then system.
+
+    corpus: the ids of the documents. judge: its role.
+    """
 
     async def run(question: ReferenceQuestion, system: System) -> Conversation:
         # Without contexts of its own a system is judged by the reference alone.
         passages = await retrieve_by_reference(system, question) or ()
-        return await run_conversation(question, system, passages, params, judging, judge, ask)
+        return await run_conversation(question, system, passages, corpus, params, judging, judge, ask)
 
     return await asyncio.gather(*(run(question, system) for question in questions for system in systems))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from tasks.artifacts.rows import Origin, make_id
@@ -23,6 +24,7 @@ from tasks.ragcheck.rows import (
 )
 from tasks.scoring.multiturn import compute_wscore
 from tasks.systems.contract import Passage, System, Turn
+from tasks.systems.retrieved import name_documents
 
 
 class _TaskFailed(Exception):
@@ -33,6 +35,7 @@ async def run_conversation(
     question: ReferenceQuestion,
     system: System,
     passages: tuple[Passage, ...],
+    corpus: Collection[str],
     params: ConversationOptions,
     judging: JudgingOptions,
     judge: str,
@@ -40,8 +43,9 @@ async def run_conversation(
 ) -> Conversation:
     """Run one conversation to its end.
 
-    passages: the question's E3 contexts, shown to the judge. judge: its role. If a task fails (no answer of
-    the system, no score of the judge, no text of an agent), the row's `ended` is `failed` without scores.
+    passages: the question's E3 contexts, shown to the judge. corpus: the ids of the documents. judge: its
+    role. If a task fails (no answer of the system, no score of the judge, no text of an agent), the row's
+    `ended` is `failed` without scores.
     """
     dialogue = _Dialogue(question, system, passages, params, judging, judge, ask)
     try:
@@ -66,13 +70,14 @@ async def run_conversation(
         passages=passages,
         origin=(
             Origin("row", f"questions#{question.id}"),
+            *name_documents((*passages, *dialogue.retrieved), "corpus", corpus),
             *(Origin("call", call) for call in dict.fromkeys(dialogue.calls)),
         ),
     )
 
 
 class _Dialogue:
-    """A conversation in progress. row: its id; turns: so far; calls: ledger keys."""
+    """A conversation in progress. row: its id; turns: so far; calls: ledger keys; retrieved: passages."""
 
     def __init__(
         self,
@@ -87,6 +92,7 @@ class _Dialogue:
         self.row = make_id(question.id, system.name, system.version)
         self.turns: list[ConversationTurn] = []
         self.calls: list[str] = []
+        self.retrieved: list[Passage] = []
         self._history: list[Turn] = []
         self._agents = Agents(question, params, self.row, ask)
         self._question, self._system, self._passages = question, system, passages
@@ -111,6 +117,7 @@ class _Dialogue:
     async def _take_turn(self, query: str) -> Grade:
         response = await self._system.answer(query, row=self.row, history=tuple(self._history))
         self.calls += response.calls
+        self.retrieved += response.passages or ()
         turn = ConversationTurn(query, response.text or "", "", None, None, None)
         self.turns.append(turn)
         if response.text is None:

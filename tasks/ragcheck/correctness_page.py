@@ -11,10 +11,13 @@ from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Counts, Dropped
 from tasks.judging.canaries import CanaryRow
 from tasks.judging.trust import HumanAlpha
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
 from tasks.ragcheck.answer_browser import AnswerBrowser, show_answers
 from tasks.ragcheck.entries import Assessment, RatingScale
 from tasks.ragcheck.judge_report import JudgeReport, find_thresholds, report_judge
 from tasks.ragcheck.page_parts import FORM, DropCount, count_drops, make_page, write_ragcheck_page
+from tasks.ragcheck.page_record import tabulate_correctness
 from tasks.ragcheck.ratings import make_form
 from tasks.ragcheck.rows import (
     BY_REFERENCE,
@@ -31,7 +34,7 @@ from tasks.ragcheck.rows import (
     SystemAnswer,
 )
 from tasks.ragcheck.rule_comparison import FIGURES
-from tasks.reports.calls import read_calls
+from tasks.reports.calls import derive_shown_calls, read_calls
 from tasks.reports.folder import Form
 from tasks.reports.page import Headline
 
@@ -119,11 +122,26 @@ def correctness_page(
     answered = sum(answer.text is not None for answer in answers)
     graded = sum(score.score is not None for score in scores)
     headlines = [
-        Headline("questions", len(questions)),
-        Headline("answers", answered, f"of {len(answers)} asked for"),
-        Headline("grades", graded, f"{len(scores) - graded} replies were none"),
-        Headline("people's ratings", len(ratings)),
-        Headline("model calls", len(calls)),
+        Headline("questions", len(questions), "", _count(Selection("questions"))),
+        Headline(
+            "answers",
+            answered,
+            f"of {len(answers)} asked for",
+            Derivation("answers given", (Selection("answers"),)),
+        ),
+        Headline(
+            "grades",
+            graded,
+            f"{len(scores) - graded} replies were none",
+            _count(Selection("scores", {"score": tuple(range(TOP_SCORE + 1))})),
+        ),
+        Headline("people's ratings", len(ratings), "", _count(Selection("ratings"))),
+        Headline(
+            "model calls",
+            len(calls),
+            "",
+            derive_shown_calls(calls, "answers", "contexts", "scores", "canaries", "baselines"),
+        ),
     ]
     content = CorrectnessContent(
         tables=_make_tables(correlations, entry),
@@ -154,9 +172,14 @@ def correctness_page(
         content,
         AnswerBrowser("answers", list(entry.systems), list(entry.judges), rows),
         calls,
+        tabulate_correctness(correlations, content.rules),
         Form(FORM, make_form(questions, answers)),
     )
     return Counts(len(answers), len(answers), {})
+
+
+def _count(rows: Selection) -> Derivation:
+    return Derivation("count", (rows,))
 
 
 def _find_line_number(dropped: Dropped) -> int:

@@ -13,6 +13,7 @@ from tasks.artifacts.rows import Dropped, Origin
 from tasks.ragcheck.judge_report import JudgeReport
 from tasks.ragcheck.rows import ReferenceQuestion
 from tasks.reports.calls import ShownCall
+from tasks.reports.figure_cells import FigureTable
 from tasks.reports.folder import BrowsedRows, Form, write_page
 from tasks.reports.frame import open_templates
 from tasks.reports.page import ASSESSMENTS, Headline, Page
@@ -75,12 +76,13 @@ def write_ragcheck_page(
     content: object,
     rows: object,
     calls: Mapping[str, ShownCall],
+    tables: Mapping[str, FigureTable],
     form: Form | None = None,
 ) -> None:
     """Write a page's folder.
 
     template: file name in pages/; content: its values; rows: the browser's, for pages/ragcheck.js; calls: by
-    ledger key.
+    ledger key; tables: for the record.
     """
     write_page(
         out,
@@ -90,6 +92,7 @@ def write_ragcheck_page(
         assets=[PAGES / asset for asset in ASSETS],
         rows=BrowsedRows("rows", rows),
         calls=calls,
+        tables=tables,
         form=form,
     )
 

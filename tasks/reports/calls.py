@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 import pyarrow.parquet as pq
+
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
 
 
 @dataclass(frozen=True)
@@ -46,3 +49,10 @@ def read_calls(paths: Iterable[Path], wanted: Collection[str] | None = None) -> 
             if record["id"] in wanted if wanted is not None else record["prompt"]:
                 calls[record["id"]] = ShownCall(**{**record, "messages": json.loads(record["messages"])})
     return dict(sorted(calls.items()))
+
+
+def derive_shown_calls(calls: Mapping[str, ShownCall], *artifacts: str) -> Derivation:
+    """Derive the number of calls that `read_calls` reads of artifacts. artifacts: their stems."""
+    prompts = tuple(sorted({call.prompt for call in calls.values()}))
+    rows = tuple(Selection(f"{name}.calls", {"prompt": prompts}) for name in artifacts)
+    return Derivation("count", rows, once=True)

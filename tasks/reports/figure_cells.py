@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from statistics import fmean
 
+from tasks.lineage.derivation import Derivation
 from tasks.scoring.metric import MeanAccumulator, Score
 from tasks.scoring.running import Bootstrap
 from tasks.scoring.statistics import Interval, bootstrap, find_wilson_interval
@@ -30,6 +31,8 @@ class FigureCell:
     of: str
     """What n and failed count."""
     why: str = ""
+    basis: Derivation | None = None
+    """The rows that it was computed from; None if it has no value."""
 
 
 @dataclass(frozen=True)
@@ -58,29 +61,38 @@ def leave_empty(why: str, of: str = ROWS, failed: int = 0) -> FigureCell:
     return FigureCell(None, 0, failed, None, of, why)
 
 
-def count_cell(value: float | None, n: int, of: str, failed: int = 0) -> FigureCell:
+def count_cell(
+    value: float | None, n: int, of: str, failed: int = 0, basis: Derivation | None = None
+) -> FigureCell:
     """Make a cell of a count, or of a figure that is computed elsewhere."""
-    return FigureCell(value, n, failed, None, of, "" if value is not None else f"no {of}")
+    return FigureCell(value, n, failed, None, of, "" if value is not None else f"no {of}", basis)
 
 
-def rate_cell(outcomes: Sequence[bool | None], of: str = ROWS) -> FigureCell:
+def rate_cell(outcomes: Sequence[bool | None], of: str = ROWS, basis: Derivation | None = None) -> FigureCell:
     """Compute the share of True, 0 to 1, with Wilson's interval. None: failed, in neither part of it."""
     given = [outcome for outcome in outcomes if outcome is not None]
     failed = len(outcomes) - len(given)
     if not given:
         return leave_empty(_explain(failed, of), of, failed)
     hits = sum(given)
-    return FigureCell(hits / len(given), len(given), failed, find_wilson_interval(hits, len(given)), of)
+    interval = find_wilson_interval(hits, len(given))
+    return FigureCell(hits / len(given), len(given), failed, interval, of, basis=basis)
 
 
-def mean_cell(values: Sequence[float | None], of: str = ROWS, *, interval: bool = False) -> FigureCell:
+def mean_cell(
+    values: Sequence[float | None],
+    of: str = ROWS,
+    *,
+    interval: bool = False,
+    basis: Derivation | None = None,
+) -> FigureCell:
     """Compute a mean, on demand with a bootstrap interval, if there are two values. None: failed."""
     given = [value for value in values if value is not None]
     failed = len(values) - len(given)
     if not given:
         return leave_empty(_explain(failed, of), of, failed)
     drawn = _draw_interval(given) if interval and len(given) > 1 else None
-    return FigureCell(fmean(given), len(given), failed, drawn, of)
+    return FigureCell(fmean(given), len(given), failed, drawn, of, basis=basis)
 
 
 def _draw_interval(values: Sequence[float]) -> Interval | None:

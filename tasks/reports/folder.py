@@ -14,6 +14,7 @@ from tasks.reports.embed import write_data
 from tasks.reports.frame import PAGES_FOLDER
 from tasks.reports.page import Page
 from tasks.reports.record import RECORD, write_record
+from tasks.reports.table_record import RecordedTable, encode_tables
 
 SHARED = ("report.css", "core.js", "browse.js")
 """Styles and scripts of every page that lists rows; a page's own follow these."""
@@ -49,13 +50,15 @@ def write_page(
     rows: BrowsedRows,
     calls: Mapping[str, ShownCall],
     figures: Mapping[str, object] | None = None,
+    tables: Mapping[str, RecordedTable] | None = None,
     form: Form | None = None,
 ) -> None:
     """Write a page's folder. It has no references to the outside, so it can be moved.
 
     template: extends folder.html, is given `page` and `content`, and escapes every text. content: a
     dataclass. assets: the page's own styles and scripts. calls: by ledger key; the page loads them when one
-    is first opened. figures: the record's entries beyond the page's head, see `write_record`.
+    is first opened. figures: the record's entries beyond the page's head, see `write_record`. tables: what
+    the page shows as tables or draws, by key, for the record.
     """
     parts = [*(PAGES_FOLDER / name for name in SHARED), *assets]
     styles = [part.name for part in parts if part.suffix == ".css"]
@@ -65,7 +68,8 @@ def write_page(
         (folder / "index.html").write_text(html, encoding="utf-8", newline="\n")
         for part in parts:
             (folder / part.name).write_bytes(part.read_bytes())
-        write_record(folder / RECORD, page, figures or {})
+        recorded = {} if tables is None else {"tables": encode_tables(tables)}
+        write_record(folder / RECORD, page, {**(figures or {}), **recorded})
         if form is not None:
             # With a byte order mark: spreadsheets take a CSV without one for another encoding.
             (folder / form.name).write_text(form.text, encoding="utf-8-sig", newline="")

@@ -16,8 +16,8 @@ from tasks.reports.page import FRAME_SECTIONS, Headline, Page, Section
 
 RECORD = "report.json"
 """The name of the record's file in a page's folder."""
-DIGITS = 3
-"""Decimals of a headline's value."""
+DIGITS = 10
+"""Significant digits of a headline's value; the front page shows fewer."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def read_record(path: Path) -> PageRecord:
 
 
 def _encode_headline(headline: Headline, value: int | float) -> dict[str, object]:
-    value = round(value, DIGITS)
+    value = float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
     if headline.derivation is None:
         return {"label": headline.label, "value": value, "note": headline.note}
     return {"label": headline.label, "note": headline.note, **encode_figure(value, headline.derivation)}

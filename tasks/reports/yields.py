@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,8 @@ from tasks.artifacts.statistics import (
     read_statistics,
     sum_calls,
 )
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
 
 
 @dataclass(frozen=True)
@@ -43,3 +45,15 @@ def read_yield(artifact: Path) -> StageYield:
     """Read what came through a stage from its artifact and the files beside it."""
     dropped = name_beside(artifact, "dropped")
     return StageYield(read_statistics(artifact), read_rows(dropped, Dropped) if dropped.is_file() else [])
+
+
+def derive_dropped(stages: Iterable[StageYield]) -> Derivation:
+    """Derive the number of rows that some stages dropped."""
+    names = [stage.artifact.name for stage in stages if stage.dropped]
+    return Derivation("count", tuple(Selection(f"{name}.dropped") for name in names))
+
+
+def derive_calls(stages: Iterable[StageYield]) -> Derivation:
+    """Derive the number of calls of some stages; one that several used counts once."""
+    names = [stage.artifact.name for stage in stages if stage.artifact.calls]
+    return Derivation("count", tuple(Selection(f"{name}.calls") for name in names), once=True)

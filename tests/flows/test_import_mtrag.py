@@ -77,7 +77,7 @@ def test_models_replay_their_answers_and_people_are_on_their_own_scale(root):
     systems = [
         ReplayedSystem(name, parse_section(params, f"systems.{name}", ReplayEntry)) for name in entry.systems
     ]
-    answers = asyncio.run(answer_all(systems, asked))
+    answers = asyncio.run(answer_all(systems, asked, set()))
     assert sorted(answer.text for answer in answers) == [
         "Meta/Llama 3 says 1",
         "Meta/Llama 3 says 2",

@@ -6,16 +6,10 @@ from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Dropped
 from tasks.errors import BadInput
 from tasks.grammar.publish.report import report
-from tasks.lineage.derivation import (
-    Derivation,
-    Selection,
-    is_same_figure,
-    measure_rows,
-    read_derivation,
-    select_rows,
-)
+from tasks.lineage.derivation import Derivation, is_same_figure, measure_rows, read_derivation
 from tasks.lineage.figures import find_figure, list_figures
 from tasks.lineage.records import FileRecord, Graph, StageRecord
+from tasks.lineage.selection import Selection, select_rows
 from tasks.lineage.walk import Lineage
 from tests.grammar.sample import STEMS, write_sample
 

@@ -23,7 +23,7 @@ def run(replies, *, said=(WRONG, RIGHT), attempts=1, question=QUESTION, **params
     ask = replies if isinstance(replies, ScriptedAsk) else ScriptedAsk(replies, attempts)
     system = ScriptedSystem(said)
     running = run_conversation(
-        question, system, (), ConversationOptions(**params), JudgingOptions(), "judge", ask
+        question, system, (), (), ConversationOptions(**params), JudgingOptions(), "judge", ask
     )
     return asyncio.run(running), ask, system
 
@@ -169,7 +169,7 @@ def test_what_a_system_says_is_fenced_for_agents_and_judge():
 def test_the_judge_sees_the_contexts_of_question_and_reference_alike_in_every_turn():
     ask = ScriptedAsk(["Answer: a", "x\nScore: 1", "Query: Next?", "Answer: b", "x\nScore: 5"])
     system = ScriptedSystem([WRONG, RIGHT])
-    running = run_all([system], [QUESTION], ConversationOptions(), JudgingOptions(), "judge", ask)
+    running = run_all([system], [QUESTION], (), ConversationOptions(), JudgingOptions(), "judge", ask)
     (conversation,) = asyncio.run(running)
     assert system.queries == [f"{QUESTION.question} {QUESTION.reference}"]
     grades = [request.text for request in ask.asked if request.prompt == "grade"]
@@ -181,7 +181,7 @@ def test_the_judge_sees_the_contexts_of_question_and_reference_alike_in_every_tu
 def test_the_calls_of_a_conversation_are_its_origin():
     conversation, _, _ = run(["Answer: a", "x\nScore: 5"])
     kinds = [origin.kind for origin in conversation.origin]
-    assert kinds == ["row", "call", "call", "call"]  # question; T1, T2, T3
+    assert kinds == ["row", "evidence", "call", "call", "call"]  # question; document of no corpus; T1, T2, T3
     assert conversation.origin[0].reference == "questions#q1"
 
 

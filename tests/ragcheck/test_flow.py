@@ -6,14 +6,17 @@ import time
 
 import pytest
 
+from flows.commands.lineage import open_lineage
+from flows.lineage.lock import read_graph
 from flows.run.runner import run_plain
 from flows.run.selection import order_nodes
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Dropped
 from tasks.judging.canaries import CanaryRow, read_canaries
+from tasks.lineage.figures import list_figures
 from tasks.lineage.nodes import walk_nodes
 from tasks.lineage.walk import Lineage
-from tasks.ragcheck.rows import Conversation, ConversationFigure, Guard, MeasureCorrelation
+from tasks.ragcheck.rows import Conversation, ConversationFigure, Guard, MeasureCorrelation, SystemAnswer
 from tasks.reports.record import RECORD
 from tests.ragcheck.scenes import make_project
 
@@ -98,6 +101,28 @@ def test_a_figure_is_traced_to_its_conversation_and_its_calls(project):
     assert all(name in prompts for name in ("compose", "grade", "ask_further", "answer"))
     rows = " ".join(node.reference for node in nodes if node.kind == "row")
     assert all(f"trial/{name}.parquet#" in rows for name in ("comparison", "conversations", "questions"))
+
+
+def test_every_figure_of_both_pages_is_traced_to_a_raw_file_without_a_gap(project):
+    project.run()
+    assert not project.errors
+    graph = read_graph(project.root)
+    with open_lineage(project.root, graph) as lineage:
+        for page in ("trial-correctness", "trial-continuity"):
+            path = f"data/reports/ragcheck/{page}/report.json"
+            figures = list(list_figures(json.loads((project.root / path).read_text())))
+            assert len(figures) > 20
+            assert all(figure.derivation for figure in figures)
+            for figure in figures:
+                node = lineage.trace_figure(path, figure.pointer)
+                assert node.summary["again"] in (None, figure.value)
+            raw = {up.reference for up in walk_nodes(node) if up.kind == "file" and not up.parents}
+            assert any("documents" in name or "trial" in name for name in raw), raw
+        assert [gap for gap in lineage.gaps if "in any commit" not in gap.what] == []
+        folder = project.root / "data/ragcheck/trial"
+        answer = read_rows(folder / "answers.parquet", SystemAnswer)[0]
+        (first, *_) = answer.passages
+        assert f"corpus#{first.document}" in {origin.reference for origin in answer.origin}
 
 
 def test_conversations_that_are_stopped_go_on_and_pay_for_nothing_twice(project):

@@ -11,12 +11,13 @@ from tasks.systems.contract import Turn
 from tests.ragcheck.scripted import ScriptedAsk, ScriptedSystem, make_question
 
 QUESTIONS = [make_question(1, history=(Exchange("Before?", "Yes."),)), make_question(2)]
+CORPUS = {"d1"}
 SETTINGS = {"ragcheck.judging.context_tokens": 300}
 
 
 def assess(system, reply, judges=("one",)):
-    answers = asyncio.run(answer_all([system], QUESTIONS))
-    contexts = asyncio.run(gather_contexts([system], QUESTIONS, answers))
+    answers = asyncio.run(answer_all([system], QUESTIONS, CORPUS))
+    contexts = asyncio.run(gather_contexts([system], QUESTIONS, answers, CORPUS))
     entry = Assessment(systems=(system.name,), judges=judges, ratings="x.csv")
     ask = ScriptedAsk(reply)
     drafts = asyncio.run(scores(QUESTIONS, answers, list(contexts.rows), entry, SETTINGS, ask))

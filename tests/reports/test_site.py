@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 import pytest
 
 from tasks.errors import BadInput
-from tasks.lineage.derivation import Derivation, Selection
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
 from tasks.reports.embed import encode_json
 from tasks.reports.page import ASSESSMENTS, DATASETS, Headline, Page, Section
 from tasks.reports.record import RECORD, read_record, write_record
@@ -120,7 +121,7 @@ def test_a_record_holds_the_head_its_numbers_with_their_rows_and_further_figures
     record = json.loads((tmp_path / RECORD).read_text())
     assert record["fault"] == {"module": "retrieval"}
     assert record["figures"] == [
-        {"label": "rate", "note": "of all", "value": 0.123, "basis": rows.to_json()},
+        {"label": "rate", "note": "of all", "value": 0.12345, "basis": rows.to_json()},
         {"label": "answers", "value": 7, "note": ""},
     ]
     read = read_record(tmp_path / RECORD)
@@ -130,7 +131,7 @@ def test_a_record_holds_the_head_its_numbers_with_their_rows_and_further_figures
         "retrieval",
         ("Beware.",),
     )
-    assert [(figure.label, figure.value) for figure in read.figures] == [("rate", 0.123), ("answers", 7)]
+    assert [(figure.label, figure.value) for figure in read.figures] == [("rate", 0.12345), ("answers", 7)]
 
 
 def test_a_record_without_a_value_for_nan_is_refused(tmp_path):

@@ -75,6 +75,7 @@ def test_a_system_is_asked_scored_and_written_down_once(
     assert paper["f1"]["value"] == 0.5
     assert figures["rms"]["released"]["f1"] | {"interval": None} == {
         "value": 0.25, "n": 2, "failed": 1, "interval": None, "of": "predictions", "why": "",
+            "basis": None,
     }  # fmt: skip
     assert figures["failure_kinds"] == {"not_a_table": 1, "wrong_cell": 1}
     rows = {row.item: row for row in read_rows(out / "predictions.parquet", Prediction)}

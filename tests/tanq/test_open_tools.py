@@ -74,14 +74,14 @@ def test_search_finds_one_article_and_evidence_in_it(tmp_path: Path) -> None:
 def test_a_name_is_looked_up_in_the_index_and_nowhere_else(tmp_path: Path, hostile: str) -> None:
     with open_shelf(write_articles(tmp_path)) as shelf:
         for tool in ("GetIntro", "FindEvidence", "WikiSearch"):
-            lines = run_tool(shelf, AgentMove("", tool, hostile), 3)
+            lines = run_tool(shelf, AgentMove("", tool, hostile), 3).lines
             assert lines
             assert not any("root:" in line for line in lines)
             assert len("".join(lines)) < 400
-        assert run_tool(shelf, AgentMove("", "GetIntro", "Atlantis of Norway"), 3) == [
+        assert run_tool(shelf, AgentMove("", "GetIntro", "Atlantis of Norway"), 3).lines == [
             "There is no article 'Atlantis of Norway'. There is 'Norway'."
         ]
-        assert run_tool(shelf, AgentMove("", "Calculate", hostile), 3)[0].startswith("Not computed: ")
+        assert run_tool(shelf, AgentMove("", "Calculate", hostile), 3).lines[0].startswith("Not computed: ")
 
 
 def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:

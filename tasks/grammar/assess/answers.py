@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 
 from tasks.artifacts.rows import Drafts, Origin, make_id
 from tasks.grammar.assess.ablation import ablate_corpus
@@ -12,6 +13,7 @@ from tasks.models.ask import Ask
 from tasks.systems.build import build_system
 from tasks.systems.contract import Document, Response
 from tasks.systems.entries import SystemEntry
+from tasks.systems.retrieved import name_documents
 
 
 async def answers(
@@ -26,20 +28,26 @@ async def answers(
 
     If the assessment has an ablation, the removed documents are not in the system's corpus.
     """
+    known = {document.id for document in documents}
     built = build_system(entry.system, system, ablate_corpus(documents, questions, entry.withheld), ask)
     responses = await asyncio.gather(
         *(built.answer(question.question, row=question.id) for question in questions)
     )
     return Drafts(
         [
-            make_answer(key, question, response)
+            make_answer(key, question, response, known)
             for question, response in zip(questions, responses, strict=True)
         ]
     )
 
 
-def make_answer(assessment: str, question: AskedQuestion, response: Response) -> AssessedAnswer:
-    """Make the row of a system's response. assessment: its name, part of the row's id."""
+def make_answer(
+    assessment: str, question: AskedQuestion, response: Response, corpus: Collection[str]
+) -> AssessedAnswer:
+    """Make the row of a system's response.
+
+    assessment: its name, part of the row's id. corpus: the ids of the documents.
+    """
     passages = response.passages
     return AssessedAnswer(
         id=make_id("answer", assessment, question.id),
@@ -54,6 +62,7 @@ def make_answer(assessment: str, question: AskedQuestion, response: Response) ->
         problem=response.problem,
         origin=(
             Origin("row", f"questions#{question.id}"),
+            *name_documents(passages, "documents", corpus),
             *(Origin("call", call) for call in dict.fromkeys(response.calls)),
         ),
     )

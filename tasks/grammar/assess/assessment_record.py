@@ -8,11 +8,20 @@ from dataclasses import asdict
 from tasks.grammar.assess.assessment_figures import AssessmentFigures, HeadlineFault, Rates
 from tasks.grammar.assess.tables import Cell, PaperTable
 from tasks.judging.trust import HumanAgreement
-from tasks.lineage.derivation import Derivation, Number, Selection
+from tasks.lineage.derivation import Derivation, Number
 from tasks.lineage.figures import encode_figure
+from tasks.lineage.selection import Selection
 
 ALL = "all"
 """The key of the rates over all criteria."""
+SIZES = {
+    "SQL templates": ("sql_templates", "sql_template", ""),
+    "SQL queries (groups)": ("fill_in", "group", ""),
+    "text templates": ("second_reading", "text_template", ""),
+    "text queries": ("unbalanced", "", "in_unbalanced"),
+    "balanced": ("balanced", "", "in_balanced"),
+}
+"""Of Table 2's columns: the dataset's artifact, and of the questions asked the column or the flag."""
 
 
 def list_assessment_figures(figures: AssessmentFigures) -> dict[str, object]:
@@ -65,11 +74,11 @@ def _describe_table(number: str, table: PaperTable) -> dict[str, object]:
             {
                 "label": line.label,
                 "cells": [
-                    {**asdict(cell), "basis": _derive_cell(number, column, cell)}
+                    {**asdict(cell), "basis": _derive_cell(number, place, column, cell)}
                     for column, cell in zip(table.columns, line.cells, strict=True)
                 ],
             }
-            for line in table.lines
+            for place, line in enumerate(table.lines)
         ],
     }
 
@@ -87,11 +96,24 @@ def _describe_people(people: HumanAgreement | None, judgements: Selection) -> di
     return {**asdict(people), **both, "raters_alpha": alpha}
 
 
-def _derive_cell(number: str, column: str, cell: Cell) -> dict[str, object] | None:
-    """Return the derivation of a cell; None for Table 2, whose artifacts are not inputs of this stage."""
+def _derive_cell(number: str, place: int, column: str, cell: Cell) -> dict[str, object]:
+    """Return the derivation of a cell. place: its line's, from 0."""
     if number == "2":
-        return None
+        return _derive_size(column, asked=place > 0).to_json()
     if number == "1":
         return Derivation(column, (Selection("baselines"), Selection("judgements"))).to_json()
     part = column if number == "3" else ALL
     return derive_rate(part, f"{cell.rule}, {cell.mode}").to_json()
+
+
+def _derive_size(column: str, *, asked: bool) -> Derivation:
+    """Return the derivation of a cell of Table 2: of the questions asked, or of the whole dataset."""
+    name, _, criterion = column.partition(", ")
+    artifact, own, flag = SIZES[name]
+    if criterion:
+        where = {"criterion": criterion}
+        rows = Selection("questions", {**where, flag: True}) if asked else Selection(artifact, where)
+        return Derivation("count", (rows,))
+    if asked:
+        return Derivation("distinct", (Selection("questions"),), own)
+    return Derivation("count", (Selection(artifact),))

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from tasks.artifacts.statistics import ArtifactStatistics, CallTotals, sum_calls
 from tasks.grammar.publish.dataset_content import Bar, Chart, DatasetContent
-from tasks.lineage.derivation import Derivation, Selection
+from tasks.lineage.derivation import Derivation
 from tasks.lineage.figures import encode_figure
+from tasks.lineage.selection import Selection
 
 
 def list_dataset_figures(content: DatasetContent) -> dict[str, object]:

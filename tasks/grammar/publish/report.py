@@ -16,7 +16,8 @@ from tasks.grammar.publish.dataset_record import list_dataset_figures
 from tasks.grammar.publish.readings import describe_reading
 from tasks.grammar.publish.yields import CriterionYield, count_templates, count_yields, list_drops
 from tasks.grammar.rows import Term
-from tasks.lineage.derivation import Derivation, Selection
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
 from tasks.reports.calls import read_calls
 from tasks.reports.contracts import open_contracts
 from tasks.reports.folder import BrowsedRows, write_page

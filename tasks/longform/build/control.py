@@ -238,7 +238,8 @@ async def _write(database: str, plan: Plan, rounds: int, ask: Ask) -> Controlled
         max_tokens=140,
     )
     if written.text is None:
-        return Dropped(row, "uncontrolled", written.problem, written.calls)
+        origin = (Origin("row", f"{database}/foci#{plan.focus.id}"), *written.calls)
+        return Dropped(row, "uncontrolled", written.problem, origin)
     return ControlledQuestion(
         id=row,
         database=database,
@@ -250,5 +251,5 @@ async def _write(database: str, plan: Plan, rounds: int, ask: Ask) -> Controlled
         quality=plan.chosen.quality,
         figures=figures,
         text=written.text,
-        origin=(Origin("row", f"foci#{plan.focus.id}"), *written.calls),
+        origin=(Origin("row", f"{database}/foci#{plan.focus.id}"), *written.calls),
     )

@@ -7,16 +7,33 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.artifacts.rows import Counts
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.judged_parts import list_parts, make_form
-from tasks.longform.judge.rows import ErrorLabel, ReferenceVerdict, Review
+from tasks.longform.judge.rows import (
+    IMPERFECT,
+    MATCH,
+    NOT_MATCH,
+    PERFECT,
+    ErrorLabel,
+    ReferenceVerdict,
+    Review,
+)
+from tasks.longform.publish.answer_basis import INTERACTIONS
 from tasks.longform.publish.figure_series import Scatter
-from tasks.longform.publish.figure_tables import Panel, draw_agents, draw_models, read_figures
+from tasks.longform.publish.figure_tables import (
+    Panel,
+    draw_agents,
+    draw_models,
+    read_figures,
+    tabulate_figures,
+)
 from tasks.longform.publish.item_browser import ItemBrowser, JudgedInteractions, show_interactions
 from tasks.longform.publish.shown_items import show_items
 from tasks.longform.rows import Conclusion, ControlledQuestion, LongformItem, SyntheticDatabase
 from tasks.longform.solve.rows import Interaction
-from tasks.reports.calls import read_calls
+from tasks.reports.calls import ShownCall, derive_shown_calls, read_calls
 from tasks.reports.figure_cells import FigureTable
 from tasks.reports.folder import BrowsedRows, Form, write_page
 from tasks.reports.frame import PAGES_FOLDER, open_templates
@@ -29,6 +46,19 @@ FORM = "to_label.csv"
 SUBTITLE = (
     "How agents answer questions that need several queries and a synthesis: held against a reference answer, "
     "and each step (planning, queries, synthesis) reviewed by peers without one."
+)
+
+
+CALLED = (
+    "interactions", "reference_verdicts", "reviews", "meta_reviews", "revisions", "error_types",
+)  # fmt: skip
+"""The artifacts whose calls the page shows."""
+GIVEN = (
+    Selection("reference_verdicts", {"label": (MATCH, NOT_MATCH)}),
+    Selection("reference_verdicts", {"score": (1, 2, 3, 4, 5)}),
+)
+REVIEWS = tuple(
+    Selection(name, {"verdict": (PERFECT, IMPERFECT)}) for name in ("reviews", "meta_reviews", "revisions")
 )
 
 
@@ -99,7 +129,7 @@ def evaluation_page(
             key,
             f"Long-form questions: {key}",
             SUBTITLE,
-            _make_headlines(items, interactions, judged, len(calls)),
+            _make_headlines(items, interactions, judged, calls),
             figures.warnings,
         ),
         open_templates("tasks.longform").get_template("longform.html"),
@@ -113,24 +143,48 @@ def evaluation_page(
         assets=[PAGES_FOLDER / "tables.css", *(PAGES / asset for asset in ASSETS)],
         rows=BrowsedRows("rows", ItemBrowser(shown, show_interactions(ordered, judged))),
         calls=calls,
+        tables={**figures.tables, **tabulate_figures(figures.figures)},
         form=Form(FORM, make_form(list_parts(items, interactions, reference_verdicts, revisions))),
     )
     return Counts(len(interactions), len(interactions), {})
 
 
 def _make_headlines(
-    items: Sequence[LongformItem], interactions: Sequence[Interaction], judged: JudgedInteractions, calls: int
+    items: Sequence[LongformItem],
+    interactions: Sequence[Interaction],
+    judged: JudgedInteractions,
+    calls: Mapping[str, ShownCall],
 ) -> list[Headline]:
     answers = sum(interaction.answer is not None for interaction in interactions)
     verdicts = sum(row.label is not None or row.score is not None for row in judged.verdicts)
     peers = (*judged.reviews, *judged.meta_reviews, *judged.revisions)
     reviewed = sum(review.verdict is not None for review in peers)
     return [
-        Headline("items", len(items)),
-        Headline("answers", answers, f"of {len(interactions):,} asked for"),
-        Headline("verdicts", verdicts, f"of {len(judged.verdicts):,} against the reference"),
-        Headline("reviews", reviewed, f"of {len(peers):,}, with meta-reviews and revisions"),
-        Headline("model calls", calls, "beside those that measure the judges"),
+        Headline("items", len(items), "", Derivation("count", (Selection("items"),))),
+        Headline(
+            "answers",
+            answers,
+            f"of {len(interactions):,} asked for",
+            Derivation("answers given", (INTERACTIONS,)),
+        ),
+        Headline(
+            "verdicts",
+            verdicts,
+            f"of {len(judged.verdicts):,} against the reference",
+            Derivation("count", GIVEN, once=True),
+        ),
+        Headline(
+            "reviews",
+            reviewed,
+            f"of {len(peers):,}, with meta-reviews and revisions",
+            Derivation("count", REVIEWS),
+        ),
+        Headline(
+            "model calls",
+            len(calls),
+            "beside those that measure the judges",
+            derive_shown_calls(calls, *CALLED),
+        ),
     ]
 
 

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.peers import REVIEWED
 from tasks.longform.judge.rows import STEPS
+from tasks.longform.publish.answer_basis import choose_interactions
 from tasks.longform.publish.outcomes import AnswerOutcome, average_scores, count_valid, rate_matches, select
-from tasks.longform.publish.tables_peers import Peers, rate_all_perfect, rate_perfect
+from tasks.longform.publish.tables_peers import Peers, derive_perfect, rate_all_perfect, rate_perfect
 from tasks.longform.rows import CONCLUSIVE, INTERPRETIVE
 from tasks.reports.figure_cells import FigureCell
 from tasks.scoring.correlation import correlate, rank
@@ -74,6 +77,8 @@ class Scatter:
     pearson: float | None
     spearman: float | None
     why: str
+    basis: Derivation | None = None
+    """The verdicts of all its interactions."""
 
 
 def draw_agents(outcomes: Sequence[AnswerOutcome], entry: AgentEvaluation) -> list[ModelPanel]:
@@ -94,8 +99,12 @@ def draw_models(outcomes: Sequence[AnswerOutcome], peers: Peers, entry: AgentEva
     panels = []
     for model in entry.models if "sequential" in entry.agents else ():
         ids = [o.interaction.id for o in select(outcomes, model=model, agent="sequential")]
-        steps = {step: rate_perfect(ids, step, peers.revisions) for step in STEPS}
-        steps["all"] = rate_all_perfect(ids, peers.revisions)
+        rows = choose_interactions({"model": model, "agent": "sequential"})
+        steps = {
+            step: rate_perfect(ids, step, peers.revisions, derive_perfect("revisions", rows, step))
+            for step in STEPS
+        }
+        steps["all"] = rate_all_perfect(ids, peers.revisions, derive_perfect("revisions", rows))
         bar = _make_bar(outcomes, model, "sequential")
         panels.append(ModelBars(model, bar, _make_guess(outcomes, model, entry), steps))
     return panels
@@ -105,24 +114,36 @@ def _make_guess(outcomes: Sequence[AnswerOutcome], model: str, entry: AgentEvalu
     return _make_bar(outcomes, model, GUESS) if GUESS in entry.agents else None
 
 
-def _make_bar(outcomes: Sequence[AnswerOutcome], model: str, agent: str) -> FigureBar:
+def _make_bar(outcomes: Sequence[AnswerOutcome], model: str, agent: str, *, idle: bool = False) -> FigureBar:
+    """Make a bar. idle: the outcomes are those of its interactions without a query."""
     own = select(outcomes, model=model, agent=agent)
-    return FigureBar(model, agent, rate_matches(own), average_scores(own))
+    rows = choose_interactions({"model": model, "agent": agent, **({"count(queries)": 0} if idle else {})})
+    return FigureBar(model, agent, rate_matches(own, rows), average_scores(own, rows))
 
 
 def _list_never_queried(outcomes: Sequence[AnswerOutcome], model: str) -> tuple[FigureBar, ...]:
     idle = [outcome for outcome in select(outcomes, model=model) if not outcome.interaction.queries]
     agents = [agent for agent in REVIEWED if select(idle, agent=agent)]
-    return tuple(_make_bar(idle, model, agent) for agent in agents)
+    return tuple(_make_bar(idle, model, agent, idle=True) for agent in agents)
 
 
 def draw_queries(outcomes: Sequence[AnswerOutcome]) -> dict[str, Scatter]:
     """Make Figure 3, for conclusive and interpretive items apart; of agents that query."""
     own = [outcome for outcome in outcomes if outcome.interaction.agent in REVIEWED]
-    return {kind: scatter(select(own, kind=kind)) for kind in (CONCLUSIVE, INTERPRETIVE)}
+    return {
+        kind: scatter(select(own, kind=kind), derive_scatter(kind)) for kind in (CONCLUSIVE, INTERPRETIVE)
+    }
 
 
-def scatter(outcomes: Sequence[AnswerOutcome]) -> Scatter:
+def derive_scatter(kind: str) -> Derivation:
+    """Name the rows of a scatter: the verdicts on the answers of agents that query."""
+    rows = Selection(
+        "reference_verdicts", {"kind": kind}, {"interaction": choose_interactions({"agent": REVIEWED})}
+    )
+    return Derivation("correlation of valid queries and quality", (rows,))
+
+
+def scatter(outcomes: Sequence[AnswerOutcome], basis: Derivation) -> Scatter:
     """Correlate the number of valid queries with quality, over interactions that are scored."""
     points = tuple(
         Point(
@@ -140,11 +161,11 @@ def scatter(outcomes: Sequence[AnswerOutcome]) -> Scatter:
     why = _find_obstacle(queries.tolist(), quality.tolist())
     failed = len(outcomes) - len(points)
     if why:
-        return Scatter(points, len(points), failed, None, None, why)
+        return Scatter(points, len(points), failed, None, None, why, basis)
     weights = np.ones((1, len(points)))
     pearson = correlate(queries, quality, weights)
     spearman = correlate(rank(queries, weights), rank(quality, weights), weights)
-    return Scatter(points, len(points), failed, float(pearson[0]), float(spearman[0]), "")
+    return Scatter(points, len(points), failed, float(pearson[0]), float(spearman[0]), "", basis)
 
 
 def _find_obstacle(queries: Sequence[float], quality: Sequence[float]) -> str:

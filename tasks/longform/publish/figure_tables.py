@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from tasks.errors import BadInput
 from tasks.longform.publish.figure_series import ModelBars, ModelPanel, Scatter
-from tasks.reports.figure_cells import FigureCell, FigureTable
+from tasks.reports.figure_cells import ROWS, FigureCell, FigureTable, Line
 
 SHARE, SCORE = (0, 1), (1, 5)
 QUALITY = (("match rate (C)", SHARE, "match_rate"), ("mean score (I)", SCORE, "mean_score"))
@@ -91,6 +91,33 @@ def draw_models(models: Sequence[ModelBars]) -> list[Panel]:
             for step in models[0].steps
         ),
     ]
+
+
+def tabulate_figures(series: PageSeries) -> dict[str, FigureTable]:
+    """Make a table of each figure, for the page's record: of Figures 2 and 4 a line a bar."""
+    panels = {"figure 2": draw_agents(series.agents), "figure 4": draw_models(series.models)}
+    tables = {
+        name: FigureTable(
+            name,
+            name.capitalize(),
+            ("panel", "bar"),
+            ("value",),
+            tuple(Line((panel.title, label), (cell,)) for panel in own for label, cell in panel.lines),
+        )
+        for name, own in panels.items()
+    }
+    lines = [
+        Line((kind,), tuple(_show_correlation(one, value) for value in (one.pearson, one.spearman)))
+        for kind, one in series.scatters.items()
+    ]
+    tables["figure 3"] = FigureTable(
+        "figure 3", "Figure 3", ("items",), ("pearson", "spearman"), tuple(lines)
+    )
+    return tables
+
+
+def _show_correlation(scatter: Scatter, value: float | None) -> FigureCell:
+    return FigureCell(value, scatter.n, scatter.failed, None, ROWS, scatter.why, scatter.basis)
 
 
 def _list_bars(models: Sequence[ModelBars], measure: str) -> list[tuple[str, FigureCell]]:

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
+from tasks.lineage.selection import Selection
 from tasks.longform.judge.opinions import find_no_answer
 from tasks.longform.judge.rows import MATCH, ReferenceVerdict
+from tasks.longform.publish.answer_basis import derive_matches, derive_scores
 from tasks.longform.rows import CONCLUSIVE, INTERPRETIVE, LongformItem
 from tasks.longform.solve.rows import UNFIT, Interaction
 from tasks.reports.figure_cells import FigureCell, mean_cell, rate_cell
@@ -123,15 +125,17 @@ def count_outcomes(outcomes: Sequence[AnswerOutcome]) -> dict[str, int]:
     }
 
 
-def rate_matches(outcomes: Iterable[AnswerOutcome]) -> FigureCell:
-    """Compute the match rate over conclusive items, 0 to 1."""
+def rate_matches(outcomes: Iterable[AnswerOutcome], rows: Selection) -> FigureCell:
+    """Compute the match rate over conclusive items, 0 to 1. rows: selects the outcomes' interactions."""
     qualities = [outcome.quality for outcome in select(outcomes, kind=CONCLUSIVE)]
-    return rate_cell([None if quality is None else quality == 1 for quality in qualities])
+    matches = [None if quality is None else quality == 1 for quality in qualities]
+    return rate_cell(matches, basis=derive_matches(rows))
 
 
-def average_scores(outcomes: Iterable[AnswerOutcome]) -> FigureCell:
-    """Average the scores over interpretive items, 1 to 5."""
-    return mean_cell([outcome.quality for outcome in select(outcomes, kind=INTERPRETIVE)], interval=True)
+def average_scores(outcomes: Iterable[AnswerOutcome], rows: Selection) -> FigureCell:
+    """Average the scores over interpretive items, 1 to 5. rows: selects the outcomes' interactions."""
+    scores = [outcome.quality for outcome in select(outcomes, kind=INTERPRETIVE)]
+    return mean_cell(scores, interval=True, basis=derive_scores(rows))
 
 
 def list_fitting(outcomes: Iterable[AnswerOutcome], items: Iterable[str], models: Sequence[str]) -> set[str]:

@@ -17,6 +17,8 @@ from tasks.artifacts.statistics import (
     name_beside,
     sum_calls,
 )
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
 from tasks.longform.build.confirm import UNREAD
 from tasks.longform.publish.shown_items import ShownItem, show_items
 from tasks.longform.publish.table_set import describe_set
@@ -27,7 +29,7 @@ from tasks.reports.figure_cells import FigureTable
 from tasks.reports.folder import BrowsedRows, write_page
 from tasks.reports.frame import PAGES_FOLDER, open_templates
 from tasks.reports.page import DATASETS, Headline, Page
-from tasks.reports.yields import StageYield, read_yield
+from tasks.reports.yields import StageYield, derive_calls, derive_dropped, read_yield
 
 PAGES = Path(__file__).parents[1] / "pages"
 ASSETS = ("longform.css", "items.js", "set.js")
@@ -123,6 +125,7 @@ def set_page(
                 ],
             ),
         ),
+        tables={"1": describe_set(figures)},
         calls=read_calls(beside, {call for row in rows for call in used.get(row.id, [])}),
     )
     return Counts(len(rows), len(rows), {})
@@ -155,10 +158,25 @@ def _make_headlines(figures: Mapping[str, Any], stages: Sequence[StageYield]) ->
     dropped = sum(len(stage.dropped) for stage in stages)
     kinds = ", ".join(f"{kind['items']:,} {name}" for name, kind in figures["by_kind"].items())
     return [
-        Headline("questions", figures["items"], f"of {begun:,} begun; {kinds}"),
-        Headline("claims", figures["claims"], "each with its query"),
-        Headline("dropped", dropped, "each with its reason"),
-        Headline("model calls", tally.calls, f"{tally.prompt_tokens + tally.completion_tokens:,} tokens"),
+        Headline(
+            "questions",
+            figures["items"],
+            f"of {begun:,} begun; {kinds}",
+            Derivation("count", (Selection("items"),)),
+        ),
+        Headline(
+            "claims",
+            figures["claims"],
+            "each with its query",
+            Derivation("sum", (Selection("items"),), "count(claims)"),
+        ),
+        Headline("dropped", dropped, "each with its reason", derive_dropped(stages)),
+        Headline(
+            "model calls",
+            tally.calls,
+            f"{tally.prompt_tokens + tally.completion_tokens:,} tokens",
+            derive_calls(stages),
+        ),
     ]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
 from tasks.longform.rows import KINDS
 from tasks.reports.figure_cells import FigureTable, Line, count_cell
 
@@ -15,22 +17,52 @@ def describe_set(statistics: Mapping[str, Any]) -> FigureTable:
     given = statistics["databases"]
     databases: Mapping[str, Any] = {name: _tell_whole(value) for name, value in given.items()}
     n, tables = statistics["items"], databases["all_tables"]
+    items = Selection("items")
+    of_kind = {kind: Selection("items", {"kind": kind}) for kind in KINDS}
+    made = Selection("construct", {}, {"id": items})
+    count, words, middle = "count", "mean words of the reference", "median of what its script makes"
     rows = [
-        ("questions", count_cell(n, n, "questions")),
-        *((f"questions, {kind}", count_cell(kinds[kind]["items"], n, "questions")) for kind in KINDS),
-        ("reference answer, mean words", count_cell(statistics["answer_words"], n, "questions")),
+        ("questions", n, n, "questions", Derivation(count, (items,))),
+        *(
+            (f"questions, {kind}", kinds[kind]["items"], n, "questions", Derivation(count, (of_kind[kind],)))
+            for kind in KINDS
+        ),
+        (
+            "reference answer, mean words",
+            statistics["answer_words"],
+            n,
+            "questions",
+            Derivation(words, (items,)),
+        ),
         *(
             (
                 f"reference answer, mean words, {kind}",
-                count_cell(kinds[kind]["answer_words"], kinds[kind]["items"], "questions"),
+                kinds[kind]["answer_words"],
+                kinds[kind]["items"],
+                "questions",
+                Derivation(words, (of_kind[kind],)),
             )
             for kind in KINDS
         ),
-        ("tables per database, median", count_cell(databases["tables"], n, "databases")),
-        ("columns per table, median", count_cell(databases["columns_per_table"], tables, "tables")),
-        ("rows per table, median", count_cell(databases["rows_per_table"], tables, "tables")),
+        ("tables per database, median", databases["tables"], n, "databases", Derivation(middle, (made,))),
+        (
+            "columns per table, median",
+            databases["columns_per_table"],
+            tables,
+            "tables",
+            Derivation(middle, (made,)),
+        ),
+        (
+            "rows per table, median",
+            databases["rows_per_table"],
+            tables,
+            "tables",
+            Derivation(middle, (made,)),
+        ),
     ]
-    lines = tuple(Line((label,), (cell,)) for label, cell in rows)
+    lines = tuple(
+        Line((label,), (count_cell(value, over, of, basis=basis),)) for label, value, over, of, basis in rows
+    )
     return FigureTable("1", "The question set", ("measure",), ("value",), lines)
 
 

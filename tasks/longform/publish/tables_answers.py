@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.peers import REVIEWED
+from tasks.longform.publish.answer_basis import choose_interactions
 from tasks.longform.publish.outcomes import AnswerOutcome, average_scores, rate_matches, select
 from tasks.longform.rows import CONCLUSIVE, INTERPRETIVE, KINDS
 from tasks.reports.figure_cells import (
@@ -39,11 +42,14 @@ def compare_agents(
     lines = []
     for model in entry.models:
         for agent in entry.agents:
-            own = select(outcomes, model=model, agent=agent)
+            own, chosen = select(outcomes, model=model, agent=agent), {"model": model, "agent": agent}
             cells = [
-                _measure(name, agent, select(own, kind=kind), tokens) for name in names for kind in KINDS
+                _measure(name, agent, select(own, kind=kind), tokens, choose_interactions(chosen, kind=kind))
+                for name in names
+                for kind in KINDS
             ]
-            lines.append(Line((model, agent), (rate_matches(own), average_scores(own), *cells)))
+            rows = choose_interactions(chosen)
+            lines.append(Line((model, agent), (rate_matches(own, rows), average_scores(own, rows), *cells)))
     return FigureTable(
         "2",
         "Answers against the reference, and measures of the interactions",
@@ -63,13 +69,21 @@ def compare_agents(
 
 
 def _measure(
-    name: str, agent: str, outcomes: Sequence[AnswerOutcome], tokens: Mapping[str, int] | None
+    name: str,
+    agent: str,
+    outcomes: Sequence[AnswerOutcome],
+    tokens: Mapping[str, int] | None,
+    rows: Selection,
 ) -> FigureCell:
     if name in INTERACTIVE and agent not in REVIEWED:
         return leave_empty("no plan" if name.startswith("plan") else "no queries")
     if name == "tokens":
-        return mean_cell([(tokens or {}).get(outcome.interaction.id) for outcome in outcomes])
-    return mean_cell([MEASURES[name](outcome) for outcome in outcomes])
+        spent = [(tokens or {}).get(outcome.interaction.id) for outcome in outcomes]
+        return mean_cell(spent, basis=Derivation("mean tokens of their calls", (rows,)))
+    values = [MEASURES[name](outcome) for outcome in outcomes]
+    counted = name == "queries" and None not in values
+    basis = Derivation("mean", (rows,), "count(queries)") if counted else Derivation(f"mean {name}", (rows,))
+    return mean_cell(values, basis=basis)
 
 
 def compare_queries(
@@ -84,7 +98,8 @@ def compare_queries(
         for agent in COMPARED:
             own = select(outcomes, model=model, agent=agent, items=fitting)
             why = _find_obstacle(agent, entry, fitting)
-            cells = (leave_empty(why),) * 2 if why else (rate_matches(own), average_scores(own))
+            rows = choose_interactions({"model": model, "agent": agent, "item": tuple(sorted(fitting))})
+            cells = (leave_empty(why),) * 2 if why else (rate_matches(own, rows), average_scores(own, rows))
             lines.append(Line((model, agent), cells))
     size = f"{len(fitting)} of {n_items} items: those whose records fit the prompt of every model."
     return FigureTable(

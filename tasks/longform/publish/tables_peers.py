@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.error_types import LABELS
 from tasks.longform.judge.peers import REVIEWED, Verdicts, agree, decide, group_reviews, list_verdicts, pool
 from tasks.longform.judge.rows import PERFECT, STEPS, ErrorLabel, Review
+from tasks.longform.publish.answer_basis import choose_interactions, derive_peers
 from tasks.longform.publish.outcomes import AnswerOutcome, select
 from tasks.reports.figure_cells import (
     FigureCell,
@@ -21,6 +24,7 @@ from tasks.reports.figure_cells import (
 
 Groups = Mapping[tuple[str, str], tuple[Review, ...]]
 ALL_STEPS = "all steps"
+UNANIMOUS = "share of unanimous steps"
 STEPS_TITLE = "Peer review of every step"
 
 
@@ -46,8 +50,9 @@ def tabulate_peers(outcomes: Sequence[AnswerOutcome], peers: Peers, entry: Agent
     for model in entry.models:
         for agent in (name for name in REVIEWED if name in entry.agents):
             ids = [outcome.interaction.id for outcome in select(outcomes, model=model, agent=agent)]
-            lines += [Line((model, agent, step), _describe_step(ids, step, peers)) for step in STEPS]
-            lines.append(Line((model, agent, ALL_STEPS), _describe_all(ids, peers)))
+            rows = choose_interactions({"model": model, "agent": agent})
+            lines += [Line((model, agent, step), _describe_step(ids, step, peers, rows)) for step in STEPS]
+            lines.append(Line((model, agent, ALL_STEPS), _describe_all(ids, peers, rows)))
     return FigureTable(
         "5",
         STEPS_TITLE,
@@ -69,18 +74,24 @@ def tabulate_peers(outcomes: Sequence[AnswerOutcome], peers: Peers, entry: Agent
     )
 
 
-def rate_perfect(ids: Iterable[str], step: str, groups: Groups) -> FigureCell:
+def derive_perfect(artifact: str, interactions: Selection, step: str = "") -> Derivation:
+    """Derive the share of Perfect from an artifact's verdicts. step: empty for all of them together."""
+    share = "share Perfect by the majority" if step else "share whose steps are all Perfect"
+    return derive_peers(share, artifact, interactions, step)
+
+
+def rate_perfect(ids: Iterable[str], step: str, groups: Groups, basis: Derivation) -> FigureCell:
     """Compute the share of interactions whose step is Perfect by the majority of its rows."""
-    return rate_cell([_is_perfect(_list_verdicts(groups, row, step)) for row in ids])
+    return rate_cell([_is_perfect(_list_verdicts(groups, row, step)) for row in ids], basis=basis)
 
 
-def rate_all_perfect(ids: Iterable[str], groups: Groups) -> FigureCell:
+def rate_all_perfect(ids: Iterable[str], groups: Groups, basis: Derivation) -> FigureCell:
     """Compute the share of interactions whose steps all are Perfect; with a step undecided, none is told."""
     outcomes = []
     for row in ids:
         steps = [_is_perfect(_list_verdicts(groups, row, step)) for step in STEPS]
         outcomes.append(None if None in steps else all(steps))
-    return rate_cell(outcomes)
+    return rate_cell(outcomes, basis=basis)
 
 
 def _is_perfect(verdicts: Verdicts) -> bool | None:
@@ -92,43 +103,43 @@ def _list_verdicts(groups: Groups, interaction: str, step: str) -> Verdicts:
     return list_verdicts(groups.get((interaction, step), ()))
 
 
-def _describe_step(ids: Sequence[str], step: str, peers: Peers) -> tuple[FigureCell, ...]:
+def _describe_step(ids: Sequence[str], step: str, peers: Peers, rows: Selection) -> tuple[FigureCell, ...]:
     verdicts = [_list_verdicts(peers.reviews, row, step) for row in ids]
     metas = [_list_verdicts(peers.meta_reviews, row, step) for row in ids]
     return (
-        rate_perfect(ids, step, peers.reviews),
-        _pool_verdicts(verdicts),
-        _rate_agreement(verdicts, "reviewer"),
-        rate_perfect(ids, step, peers.meta_reviews),
-        _rate_agreement(metas, "meta-reviewer"),
-        rate_perfect(ids, step, peers.revisions),
+        rate_perfect(ids, step, peers.reviews, derive_perfect("reviews", rows, step)),
+        _pool_verdicts(verdicts, derive_peers("share", "reviews", rows, step, PERFECT)),
+        _rate_agreement(verdicts, "reviewer", derive_peers(UNANIMOUS, "reviews", rows, step)),
+        rate_perfect(ids, step, peers.meta_reviews, derive_perfect("meta_reviews", rows, step)),
+        _rate_agreement(metas, "meta-reviewer", derive_peers(UNANIMOUS, "meta_reviews", rows, step)),
+        rate_perfect(ids, step, peers.revisions, derive_perfect("revisions", rows, step)),
     )
 
 
-def _describe_all(ids: Sequence[str], peers: Peers) -> tuple[FigureCell, ...]:
+def _describe_all(ids: Sequence[str], peers: Peers, rows: Selection) -> tuple[FigureCell, ...]:
     single = leave_empty("of single steps only")
     return (
-        rate_all_perfect(ids, peers.reviews),
+        rate_all_perfect(ids, peers.reviews, derive_perfect("reviews", rows)),
         single,
         single,
-        rate_all_perfect(ids, peers.meta_reviews),
+        rate_all_perfect(ids, peers.meta_reviews, derive_perfect("meta_reviews", rows)),
         single,
-        rate_all_perfect(ids, peers.revisions),
+        rate_all_perfect(ids, peers.revisions, derive_perfect("revisions", rows)),
     )
 
 
-def _pool_verdicts(groups: Sequence[Verdicts]) -> FigureCell:
+def _pool_verdicts(groups: Sequence[Verdicts], basis: Derivation) -> FigureCell:
     """Compute the pooled share. Verdicts on one step are not independent: there is no interval."""
     given = sum(verdict is not None for verdicts in groups for verdict in verdicts)
-    return count_cell(pool(groups), given, "verdicts", sum(map(len, groups)) - given)
+    return count_cell(pool(groups), given, "verdicts", sum(map(len, groups)) - given, basis)
 
 
-def _rate_agreement(groups: Sequence[Verdicts], who: str) -> FigureCell:
+def _rate_agreement(groups: Sequence[Verdicts], who: str, basis: Derivation) -> FigureCell:
     """Compute the share of unanimous steps among those that two or more peers were to judge."""
     several = [verdicts for verdicts in groups if len(verdicts) > 1]
     if not several:
         return leave_empty(f"one {who}" if any(groups) else "no interactions")
-    return rate_cell([agree(verdicts) for verdicts in several])
+    return rate_cell([agree(verdicts) for verdicts in several], basis=basis)
 
 
 def count_errors(
@@ -144,7 +155,16 @@ def count_errors(
             [label.label for label in listed if label.step == step and places[label.interaction] == column]
             for column in columns
         ]
-        lines += [Line((step, error), tuple(_count(error, labels) for labels in given)) for error in errors]
+        lines += [
+            Line(
+                (step, error),
+                tuple(
+                    _count(step, error, labels, choose_interactions({"model": model, "agent": agent}))
+                    for (model, agent), labels in zip(columns, given, strict=True)
+                ),
+            )
+            for error in errors
+        ]
     return FigureTable(
         "errors",
         "Errors of imperfect steps",
@@ -155,9 +175,10 @@ def count_errors(
     )
 
 
-def _count(error: str, labels: Sequence[str | None]) -> FigureCell:
+def _count(step: str, error: str, labels: Sequence[str | None], interactions: Selection) -> FigureCell:
     given = [label for label in labels if label is not None]
     failed, of = len(labels) - len(given), "imperfect steps"
     if not given:
         return leave_empty("no label" if failed else "no imperfect step", of, failed)
-    return count_cell(given.count(error), len(given), of, failed)
+    rows = Selection("error_types", {"step": step, "label": error}, {"interaction": interactions})
+    return count_cell(given.count(error), len(given), of, failed, Derivation("count", (rows,)))

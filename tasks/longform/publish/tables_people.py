@@ -10,6 +10,8 @@ from statistics import fmean
 from tasks.artifacts.rows import Dropped
 from tasks.judging.human_labels import HumanLabel
 from tasks.judging.trust import HumanAgreement, measure_agreement
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
 from tasks.longform.entries import AgentEvaluation
 from tasks.longform.judge.peers import REVIEWED, list_verdicts
 from tasks.longform.judge.rows import ANSWER, MATCH, PERFECT, STEPS, PersonLabel
@@ -108,17 +110,40 @@ def _compare(
     if not own:
         return (leave_empty("nobody labelled any", "labels"),) * len(COLUMNS)
     given = {row: _find_verdict(by_id[row], part, peers) for row in sorted({x.interaction for x in own})}
+    chosen = {"interaction": tuple(sorted(by_id))}
+    labelled = Selection("human_labels", {"part": part, **chosen})
+    judged = (
+        Selection("reference_verdicts", chosen)
+        if part == ANSWER
+        else Selection("revisions", {"step": part, **chosen})
+    )
     value = int if part == ANSWER and kind == INTERPRETIVE else _is_good
     found = measure_agreement(
         {row: _level(verdict) for row, verdict in given.items()},
         [HumanLabel(label.interaction, _rank(label), label.rater) for label in own],
     )
     return (
-        _average_raters([(label.rater, value(label.label)) for label in own]),
-        mean_cell([None if verdict is None else value(verdict) for verdict in given.values()]),
-        _show_agreement(found),
-        _show_undefined(found.kappa, found.n, ROWS, "with one label for all, chance agrees as well"),
-        _show_undefined(found.raters_alpha, found.n_items, ROWS, "one rater, or one label for all"),
+        _average_raters(
+            [(label.rater, value(label.label)) for label in own],
+            Derivation("mean of the raters' means", (labelled,), "label"),
+        ),
+        mean_cell(
+            [None if verdict is None else value(verdict) for verdict in given.values()],
+            basis=Derivation("mean over what people labelled", (judged, labelled)),
+        ),
+        _show_agreement(found, Derivation("agreement of judge and people", (judged, labelled))),
+        _show_undefined(
+            found.kappa,
+            found.n,
+            "with one label for all, chance agrees as well",
+            Derivation("Cohen's kappa of judge and people", (judged, labelled)),
+        ),
+        _show_undefined(
+            found.raters_alpha,
+            found.n_items,
+            "one rater, or one label for all",
+            Derivation("Krippendorff's alpha", (labelled,)),
+        ),
     )
 
 
@@ -145,25 +170,25 @@ def _find_verdict(outcome: AnswerOutcome, part: str, peers: Peers) -> str | None
     return verdict.verdict
 
 
-def _average_raters(labels: Sequence[tuple[str, int]]) -> FigureCell:
+def _average_raters(labels: Sequence[tuple[str, int]], basis: Derivation) -> FigureCell:
     """Average each rater's mean. Labels on one interaction are not independent: there is no interval."""
     by_rater: defaultdict[str, list[int]] = defaultdict(list)
     for rater, value in labels:
         by_rater[rater].append(value)
     means = [fmean(values) for _, values in sorted(by_rater.items())]
-    return FigureCell(fmean(means), len(labels), 0, None, "labels")
+    return FigureCell(fmean(means), len(labels), 0, None, "labels", basis=basis)
 
 
-def _show_agreement(found: HumanAgreement) -> FigureCell:
+def _show_agreement(found: HumanAgreement, basis: Derivation) -> FigureCell:
     failed = found.n_unsettled + found.n_unscored
     if found.agreement is None:
         return leave_empty("no interaction with a verdict and a label of most people", ROWS, failed)
     interval = find_wilson_interval(round(found.agreement * found.n), found.n)
-    return FigureCell(found.agreement, found.n, failed, interval, ROWS)
+    return FigureCell(found.agreement, found.n, failed, interval, ROWS, basis=basis)
 
 
-def _show_undefined(value: float | None, n: int, of: str, why: str) -> FigureCell:
-    return FigureCell(value, n, 0, None, of, "" if value is not None else f"not defined: {why}")
+def _show_undefined(value: float | None, n: int, why: str, basis: Derivation) -> FigureCell:
+    return FigureCell(value, n, 0, None, ROWS, "" if value is not None else f"not defined: {why}", basis)
 
 
 def _describe_unusable(unusable: Sequence[Dropped]) -> tuple[str, ...]:

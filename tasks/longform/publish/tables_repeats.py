@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
 from tasks.longform.judge.judge_repeats import was_asked
 from tasks.longform.judge.rows import AGAIN, ANSWER, STEPS, SWAPPED, JudgeRepeat
 from tasks.longform.rows import INTERPRETIVE, KINDS, LongformItem
@@ -42,27 +44,31 @@ def tabulate_repeats(items: Iterable[LongformItem], repeats: Sequence[JudgeRepea
     for part, kind in (*((ANSWER, kind) for kind in KINDS), *((step, ALL) for step in STEPS)):
         own = [row for row in repeats if row.part == part and kind in (ALL, kinds[row.item])]
         scores = part == ANSWER and kind == INTERPRETIVE
-        lines.append(Line((part, kind), (*(_rate(own, way, part) for way in WAYS), _measure(own, scores))))
+        of_kind = {} if kind == ALL else {"item": Selection("items", {"kind": kind})}
+        rows = {way: Selection("judge_repeats", {"part": part, "way": way}, of_kind) for way in WAYS}
+        rates = (_rate(own, way, part, rows[way]) for way in WAYS)
+        lines.append(Line((part, kind), (*rates, _measure(own, scores, rows[SWAPPED]))))
     return FigureTable("repeats", TITLE, ("judged", "items"), (*WAYS.values(), DISTANCE), tuple(lines), NOTES)
 
 
-def _rate(repeats: Sequence[JudgeRepeat], way: str, part: str) -> FigureCell:
+def _rate(repeats: Sequence[JudgeRepeat], way: str, part: str, rows: Selection) -> FigureCell:
     if way == AGAIN and part != ANSWER:
         return leave_empty("steps are asked in the other order alone")
     made = [row for row in repeats if row.way == way]
     asked = [row for row in made if was_asked(row)]
     if made and not asked:
         return leave_empty(made[0].problem)
-    return rate_cell([None if pair is None else pair[0] == pair[1] for pair in map(_pair, asked)])
+    same = [None if pair is None else pair[0] == pair[1] for pair in map(_pair, asked)]
+    return rate_cell(same, basis=Derivation("share of verdicts that stay", (rows,)))
 
 
-def _measure(repeats: Sequence[JudgeRepeat], scores: bool) -> FigureCell:
+def _measure(repeats: Sequence[JudgeRepeat], scores: bool, rows: Selection) -> FigureCell:
     """Average how far a score is from the one before, over the swapped."""
     if not scores:
         return leave_empty("of scores only")
     pairs = [_pair(row) for row in repeats if row.way == SWAPPED]
     apart = [None if pair is None else abs(int(pair[0]) - int(pair[1])) for pair in pairs]
-    return mean_cell(apart, interval=True)
+    return mean_cell(apart, interval=True, basis=Derivation("mean distance of scores", (rows,)))
 
 
 def _pair(repeat: JudgeRepeat) -> tuple[str, str] | None:

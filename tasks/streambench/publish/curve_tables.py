@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from tasks.lineage.derivation import Derivation, Selection
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
 from tasks.streambench.publish.stream_cells import (
     StreamCell,
     StreamLine,

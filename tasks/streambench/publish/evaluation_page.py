@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.artifacts.rows import Counts
-from tasks.lineage.derivation import Derivation, Selection
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
 from tasks.models.calls import Call
 from tasks.reports.embed import write_data
 from tasks.reports.folder import BrowsedRows, write_page
@@ -15,7 +16,7 @@ from tasks.reports.frame import PAGES_FOLDER, open_templates
 from tasks.reports.page import ASSESSMENTS, Headline, Page
 from tasks.streambench.entries import StreamEvaluation
 from tasks.streambench.publish.curve_tables import group_curves
-from tasks.streambench.publish.figure_file import StreamFigures, encode_tables, read_stream_figures
+from tasks.streambench.publish.figure_file import StreamFigures, read_stream_figures
 from tasks.streambench.publish.kind_tables import ConfusionMatrix
 from tasks.streambench.publish.line_charts import CurveChart
 from tasks.streambench.publish.page_panels import (
@@ -96,7 +97,7 @@ def evaluation_page(
         assets=[PAGES_FOLDER / "tables.css", *(PAGES / asset for asset in ASSETS)],
         rows=BrowsedRows("rows", index),
         calls={},
-        figures={"tables": encode_tables(figures)},
+        tables=figures.tables,
     )
     for name, walked in walk_runs(runs, index, steps_calls).items():
         write_data(out / f"{name}.js", name, walked)

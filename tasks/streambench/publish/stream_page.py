@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.artifacts.rows import Counts, Dropped
-from tasks.lineage.derivation import Derivation, Selection
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
 from tasks.reports.contracts import ContractResults, open_contracts
 from tasks.reports.folder import BrowsedRows, write_page
 from tasks.reports.frame import open_templates

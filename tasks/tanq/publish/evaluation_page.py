@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 
 from tasks.artifacts.rows import Counts
-from tasks.reports.calls import read_calls
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
+from tasks.reports.calls import ShownCall, derive_shown_calls, read_calls
 from tasks.reports.figure_cells import FigureTable
 from tasks.reports.folder import BrowsedRows, Form, write_page
 from tasks.reports.frame import PAGES_FOLDER, open_templates
@@ -15,6 +18,7 @@ from tasks.reports.page import ASSESSMENTS, Headline, Page
 from tasks.tanq.entries import TableEvaluation
 from tasks.tanq.publish.shown_predictions import ShownPrediction, list_choices, show_predictions
 from tasks.tanq.publish.shown_tables import ShownTableItem, show_table_items
+from tasks.tanq.publish.table_basis import derive_scores
 from tasks.tanq.publish.table_files import read_file_of_tables
 from tasks.tanq.publish.table_outcomes import TableOutcome, is_people, join_table_outcomes
 from tasks.tanq.rows import TanqItem
@@ -80,7 +84,7 @@ def evaluation_page(
             key,
             f"Questions answered by tables: {key}",
             SUBTITLE,
-            _make_headlines(outcomes, len(calls)),
+            _make_headlines(outcomes, calls),
             figures.warnings,
         ),
         open_templates("tasks.tanq").get_template("tanq.html"),
@@ -91,6 +95,7 @@ def evaluation_page(
             PredictionBrowser(list(show_table_items(asked).values()), list_choices(shown), shown),
         ),
         calls=calls,
+        tables=figures.tables,
         form=Form(FORM, make_label_form({item.id: item for item in items}, predictions)),
     )
     return Counts(len(predictions), len(predictions), {})
@@ -113,28 +118,46 @@ def _list_others(
     return {key: table for key, table in tables.items() if key not in known}
 
 
-def _make_headlines(outcomes: Sequence[TableOutcome], calls: int) -> list[Headline]:
+def _make_headlines(outcomes: Sequence[TableOutcome], calls: Mapping[str, ShownCall]) -> list[Headline]:
     replied = [outcome for outcome in outcomes if not outcome.prediction.failed]
     with_table = sum(outcome.prediction.table is not None for outcome in replied)
     best = _find_best(outcomes)
+    made = ("predictions", "human_tables") if any(is_people(o.system) for o in outcomes) else ("predictions",)
+    answered = tuple(Selection(name, {"failed": ""}) for name in made)
     return [
-        Headline("questions", len({outcome.item.id for outcome in outcomes})),
-        Headline("replies", len(replied), f"of {len(outcomes):,} asked for"),
-        Headline("tables", with_table, "that could be read in them"),
-        *([Headline("best F1 of a system", best[1], f"rule released: {best[0]}")] if best else []),
-        Headline("model calls", calls),
+        Headline(
+            "questions",
+            len({outcome.item.id for outcome in outcomes}),
+            "",
+            Derivation("distinct", tuple(map(Selection, made)), "item"),
+        ),
+        Headline("replies", len(replied), f"of {len(outcomes):,} asked for", Derivation("count", answered)),
+        Headline("tables", with_table, "that could be read in them", Derivation("tables read", answered)),
+        *(
+            [
+                Headline(
+                    "best F1 of a system",
+                    best[1],
+                    f"rule released: {best[0]}",
+                    derive_scores(best[2], "mean", "released_f1"),
+                )
+            ]
+            if best
+            else []
+        ),
+        Headline("model calls", len(calls), "", derive_shown_calls(calls, "predictions")),
     ]
 
 
-def _find_best(outcomes: Sequence[TableOutcome]) -> tuple[str, float] | None:
-    """Find the system with the highest mean F1 by the released rule, a fraction of 1."""
-    values: dict[str, list[float]] = {}
+def _find_best(outcomes: Sequence[TableOutcome]) -> tuple[str, float, list[TableOutcome]] | None:
+    """Find the system with the highest mean F1 by the released rule, a fraction of 1, and its outcomes."""
+    own: dict[str, list[TableOutcome]] = {}
     for outcome in outcomes:
         if outcome.score.released_f1 is not None and not is_people(outcome.system):
-            name = " · ".join(filter(None, outcome.system.label))
-            values.setdefault(name, []).append(outcome.score.released_f1)
-    means = {name: sum(own) / len(own) for name, own in values.items()}
-    return max(means.items(), key=lambda pair: pair[1]) if means else None
+            own.setdefault(" · ".join(filter(None, outcome.system.label)), []).append(outcome)
+    means = {name: fmean(one.score.released_f1 or 0 for one in scored) for name, scored in own.items()}
+    best = max(means, key=lambda name: means[name], default=None)
+    return (best, means[best], own[best]) if best is not None else None
 
 
 def _list_facts(entry: TableEvaluation) -> list[tuple[str, str]]:

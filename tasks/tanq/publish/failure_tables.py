@@ -6,8 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from tasks.artifacts.rows import Dropped
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
 from tasks.reports.figure_cells import FigureCell, FigureTable, Line, leave_empty, rate_cell
 from tasks.tanq.entries import TableEvaluation
+from tasks.tanq.publish.table_basis import Where, derive_scores
 from tasks.tanq.publish.table_outcomes import (
     TableOutcome,
     is_people,
@@ -67,7 +70,8 @@ def count_faults(outcomes: Sequence[TableOutcome]) -> FigureTable:
         for system in systems:
             own = select_outcomes(outcomes, system)
             able = [outcome for outcome in own if can_have(outcome.item)[fault]]
-            cells += [rate_fault(own, fault), rate_fault(able, fault)]
+            asked = {"id": tuple(sorted({outcome.item.id for outcome in able}))}
+            cells += [rate_fault(own, fault), rate_fault(able, fault, asked)]
         lines.append(Line((name_kind(fault),), tuple(cells)))
     columns = [f"{system.model}: {base}" for system in systems for base in ("of all", "of those that can")]
     return FigureTable(
@@ -85,20 +89,28 @@ def name_kind(kind: str) -> str:
     return kind.replace("_", " ")
 
 
-def rate_failure(outcomes: Iterable[TableOutcome], kind: str) -> FigureCell:
+def rate_failure(outcomes: Sequence[TableOutcome], kind: str) -> FigureCell:
     """Compute the share of replies with a failure; failed are those without a reply."""
-    return rate_cell([None if o.prediction.failed else kind in o.score.failures for o in outcomes], OF)
+    told = [None if o.prediction.failed else kind in o.score.failures for o in outcomes]
+    return rate_cell(told, OF, derive_scores(outcomes, "share", "failures", replied=True, hit=kind))
 
 
-def rate_fault(outcomes: Iterable[TableOutcome], fault: str) -> FigureCell:
-    """Compute the share of chains with a fault."""
-    return rate_cell([None if o.score.faults is None else fault in o.score.faults for o in outcomes], OF)
+def rate_fault(outcomes: Sequence[TableOutcome], fault: str, items: Where | None = None) -> FigureCell:
+    """Compute the share of chains with a fault. items: as in `score_cells`."""
+    told = [None if o.score.faults is None else fault in o.score.faults for o in outcomes]
+    return rate_cell(told, OF, derive_scores(outcomes, "share", "faults", items=items, hit=fault))
 
 
-def rate_labelled(outcomes: Iterable[TableOutcome], people: Mapping[str, bool | None]) -> FigureCell:
+def rate_labelled(outcomes: Sequence[TableOutcome], people: Mapping[str, bool | None]) -> FigureCell:
     """Compute the share of labelled predictions with another hallucination; failed are those at a tie."""
     told = [people[outcome.prediction.id] for outcome in outcomes if outcome.prediction.id in people]
-    return rate_cell(told, OF) if told else leave_empty(NOBODY, OF)
+    if not told:
+        return leave_empty(NOBODY, OF)
+    made_by = sorted({outcome.prediction.system for outcome in outcomes})
+    labelled = Selection(
+        "hallucination_labels", {}, {"prediction": Selection("predictions", {"system": tuple(made_by)})}
+    )
+    return rate_cell(told, OF, Derivation("share, by the word of most raters", (labelled,), "label"))
 
 
 def settle(labels: Iterable[HallucinationLabel]) -> dict[str, bool | None]:

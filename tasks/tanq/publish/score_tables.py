@@ -10,6 +10,7 @@ from tasks.reports.figure_cells import DRAWS, FigureCell, FigureTable, Line, lea
 from tasks.scoring.metric import MeanAccumulator, Score
 from tasks.scoring.statistics import Interval, bootstrap
 from tasks.tanq.build.skill_table import SKILLS
+from tasks.tanq.publish.table_basis import ItemGroup, Where, derive_scores
 from tasks.tanq.publish.table_outcomes import (
     MEASURES,
     RULES,
@@ -34,7 +35,6 @@ SHOTS = {
     "three chosen shots": (3, "chosen"), "five random shots": (5, "random"),
 }  # fmt: skip
 
-Belongs = Callable[[TanqItem], bool]
 FromMain = Callable[[TableSystem, TableSystem], bool]
 """Whether a system is that of a column, given the main one of its setting and model."""
 NOT_RUN = (leave_empty("not run", OF),) * len(MEASURES)
@@ -50,19 +50,21 @@ def tabulate_scores(outcomes: Sequence[TableOutcome]) -> Iterator[tuple[str, Fig
             yield f"{key}-{rule}", compare_prompts(outcomes, rule, key, title, columns)
 
 
-def list_breakdowns(outcomes: Sequence[TableOutcome]) -> Iterator[tuple[str, str, Mapping[str, Belongs]]]:
-    """List key, title and groups of questions of each breakdown."""
+def list_breakdowns(
+    outcomes: Sequence[TableOutcome],
+) -> Iterator[tuple[str, str, Mapping[str, ItemGroup | None]]]:
+    """List key, title and groups of questions of each breakdown; None is the group of all."""
     used = {skill.name for outcome in outcomes for skill in outcome.item.skills}
     if other := sorted(used.difference(SKILLS)):
         raise StageFailed(f"tanq.evaluation_figures: no column of Table 6 for the skill {other[0]}")
     kinds = {kind: _is_kind(kind) for kind in (SIMPLE, COMPOSITION, INTERSECTION)}
-    yield "5", "By kind of question", {**kinds, "all": lambda item: True}
+    yield "5", "By kind of question", {**kinds, "all": None}
     yield "6", "By skill", {name.replace("_", " "): _has_skill(name) for name in SKILLS}
     numbers = {words: _has_skills(n) for n, words in enumerate(("none", "one", "two", "three"))}
     yield "8", "By number of skills", numbers
     relations = {str(n): _has_relations(n) for n in RELATIONS}
-    other_numbers: Belongs = lambda item: len(item.relations) not in RELATIONS  # noqa: E731
-    yield "9", "By number of relations", {**relations, "other": other_numbers}
+    others = _count_relations(lambda number: number not in RELATIONS)
+    yield "9", "By number of relations", {**relations, "other": others}
     for name, (short, medium) in LENGTHS.items():
         yield (
             f"10-{name}",
@@ -75,24 +77,34 @@ def list_breakdowns(outcomes: Sequence[TableOutcome]) -> Iterator[tuple[str, str
         )
 
 
-def _is_kind(kind: str) -> Belongs:
-    return lambda item: item.kind == kind
+def _is_kind(kind: str) -> ItemGroup:
+    return ItemGroup("kind", lambda item: [item.kind], kind.__eq__)
 
 
-def _has_skill(name: str) -> Belongs:
-    return lambda item: any(skill.name == name for skill in item.skills)
+def _has_skill(name: str) -> ItemGroup:
+    return ItemGroup("skills.name", lambda item: [skill.name for skill in item.skills], name.__eq__)
 
 
-def _has_skills(number: int) -> Belongs:
-    return lambda item: len({skill.name for skill in item.skills}) == number
+def _has_skills(number: int) -> ItemGroup:
+    return ItemGroup(
+        "distinct(skills.name)", lambda item: [len({skill.name for skill in item.skills})], number.__eq__
+    )
 
 
-def _has_relations(number: int) -> Belongs:
-    return lambda item: len(item.relations) == number
+def _has_relations(number: int) -> ItemGroup:
+    return _count_relations(number.__eq__)
 
 
-def _has_rows(least: int, most: int | None) -> Belongs:
-    return lambda item: least <= count_rows(item) and (most is None or count_rows(item) <= most)
+def _count_relations(fits: Callable[[str | int], bool]) -> ItemGroup:
+    return ItemGroup("count(relations)", lambda item: [len(item.relations)], fits)
+
+
+def _has_rows(least: int, most: int | None) -> ItemGroup:
+    return ItemGroup(
+        "sum(rows.filter_pass)",
+        lambda item: [count_rows(item)],
+        lambda rows: least <= int(rows) and (most is None or int(rows) <= most),
+    )
 
 
 def count_rows(item: TanqItem) -> int:
@@ -106,15 +118,17 @@ def break_down(
     rule: str,
     number: str,
     title: str,
-    groups: Mapping[str, Belongs],
+    groups: Mapping[str, ItemGroup | None],
 ) -> FigureTable:
     """Make a table with three columns for each group of questions and a line for each system."""
     lines = []
     for system in systems:
         own = select_outcomes(outcomes, system)
-        chosen = ([outcome for outcome in own if belongs(outcome.item)] for belongs in groups.values())
-        cells = tuple(cell for group in chosen for cell in score_cells(group, rule))
-        lines.append(Line(system.label, cells))
+        cells: list[FigureCell] = []
+        for group in groups.values():
+            chosen = [outcome for outcome in own if group is None or group.has(outcome.item)]
+            cells += score_cells(chosen, rule, group.describe(chosen) if group else None)
+        lines.append(Line(system.label, tuple(cells)))
     return FigureTable(number, f"{title}, rule {rule}", HEADS, name_columns(groups), tuple(lines))
 
 
@@ -157,10 +171,13 @@ def name_columns(groups: Mapping[str, object]) -> tuple[str, ...]:
     return tuple(f"{group}: {measure}" for group in groups for measure in MEASURES)
 
 
-def score_cells(outcomes: Sequence[TableOutcome], rule: str) -> tuple[FigureCell, ...]:
+def score_cells(
+    outcomes: Sequence[TableOutcome], rule: str, items: Where | None = None
+) -> tuple[FigureCell, ...]:
     """Average precision, recall and F1, fractions of 1, each with a bootstrap interval.
 
-    Predictions without a reply are failed, and in no mean.
+    Predictions without a reply are failed, and in no mean. items: what the outcomes' items are of the set, if
+    not all.
     """
     given = [values for outcome in outcomes if (values := outcome.measure(rule)) is not None]
     failed = len(outcomes) - len(given)
@@ -169,7 +186,14 @@ def score_cells(outcomes: Sequence[TableOutcome], rule: str) -> tuple[FigureCell
         return (leave_empty(why, OF, failed),) * len(MEASURES)
     drawn = draw_intervals(given)
     return tuple(
-        FigureCell(fmean(values), len(given), failed, drawn.get(name), OF)
+        FigureCell(
+            fmean(values),
+            len(given),
+            failed,
+            drawn.get(name),
+            OF,
+            basis=derive_scores(outcomes, "mean", f"{rule}_{name}", items=items),
+        )
         for name, values in zip(MEASURES, zip(*given, strict=True), strict=True)
     )
 

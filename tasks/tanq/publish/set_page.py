@@ -13,16 +13,19 @@ from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Counts
 from tasks.artifacts.statistics import name_beside, sum_calls
 from tasks.judging.canaries import CanaryRow
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
 from tasks.reports.calls import read_calls
 from tasks.reports.contracts import ContractResults, open_contracts
 from tasks.reports.figure_cells import FigureTable
 from tasks.reports.folder import BrowsedRows, Form, write_page
 from tasks.reports.frame import PAGES_FOLDER, open_templates
 from tasks.reports.page import DATASETS, Headline, Page
-from tasks.reports.yields import StageYield, read_yield
+from tasks.reports.yields import StageYield, derive_calls, read_yield
 from tasks.tanq.graph.article_index import ARTICLES, IndexedArticle
 from tasks.tanq.publish.shown_tables import ShownTableItem, show_table_items
 from tasks.tanq.publish.table_set import (
+    ITEMS,
     SetStatistics,
     describe_means,
     read_statistics_file,
@@ -113,6 +116,7 @@ def set_page(
         ),
         assets=[PAGES_FOLDER / "tables.css", *(PAGES / asset for asset in ASSETS)],
         rows=BrowsedRows("rows", TableSetBrowser(list(show_table_items(rows).values()), calls)),
+        tables=tabulate_set(told),
         calls=read_calls(beside, {call for own in calls.values() for call in own}),
         form=Form(FORM, make_table_form(rows)),
     )
@@ -170,14 +174,34 @@ def _make_headlines(items: Sequence[TanqItem], stages: Sequence[StageYield]) -> 
     kinds = Counter(item.kind for item in items)
     filled = sum(bool(cell.values) for item in items for row in item.rows for cell in row.cells)
     tally = sum_calls(call for stage in stages for call in stage.artifact.calls)
+    numbers = tuple(sorted({len(item.skills) for item in items if item.skills}))
+    skilled = Derivation("count", (Selection("items", {"count(skills)": numbers}),))
     return [
         Headline(
-            "questions", len(items), ", ".join(f"{count:,} {kind}" for kind, count in sorted(kinds.items()))
+            "questions",
+            len(items),
+            ", ".join(f"{count:,} {kind}" for kind, count in sorted(kinds.items())),
+            Derivation("count", (ITEMS,)),
         ),
-        Headline("shapes", len({item.shape for item in items}), "of list questions"),
-        Headline("cells", filled, f"with {sum(len(item.proofs) for item in items):,} proofs"),
-        Headline("with a skill", sum(bool(item.skills) for item in items), "or several"),
-        Headline("model calls", tally.calls, f"{tally.prompt_tokens + tally.completion_tokens:,} tokens"),
+        Headline(
+            "shapes",
+            len({item.shape for item in items}),
+            "of list questions",
+            Derivation("distinct", (ITEMS,), "shape"),
+        ),
+        Headline(
+            "cells",
+            filled,
+            f"with {sum(len(item.proofs) for item in items):,} proofs",
+            Derivation("filled cells", (ITEMS,)),
+        ),
+        Headline("with a skill", sum(bool(item.skills) for item in items), "or several", skilled),
+        Headline(
+            "model calls",
+            tally.calls,
+            f"{tally.prompt_tokens + tally.completion_tokens:,} tokens",
+            derive_calls(stages),
+        ),
     ]
 
 

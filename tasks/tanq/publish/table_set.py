@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
 from tasks.errors import BadInput
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
 from tasks.reports.figure_cells import FigureCell, FigureTable, Line, leave_empty
 
 QUESTIONS, FACTS = "questions", "facts"
+ITEMS = Selection("items")
+ALL = (ITEMS,)
 COUNTED = ("count", "%")
 VALUE_WORDS = {"item": "item", "time": "time", "quantity": "numeric", "text": "text"}
 NUMBER_WORDS = {"0": "no skill", "1": "one skill", "2": "two skills", "3": "three skills"}
@@ -59,12 +63,21 @@ def tabulate_set(statistics: SetStatistics) -> dict[str, FigureTable]:
     """Make Tables 3 and 4, by number."""
     told = statistics.definitions
     facts = sum(own.count for own in statistics.types.values())
-    types = _make_lines("", statistics.types, VALUE_WORDS, facts, FACTS)
+    types = _make_lines(
+        "", statistics.types, VALUE_WORDS, facts, FACTS, lambda kind: Derivation(f"facts of kind {kind}", ALL)
+    )
     n = statistics.items
     questions = (
-        *_make_lines("kind", statistics.kinds, {}, n, QUESTIONS),
-        *_make_lines("skill", statistics.skills, {}, n, QUESTIONS),
-        *_make_lines("skills per question", statistics.skills_per_question, NUMBER_WORDS, n, QUESTIONS),
+        *_make_lines("kind", statistics.kinds, {}, n, QUESTIONS, lambda kind: _count_items("kind", kind)),
+        *_make_lines("skill", statistics.skills, {}, n, QUESTIONS, _derive_skill),
+        *_make_lines(
+            "skills per question",
+            statistics.skills_per_question,
+            NUMBER_WORDS,
+            n,
+            QUESTIONS,
+            lambda number: _count_items("count(skills)", int(number)),
+        ),
     )
     absent = [f"No question has {name_skill(name)}: {why}." for name, why in statistics.absent_skills.items()]
     return {
@@ -93,19 +106,37 @@ def name_skill(name: str) -> str:
     return name.replace("_", " ")
 
 
+def _count_items(expression: str, value: str | int) -> Derivation:
+    return Derivation("count", (Selection("items", {expression: value}),))
+
+
+def _derive_skill(name: str) -> Derivation:
+    if name == "no_skill":
+        return _count_items("count(skills)", 0)
+    # A question that takes a skill twice counts twice, which no count of rows comes to.
+    return Derivation("uses of the skill", (Selection("items", {"skills.name": name}),))
+
+
 def _make_lines(
-    group: str, counted: Mapping[str, CountedShare], words: Mapping[str, str], n: int, of: str
+    group: str,
+    counted: Mapping[str, CountedShare],
+    words: Mapping[str, str],
+    n: int,
+    of: str,
+    derive: Callable[[str], Derivation],
 ) -> tuple[Line, ...]:
     return tuple(
-        Line((group, words.get(name, name_skill(name))), _count(own, n, of)) for name, own in counted.items()
+        Line((group, words.get(name, name_skill(name))), _count(own, n, of, derive(name)))
+        for name, own in counted.items()
     )
 
 
-def _count(own: CountedShare, n: int, of: str) -> tuple[FigureCell, FigureCell]:
-    count = FigureCell(own.count, n, 0, None, of)
+def _count(own: CountedShare, n: int, of: str, basis: Derivation) -> tuple[FigureCell, FigureCell]:
+    count = FigureCell(own.count, n, 0, None, of, basis=basis)
     if own.share is None:
         return count, leave_empty(f"no {of}", of)
-    return count, FigureCell(float(own.share), n, 0, None, of)
+    share = Derivation(f"share of {of}: {basis.measure} of all", (*basis.rows, *ALL))
+    return count, FigureCell(float(own.share), n, 0, None, of, basis=share)
 
 
 def _list_notes(definitions: Mapping[str, str], *names: str) -> tuple[str, ...]:

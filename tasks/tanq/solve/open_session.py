@@ -34,7 +34,7 @@ class AgentNote:
 
 
 class OpenSession:
-    """One item's work in progress. steps, calls, left_out, failed: what goes into the prediction's row."""
+    """One item's work in progress, for the prediction's row. articles: titles of what was read."""
 
     def __init__(
         self, row: str, role: str, question: str, shelf: ArticleShelf, params: OpenLimits, ask: Ask
@@ -44,6 +44,7 @@ class OpenSession:
         self.steps: list[OpenStep] = []
         self.calls: list[str] = []
         self.left_out: list[str] = []
+        self.articles: list[str] = []
         self.failed = ""
         self._row, self._role, self._shelf, self._ask = row, role, shelf, ask
 
@@ -93,7 +94,10 @@ class OpenSession:
 
     def use(self, agent: str, move: AgentMove) -> AgentNote:
         """Use a tool, and record the step with its result."""
-        result = "\n".join(self._truncate(run_tool(self._shelf, move, self.params.evidence)))
+        found = run_tool(self._shelf, move, self.params.evidence)
+        if found.article is not None:
+            self.articles.append(found.article)
+        result = "\n".join(self._truncate(found.lines))
         self.note(agent, move, result)
         return AgentNote(clean(f"{move.tool}: {move.argument}"), quote_data(result))
 
@@ -115,27 +119,34 @@ class OpenSession:
         return kept
 
 
-def run_tool(shelf: ArticleShelf, move: AgentMove, evidence: int) -> list[str]:
+@dataclass(frozen=True)
+class ShelfResult:
+    """What a tool found. article: the title of the one whose text it is; None if it is of none."""
+
+    lines: list[str]
+    article: str | None = None
+
+
+def run_tool(shelf: ArticleShelf, move: AgentMove, evidence: int) -> ShelfResult:
     """Run a tool of the agent; what it cannot do comes back as a line that says why."""
     name, _, words = move.argument.partition(BETWEEN)
     if move.tool == CALCULATE:
         try:
-            return [calculate(move.argument)]
+            return ShelfResult([calculate(move.argument)])
         except NoArithmetic as error:
-            return [f"Not computed: {error}."]
+            return ShelfResult([f"Not computed: {error}."])
     if move.tool == WIKI_SEARCH:
         title = shelf.search(move.argument)
         if title is None:
-            return ["No article has these words."]
-        return [f"Article: {title}", *shelf.read_intro(title)[:1]]
+            return ShelfResult(["No article has these words."])
+        return ShelfResult([f"Article: {title}", *shelf.read_intro(title)[:1]], title)
     title = shelf.find(name)
     if title is None:
         near = shelf.search(name)
-        return [
-            f"There is no article {name[:SHOWN_NAME]!r}."
-            + (f" There is {near!r}." if near is not None else "")
-        ]
+        hint = f" There is {near!r}." if near is not None else ""
+        return ShelfResult([f"There is no article {name[:SHOWN_NAME]!r}.{hint}"])
     if move.tool == GET_INTRO:
-        return shelf.read_intro(title) or [f"{title} has no introduction."]
+        return ShelfResult(shelf.read_intro(title) or [f"{title} has no introduction."], title)
     assert move.tool == FIND_EVIDENCE  # noqa: S101 - the agents have no other tool
-    return shelf.find_evidence(title, words or name, evidence) or [f"{title} says nothing with these words."]
+    found = shelf.find_evidence(title, words or name, evidence)
+    return ShelfResult(found or [f"{title} says nothing with these words."], title)

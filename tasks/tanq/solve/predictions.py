@@ -48,7 +48,7 @@ async def predictions(
             shelf = stack.enter_context(open_shelf(find_articles(wikipedia, entry.set, settings)))
         rows = await asyncio.gather(
             *(
-                _predict(item, ordered, run, params, settings, shelf, ask)
+                _predict(item, ordered, run, params, settings, entry.set, shelf, ask)
                 for item in asked
                 for run in list_runs(entry)
             )
@@ -81,6 +81,7 @@ async def _predict(
     run: TableRun,
     params: PredictionLimits,
     settings: Mapping[str, Any],
+    name: str,
     shelf: ArticleShelf | None,
     ask: Ask,
 ) -> Prediction:
@@ -89,8 +90,16 @@ async def _predict(
     if shelf is not None and run.setting == OPEN:
         session = OpenSession(row, run.model, item.question, shelf, params.open, ask)
         reply = await search_table(session, window, params.table_tokens)
+        place = settings.get(f"tanq.sources.{settings.get(f'tanq.sets.{name}.source')}.articles")
         return make_prediction(
-            item, run, reply, session.failed, session.calls, left_out=session.left_out, steps=session.steps
+            item,
+            run,
+            reply,
+            session.failed,
+            session.calls,
+            left_out=session.left_out,
+            steps=session.steps,
+            articles=[f"{place}/articles#{title}" for title in session.articles],
         )
     if run.setting == ORACLE and window < params.least_window:
         failed = f"not asked: a window of {window:,} tokens, less than {params.least_window:,}"

@@ -57,8 +57,12 @@ def make_prediction(
     examples: Sequence[TanqItem] = (),
     left_out: Iterable[str] = (),
     steps: Iterable[OpenStep] = (),
+    articles: Iterable[str] = (),
 ) -> Prediction:
-    """Make the row of a reply, which may hold a table or not."""
+    """Make the row of a reply, which may hold a table or not.
+
+    articles: what an agent read, as `<artifact of articles>#<title>`.
+    """
     return Prediction(
         id=make_id(item.id, run.system),
         item=item.id,
@@ -76,6 +80,7 @@ def make_prediction(
         origin=(
             Origin("row", f"items#{item.id}"),
             *(Origin("row", f"items#{example.id}") for example in examples),
+            *(Origin("evidence", article) for article in dict.fromkeys(articles)),
             *(Origin("call", call) for call in dict.fromkeys(calls)),
         ),
     )

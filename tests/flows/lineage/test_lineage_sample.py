@@ -15,7 +15,7 @@ from flows.lineage.lock import read_graph
 from tasks.lineage.figures import list_figures
 from tasks.lineage.nodes import walk_nodes
 from tasks.lineage.records import FileRecord
-from tests.flows.sample import ROOT, make_sample
+from tests.flows.sample import ROOT
 
 DATABASES = ("films", "flights")
 SETS = ("balanced", "unbalanced")
@@ -24,37 +24,6 @@ SEED, ROWS = 20, 200
 NOTHING = ([], [[0]], [[None]])
 """What a query gives of no rows: none, a count of none, or no mean."""
 ASSESSED = yaml.safe_load((ROOT / "params.yaml").read_text())["assessments"]["films-weak"]
-
-
-def is_replayed(root):
-    """Whether a project holds the very artifacts that its dvc.lock records, reports and code included."""
-    try:
-        stages = yaml.safe_load((root / "dvc.lock").read_text())["stages"].values()
-        files = {
-            record["path"]: record["md5"] for stage in stages for record in (*stage["outs"], *stage["deps"])
-        }
-        return all(
-            hashlib.md5((root / path).read_bytes()).hexdigest() == md5
-            for path, md5 in files.items()
-            if not md5.endswith(".dir")
-        )
-    except OSError:
-        return False
-
-
-@pytest.fixture(scope="module")
-def root(tmp_path_factory):
-    """The project where its sample has been replayed, else a copy that is replayed and committed here."""
-    if is_replayed(ROOT):
-        return ROOT
-    sample = make_sample(tmp_path_factory.mktemp("sample"))
-    sample.run()
-    for words in (
-        ["add", "-A"],
-        ["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-qm", "the sample"],
-    ):
-        subprocess.run(["git", "-C", str(sample.root), *words], check=True)
-    return sample.root
 
 
 @pytest.fixture(scope="module")

@@ -1,14 +1,24 @@
 import json
 import threading
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from types import ModuleType
 
 import pytest
+from openlineage.client import facet_v2
+from openlineage.client.event_v2 import Job, Run, RunEvent
 
 from flows.lineage.openlineage import NotSent, clean, emit_events, order_stages
+from tasks.artifacts.contracts import ContractFinding
+from tasks.artifacts.parquet import write_rows
+from tasks.artifacts.rows import Dropped, Origin
 from tasks.errors import BadInput
 from tasks.lineage.records import FileRecord, Graph, StageRecord
 from tasks.lineage.result import LineageResult
 from tasks.lineage.walk import Lineage
+from tasks.models.calls import Call
+from tests.longform.test_page import make_call
 
 MAKE = StageRecord(
     "make", "benchloom stage make /home/me/private/thing",
@@ -151,3 +161,100 @@ def test_a_wrong_destination_is_named_and_not_repeated(lineage, tmp_path, text, 
 def test_no_secret_of_a_url_is_sent():
     url = "postgresql://ann:one@host/shop?sslmode=require&sslpassword=two&passfile=x&api_token=three"
     assert clean(url) == "postgresql://host/shop?sslmode=require&sslpassword=***&passfile=x&api_token=***"
+
+
+@pytest.fixture
+def questions(tmp_path):
+    """An answer that a question leads to, with one call, and what contracts found of the questions."""
+    (tmp_path / "params.yaml").write_text(
+        "run: {prices: {m: {input_usd_per_million: 1000000, output_usd_per_million: 2}}}\n"
+    )
+    folder = tmp_path / "data"
+    folder.mkdir()
+    drops = [Dropped(f"q{n}", "same", f"text {n}") for n in range(2)]
+    write_rows(folder / "questions.parquet", Dropped, drops)
+    answers = [Dropped(f"a{n}", f"q{n}", f"text {n}", (Origin("row", f"questions#q{n}"),)) for n in range(2)]
+    write_rows(folder / "answers.parquet", Dropped, answers)
+    write_rows(folder / "answers.calls.parquet", Call, [replace(make_call("c1"), model="m")])
+    finding = ContractFinding(
+        "questions.unique_id", "questions", "unique_id", "No id twice.", "held", 2, 0, (), ()
+    )
+    write_rows(folder / "contracts/results.parquet", ContractFinding, [finding])
+    asked, outs = FileRecord("data/questions.parquet", "aa", 9), ("answers", "answers.calls")
+    stages = (
+        StageRecord(
+            "answers", "benchloom stage t.answers x", (asked, FileRecord("tasks/t/answers.py", "cc")),
+            tuple(FileRecord(f"data/{name}.parquet", "bb", 9) for name in outs),
+        ),
+        StageRecord(
+            "contracts", "benchloom stage t.contracts x", (asked,), (FileRecord("data/contracts", "dd.dir"),)
+        ),
+    )  # fmt: skip
+    graph = Graph(stages, commit="f00d")
+    node = Lineage(tmp_path, graph).trace_file("data/answers.parquet")
+    return LineageResult("data/answers.parquet", (node,), (), graph)
+
+
+def test_an_event_tells_schema_columns_quality_commit_and_calls(questions, tmp_path):
+    emit_events(questions, tmp_path, tmp_path / "events.jsonl")
+
+    (event,) = read(tmp_path / "events.jsonl")
+    (asked,), (answers, _) = event["inputs"], event["outputs"]
+    assert [field["name"] for field in asked["facets"]["schema"]["fields"]] == [
+        "id", "reason", "detail", "origin",
+    ]  # fmt: skip
+    (held,) = asked["inputFacets"]["dataQualityAssertions"]["assertions"]
+    assert (held["assertion"], held["success"]) == ("unique_id", True)
+    sources = {
+        column: [(one["name"], one["field"]) for one in found["inputFields"]]
+        for column, found in answers["facets"]["columnLineage"]["fields"].items()
+    }
+    # The text is the question's in both rows; the reason holds the question's id; the id is its own.
+    assert sources == {
+        "detail": [("data/questions.parquet", "detail")],
+        "origin": [("data/questions.parquet", "id")],
+        "reason": [("data/questions.parquet", "id")],
+    }
+    assert answers["outputFacets"]["outputStatistics"]["rowCount"] == 2
+    located = event["job"]["facets"]["sourceCodeLocation"]
+    assert (located["version"], located["path"]) == ("f00d", "tasks/t/answers.py")
+    calls = event["run"]["facets"]["benchloom_calls"]
+    # 1 dollar a token in, 2 millionths of one a token out
+    tokens = calls["promptTokens"], calls["completionTokens"]
+    assert (calls["calls"], calls["dollars"]) == (1, pytest.approx(tokens[0] + tokens[1] * 2e-6))
+    schema = json.loads((Path(__file__).parents[3] / "docs/openlineage.calls.json").read_text())
+    assert set(schema["required"]) <= calls.keys() <= schema["properties"].keys()
+    assert calls["_schemaURL"] == schema["$id"]
+
+
+def test_every_facet_is_of_a_class_of_the_standards_client(questions, tmp_path):
+    """Each is built again by its class, which refuses other keys, and the lack of those it needs."""
+    emit_events(questions, tmp_path, tmp_path / "events.jsonl")
+
+    classes = {
+        kind._get_schema(): kind
+        for module in vars(facet_v2).values()
+        if isinstance(module, ModuleType)
+        for kind in vars(module).values()
+        if isinstance(kind, type) and issubclass(kind, facet_v2.BaseFacet)
+    }
+    checked = set()
+    for event in read(tmp_path / "events.jsonl"):
+        RunEvent(
+            eventTime=event["eventTime"],
+            producer=event["producer"],
+            run=Run(event["run"]["runId"]),
+            job=Job("n", "j"),
+        )
+        places = [event["run"], event["job"], *event["inputs"], *event["outputs"]]
+        for place in places:
+            for kind in ("facets", "inputFacets", "outputFacets"):
+                for name, facet in (place.get(kind) or {}).items():
+                    own = {key: value for key, value in facet.items() if not key.startswith("_")}
+                    if name != "benchloom_calls":
+                        classes[facet["_schemaURL"]](**own)
+                    checked.add(name)
+    assert checked == {
+        "benchloom_calls", "columnLineage", "dataQualityAssertions", "executionParameters", "jobType",
+        "outputStatistics", "schema", "sourceCode", "sourceCodeLocation", "version",
+    }  # fmt: skip
