@@ -35,6 +35,8 @@ LARGEST = 300_000
 """Bytes of a picture: they are in the repository."""
 LOOKS = {"light": ("light", 1280), "dark": ("dark", 1280), "narrow": ("light", 420)}
 PATIENCE_MS = 60_000
+SHOWN = "grammar-report@films"
+"""Run for Prefect's pages: few enough stages that fresh ones are shown, too (`SHOWN_FRESH`)."""
 SETTLING_MS = 4_000
 """Prefect's graph moves for a while before it lies still."""
 
@@ -265,7 +267,7 @@ def look_at_prefect(browser: Browser, root: Path, url: str, pictures: Path) -> l
 
 @contextmanager
 def find_prefect(root: Path, url: str | None) -> Iterator[str]:
-    """Give a server's address: the one named, or the project's own after a run of everything."""
+    """Give a server's address: the one named, or the project's own after a run of one report."""
     if url:
         yield url.rstrip("/").removesuffix("/api")
         return
@@ -273,7 +275,7 @@ def find_prefect(root: Path, url: str | None) -> Iterator[str]:
         if found is None:
             raise BenchloomError("there is no Prefect server to look at: wait for one, or use --no-prefect")
         benchloom = [sys.executable, "-c", "from flows.cli import main; main()"]
-        subprocess.run([*benchloom, "run", "--replay"], cwd=root, check=True)
+        subprocess.run([*benchloom, "run", "--replay", SHOWN], cwd=root, check=True)
         yield found.rstrip("/").removesuffix("/api")
 
 
