@@ -132,6 +132,7 @@ class Dispatcher:
         new = {key: request for key, request in requests.items() if key not in self._in_flight}
         if new:
             task = asyncio.create_task(self._complete(new, batch, send))
+            task.add_done_callback(_take_error)
             self._in_flight |= {key: CallInFlight(task, batch) for key in new}
         calls = {key: self._in_flight[key] for key in requests}
         for call in calls.values():
@@ -227,3 +228,9 @@ class Dispatcher:
                 self._thread = threading.Thread(target=self._loop.run_forever, name="models", daemon=True)
                 self._thread.start()
             return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+
+def _take_error(task: asyncio.Task[dict[str, CallResult]]) -> None:
+    """Take a call's error where nobody waits any more: asyncio would print it with a traceback."""
+    if not task.cancelled():
+        task.exception()

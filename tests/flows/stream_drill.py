@@ -10,6 +10,7 @@ from tests.flows.sample import Sample
 from tests.models.scenes import say
 
 STREAM = "streambench-steps@drill"
+STREAM_GROUND = ("streambench-sequence@drill", "streambench-shots@drill")
 STREAM_STEPS = 200
 TOWNS = ("Oslo", "Rome", "Bern", "Riga")
 

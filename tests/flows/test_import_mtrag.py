@@ -84,7 +84,7 @@ def test_models_replay_their_answers_and_people_are_on_their_own_scale(root):
         "gpt says 1",
         "gpt says 2",
     ]
-    contexts = asyncio.run(gather_contexts(systems, asked, answers))
+    contexts = asyncio.run(gather_contexts(systems, asked, answers, set()))
     assert [row.rule for row in contexts.rows] == ["E2"] * 4
     assert {row.passages[0].text for row in contexts.rows} == {"Orbis is led by Marta Quill."}
     found = ratings(asked, answers, entry)
