@@ -19,7 +19,7 @@ from typing import Any, Protocol, cast
 from flows.code import find_module
 from flows.discovery import list_flows
 from flows.graph import DeclaredGraph
-from flows.nights.night import LABEL
+from flows.night_settings import LABEL
 from flows.run.binding import Places, bind, find_function, row_type_of
 from flows.run.model_settings import read_mapping
 from flows.run.session import Session

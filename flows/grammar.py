@@ -13,6 +13,8 @@ ASSESSMENT = Scope(
     folder="data/grammar/${item.database}/${key}",
     looks_in=(DATABASE.at("${item.database}"),),
     evaluates="grammar.judgements",
+    canaries="grammar.canaries",
+    gold="grammar.gold",
 )
 PACKAGES = "data/raw/packages"
 WORLDS = "data/worlds"

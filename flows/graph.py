@@ -41,6 +41,11 @@ class Declared:
         return "ask" in self.arguments
 
     @property
+    def writes(self) -> bool:
+        """Whether it writes an artifact, as every stage must."""
+        return "out" in self.arguments or self.returns.startswith("Drafts[")
+
+    @property
     def outs(self) -> tuple[str, ...]:
         """The paths that it writes."""
         stage, folder = self.stage, self.stage.scope.folder
@@ -105,9 +110,14 @@ class DeclaredGraph:
 
     def make_node(self, name: str, key: str, entry: Mapping[str, Any]) -> Node:
         """Make the node of a stage for an entry that stands nowhere in params.yaml; its code is left out."""
-        from flows.run.node import PARAMS, Node
+        return self._place(self.declared[name], key, entry)
 
-        own = self.declared[name]
+    def place_reader(self, reader: Stage, key: str, entry: Mapping[str, Any]) -> Node:
+        """Make the node of a function that only reads artifacts of a scope, and is no stage of the graph."""
+        return self._place(self._read(reader, [reader.name]), key, entry)
+
+    def _place(self, own: Declared, key: str, entry: Mapping[str, Any]) -> Node:
+        from flows.run.node import PARAMS, Node
 
         def resolve(text: str) -> str:
             fields = {f"${{item.{field}}}": str(value) for field, value in entry.items()}
@@ -117,10 +127,10 @@ class DeclaredGraph:
 
         return Node(
             name=f"{own.stage.block}@{key[:8]}",
-            stage=name,
+            stage=own.stage.name,
             key=key,
             deps=tuple(map(resolve, self._list_data(own))),
-            outs=tuple(map(resolve, own.outs)),
+            outs=tuple(map(resolve, own.outs if own.writes else ())),
             upstream=(),
             settings={PARAMS: tuple(map(resolve, self._list_params(own)))},
         )

@@ -66,6 +66,14 @@ def check_evaluations(graph: DeclaredGraph) -> None:
                     f"{FLOWS}/{flow.name}.py",
                     f"evaluates={scope.evaluates!r} is no stage that runs over {scope.over}",
                 )
+            canaries = flow.find(scope.canaries)
+            if scope.canaries and (canaries is None or canaries.scope.over != scope.over):
+                raise BadInput(
+                    f"{FLOWS}/{flow.name}.py",
+                    f"canaries={scope.canaries!r} is no stage that runs over {scope.over}",
+                )
+            if scope.gold:
+                graph.place_reader(scope.stage(scope.gold, reads=stage.reads), "", {})
             own = graph.declared[stage.name]
             for name in (LIST_SCORED, LIST_ANSWERED):
                 if find_function(graph.root / to_path(own.module), name) is None:

@@ -12,6 +12,8 @@ EVALUATION = Scope(
     folder="data/longform/${item.set}/${key}",
     looks_in=(SET.at("${item.set}"),),
     evaluates="longform.reference_verdicts",
+    canaries="longform.peer_canaries",
+    gold="longform.gold",
 )
 OWN = Scope(
     over="longform.systems",

@@ -6,9 +6,19 @@ from flows.stage import Flow, Scope
 
 FOLDER = "data/ragcheck/${key}"
 SETS = Scope(over="ragcheck.sets", folder=FOLDER)
-CORRECTNESS = Scope(over="ragcheck.correctness", folder=FOLDER, looks_in=(SETS,), evaluates="ragcheck.scores")
+CORRECTNESS = Scope(
+    over="ragcheck.correctness",
+    folder=FOLDER,
+    looks_in=(SETS,),
+    evaluates="ragcheck.scores",
+    canaries="ragcheck.canaries",
+)
 CONTINUITY = Scope(
-    over="ragcheck.continuity", folder=FOLDER, looks_in=(SETS,), evaluates="ragcheck.conversations"
+    over="ragcheck.continuity",
+    folder=FOLDER,
+    looks_in=(SETS,),
+    evaluates="ragcheck.conversations",
+    canaries="ragcheck.conversation_canaries",
 )
 CANARIES = "tasks/judging/canaries.yaml"
 JUDGING = ("ragcheck.judging",)

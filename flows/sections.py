@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from flows.code import to_path
 from flows.graph import Declared, DeclaredGraph
 from flows.lineage.openlineage import Destination
-from flows.nights.night import Nightly
+from flows.night_settings import Nightly
 from flows.parameters import refuse, suggest, validate
 from flows.settings import Workers
 from tasks.databases.entry import DatabaseEntry

@@ -13,6 +13,8 @@ from pathlib import PurePosixPath
 
 KEY = "${key}"
 """Placeholder in a scope's folder and in paths for the name of the entry that a stage runs for."""
+CONTRACTS = "contracts"
+"""The output of a stage that holds a dataset to its contracts; a night brings it up to date first."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,12 @@ class Scope:
     """For a scope that evaluates systems: the stage whose artifact has the items' scores, which nights
     compare, by the function `list_scored` of its module. Stages of such a scope that call models are run
     again every night."""
+    canaries: str = ""
+    """For a scope whose scores a judge gives: the stage that has it judge cases with known verdicts. Where
+    these fall, a night calls a fall of the scores the judge's, not the system's."""
+    gold: str = ""
+    """For a scope whose dataset has gold queries: a function named as a stage is, which takes artifacts and
+    the database, runs the queries again, and returns a list of `GoldAnswer`. A night calls it."""
     when: str = ""
     """A section of params.yaml without which the graph does not have the stages."""
 

@@ -12,6 +12,7 @@ EVALUATION = Scope(
     folder="data/streambench/${item.stream}/${key}",
     looks_in=(STREAM.at("${item.stream}"),),
     evaluates="streambench.steps",
+    gold="streambench.gold",
 )
 OWN = Scope(
     over="streambench.systems",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -17,48 +19,126 @@ app = typer.Typer(
 @app.command()
 def once(
     as_of: Annotated[
-        str | None, typer.Option(metavar="LABEL", help="The night's label; default: this minute, UTC.")
+        str | None,
+        typer.Option(
+            metavar="LABEL",
+            help="The night's label; default: of one that is not over, else this minute, UTC.",
+        ),
     ] = None,
     replay: Replay = False,
+    plain: Annotated[bool, typer.Option("--plain", help="Without Prefect.")] = False,
     budget_usd: BudgetUsd = None,
     budget_tokens: BudgetTokens = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
-    """Ask what `nightly.assessments` names anew, now; exit 5 where it really fell.
+    """Ask what `nightly.assessments` names anew, now, on a branch of its own; exit 5 where it really fell.
 
     Example: benchloom nightly once --as-of 2031-07-09
     """
-    import json
     import os
-    from dataclasses import asdict
-    from datetime import UTC, datetime
 
-    from flows.commands.run import make_run
-    from flows.nights.night import describe_night, read_nightly, run_night
-    from flows.run.recorder import Recorder
+    from flows.night_settings import read_nightly
+    from flows.nights.once import run_night
     from flows.settings import find_project, load_params
+
+    home = find_project()
+    os.chdir(home)
+    read_nightly(load_params(home))
+    flags = {"--replay": replay, "--plain": plain, "--json": as_json}
+    limits = {"--budget-usd": budget_usd, "--budget-tokens": budget_tokens}
+    options = [flag for flag, given in flags.items() if given]
+    options += [word for name, value in limits.items() if value is not None for word in (name, str(value))]
+    raise typer.Exit(run_night(home, as_of, options, _say))
+
+
+@app.command(hidden=True)
+def inside(
+    home: Path,
+    label: str,
+    replay: Replay = False,
+    plain: bool = False,
+    budget_usd: BudgetUsd = None,
+    budget_tokens: BudgetTokens = None,
+    as_json: Annotated[bool, typer.Option("--json")] = False,
+) -> None:
+    """Carry a night out in its worktree: what `nightly once` calls there.
+
+    Example: benchloom nightly inside /path/of/the/project 2031-07-09
+    """
+    import os
+
+    from flows.nights.preparation import share_cache, write_params
+    from flows.settings import find_project
 
     root = find_project()
     os.chdir(root)
+    write_params(home, root, label)
+    share_cache(home, root)
+    raise typer.Exit(
+        _carry_out(
+            home,
+            root,
+            label,
+            plain=plain,
+            as_json=as_json,
+            options={"replay": replay, "budget_usd": budget_usd, "budget_tokens": budget_tokens},
+        )
+    )
+
+
+def _carry_out(
+    home: Path, root: Path, label: str, *, plain: bool, as_json: bool, options: dict[str, Any]
+) -> int:
+    import json
+    from contextlib import nullcontext
+    from dataclasses import asdict
+
+    from flows.commands.run import bring_up_stages, make_run
+    from flows.graph_file import require_graph
+    from flows.night_settings import read_nightly
+    from flows.nights.inside import NightWork, stop_with_parent
+    from flows.run.prefect_server import use_prefect
+    from flows.run.recorder import Recorder
+    from flows.run.runner import Run
+    from flows.settings import load_params
+    from tasks.reports.night_summary import describe_night
+
     params = load_params(root)
     nightly = read_nightly(params)
-    label = as_of or datetime.now(UTC).strftime("%Y-%m-%dT%H-%MZ")
-    params["evaluation"] = {**(params.get("evaluation") or {}), "as_of": label}
-    run = make_run(
-        root, Recorder(root), params, replay=replay, budget_usd=budget_usd, budget_tokens=budget_tokens
-    )
+    require_graph(root, params)
+    run = make_run(root, Recorder(root), params, **options)
     run.listen()
+    stop_with_parent(run)
     run.say(f"night {label}")
-    try:
-        nights = run_night(run, nightly, label)
-    finally:
-        run.finish()
-    if as_json:
-        typer.echo(json.dumps([asdict(night) for night in nights]))
-    for night in nights:
-        run.say(describe_night(night))
-    run.say("the page: data/nightly/index.html")
-    raise typer.Exit(5 if any(night.change.alarms for night in nights) else 0)
+
+    def bring_up(run: Run, names: Sequence[str]) -> int:
+        # The user's own server shows it: the worktree has none.
+        with nullcontext() if plain else use_prefect(home, run.say):
+            return bring_up_stages(run, names, plain=plain, title=f"night {label}")
+
+    night, code = NightWork(home, label, nightly, run).carry_out(bring_up)
+    if night is not None:
+        if as_json:
+            typer.echo(json.dumps(asdict(night)))
+        for line in describe_night(night):
+            run.say(line)
+        run.say("the page: data/nightly/index.html")
+    return code
+
+
+@app.command()
+def accept(
+    label: Annotated[str, typer.Argument(metavar="LABEL", help="The label of an alarmed night.")],
+) -> None:
+    """Take an alarmed night as the new state: the next nights are compared with it.
+
+    Example: benchloom nightly accept 2031-07-09
+    """
+    from flows.nights.history import accept_night
+    from flows.settings import find_project
+
+    night = accept_night(find_project(), label)
+    _say(f"night {night.label} is accepted: the next ones are compared with it")
 
 
 @app.command()
@@ -67,7 +147,7 @@ def serve() -> None:
 
     Example: benchloom nightly serve
     """
-    from flows.nights.night import read_nightly
+    from flows.night_settings import read_nightly
     from flows.run.prefect_server import use_prefect
     from flows.settings import find_project, load_params
 
@@ -100,7 +180,7 @@ def deploy(
     """
     from contextlib import nullcontext
 
-    from flows.nights.night import read_nightly
+    from flows.night_settings import read_nightly
     from flows.nights.standing import remove_files, write_files
     from flows.run.prefect_server import end_standing, find_foreign, stand_server, use_prefect
     from flows.settings import find_project, load_params

@@ -57,15 +57,21 @@ def run_command(
         from flows.run.preview import run_preview
 
         return run_preview(run, names, limit)
-    workers = validate(Workers, get_section(params, "run").get("workers", 4), ["run", "workers"], params)
-    run.processes = StageProcesses(root, min(workers, os.cpu_count() or 1), run.stopping)
+    return bring_up_stages(run, names, plain=plain, title=" ".join(targets) or "everything")
+
+
+def bring_up_stages(run: Run, names: Sequence[str], *, plain: bool, title: str) -> int:
+    """Bring stages up to date, under Prefect unless `plain`; return the exit code. title: for its pages."""
+    given = get_section(run.params, "run").get("workers", 4)
+    workers = validate(Workers, given, ["run", "workers"], run.params)
+    run.processes = StageProcesses(run.root, min(workers, os.cpu_count() or 1), run.stopping)
     run.listen()
     try:
-        with recorder.keep_flushing():
+        with run.recorder.keep_flushing():
             if plain or not names:
                 run_plain(run, names, workers)
             else:
-                run_with_prefect(run, names, workers, " ".join(targets) or "everything")
+                run_with_prefect(run, names, workers, title)
     except KeyboardInterrupt:
         end_at_once(run)
     finally:

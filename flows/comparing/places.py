@@ -1,4 +1,4 @@
-"""Where evaluated artifacts are: in the working tree, at a git revision, in a night, or in a run's folder.
+"""Where evaluated artifacts are: the working tree, a git revision, a night's branch, a run's folder.
 
 What is evaluated follows from the flows' declarations and from `dvc.lock`, which is read without DVC.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from flows.discovery import find_stage, list_evaluating, list_flows
 from flows.evaluation import FOLDER as EVALUATIONS
 from flows.lineage.git import Git
 from flows.lineage.lock import read_stage
-from flows.nights.night import FOLDER as NIGHTS
+from flows.night_settings import BRANCH
 from flows.run.lock_file import LOCK, split_blocks
 from flows.run.node import PARAMS
 from flows.settings import get_section, load_params
@@ -33,12 +34,16 @@ Find = Callable[[str], Path]
 
 @dataclass(frozen=True)
 class EvaluatedStage:
-    """The stage of an entry whose artifact has the scores. system: that the entry names, if it names one."""
+    """The stage of an entry whose artifact has the scores. system: that the entry names, if it names one.
+
+    find_canaries: finds the artifact of its judges' canaries; None where no stage recorded one.
+    """
 
     scope: Scope
     key: str
     system: str
     find: Find
+    find_canaries: Callable[[], Path] | None = None
 
     @property
     def name(self) -> str:
@@ -70,17 +75,18 @@ def read_workspace(root: Path) -> Place:
     )
 
 
-def read_revision(root: Path, revision: str) -> Place | None:
+def read_revision(root: Path, revision: str, name: str = "") -> Place | None:
     """Read what `dvc.lock` recorded at a git revision, and DVC's cache holds; None if it is none.
 
-    Raises BadInput if that commit has no `dvc.lock`.
+    name: what it is called to readers, instead of the revision. Raises BadInput if that commit has no
+    `dvc.lock`.
     """
     git = Git(root)
     commit = git.find_commit(revision)
     if commit is None:
         return None
     content = git.read_file(commit, LOCK)
-    label = revision if commit.startswith(revision) else f"{revision} ({commit[:8]})"
+    label = name or (revision if commit.startswith(revision) else f"{revision} ({commit[:8]})")
     if content is None:
         raise BadInput(label, f"has no {LOCK}")
     params = parse_yaml((git.read_file(commit, PARAMS) or b"").decode(), f"{PARAMS} of {label}")
@@ -103,24 +109,8 @@ def read_revision(root: Path, revision: str) -> Place | None:
 
 
 def read_night(root: Path, label: str) -> Place | None:
-    """Read a night's artifacts; what it does not make anew is the working tree's. None if there is none."""
-    folder = root / NIGHTS / label
-    if not label or "/" in label or not folder.is_dir():
-        return None
-
-    def place(record: FileRecord) -> Path:
-        return folder / record.path.removeprefix("data/")
-
-    def find(record: FileRecord) -> Path:
-        found = place(record) if place(record).is_file() else root / record.path
-        if not found.is_file():
-            raise BadInput(record.path, f"is neither in the night {label} nor in the working tree")
-        return found
-
-    text = (root / LOCK).read_text(encoding="utf-8") if (root / LOCK).is_file() else ""
-    params = load_params(root)
-    records = [record for record in _read_records(text, LOCK) if place(record.outs[0]).is_file()]
-    return Place(f"night {label}", tuple(_make_stage(record, find, params) for record in records))
+    """Read what a night recorded on its branch; None if there is none of that label."""
+    return read_revision(root, f"refs/heads/{BRANCH}{label}", f"night {label}") if label else None
 
 
 def read_evaluation(folder: Path, label: str) -> Place | None:
@@ -142,14 +132,14 @@ def read_evaluation(folder: Path, label: str) -> Place | None:
     stages = [
         EvaluatedStage(scope, dataset, system, find)
         for scope in scopes
-        if scope.evaluates and (folder / f"{_name_artifact(scope)}.parquet").is_file()
+        if scope.evaluates and (folder / f"{_name_artifact(scope.evaluates)}.parquet").is_file()
     ]
     return Place(label, tuple(stages))
 
 
 def list_nights(root: Path) -> list[str]:
-    """List the labels of nights, sorted."""
-    return sorted(path.name for path in (root / NIGHTS).glob("*") if path.is_dir())
+    """List the labels of nights that have a branch, sorted."""
+    return [name.removeprefix(BRANCH) for name in Git(root).list_branches(BRANCH)]
 
 
 def list_folders(root: Path) -> list[str]:
@@ -159,21 +149,29 @@ def list_folders(root: Path) -> list[str]:
     )
 
 
-def _name_artifact(scope: Scope) -> str:
-    stage = find_stage(scope.evaluates)
+def _name_artifact(name: str) -> str:
+    stage = find_stage(name)
     return (stage.artifact or stage.function) if stage else ""
 
 
 def _list_stages(
     text: str, where: str, find: Callable[[FileRecord], Path], params: Mapping[str, object]
 ) -> Iterator[EvaluatedStage]:
-    return (_make_stage(record, find, params) for record in _read_records(text, where))
+    records = {(record.function, record.key): record for record in _read_records(text, where)}
+    scopes = {scope.evaluates: scope for scope in list_evaluating()}
+    for record in records.values():
+        if (scope := scopes.get(record.function)) is not None:
+            canaries = records.get((scope.canaries, record.key))
+            yield _make_stage(scope, record, canaries, find, params)
 
 
 def _make_stage(
-    record: StageRecord, find: Callable[[FileRecord], Path], params: Mapping[str, object]
+    scope: Scope,
+    record: StageRecord,
+    canaries: StageRecord | None,
+    find: Callable[[FileRecord], Path],
+    params: Mapping[str, object],
 ) -> EvaluatedStage:
-    scope = next(scope for scope in list_evaluating() if scope.evaluates == record.function)
     files = {name_argument(file.path): file for file in (*record.data, *record.outs)}
 
     def find_named(name: str) -> Path:
@@ -183,12 +181,16 @@ def _make_stage(
 
     entry = get_section(params, f"{scope.over}.{record.key}")
     system = entry.get("system") if isinstance(entry, dict) else None
-    return EvaluatedStage(scope, record.key, str(system or ""), find_named)
+    named = {name_argument(out.path): out for out in canaries.outs} if canaries else {}
+    rows = named.get(_name_artifact(scope.canaries))
+    found = None if rows is None else partial(find, rows)
+    return EvaluatedStage(scope, record.key, str(system or ""), find_named, found)
 
 
 def _read_records(text: str, where: str) -> list[StageRecord]:
-    """Read the records of evaluated stages alone: to parse all of a large `dvc.lock` takes seconds."""
-    stages = [stage for scope in list_evaluating() if (stage := find_stage(scope.evaluates))]
+    """Read the records of evaluated stages and of canaries alone: a large `dvc.lock` takes seconds."""
+    names = [name for scope in list_evaluating() for name in (scope.evaluates, scope.canaries)]
+    stages = [stage for name in names if (stage := find_stage(name))]
     blocks = split_blocks(text)
     own = tuple(f"  {stage.block}@" for stage in stages)
     if blocks is None:

@@ -41,6 +41,21 @@ class Git:
         """Read a file as a commit has it; None if it has none of that path."""
         return self._ask("show", f"{commit}:./{path}")
 
+    def list_branches(self, prefix: str) -> list[str]:
+        """List the branches whose names begin with a prefix that ends with a slash, sorted."""
+        output = self._ask("for-each-ref", "--format=%(refname:lstrip=2)", f"refs/heads/{prefix}")
+        return sorted((output or b"").decode().split())
+
+    def find_branch(self) -> str | None:
+        """Return the name of the branch that is checked out; None if none is."""
+        return _read(self._ask("symbolic-ref", "--quiet", "--short", "HEAD"))
+
+    def list_uncommitted(self) -> tuple[str, ...]:
+        """List the files that no commit has as they are, new ones too, sorted; ignored files are left out."""
+        new = self._ask("ls-files", "--others", "--exclude-standard", "-z") or b""
+        names = {name for name in new.decode(errors="replace").split("\0") if name}
+        return tuple(sorted({*names, *self.list_changed()}))
+
     def list_changed(self) -> tuple[str, ...]:
         """List the tracked files with uncommitted changes, sorted."""
         output = self._ask("diff", "--name-only", "--relative", "-z", "HEAD", "--")

@@ -1,14 +1,21 @@
-"""Compare two nightly evaluations of one system item by item, and decide whether the score really dropped."""
+"""Judge a night: which scores really fell since the night before, and whether a judge did instead."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tasks.judging.scored import Scored
-from tasks.scoring.statistics import compare_paired
+from tasks.judging.canaries import OR, CanaryRow
+from tasks.judging.comparison import LEAST, Comparison, MetricChange, Strand
+from tasks.scoring.statistics import compare_outcomes, correct_holm
+
+SeriesOutcome = Literal["first", "held", "too few", "fell", "judge drift", "unscored"]
+AlarmKind = Literal["regression", "judge drift", "unscored", "lost", "gold", "contract", "budget"]
+NightState = Literal["accepted", "alarm", "unfinished"]
 
 
 class AlarmRule(BaseModel):
@@ -17,9 +24,10 @@ class AlarmRule(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     drop: float = Field(default=0.02, ge=0)
-    """The smallest drop of the mean that raises an alarm, in units of the score."""
+    """The smallest fall of a mean that raises an alarm, in units of the score."""
     alpha: float = Field(default=0.05, gt=0, lt=1)
-    """Significance level: the paired bootstrap's two-sided p value must be below it."""
+    """Significance level: the paired bootstrap's two-sided p value, corrected by Holm over all that a night
+    compares, must be below it; so must McNemar's of a judge's canaries."""
     unscored: float = Field(default=0.2, ge=0, le=1)
     """The largest allowed share of unscored items; more of them raise an alarm."""
     draws: int = Field(default=10_000, ge=100)
@@ -27,81 +35,269 @@ class AlarmRule(BaseModel):
 
 
 @dataclass(frozen=True)
-class Change:
-    """A night compared with an earlier one on the items that both scored (pairs).
+class NightSeries:
+    """One metric of one system in a night. n, mean: of all cases it was asked; the rest of those in pairs.
 
-    difference: mean of this night minus mean of the earlier one, with 95% interval and p value by a bootstrap
-    over groups; None without pairs. fallen, risen: ids of items whose score changed, sorted.
+    difference: mean of this night less that of the night before, with its 95% interval; adjusted: the p
+    value by Holm over all that the night compares. None where there are no pairs, or too few clusters.
     """
 
+    section: str
+    entry: str
+    system: str
+    metric: str
     n: int
     n_scored: int
-    n_pairs: int
     mean: float | None
-    """Mean of this night over all items that it scored."""
-    before: float | None
-    """Mean of the earlier night over the pairs; `now` is this night's over the same pairs."""
-    now: float | None
-    difference: float | None
-    low: float | None
-    high: float | None
-    p_value: float | None
-    fallen: tuple[str, ...]
-    risen: tuple[str, ...]
-    alarms: tuple[str, ...]
-    """The reasons for an alarm, one sentence each; empty if there is none."""
+    n_pairs: int = 0
+    clusters: int = 0
+    before: float | None = None
+    now: float | None = None
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p_value: float | None = None
+    adjusted: float | None = None
+    fell: int = 0
+    rose: int = 0
+    outcome: SeriesOutcome = "first"
+
+    @property
+    def name(self) -> str:
+        """SECTION.ENTRY/SYSTEM METRIC, without a system that has no name."""
+        return f"{self.section}.{self.entry}{f'/{self.system}' if self.system else ''} {self.metric}"
+
+
+@dataclass(frozen=True)
+class JudgeChange:
+    """A judge's own verdicts on the canaries of an entry, this night and the one before.
+
+    right, before: of the n canaries of both nights; lost, won: canaries right in one of them alone; p_value:
+    of McNemar's exact test over these. judge: empty where the entry has one judge alone.
+    """
+
+    section: str
+    entry: str
+    judge: str
+    n: int
+    right: int
+    before: int
+    lost: int
+    won: int
+    p_value: float
+    drifted: bool
+
+
+@dataclass(frozen=True)
+class GoldDifference:
+    """An item whose gold query gives another answer than before. entry: by its full name."""
+
+    entry: str
+    item: str
+    what: str
+
+
+@dataclass(frozen=True)
+class NightAlarm:
+    """A reason for an alarm, in one line."""
+
+    kind: AlarmKind
+    what: str
 
 
 @dataclass(frozen=True)
 class Night:
-    """One assessment in one night. against: the label of the accepted night it was compared with, if any."""
+    """One night. against: the accepted night that it was compared with, if any. gold: queries run again."""
 
     label: str
-    assessment: str
     against: str | None
-    accepted: bool
-    change: Change
+    state: NightState
+    alarms: tuple[NightAlarm, ...]
+    series: tuple[NightSeries, ...] = ()
+    judges: tuple[JudgeChange, ...] = ()
+    gold: int = 0
+    differences: tuple[GoldDifference, ...] = ()
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether later nights are compared with it."""
+        return self.state == "accepted"
 
 
-def compare_nights(earlier: Iterable[Scored], night: Iterable[Scored], rule: AlarmRule) -> Change:
-    """Compare a night with an earlier one by an alarm rule. earlier: empty if there is none."""
-    earlier_scores = {item.id: item.value for item in earlier if item.value is not None}
-    items = sorted(night, key=lambda item: item.id)
-    scored = [(item, item.value) for item in items if item.value is not None]
-    pairs = [
-        (item.id, item.group, value, earlier_scores[item.id])
-        for item, value in scored
-        if item.id in earlier_scores
-    ]
-    alarms = []
-    unscored = len(items) - len(scored)
-    if not items or unscored > rule.unscored * len(items):
-        alarms.append(f"{unscored} of {len(items)} items could not be scored, more than {rule.unscored:.0%}")
-    mean = sum(value for _, value in scored) / len(scored) if scored else None
-    if not pairs:
-        if earlier_scores:
-            alarms.append("no item is scored in this night and in the one it is compared with")
-        nothing = (None, None, None, None, None, None)
-        return Change(len(items), len(scored), 0, mean, *nothing, (), (), tuple(alarms))
-    now, before = [pair[2] for pair in pairs], [pair[3] for pair in pairs]
-    found = compare_paired(now, before, [pair[1] for pair in pairs], rule.draws, rule.seed)
-    if -found.difference >= rule.drop and found.difference < 0 and found.p_value < rule.alpha:
-        alarms.append(
-            f"the mean fell by {-found.difference:.3f} over {len(pairs)} items "
-            f"(95% interval {found.low:.3f} to {found.high:.3f}, p = {found.p_value:.4f})"
+def list_series(strands: Iterable[Strand]) -> list[NightSeries]:
+    """List the metrics of a night's strands, compared with nothing yet. A case answered often counts once."""
+    series = []
+    for strand in sorted(strands, key=lambda own: (own.section, own.name)):
+        scores: dict[str, dict[str, list[float | None]]] = defaultdict(lambda: defaultdict(list))
+        for scored, answered in strand.answers:
+            for metric, value in ((answered.metric, scored.value), *answered.further.items()):
+                scores[metric][answered.case].append(value)
+        for metric, cases in scores.items():
+            known = [[value for value in values if value is not None] for values in cases.values()]
+            means = [sum(values) / len(values) for values in known if values]
+            series.append(
+                NightSeries(
+                    strand.section,
+                    strand.entry,
+                    strand.system,
+                    metric,
+                    len(cases),
+                    len(means),
+                    sum(means) / len(means) if means else None,
+                )
+            )
+    return series
+
+
+def compare_canaries(
+    entry: tuple[str, str], earlier: Iterable[CanaryRow], night: Iterable[CanaryRow]
+) -> list[JudgeChange]:
+    """Compare each judge's own verdicts on the canaries that both nights have; `mark_drifts` decides.
+
+    entry: section and key. What a rule decides before the judge is left out of it, and a verdict that did
+    not parse is not right. `JUDGE/ID` is a canary of one of several judges.
+    """
+    before = {row.id: _is_right(row) for row in earlier}
+    now = {row.id: _is_right(row) for row in night}
+    by_judge: dict[str, list[str]] = defaultdict(list)
+    for canary in sorted(before.keys() & now.keys()):
+        by_judge[canary.rpartition("/")[0]].append(canary)
+    changes = []
+    for judge, canaries in by_judge.items():
+        then, again = [before[canary] for canary in canaries], [now[canary] for canary in canaries]
+        found = compare_outcomes(then, again)
+        changes.append(
+            JudgeChange(
+                *entry,
+                judge,
+                len(canaries),
+                sum(again),
+                sum(then),
+                found.only_a,
+                found.only_b,
+                found.p_value,
+                drifted=False,
+            )
         )
-    return Change(
-        len(items),
-        len(scored),
-        len(pairs),
-        mean,
-        sum(before) / len(pairs),
-        sum(now) / len(pairs),
-        found.difference,
-        found.low,
-        found.high,
-        found.p_value,
-        tuple(pair[0] for pair in pairs if pair[2] < pair[3]),
-        tuple(pair[0] for pair in pairs if pair[2] > pair[3]),
-        tuple(alarms),
+    return changes
+
+
+def mark_drifts(changes: Sequence[JudgeChange], alpha: float) -> list[JudgeChange]:
+    """Mark the judges that lost more canaries than chance would take, corrected by Holm.
+
+    Entries that share a judge share its verdicts on the canaries: the same change counts once.
+    """
+    tests = {(change.judge, change.n, change.right, change.lost, change.won): change for change in changes}
+    adjusted = dict(zip(tests, correct_holm([change.p_value for change in tests.values()]), strict=True))
+    return [
+        replace(
+            change,
+            drifted=change.lost > change.won
+            and adjusted[change.judge, change.n, change.right, change.lost, change.won] < alpha,
+        )
+        for change in changes
+    ]
+
+
+def _is_right(row: CanaryRow) -> bool:
+    return row.given in row.expected.split(OR)
+
+
+def judge_series(
+    series: Sequence[NightSeries], comparison: Comparison, judges: Sequence[JudgeChange], rule: AlarmRule
+) -> list[NightSeries]:
+    """Decide of each metric what became of it.
+
+    comparison: of the night before (A) with this one (B), on one strand each. A fall of a metric whose judge
+    drifted is the judge's.
+    """
+    changes = {
+        (strand.section, strand.b, change.metric): change
+        for strand in comparison.strands
+        for change in strand.metrics
+    }
+    return [_judge_metric(own, changes, judges, rule) for own in series]
+
+
+def _judge_metric(
+    series: NightSeries,
+    changes: Mapping[tuple[str, str, str], MetricChange],
+    judges: Sequence[JudgeChange],
+    rule: AlarmRule,
+) -> NightSeries:
+    name = f"{series.entry}/{series.system}" if series.system else series.entry
+    change = changes.get((series.section, name, series.metric))
+    unscored = series.n - series.n_scored > rule.unscored * series.n
+    if change is None or not change.n_pairs:
+        return replace(series, outcome="unscored" if unscored else "first")
+    outcome: SeriesOutcome = "held"
+    fell = change.difference is not None and change.difference < 0 and -change.difference >= rule.drop
+    if unscored:
+        outcome = "unscored"
+    elif fell and change.clusters < LEAST:
+        outcome = "too few"
+    elif fell and change.adjusted is not None and change.adjusted < rule.alpha:
+        outcome = "judge drift" if any(_judged_by(series, judge) for judge in judges) else "fell"
+    return replace(
+        series,
+        n_pairs=change.n_pairs,
+        clusters=change.clusters,
+        before=change.mean_a,
+        now=change.mean_b,
+        difference=change.difference,
+        low=change.low,
+        high=change.high,
+        p_value=change.p_value,
+        adjusted=change.adjusted,
+        fell=change.fell,
+        rose=change.rose,
+        outcome=outcome,
+    )
+
+
+def _judged_by(series: NightSeries, judge: JudgeChange) -> bool:
+    same = (series.section, series.entry) == (judge.section, judge.entry)
+    return judge.drifted and same and (not judge.judge or judge.judge in series.metric.split())
+
+
+def list_alarms(
+    series: Sequence[NightSeries], judges: Sequence[JudgeChange], lost: Sequence[str], rule: AlarmRule
+) -> list[NightAlarm]:
+    """List what a night raises an alarm for, the worst first. lost: systems that the night before had."""
+    drifts = [judge for judge in judges if judge.drifted]
+    return [
+        *(NightAlarm("regression", describe_fall(own)) for own in series if own.outcome == "fell"),
+        *(NightAlarm("judge drift", describe_drift(judge, series)) for judge in drifts),
+        *(
+            NightAlarm(
+                "unscored",
+                f"{own.name}: {own.n - own.n_scored} of {own.n} items could not be scored, more than "
+                f"{rule.unscored:.0%}",
+            )
+            for own in series
+            if own.outcome == "unscored"
+        ),
+        *(
+            NightAlarm("lost", f"{name}: the night before has scores of it, and this one none")
+            for name in lost
+        ),
+    ]
+
+
+def describe_fall(series: NightSeries) -> str:
+    """Say in one line how far a mean fell."""
+    return (
+        f"{series.name}: the mean fell by {-(series.difference or 0):.3f} over {series.n_pairs} items "
+        f"(95% interval {series.low:.3f} to {series.high:.3f}, p = {series.adjusted:.4f} by Holm)"
+    )
+
+
+def describe_drift(judge: JudgeChange, series: Sequence[NightSeries]) -> str:
+    """Say in one line how a judge changed, and which falls are therefore no regressions."""
+    name = f"{judge.section}.{judge.entry}{f' ({judge.judge})' if judge.judge else ''}"
+    moved = [own.metric for own in series if own.outcome == "judge drift" and _judged_by(own, judge)]
+    said = f"; fallen with it, and no regression: {', '.join(sorted(set(moved)))}" if moved else ""
+    return (
+        f"{name}: the judge drifted: right on {judge.right} of {judge.n} canaries, before on {judge.before} "
+        f"(p = {judge.p_value:.4f}){said}"
     )

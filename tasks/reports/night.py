@@ -1,4 +1,4 @@
-"""Write the page of nightly runs: each assessment's mean per night, and what dropped in the last one."""
+"""Write the page of nightly runs: each metric's mean per night, and what became of it in each."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.files import write_text
-from tasks.judging.nights import Night
+from tasks.judging.nights import Night, NightSeries
 from tasks.reports.frame import render_alone
 
 WIDTH, HEIGHT = 960, 190
-"""Size of an assessment's plot, in SVG units."""
+"""Size of a metric's plot, in SVG units."""
 LEFT, RIGHT, TOP, BOTTOM = 40, 60, 12, 34
-REACHES = (0.1, 0.25, 0.5, 1)
+REACHES = (0.1, 0.25, 0.5, 1, 5)
 """Possible ends of a difference's axis: the first that includes every interval is used."""
+TOPS = (1, 5)
+"""Possible ends of a mean's axis."""
 LABELS = 8
 """Maximum number of nights labelled below the plot; the last one always is."""
 
@@ -43,60 +45,75 @@ class PlotFrame:
 
 
 @dataclass(frozen=True)
-class AssessmentNights:
-    """One assessment's nights. nights: newest first. reach: end of the differences' axis."""
+class NightRow:
+    """A metric in a night."""
+
+    night: Night
+    series: NightSeries
+
+    @property
+    def alarm(self) -> bool:
+        """Whether the metric is among the night's alarms."""
+        return self.series.outcome in ("fell", "judge drift", "unscored")
+
+
+@dataclass(frozen=True)
+class SeriesNights:
+    """One metric's nights. rows: newest first. reach: end of the differences' axis."""
 
     name: str
-    nights: Sequence[Night]
-    last: Night
+    rows: Sequence[NightRow]
     dots: Sequence[NightDot]
+    plot: PlotFrame
     reach: float
 
 
 @dataclass(frozen=True)
 class NightsPage:
-    """The content of the page."""
+    """The content of the page. nights: newest first."""
 
-    assessments: Sequence[AssessmentNights]
-    plot: PlotFrame
+    nights: Sequence[Night]
+    series: Sequence[SeriesNights]
 
 
 def write_nights(out: Path, nights: Sequence[Night]) -> None:
     """Write the page to the file `out`. nights: oldest first."""
-    names = sorted({night.assessment for night in nights})
-    assessments = [
-        _collect_nights(name, [night for night in nights if night.assessment == name]) for name in names
-    ]
-    write_text(out, render_alone("night.html", NightsPage(assessments, _frame_plot())))
+    names = sorted({series.name for night in nights for series in night.series})
+    write_text(
+        out, render_alone("night.html", NightsPage(nights[::-1], [_collect(name, nights) for name in names]))
+    )
 
 
-def _collect_nights(name: str, nights: Sequence[Night]) -> AssessmentNights:
-    bounds = [abs(bound or 0) for night in nights for bound in (night.change.low, night.change.high)]
+def _collect(name: str, nights: Sequence[Night]) -> SeriesNights:
+    rows = [NightRow(night, own) for night in nights for own in night.series if own.name == name]
+    bounds = [abs(bound or 0) for row in rows for bound in (row.series.low, row.series.high)]
     reach = next(reach for reach in REACHES if reach >= max(bounds) or reach == REACHES[-1])
-    return AssessmentNights(name, nights[::-1], nights[-1], place_dots(nights), reach)
+    highest = max(row.series.mean or 0 for row in rows)
+    top = next(top for top in TOPS if top >= highest or top == TOPS[-1])
+    return SeriesNights(name, rows[::-1], place_dots(rows, top), _frame_plot(top), reach)
 
 
-def place_dots(nights: Sequence[Night]) -> list[NightDot]:
-    """Make a dot for each night that has a mean, left to right; mean 0 is at the bottom, 1 at the top."""
-    step = (WIDTH - LEFT - RIGHT) / max(len(nights) - 1, 1)
-    apart = -(-len(nights) // LABELS)
+def place_dots(rows: Sequence[NightRow], top: float = 1) -> list[NightDot]:
+    """Make a dot for each night that has a mean, left to right; mean 0 is at the bottom, `top` at the top."""
+    step = (WIDTH - LEFT - RIGHT) / max(len(rows) - 1, 1)
+    apart = -(-len(rows) // LABELS)
     return [
         NightDot(
             x=round(LEFT + number * step, 2),
-            y=_rise(night.change.mean),
-            title=f"{night.label}: {night.change.mean:.3f}",
-            label="" if (len(nights) - 1 - number) % apart else night.label,
-            alarm=bool(night.change.alarms),
+            y=_rise(row.series.mean / top),
+            title=f"{row.night.label}: {row.series.mean:.3f}",
+            label="" if (len(rows) - 1 - number) % apart else row.night.label,
+            alarm=row.alarm,
         )
-        for number, night in enumerate(nights)
-        if night.change.mean is not None
+        for number, row in enumerate(rows)
+        if row.series.mean is not None
     ]
 
 
-def _rise(mean: float) -> float:
-    return round(HEIGHT - BOTTOM - mean * (HEIGHT - BOTTOM - TOP), 2)
+def _rise(share: float) -> float:
+    return round(HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP), 2)
 
 
-def _frame_plot() -> PlotFrame:
-    ticks = [(_rise(mean), f"{mean:g}") for mean in (0, 0.5, 1)]
+def _frame_plot(top: float) -> PlotFrame:
+    ticks = [(_rise(share), f"{share * top:g}") for share in (0, 0.5, 1)]
     return PlotFrame(WIDTH, HEIGHT, LEFT, WIDTH - RIGHT / 2, ticks)

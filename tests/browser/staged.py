@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tasks.errors import BenchloomError
-from tasks.judging.nights import AlarmRule, Night, compare_nights
+from tasks.judging.answered import Answered
+from tasks.judging.comparison import Strand, compare_strands
+from tasks.judging.nights import AlarmRule, Night, judge_series, list_alarms, list_series
 from tasks.judging.scored import Scored
 from tasks.reports import night
 from tests.ragcheck.scenes import RagProject, make_project
@@ -48,15 +50,22 @@ def run_ragcheck(project: RagProject) -> Path:
 def write_nights(out: Path, name: str = "films-weak", titles: str = "") -> None:
     """Write the page of five nights, of which the fourth alarms. titles: what stands behind every label."""
     history: list[Night] = []
-    earlier: list[Scored] = []
+    earlier: list[Strand] = []
     against = None
+    rule = AlarmRule(draws=500)
     for label, wrong in NIGHTS.items():
-        scored = [
-            Scored(f"q{number}", f"g{number % 12}", float(number >= 12 + wrong)) for number in range(40)
+        scores = {f"q{number}": float(number >= 12 + wrong) for number in range(40)}
+        answers = [
+            (Scored(case, f"g{int(case[1:]) % 12}", value), Answered(case, case, "", "accuracy", "", "", ""))
+            for case, value in scores.items()
         ]
-        change = compare_nights(earlier, scored, AlarmRule(draws=500))
-        accepted = not change.alarms
-        history.append(Night(label + titles, name, against, accepted, change))
-        if accepted:
-            earlier, against = scored, label
+        strand = Strand("assessments", name, "weak", answers)
+        comparison = compare_strands([(before, strand) for before in earlier], draws=rule.draws)
+        series = judge_series(list_series([strand]), comparison, (), rule)
+        alarms = tuple(list_alarms(series, (), (), rule))
+        history.append(
+            Night(label + titles, against, "alarm" if alarms else "accepted", alarms, tuple(series))
+        )
+        if not alarms:
+            earlier, against = [strand], label
     night.write_nights(out, history)

@@ -54,7 +54,7 @@ def house(tmp_path):
     """The frame of a project, its code by link, and a paper of its own."""
     (tmp_path / "flows").mkdir()
     (tmp_path / "tasks").mkdir()
-    for room in ("run", "commands", "lineage", "nights"):
+    for room in ("run", "commands", "comparing", "lineage", "nights"):
         (tmp_path / "flows" / room).symlink_to(HERE / "flows" / room)
     for page in (HERE / "flows").glob("*.py"):
         if page.stem not in PAPERS:

@@ -396,14 +396,23 @@ def open_server(folder: Path) -> Iterator[Work]:
 @contextmanager
 def open_night(folder: Path) -> Iterator[Work]:
     sample = make_sample(folder / "night")
-    sample.run(GROUND)
+    sample.run(GROUND, "grammar-contracts@films")
     asked = Asked(sample.root / LEDGER, NightModel(pause_s=0.02).answer)
+    git = ("git", "-C", str(sample.root), "-c", "user.name=T", "-c", "user.email=t@example.org")
+    subprocess.run([*git, "add", "--all"], check=True)
+    subprocess.run([*git, "commit", "-q", "-m", "Begin"], check=True)
+
+    def begin_anew() -> None:
+        forget(sample, "data/nightly", ".benchloom/nightly", ".dvc/cache/runs")
+        subprocess.run([*git, "worktree", "prune"], check=True)
+        subprocess.run([*git, "branch", "-q", "-D", "nightly/one"], check=False)
+
     with answering(asked.handle) as url:
         point(sample, url)
         set_params(sample.root, ["nightly.assessments=[films-weak]"])
         yield Work(
-            "night", sample, ("nightly", "once", "--as-of", "one"),
-            lambda: hash_files(sample.root / "data/nightly"), lambda: forget(sample, "data/nightly"), asked,
+            "night", sample, ("nightly", "once", "--plain", "--as-of", "one"),
+            lambda: hash_files(sample.root / "data/nightly"), begin_anew, asked,
         )  # fmt: skip
 
 

@@ -1,82 +1,202 @@
+"""When a night alarms: on a fall beyond chance, corrected over all it compares, of a system and no judge."""
+
+import numpy as np
 import pytest
 
-from tasks.judging.nights import AlarmRule, compare_nights
+from tasks.judging.answered import Answered
+from tasks.judging.canaries import CanaryRow
+from tasks.judging.comparison import Strand, compare_strands
+from tasks.judging.nights import (
+    AlarmRule,
+    compare_canaries,
+    judge_series,
+    list_alarms,
+    list_series,
+    mark_drifts,
+)
 from tasks.judging.scored import Scored
 
 RULE = AlarmRule(drop=0.02, alpha=0.05, draws=2000)
 
 
-def night(*values, size=2):
-    return [Scored(f"q{n:03}", f"g{n // size}", value) for n, value in enumerate(values)]
+def make_strand(values, size=2, entry="films-weak", system="weak"):
+    answers = [
+        (
+            Scored(f"a{n}", f"g{n // size:03}", value),
+            Answered(f"a{n}", f"q{n:03}", system, "accuracy", "", "", ""),
+        )
+        for n, value in enumerate(values)
+    ]
+    return Strand("assessments", entry, system, answers)
 
 
-def test_the_first_night_is_compared_with_nothing_and_accepted():
-    change = compare_nights([], night(1.0, 0.0, 1.0), RULE)
-    assert (change.n, change.n_scored, change.n_pairs) == (3, 3, 0)
-    assert change.mean == pytest.approx(2 / 3)
-    assert change.difference is None
-    assert not change.alarms
+def judge(before, now, rule=RULE, judges=()):
+    """Judge a night. before, now: strands of the same systems in order; no before is the first night."""
+    comparison = compare_strands(zip(before, now, strict=True) if before else (), draws=rule.draws)
+    series = judge_series(list_series(now), comparison, judges, rule)
+    return series, list_alarms(series, judges, (), rule)
 
 
-def test_an_unchanged_system_passes():
-    same = night(*[1.0, 0.0, 1.0, 1.0] * 10)
-    change = compare_nights(same, same, RULE)
-    assert (change.difference, change.p_value, change.fallen, change.risen) == (0.0, 1.0, (), ())
-    assert not change.alarms
+def judge_one(before, now, rule=RULE, size=2, judges=()):
+    strands = [make_strand(before, size)] if before else []
+    (series,), alarms = judge(strands, [make_strand(now, size)], rule, judges)
+    return series, alarms
+
+
+def test_the_first_night_is_compared_with_nothing():
+    series, alarms = judge_one([], [1.0, 0.0, 1.0])
+    assert (series.n, series.n_scored, series.n_pairs, series.outcome) == (3, 3, 0, "first")
+    assert series.mean == pytest.approx(2 / 3)
+    assert not alarms
+
+
+def test_an_unchanged_system_holds():
+    same = [1.0, 0.0, 1.0, 1.0] * 10
+    series, alarms = judge_one(same, same)
+    assert (series.difference, series.p_value, series.outcome) == (0.0, 1.0, "held")
+    assert not alarms
 
 
 def test_a_real_drop_is_an_alarm_that_says_how_far():
     # 40 of 40 right before, 20 of 40 now: the mean falls by one half.
-    change = compare_nights(night(*[1.0] * 40), night(*[1.0, 1.0, 0.0, 0.0] * 10), RULE)
-    assert change.difference == -0.5
-    assert len(change.fallen) == 20
-    assert change.alarms
-    assert "fell by 0.500 over 40 items" in change.alarms[0]
+    series, alarms = judge_one([1.0] * 40, [1.0, 1.0, 0.0, 0.0] * 10)
+    assert (series.difference, series.fell, series.outcome) == (-0.5, 20, "fell")
+    assert [alarm.kind for alarm in alarms] == ["regression"]
+    assert "assessments.films-weak/weak accuracy: the mean fell by 0.500 over 40 items" in alarms[0].what
 
 
 def test_a_rise_is_no_alarm():
-    change = compare_nights(night(*[0.0] * 40), night(*[1.0] * 40), RULE)
-    assert change.difference == 1.0
-    assert not change.alarms
+    assert judge_one([0.0] * 40, [1.0] * 40)[0].outcome == "held"
 
 
 def test_one_item_that_falls_may_be_chance():
-    change = compare_nights(night(*[1.0] * 40), night(0.0, *[1.0] * 39), RULE)
-    assert change.fallen == ("q000",)
-    assert change.p_value > 0.05
-    assert not change.alarms
+    series, alarms = judge_one([1.0] * 40, [0.0, *[1.0] * 39])
+    assert (series.fell, series.outcome) == (1, "held")
+    assert not alarms
 
 
 def test_a_fall_smaller_than_the_rule_is_no_alarm():
-    change = compare_nights(
-        night(*[1.0] * 40), night(*[0.0] * 20, *[1.0] * 20), AlarmRule(drop=0.6, draws=2000)
-    )
-    assert change.difference == -0.5
-    assert not change.alarms
+    rule = AlarmRule(drop=0.6, draws=2000)
+    assert judge_one([1.0] * 40, [0.0] * 20 + [1.0] * 20, rule)[0].outcome == "held"
 
 
-def test_items_that_are_not_scored_in_both_nights_are_no_pairs():
-    change = compare_nights(
-        night(1.0, None, 1.0, 0.0), night(1.0, 1.0, None, 0.0, 1.0), AlarmRule(unscored=0.5)
-    )
-    # q000 and q003 are scored in both; q004 is new.
-    assert (change.n, change.n_scored, change.n_pairs) == (5, 4, 2)
-    assert (change.before, change.now) == (0.5, 0.5)
-
-
-def test_a_night_that_could_not_be_scored_alarms_instead_of_passing():
-    change = compare_nights(night(*[1.0] * 10), night(*[None] * 10), RULE)
-    assert [alarm.split(",")[0] for alarm in change.alarms] == [
-        "10 of 10 items could not be scored",
-        "no item is scored in this night and in the one it is compared with",
-    ]
-    assert not any(compare_nights([], night(1.0, None, 1.0, 1.0, 1.0, 1.0), RULE).alarms)
+def test_of_fewer_than_six_groups_nothing_is_told():
+    # Five groups of eight, all of which fall: a bootstrap alone would call that certain.
+    series, alarms = judge_one([1.0] * 40, [0.0] * 40, size=8)
+    assert (series.clusters, series.difference, series.outcome) == (5, -1.0, "too few")
+    assert not alarms
 
 
 def test_groups_are_drawn_whole():
     # Ten items fall, all of one group among ten: drawn one by one that is beyond chance, drawn whole not.
-    before = night(*[1.0] * 100, size=10)
-    now = night(*[0.0] * 10, *[1.0] * 90, size=10)
-    assert not compare_nights(before, now, RULE).alarms
-    alone = AlarmRule(drop=0.02, alpha=0.05, draws=2000)
-    assert compare_nights(night(*[1.0] * 100, size=1), night(*[0.0] * 10, *[1.0] * 90, size=1), alone).alarms
+    before, now = [1.0] * 100, [0.0] * 10 + [1.0] * 90
+    assert judge_one(before, now, size=10)[0].outcome == "held"
+    assert judge_one(before, now, size=1)[0].outcome == "fell"
+
+
+def test_items_that_are_not_scored_in_both_nights_are_no_pairs():
+    series, _ = judge_one([1.0, None, 1.0, 0.0], [1.0, 1.0, None, 0.0, 1.0], AlarmRule(unscored=0.5))
+    # q000 and q003 are scored in both; q004 is new.
+    assert (series.n, series.n_scored, series.n_pairs) == (5, 4, 2)
+    assert (series.before, series.now) == (0.5, 0.5)
+
+
+def test_a_night_that_could_not_be_scored_alarms_instead_of_passing():
+    series, alarms = judge_one([1.0] * 10, [None] * 10)
+    assert series.outcome == "unscored"
+    assert "10 of 10 items could not be scored, more than 20%" in alarms[0].what
+    assert not judge_one([], [1.0, None, 1.0, 1.0, 1.0, 1.0])[1]
+
+
+def test_what_one_comparison_alone_would_alarm_may_be_chance_among_ten():
+    # Nine of 40 independent items fall and two rise: p is about 0.03 alone.
+    before = [1.0] * 38 + [0.0] * 2
+    now = [0.0] * 9 + [1.0] * 31
+    alone, _ = judge_one(before, now, size=1)
+    assert 0.01 < alone.p_value < 0.05
+    assert alone.outcome == "fell"
+    same = [make_strand(before, 1, f"other{n}") for n in range(9)]
+    series, alarms = judge([make_strand(before, 1), *same], [make_strand(now, 1), *same])
+    assert {own.outcome for own in series} == {"held"}
+    assert not alarms
+
+
+def make_canaries(right, judge=""):
+    name = f"{judge}/" if judge else ""
+    return [
+        CanaryRow(f"{name}c{n:02}", "label", "Correct", given, "", None, "", "", False, ())
+        for n, given in enumerate("Correct" if mark else "Incorrect" for mark in right)
+    ]
+
+
+def drift(before, now, judge=""):
+    entry = ("assessments", "films-weak")
+    changes = compare_canaries(entry, make_canaries(before, judge), make_canaries(now, judge))
+    return mark_drifts(changes, RULE.alpha)
+
+
+def test_a_fall_whose_judge_fails_its_canaries_is_the_judges():
+    # Of 24 canaries 12 are lost and none won: McNemar's p is 2 / 2^12.
+    judges = drift([True] * 24, [True] * 12 + [False] * 12)
+    assert judges[0].p_value == pytest.approx(2 / 2**12)
+    series, alarms = judge_one([1.0] * 40, [1.0, 1.0, 0.0, 0.0] * 10, judges=judges)
+    assert series.outcome == "judge drift"
+    assert [alarm.kind for alarm in alarms] == ["judge drift"]
+    assert "right on 12 of 24 canaries, before on 24" in alarms[0].what
+    assert "fallen with it, and no regression: accuracy" in alarms[0].what
+
+
+def test_a_judge_that_wavers_on_a_few_canaries_excuses_nothing():
+    # Of five lost and none won: p is 2 / 2^5 = 0.0625.
+    judges = drift([True] * 24, [True] * 19 + [False] * 5)
+    assert not judges[0].drifted
+    assert judge_one([1.0] * 40, [1.0, 1.0, 0.0, 0.0] * 10, judges=judges)[0].outcome == "fell"
+
+
+def test_one_of_two_judges_excuses_its_own_metric_alone():
+    judges = drift([True] * 24, [False] * 24, judge="second")
+    assert judges[0].drifted
+    assert judge_one([1.0] * 40, [0.0] * 40, judges=judges)[0].outcome == "fell"
+
+
+def test_entries_that_share_a_judge_count_its_change_once():
+    # Six lost of none: p is 2 / 2^6 = 0.03125; counted for each of three entries Holm would let it pass.
+    changes = [
+        change
+        for key in ("films-weak", "films-good", "films-alone")
+        for change in compare_canaries(
+            ("assessments", key), make_canaries([True] * 24), make_canaries([True] * 18 + [False] * 6)
+        )
+    ]
+    assert all(change.drifted for change in mark_drifts(changes, 0.05))
+
+
+def draw_night(rng, chances, drop=0.0):
+    """Draw a night's marks of independent items, each right by its own chance."""
+    return (rng.random(len(chances)) < np.clip(chances - drop, 0, 1)).astype(float).tolist()
+
+
+def test_of_a_thousand_nights_of_an_unchanged_noisy_system_few_alarm():
+    rng = np.random.default_rng(20310709)
+    rule = AlarmRule(draws=500)
+    alarmed = 0
+    for _ in range(1000):
+        chances = rng.uniform(0.3, 1.0, 60)
+        before, now = draw_night(rng, chances), draw_night(rng, chances)
+        alarmed += bool(judge_one(before, now, rule, size=1)[1])
+    assert alarmed <= 65, "6.5% of them"
+
+
+def test_a_drop_of_15_points_among_four_comparisons_is_found_in_nine_of_ten_nights():
+    rng = np.random.default_rng(20310709)
+    rule = AlarmRule(draws=1000)
+    found = 0
+    for _ in range(200):
+        chances = [rng.uniform(0.4, 1.0, 300) for _ in range(4)]
+        before = [make_strand(draw_night(rng, own), 1, f"e{n}") for n, own in enumerate(chances)]
+        now = [
+            make_strand(draw_night(rng, own, 0.15 if n == 0 else 0.0), 1, f"e{n}")
+            for n, own in enumerate(chances)
+        ]
+        found += judge(before, now, rule)[0][0].outcome == "fell"
+    assert found >= 180

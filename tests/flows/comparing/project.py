@@ -345,11 +345,15 @@ class Project:
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(self.root / path, place)
 
-    def write_night(self, label: str, rows: Rows, again: Sequence[str]) -> None:
-        """Write the artifacts of a night. again: stems of those that a night makes anew."""
-        for path, (row, written) in rows.items():
-            if Path(path).stem in again:
-                write_rows(self.root / "data/nightly" / label / path.removeprefix("data/"), row, written)
+    def write_night(self, label: str, rows: Rows, system: str = "") -> None:
+        """Record the artifacts of a night on its branch; the working tree is left as it was."""
+        self.git("checkout", "-q", "-b", f"nightly/{label}")
+        before = {path: (self.root / path).read_bytes() for path in rows if (self.root / path).is_file()}
+        self.record(rows, system)
+        self.commit(f"Record the night {label}")
+        self.git("checkout", "-q", "-")
+        for path, content in before.items():
+            (self.root / path).write_bytes(content)
 
     def write_evaluation(self, folder: str, flow: str, system: str, rows: Rows) -> None:
         """Write what `benchloom evaluate` would."""

@@ -150,15 +150,15 @@ def test_a_cache_elsewhere_is_found_by_dvcs_own_settings(project, tmp_path_facto
     assert compare(project, "v1", "workspace").strands
 
 
-def test_two_nights(project):
+def test_two_nights_are_what_their_branches_record(project):
     for label, right in (("monday", WEAK), ("tuesday", GOOD)):
-        project.write_night(label, make_grammar("films-weak", right), ("answers", "judgements"))
-    found = compare(project, "monday", "tuesday")
+        project.write_night(label, make_grammar("films-weak", right, label), "weak")
+    found = compare(project, "night:monday", "night:tuesday", only=("films-weak",))
     (strand,) = found.strands
     assert (found.a, strand.a, strand.metrics[0].rose) == ("night monday", "films-weak/weak", 2)
-    assert strand.changed[0].question.startswith("What of"), "the questions are those of the working tree"
-    (strand,) = compare(project, "films-weak", "night:tuesday").strands
-    assert strand.metrics[0].rose == 2
+    found = compare(project, "monday", "nightly/tuesday", only=("films-weak",))
+    assert found.b.startswith("nightly/tuesday (")
+    assert found.strands[0].metrics[0].rose == 2
 
 
 def test_two_runs_of_evaluate(project):
@@ -180,7 +180,7 @@ def test_the_metrics_asked_for_are_all_that_holm_is_over(whole):
 
 
 def test_an_unknown_name_lists_what_there_is(project):
-    project.write_night("monday", make_grammar("films-weak", WEAK), ("judgements",))
+    project.write_night("monday", make_grammar("films-weak", WEAK, "then"))
     with pytest.raises(BadInput) as error:
         compare(project, "nobody", "films-good")
     assert str(error.value) == (
@@ -197,10 +197,16 @@ def test_nothing_in_common_is_a_failure(whole):
 
 
 def test_a_name_of_two_kinds_is_refused_and_told_apart_by_its_kind(project):
-    project.write_night("films-weak", make_grammar("films-weak", GOOD), ("answers", "judgements"))
+    project.write_night("films-weak", make_grammar("films-weak", GOOD), "weak")
     with pytest.raises(BadInput, match="names several things: say entry:films-weak, night:films-weak"):
         compare(project, "films-weak", "films-good")
-    assert compare(project, "entry:films-weak", "night:films-weak").strands[0].metrics[0].rose == 2
+    assert (
+        compare(project, "entry:films-weak", "night:films-weak", only=("films-weak",))
+        .strands[0]
+        .metrics[0]
+        .rose
+        == 2
+    )
 
 
 def test_what_could_stand_against_several_is_refused(whole):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from flows.nights.night import find_evaluation, list_evaluations, select_night
+from flows.night_settings import find_evaluation, list_evaluations
+from flows.nights.selection import select_night
 from flows.run.node import Node
 from tasks.errors import BadInput
 from tasks.judging.scored import Scored

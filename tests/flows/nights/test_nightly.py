@@ -4,15 +4,20 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import psutil
 import pytest
+import yaml
+from aiohttp import web
 
 from flows.run.prefect_server import read_auth, server_folder
 from flows.run.servers import find_server, stop_servers
@@ -27,10 +32,22 @@ GROUND = "grammar-assessment@films-weak"
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory) -> Sample:
-    """The project with all that a night stands on, from the shipped ledger."""
+    """The project with all that a night stands on, from the shipped ledger, committed."""
     sample = make_sample(tmp_path_factory.mktemp("night"))
-    sample.run(GROUND)
+    sample.run(GROUND, "grammar-contracts@films")
+    commit(sample, "Begin")
     return sample
+
+
+def run_git(sample: Sample, *words: str) -> str:
+    own = ("-c", "user.name=T", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
+    command = ["git", "-C", str(sample.root), *own, *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def commit(sample: Sample, message: str) -> None:
+    run_git(sample, "add", "--all")
+    run_git(sample, "commit", "-q", "-m", message)
 
 
 @pytest.fixture
@@ -43,9 +60,15 @@ def model(built) -> Iterator[NightModel]:
         set_param(built, "nightly.assessments=[films-weak]")
         yield model
         params.write_text(before)
-    nights = built.root / "data/nightly"
-    for path in sorted(nights.rglob("*"), reverse=True):
-        path.rmdir() if path.is_dir() else path.unlink()
+    shutil.rmtree(built.root / "data/nightly", ignore_errors=True)
+    shutil.rmtree(built.root / ".benchloom/nightly", ignore_errors=True)
+    run_git(built, "worktree", "prune")
+    for branch in list_branches(built):
+        run_git(built, "branch", "-q", "-D", branch)
+
+
+def list_branches(sample: Sample) -> list[str]:
+    return run_git(sample, "for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads/nightly/").split()
 
 
 def set_param(sample: Sample, assignment: str) -> None:
@@ -55,12 +78,12 @@ def set_param(sample: Sample, assignment: str) -> None:
 
 
 def run_night(sample: Sample, *words: str) -> subprocess.CompletedProcess[str]:
-    return sample.call("flows.cli", "nightly", "once", *words)
+    return sample.call("flows.cli", "nightly", "once", "--plain", *words)
 
 
-@pytest.mark.timeout(280)
+@pytest.mark.timeout(600)
 def test_a_night_asks_anew_passes_unchanged_and_alarms_on_a_planted_regression(built, model):
-    lock = (built.root / "dvc.lock").read_bytes()
+    tree = {path: (built.root / path).read_bytes() for path in ("dvc.lock", "params.yaml")}
     first = run_night(built, "--as-of", "one")
     assert first.returncode == 0, first.stderr
     assert "the first night, accepted" in first.stderr
@@ -69,6 +92,10 @@ def test_a_night_asks_anew_passes_unchanged_and_alarms_on_a_planted_regression(b
     assert asked["system"] == count_rows(built.root / "data/grammar/films/questions.parquet")
     assert asked["judge"] >= 48, "the canaries of both sets are judged, whatever rules decide of the answers"
     assert "construction" not in asked
+    committed = run_git(built, "diff", "--name-only", "HEAD", "nightly/one").splitlines()
+    assert committed == ["dvc.lock", "nightly/summary.md", "params.yaml"]
+    params = yaml.safe_load(run_git(built, "show", "nightly/one:params.yaml"))
+    assert params["evaluation"] == {"as_of": "one"}
 
     again = run_night(built, "--as-of", "one")
     assert again.returncode == 0, again.stderr
@@ -77,29 +104,133 @@ def test_a_night_asks_anew_passes_unchanged_and_alarms_on_a_planted_regression(b
     second = run_night(built, "--as-of", "two", "--json")
     assert second.returncode == 0, second.stderr
     assert dict(model.asked) == {kind: 2 * count for kind, count in asked.items()}
-    (night,) = json.loads(second.stdout)
-    assert (night["against"], night["accepted"], night["change"]["difference"]) == ("one", True, 0.0)
+    night = json.loads(second.stdout)
+    (series,) = night["series"]
+    assert (night["against"], night["state"], series["difference"]) == ("one", "accepted", 0.0)
 
     model.broken = True
     third = run_night(built, "--as-of", "three")
     assert third.returncode == 5, third.stderr
-    assert "ALARM: the mean fell by" in third.stderr
+    assert "ALARM (regression): assessments.films-weak/weak accuracy: the mean fell by" in third.stderr
     assert "Traceback" not in third.stderr
+    assert "**regression**" in run_git(built, "show", "nightly/three:nightly/summary.md")
 
     model.broken = False
     fourth = run_night(built, "--as-of", "four", "--json")
-    assert json.loads(fourth.stdout)[0]["against"] == "two", "an alarmed night is nothing to compare with"
+    assert json.loads(fourth.stdout)["against"] == "two", "an alarmed night is nothing to compare with"
 
     later = run_night(built, "--as-of", "two", "--json")
-    assert json.loads(later.stdout)[0]["against"] == "one", "what came after is no past of it"
+    assert json.loads(later.stdout)["against"] == "one", "what came after is no past of it"
     history = json.loads((built.root / "data/nightly/nights.json").read_text())
     assert [night["label"] for night in history] == ["one", "two", "three", "four"]
 
+    compared = built.call(
+        "flows.cli", "compare", "night:two", "night:three", "--only", "films-weak", "--json"
+    )
+    assert json.loads(compared.stdout)["strands"][0]["metrics"][0]["difference"] < 0, compared.stderr
+
+    model.broken = True
+    assert built.call("flows.cli", "nightly", "accept", "three").returncode == 0
+    fifth = run_night(built, "--as-of", "five", "--json")
+    assert fifth.returncode == 5, "the night before it, four, was good"
+    assert built.call("flows.cli", "nightly", "accept", "five").returncode == 0
+    sixth = run_night(built, "--as-of", "six", "--json")
+    assert (sixth.returncode, json.loads(sixth.stdout)["against"]) == (0, "five")
+
     page = (built.root / "data/nightly/index.html").read_text()
     assert "films-weak" in page
-    assert "the mean fell by" in page
-    assert (built.root / "dvc.lock").read_bytes() == lock
-    assert "nightly" not in built.dvc("status")
+    assert {path: (built.root / path).read_bytes() for path in tree} == tree
+    assert run_git(built, "status", "--porcelain") == "M params.yaml", "which the test itself changed"
+    assert not (built.root / ".benchloom/nightly/tree").exists()
+
+
+@pytest.mark.timeout(600)
+def test_a_killed_night_goes_on_under_its_label_and_pays_nothing_twice(built, model):
+    model.pause_s = 0.05
+    command = built.command("flows.cli", "nightly", "once", "--plain")
+    killed = subprocess.Popen(
+        command, cwd=built.root, env=built.environment, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    wait_for(lambda: model.asked["system"] > 10, killed, 300)
+    refused = run_night(built, "--as-of", "other")
+    assert refused.returncode == 6, refused.stderr
+    assert f"is running (PID {killed.pid}" in refused.stderr
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    done = run_night(built)
+    assert done.returncode == 0, done.stderr
+    assert "is not over: it goes on" in done.stderr
+    questions = count_rows(built.root / "data/grammar/films/questions.parquet")
+    assert model.asked["system"] == questions, "no call was in flight that was not recorded"
+    assert len(list_branches(built)) == 1
+
+
+@pytest.mark.timeout(300)
+def test_a_budget_ends_a_night_which_is_told_and_goes_on(built, model):
+    model.tokens = 100
+    told = []
+
+    async def hear(request: web.Request) -> web.Response:
+        told.append(await request.json())
+        return web.json_response({})
+
+    with answering(hear) as url:
+        set_param(built, "nightly.webhook={url_env: NIGHT_HOOK}")
+        built.environment["NIGHT_HOOK"] = f"{url}/chat/completions"
+        done = run_night(built, "--as-of", "poor", "--budget-tokens", "5000")
+        assert done.returncode == 3, done.stderr
+        assert "ALARM (budget): " in done.stderr
+        assert "not over: the next night goes on with it" in done.stderr
+        assert [alarm["kind"] for alarm in told[0]["alarms"]][:1] == ["budget"]
+        assert (told[0]["night"], told[0]["state"]) == ("poor", "unfinished")
+    built.environment["NIGHT_HOOK"] = "http://127.0.0.1:9/"
+    again = run_night(built, "--budget-tokens", "5000")
+    assert again.returncode == 3, "an address that does not answer loses no night"
+    assert "the webhook was not told: what NIGHT_HOOK names does not take it" in again.stderr
+    assert "127.0.0.1:9" not in again.stderr
+    whole = run_night(built)
+    assert whole.returncode == 0, whole.stderr
+    assert "night poor: the first night, accepted" in whole.stderr
+
+
+@pytest.mark.timeout(300)
+def test_artifacts_are_pushed_to_the_remote_and_pulled_from_it(built, model, tmp_path):
+    (built.root / ".dvc/config.local").write_text(
+        f"[core]\n    remote = store\n['remote \"store\"']\n    url = {tmp_path / 'store'}\n"
+    )
+    try:
+        built.dvc("push")
+        done = run_night(built, "--as-of", "pushed")
+        assert done.returncode == 0, done.stderr
+        assert re.search(r"pushed [1-9]\d* files to DVC's remote", done.stderr)
+        shutil.rmtree(built.root / ".dvc/cache/files")
+        built.dvc("fetch", "--all-branches")
+        compared = built.call(
+            "flows.cli", "compare", "night:pushed", "HEAD", "--only", "films-weak", "--json"
+        )
+        assert compared.returncode == 0, compared.stderr
+    finally:
+        (built.root / ".dvc/config.local").unlink()
+
+
+@pytest.mark.timeout(300)
+def test_a_planted_change_in_a_row_of_the_database_is_found_by_its_items(built, model):
+    path = built.root / "data/raw/films/films.sqlite"
+    before = path.read_bytes()
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("UPDATE films SET runtime_minutes = runtime_minutes + 1")
+        database.commit()
+    try:
+        done = run_night(built, "--as-of", "planted", "--json")
+    finally:
+        path.write_bytes(before)
+    assert done.returncode == 5, done.stderr
+    night = json.loads(done.stdout)
+    assert [alarm["kind"] for alarm in night["alarms"]] == ["gold"]
+    assert night["gold"] == count_rows(built.root / "data/grammar/films/fill_in.parquet")
+    assert "the database says" in night["differences"][0]["what"]
+    lines = (built.root / "data/nightly/planted/gold.tsv").read_text().splitlines()
+    assert len(lines) == len(night["differences"]) > 0
 
 
 def test_a_night_whose_endpoint_is_gone_ends_with_a_line_and_goes_on(built, model):
@@ -109,13 +240,20 @@ def test_a_night_whose_endpoint_is_gone_ends_with_a_line_and_goes_on(built, mode
     assert "Traceback" not in done.stderr
 
 
-def test_a_night_stands_on_what_is_up_to_date(built, model):
-    text = (built.root / "params.yaml").read_text()
+@pytest.mark.timeout(300)
+def test_a_night_runs_what_is_committed_and_stands_on_what_is_up_to_date(built, model):
+    text, head = (built.root / "params.yaml").read_text(), run_git(built, "rev-parse", "HEAD")
     set_param(built, "grammar.questions.groups=29")
+    commit(built, "Ask fewer")
+    (built.root / "notes.txt").write_text("not committed")
     done = run_night(built, "--as-of", "stale")
+    (built.root / "notes.txt").unlink()
+    run_git(built, "reset", "-q", "--soft", head)
     (built.root / "params.yaml").write_text(text)
+    run_git(built, "reset", "-q")
     assert done.returncode == 2
-    assert "grammar-questions@films: is not up to date" in done.stderr
+    assert "not in this night, for no commit has it: notes.txt" in done.stderr
+    assert "grammar-questions@films: is not up to date in what is committed" in done.stderr
     assert not model.asked
 
 
@@ -126,6 +264,7 @@ def test_a_night_stands_on_what_is_up_to_date(built, model):
         ("nightly.assessments=[nobody]", (), "no assessment 'nobody' (there: films-alone"),
         ("nightly.alarm={drop: -1}", (), ": nightly.alarm.drop: must be "),
         ("nightly.cron=daily", ("--as-of", "../up"), "--as-of ../up: is no label"),
+        ("nightly.cron=daily", ("--as-of", "a..b"), "--as-of a..b: is no label"),
     ],
 )
 def test_what_is_wrong_with_a_night_is_one_line(built, model, assignment, words, line):

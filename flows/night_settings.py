@@ -1,0 +1,94 @@
+"""What a night evaluates, and when: `nightly` in params.yaml, of what the flows declare as evaluated."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict
+
+from flows.discovery import list_evaluating
+from flows.settings import get_section, parse_section
+from flows.stage import Scope
+from tasks.errors import BadInput
+from tasks.judging.nights import AlarmRule
+
+FOLDER = "data/nightly"
+"""Where a project's nights are told of; their artifacts are recorded on branches."""
+BRANCH = "nightly/"
+LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+class Webhook(BaseModel):
+    """Where alarms are told."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    url_env: str | None = None
+    """The environment variable that holds the address; null tells nobody."""
+
+
+class Nightly(BaseModel):
+    """`nightly` in params.yaml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    assessments: tuple[str, ...] = ()
+    """Entries to evaluate, by name (`films-weak`), or by full name if several sections have one of that name
+    (`ragcheck.correctness.mtrag`)."""
+    cron: str = "0 3 * * *"
+    """The schedule of `nightly serve` and `nightly deploy`, in local time."""
+    alarm: AlarmRule = AlarmRule()
+    webhook: Webhook = Webhook()
+
+
+@dataclass(frozen=True)
+class EvaluatedEntry:
+    """An entry that evaluates systems. name: as `nightly` names it; key: in its scope's section."""
+
+    name: str
+    scope: Scope
+    key: str
+
+
+def read_nightly(params: Mapping[str, object]) -> Nightly:
+    """Read `nightly` of params.yaml. Raises BadInput if it names no entry."""
+    nightly = parse_section(params, "nightly", Nightly)
+    if not nightly.assessments:
+        there = ", ".join(list_evaluations(params)) or "none yet"
+        raise BadInput("params.yaml: nightly.assessments", f"is empty: name what to ask (there: {there})")
+    for name in nightly.assessments:
+        find_evaluation(params, name)
+    return nightly
+
+
+def list_evaluations(params: Mapping[str, object]) -> list[str]:
+    """List the entries that evaluate systems, sorted, by full name if the name is ambiguous."""
+    scopes = list_evaluating()
+    entries = [(scope.over, str(key)) for scope in scopes for key in get_section(params, scope.over)]
+    counts = Counter(key for _, key in entries)
+    return sorted(f"{over}.{key}" if counts[key] > 1 else key for over, key in entries)
+
+
+def find_evaluation(params: Mapping[str, object], name: str) -> EvaluatedEntry:
+    """Find the entry of a name. Raises BadInput if there is none, or more than one."""
+    found = [
+        EvaluatedEntry(name, scope, str(key))
+        for scope in list_evaluating()
+        for key in get_section(params, scope.over)
+        if name in (key, f"{scope.over}.{key}")
+    ]
+    if len(found) == 1:
+        return found[0]
+    there = ", ".join(list_evaluations(params)) or "none yet"
+    what = f"several sections have a {name!r}" if found else f"no assessment {name!r}"
+    raise BadInput("params.yaml: nightly.assessments", f"{what} (there: {there})")
+
+
+def require_label(label: str) -> str:
+    """Give a label back if it can name a night, and its branch. Raises BadInput."""
+    if not LABEL.fullmatch(label) or ".." in label or label.endswith((".", ".lock")):
+        raise BadInput(f"--as-of {label}", "is no label: letters, digits, dots, dashes, 64 at most")
+    return label

@@ -1,0 +1,84 @@
+"""The history of a project's nights, in the user's own folder: what each came to, and the page of all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from flows.night_settings import FOLDER
+from tasks.errors import BadInput
+from tasks.files import write_text
+from tasks.judging.comparison import Comparison
+from tasks.judging.nights import Night
+from tasks.reports.night import write_nights
+from tasks.reports.night_summary import summarise_night
+
+HISTORY = "nights.json"
+
+
+def read_history(home: Path) -> list[Night]:
+    """Read the history of nights, oldest first. Raises BadInput if the file is malformed."""
+    path = home / FOLDER / HISTORY
+    if not path.exists():
+        return []
+    try:
+        return TypeAdapter(list[Night]).validate_json(path.read_bytes())
+    except ValidationError as error:
+        raise BadInput(path, "is no history of nights", hint="move it away to begin anew") from error
+
+
+def find_night(history: Sequence[Night], label: str) -> Night | None:
+    """Find a night by its label."""
+    return next((night for night in history if night.label == label), None)
+
+
+def find_against(history: Sequence[Night], label: str) -> str | None:
+    """Find the last accepted night before one; None if there is none.
+
+    A night that is run again is compared with the same night as before, not with a later one.
+    """
+    labels = [night.label for night in history]
+    past = history[: labels.index(label)] if label in labels else history
+    return next((night.label for night in reversed(past) if night.is_accepted), None)
+
+
+def write_night(home: Path, night: Night, comparison: Comparison | None = None) -> str:
+    """Write a night into the history, its page and its folder; return its summary in Markdown."""
+    history = read_history(home)
+    labels = [earlier.label for earlier in history]
+    if night.label in labels:
+        history[labels.index(night.label)] = night
+    else:
+        history.append(night)
+    folder, summary = home / FOLDER / night.label, summarise_night(night)
+    _write_json(folder / "night.json", asdict(night))
+    if comparison is not None:
+        _write_json(folder / "comparison.json", asdict(comparison))
+    if night.differences:
+        lines = (f"{found.entry}\t{found.item}\t{found.what}\n" for found in night.differences)
+        write_text(folder / "gold.tsv", "".join(lines))
+    write_text(folder / "summary.md", summary)
+    _write_json(home / FOLDER / HISTORY, [asdict(own) for own in history])
+    write_nights(home / FOLDER / "index.html", history)
+    return summary
+
+
+def accept_night(home: Path, label: str) -> Night:
+    """Take an alarmed night as the new state: later nights are compared with it. Raises BadInput."""
+    history = read_history(home)
+    night = find_night(history, label)
+    if night is None or night.state == "unfinished":
+        there = ", ".join(own.label for own in history if own.state == "alarm") or "none"
+        what = "is not over" if night is not None else "names no night"
+        raise BadInput(f"nightly accept {label}", f"{what} (alarmed: {there})")
+    accepted = replace(night, state="accepted")
+    write_night(home, accepted)
+    return accepted
+
+
+def _write_json(path: Path, data: object) -> None:
+    write_text(path, json.dumps(data, indent=1, sort_keys=True) + "\n")

@@ -1,0 +1,137 @@
+"""The git worktree that a night runs in, on a branch of its own: the user's working tree is not touched."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from flows.lineage.git import Git
+from flows.night_settings import BRANCH
+from flows.nights.standing import FOLDER
+from flows.run.node import PARAMS
+from flows.settings import load_params
+from tasks.errors import BadInput, BenchloomError
+
+TREE = f"{FOLDER}/tree"
+SUMMARY = "nightly/summary.md"
+"""The night in Markdown, on its branch: the text of a pull request."""
+OVERLAID = ("nightly", "run")
+"""Sections that are read from the user's params.yaml as it stands: no stage depends on them."""
+AUTHOR = ("-c", "user.name=benchloom", "-c", "user.email=benchloom@localhost")
+"""Who commits where git knows no name."""
+NAMED = 5
+"""How many files a line names."""
+
+
+@dataclass(frozen=True)
+class NightTree:
+    """A night's worktree. home: the user's project; folder: of the worktree, the repository's top."""
+
+    home: Path
+    label: str
+
+    @property
+    def folder(self) -> Path:
+        """The worktree's top."""
+        return self.home / TREE
+
+    @property
+    def root(self) -> Path:
+        """The project within the worktree."""
+        return self.folder / run_git(self.home, "rev-parse", "--show-prefix")
+
+    @property
+    def branch(self) -> str:
+        """The night's branch."""
+        return f"{BRANCH}{self.label}"
+
+    def has_branch(self) -> bool:
+        """Tell whether the night's branch is there."""
+        return Git(self.home).find_commit(f"refs/heads/{self.branch}") is not None
+
+    def open(self, *, anew: bool) -> None:
+        """Make the worktree, or go on in the one that is there. anew: its branch begins at HEAD."""
+        if not anew and self._is_open():
+            return
+        self.close()
+        made = ("-B", self.branch, str(self.folder), "HEAD") if anew else (str(self.folder), self.branch)
+        run_git(self.home, "worktree", "add", "--quiet", *made)
+
+    def close(self) -> None:
+        """Remove the worktree; the branch stays."""
+        if self.folder.exists():
+            shutil.rmtree(self.folder)
+        run_git(self.home, "worktree", "prune")
+
+    def commit(self, message: str) -> None:
+        """Commit what the night recorded, unless the branch has it."""
+        names = [name for name in (PARAMS, "dvc.lock", SUMMARY) if (self.root / name).is_file()]
+        run_git(self.root, "add", "--force", "--", *names)
+        if run_git(self.root, "diff", "--cached", "--name-only"):
+            author = () if run_git(self.root, "config", "--default", "", "user.email") else AUTHOR
+            words = ("-c", "commit.gpgsign=false", *author, "commit", "--quiet", "--no-verify", "-m", message)
+            run_git(self.root, *words)
+
+    def _is_open(self) -> bool:
+        head = Git(self.folder).find_branch() if (self.folder / ".git").is_file() else None
+        return head == self.branch
+
+
+def require_commit(root: Path) -> str:
+    """Return the commit that a night would run. Raises BadInput without git, or without a commit."""
+    commit = Git(root).find_head()
+    if commit is None:
+        raise BadInput(
+            root,
+            "has no commit, and a night runs what is committed",
+            hint="git init, git add --all, git commit -m 'Begin'",
+        )
+    return commit
+
+
+def drop_branch(root: Path, label: str, commit: str) -> None:
+    """Remove the branch of a night that was given up, if it holds nothing but the commit it began at."""
+    branch = f"{BRANCH}{label}"
+    if Git(root).find_commit(f"refs/heads/{branch}") == commit:
+        run_git(root, "branch", "--quiet", "-D", branch)
+
+
+def describe_left_out(root: Path) -> str:
+    """Say which changes of the working tree no commit has, so that a night runs without them; empty if none.
+
+    A change of `nightly` and `run` in params.yaml alone is none: a night reads these as they stand.
+    """
+    names = [name for name in Git(root).list_uncommitted() if name != PARAMS or _differs(root)]
+    if not names:
+        return ""
+    more = len(names) - NAMED
+    return f"not in this night, for no commit has it: {', '.join(names[:NAMED])}" + (
+        f" and {more} more" if more > 0 else ""
+    )
+
+
+def _differs(root: Path) -> bool:
+    """Tell whether params.yaml says anything else than its commit does, beside what a night takes over."""
+    from flows.comparing.places import parse_yaml
+
+    committed = Git(root).read_file("HEAD", PARAMS)
+    if committed is None:
+        return True
+    before, now = parse_yaml(committed.decode(), f"{PARAMS} of HEAD"), dict(load_params(root))
+    return {**before, **dict.fromkeys(OVERLAID)} != {**now, **dict.fromkeys(OVERLAID)}
+
+
+def run_git(folder: Path, *words: str) -> str:
+    """Run git without hooks; return what it prints. Raises BenchloomError with its last line."""
+    git = shutil.which("git")
+    if git is None:
+        raise BadInput("git", "is not here, and a night is committed on a branch", hint="install git")
+    command: Sequence[str] = [git, "-C", str(folder), "-c", "core.hooksPath=/dev/null", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - no shell
+    if done.returncode:
+        said = done.stderr.strip().splitlines()[-1:] or [f"ended with {done.returncode}"]
+        raise BenchloomError(f"git {' '.join(words[:3])}: {said[0]}")
+    return done.stdout.strip()

@@ -1,0 +1,19 @@
+"""Run the SQL of all groups again, for nights: a database must still give the answers."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from tasks.databases.columns import Column
+from tasks.databases.entry import DatabaseEntry
+from tasks.databases.execution import SafeDatabase
+from tasks.grammar.publish.rerun import Rerun
+from tasks.grammar.rows import Group
+from tasks.judging.gold import GoldAnswer
+
+
+def gold(fill_in: list[Group], schema: list[Column], database: DatabaseEntry) -> list[GoldAnswer]:
+    """Hold the answer of each group against what its SQL gives now. Raises what the database raises."""
+    with SafeDatabase(database) as safe:
+        rule = Rerun(safe, schema).rule()
+        return [GoldAnswer(group.id, rule.check(asdict(group)) or "") for group in fill_in]
