@@ -12,6 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
+import httpx  # noqa: F401 - at each call openai takes it from sys.modules, where another thread's may be half there
 import httpx2
 from openai import AsyncOpenAI, DefaultAioHttpClient
 

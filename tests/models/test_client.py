@@ -1,5 +1,7 @@
 import asyncio
 import logging
+import subprocess
+import sys
 import time
 
 import pytest
@@ -240,3 +242,37 @@ def test_nobody_listening_costs_nothing():
         send("http://127.0.0.1:9/v1", make_request(), retries=1, possibly_paid=possibly_paid, budget=budget)
     assert possibly_paid == []
     assert budget.spent.tokens == 0
+
+
+HALF_IMPORTED = """
+import importlib.abc, sys, threading
+import tasks.models.client
+
+held, going = threading.Event(), threading.Event()
+
+class Hold(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "httpx._config":
+            going.set()
+            held.wait(20)
+
+sys.meta_path.insert(0, Hold())
+other = threading.Thread(target=lambda: (__import__("httpx"), going.set()))
+other.start()
+going.wait()
+try:
+    from openai import AsyncOpenAI
+    AsyncOpenAI(base_url="http://127.0.0.1:9", api_key="none").with_options(timeout=1.0)
+    from openai._httpx2 import normalize_httpx_timeout
+    normalize_httpx_timeout(1.0)
+finally:
+    held.set()
+    other.join()
+"""
+
+
+def test_a_call_is_sent_while_another_thread_imports_the_older_http_library():
+    done = subprocess.run(
+        [sys.executable, "-c", HALF_IMPORTED], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
