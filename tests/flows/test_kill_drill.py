@@ -52,7 +52,10 @@ JUDGED = tuple(
     for stage in JUDGING
     for more in ("", ".calls")
 )
-MADE = {TARGETS: ("data/grammar", "data/raw/flights"), (STREAM,): ("data/streambench/drill/drill",)}
+MADE = {
+    TARGETS: ("data/grammar", "data/raw/flights", "data/worlds/flights.sqlite"),
+    (STREAM,): ("data/streambench/drill/drill",),
+}
 """What a run to targets writes."""
 LEDGER = ".benchloom/drill.sqlite"
 LEFT_S = 30.0
