@@ -93,6 +93,8 @@ def choose_column(
     lines taken have there.
     Raises ValueError if the table has no such column.
     """
+    if column not in table.columns:
+        raise ValueError(f"no such column: {column}")
     place = list(table.columns).index(column)
     wanted = (where or {}).items()
     lines = [
@@ -127,9 +129,12 @@ def make_metric(name: str, value: int | float, cell: object) -> Metric:
 
 
 def write_metrics(folder: Path, page: Page, groups: Iterable[MetricGroup]) -> None:
-    """Write a page's headline figures, and of each group every figure, as JSON below a folder."""
+    """Write a page's headline figures, and of each group every figure, as JSON below a folder.
+
+    A headline's file is named by its label as far as the first comma: `R, gap groups removed` is `r.json`.
+    """
     headlines = [
-        Metric(headline.label, headline.value, headline.interval)
+        Metric(headline.label.partition(",")[0], headline.value, headline.interval)
         for headline in page.headlines
         if isinstance(headline.value, int | float)
     ]
