@@ -19,6 +19,7 @@ FILES = (
     "dvc.yaml",
     "params.schema.json",
     "params.yaml",
+    "prefect.yaml",
     "pyproject.toml",
     "requirements.lock",
 )

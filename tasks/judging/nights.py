@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -149,19 +149,28 @@ def list_series(strands: Iterable[Strand]) -> list[NightSeries]:
     return series
 
 
+def name_by_id(row: CanaryRow) -> str:
+    """Name the judge that a canary tries: `JUDGE/ID` is one of several; empty where there is one alone."""
+    return row.id.rpartition("/")[0]
+
+
 def compare_canaries(
-    entry: tuple[str, str], earlier: Iterable[CanaryRow], night: Iterable[CanaryRow]
+    entry: tuple[str, str],
+    earlier: Iterable[CanaryRow],
+    night: Iterable[CanaryRow],
+    name_judge: Callable[[CanaryRow], str] = name_by_id,
 ) -> list[JudgeChange]:
     """Compare each judge's own verdicts on the canaries that both nights have; `mark_drifts` decides.
 
     entry: section and key. What a rule decides before the judge is left out of it, and a verdict that did
-    not parse is not right. `JUDGE/ID` is a canary of one of several judges.
+    not parse is not right. name_judge: of several judges of an entry, the one that a canary tries.
     """
     before = {row.id: _is_right(row) for row in earlier}
-    now = {row.id: _is_right(row) for row in night}
+    rows = {row.id: row for row in night}
+    now = {canary: _is_right(row) for canary, row in rows.items()}
     by_judge: dict[str, list[str]] = defaultdict(list)
     for canary in sorted(before.keys() & now.keys()):
-        by_judge[canary.rpartition("/")[0]].append(canary)
+        by_judge[name_judge(rows[canary])].append(canary)
     changes = []
     for judge, canaries in by_judge.items():
         then, again = [before[canary] for canary in canaries], [now[canary] for canary in canaries]
