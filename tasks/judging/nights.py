@@ -194,18 +194,23 @@ def compare_canaries(
 def mark_drifts(changes: Sequence[JudgeChange], alpha: float) -> list[JudgeChange]:
     """Mark the judges that lost more canaries than chance would take, corrected by Holm.
 
-    Entries that share a judge share its verdicts on the canaries: the same change counts once.
+    Entries that share a judge share its verdicts on the canaries: the same change counts once. A judge of
+    whom too few canaries changed to be below `alpha` at all counts as no test (Tarone 1990).
     """
-    tests = {(change.judge, change.n, change.right, change.lost, change.won): change for change in changes}
-    adjusted = dict(zip(tests, correct_holm([change.p_value for change in tests.values()]), strict=True))
+    tests = {
+        _name_change(change): change.p_value
+        for change in changes
+        if 2.0 ** (1 - change.lost - change.won) < alpha
+    }
+    adjusted = dict(zip(tests, correct_holm(list(tests.values())), strict=True)) if tests else {}
     return [
-        replace(
-            change,
-            drifted=change.lost > change.won
-            and adjusted[change.judge, change.n, change.right, change.lost, change.won] < alpha,
-        )
+        replace(change, drifted=change.lost > change.won and adjusted.get(_name_change(change), 1.0) < alpha)
         for change in changes
     ]
+
+
+def _name_change(change: JudgeChange) -> tuple[str, int, int, int, int]:
+    return change.judge, change.n, change.right, change.lost, change.won
 
 
 def _is_right(row: CanaryRow) -> bool:
