@@ -63,7 +63,7 @@ class RecordedModel:
         texts = self.told.get(key)
         if texts is None:
             self.unknown += 1
-            return "SELECT 1"
+            return sign(worst, prompt) if worst else "SELECT 1"
         return texts[0]
 
     async def embed(self, request: web.Request) -> web.Response:
