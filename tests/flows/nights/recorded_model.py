@@ -56,7 +56,7 @@ class RecordedModel:
             if worst and canary.answer and canary.answer in prompt and canary.question in prompt
         ]
         if shown:  # the reference of one may be the answer of another
-            right = max(shown, key=lambda canary: len(canary.answer))
+            right = max(shown, key=lambda canary: (canary.answer != canary.reference, len(canary.answer)))
             return sign(f"{worst.partition(':')[0]}: {right.accepted[0]}", prompt)
         if self.broken and "SQL" in prompt:
             return "SELECT 1"
