@@ -3,7 +3,8 @@
 Databases: `build_scratch` and `write_database` on a scripted reply, against plain sqlite3 that runs the same
 scripts in this process. Agents: the stage `interactions` (sequential, a plan and two queries each) over the
 whole model layer on an endpoint on loopback, against the same calls without the stage. It grows in proportion
-where the rates do not fall, and memory is flat where its peak does not grow with the questions.
+where the rates do not fall, and memory is flat where its peak does not grow with the questions. The peak of
+the stage is that of a process which runs nothing but it; the rows that it returns are a part of that.
 `python -m bench longform` takes the full sizes; `python -m bench.longform 0.1` a tenth of the largest.
 """
 
@@ -12,14 +13,16 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import pickle
 import resource
 import sqlite3
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -31,6 +34,7 @@ from tasks.longform.entries import AgentEvaluation
 from tasks.longform.rows import CONCLUSIVE, LongformItem
 from tasks.longform.solve.interactions import interactions
 from tasks.longform.solve.options import AgentLimits
+from tasks.longform.solve.rows import Interaction
 from tasks.models.ask import Ask, Role
 from tasks.models.budget import Budget
 from tasks.models.client import ModelClient
@@ -112,37 +116,75 @@ async def answer(request: web.Request) -> web.Response:
 
 async def measure_agents(scripts: Sequence[str]) -> None:
     """Have an agent answer a question over each database, then make its calls again without the stage."""
+    calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+    async with serve() as url:
+        with open_model(url) as ask:
+
+            async def keep(*args: Any, **more: Any) -> Any:
+                calls.append((args, more))
+                return await ask(*args, **more)
+
+            begun = time.perf_counter()
+            rows = await run_stage(scripts, cast("Ask", keep))
+            staged = time.perf_counter() - begun
+        with open_model(url) as ask:
+            begun = time.perf_counter()
+            await asyncio.gather(*(ask(*args, **more) for args, more in calls))
+            bare = time.perf_counter() - begun
+    steps = sum(len(row.steps) for row in rows)
+    print(
+        f"longform: {len(rows)} questions, {steps} steps by {len(calls)} calls: {steps / staged:.1f} "
+        f"steps a second; the calls alone {len(calls) / bare:.0f} a second, ratio {staged / bare:.1f}; "
+        f"peak of the stage {read_stage_peak(len(rows))}",
+        flush=True,
+    )
+
+
+async def run_stage(scripts: Sequence[str], ask: Ask) -> Sequence[Interaction]:
+    """Run the stage `interactions` over a question about each database; return its rows."""
     items = [make_item(number, script) for number, script in enumerate(scripts)]
     entry = AgentEvaluation(set="bench", agents=("sequential",))
+    rows = (await interactions(items, entry, AgentLimits(), ask)).rows
+    assert all(len(row.queries) == 2 and row.answer for row in rows), "the script does not fit the agent"
+    return rows
+
+
+def read_stage_peak(size: int) -> str:
+    """Run the stage in a process of its own, which says what it took."""
+    return subprocess.run(
+        [sys.executable, "-c", f"from bench.longform import say_stage_peak; say_stage_peak({size})"],
+        capture_output=True, text=True, check=True,
+    ).stdout.strip()  # fmt: skip
+
+
+def say_stage_peak(size: int) -> None:
+    """Print the peak of this process before the stage, and after it."""
+
+    async def run() -> Sequence[Interaction]:
+        async with serve() as url:
+            with open_model(url) as ask:
+                return await run_stage(scripts, cast("Ask", ask))
+
+    built = build_scratch(CREATE, write_reply(0)).script
+    scripts = [built.replace("Stadium 0-", f"Stadium {number}-") for number in range(size)]
+    before = read_peak()
+    rows = asyncio.run(run())
+    kept = sum(len(pickle.dumps(row)) for row in rows) / 2**20
+    print(f"{read_peak():.0f} MiB ({before:.0f} before it; its rows, packed, {kept:.1f})")
+
+
+@asynccontextmanager
+async def serve() -> AsyncIterator[str]:
+    """Serve the scripted model on loopback; give its URL."""
     app = web.Application()
     app.router.add_post("/v1/chat/completions", answer)
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
-    calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
-    with open_model(url) as ask:
-
-        async def keep(*args: Any, **more: Any) -> Any:
-            calls.append((args, more))
-            return await ask(*args, **more)
-
-        begun = time.perf_counter()
-        rows = (await interactions(items, entry, AgentLimits(), cast("Ask", keep))).rows
-        staged = time.perf_counter() - begun
-    assert all(len(row.queries) == 2 and row.answer for row in rows), "the script does not fit the agent"
-    with open_model(url) as ask:
-        begun = time.perf_counter()
-        await asyncio.gather(*(ask(*args, **more) for args, more in calls))
-        bare = time.perf_counter() - begun
-    await runner.cleanup()
-    steps = sum(len(row.steps) for row in rows)
-    print(
-        f"longform: {len(items)} questions, {steps} steps by {len(calls)} calls: {steps / staged:.1f} "
-        f"steps a second; the calls alone {len(calls) / bare:.0f} a second, ratio {staged / bare:.1f}; "
-        f"peak {read_peak():.0f} MiB",
-        flush=True,
-    )
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+    finally:
+        await runner.cleanup()
 
 
 @contextmanager

@@ -34,6 +34,7 @@ from flows.run.project_graph import ProjectGraph
 from flows.run.run_cache import WholeEntries
 from flows.run.staleness import Staleness
 from tasks.errors import BenchloomError, ChangedWhileRunning, LockHeld, StageFailed
+from tasks.files import remove_leftovers
 
 Result = TypeVar("Result")
 FLUSH_EVERY_S = 30.0
@@ -156,6 +157,8 @@ class Recorder:
             self._require_deps(name)
             stage = self._find_stage(name)
             stage.remove_outs(ignore_remove=False, force=False)
+            for out in stage.outs:  # what a killed run left would be hashed with the folder that it lies in
+                remove_leftovers(Path(out.fs_path).parent, f".{Path(out.fs_path).name}.")
             try:
                 self.repo.stage_cache.restore(stage)
             except RunCacheNotFoundError:

@@ -19,6 +19,8 @@ from typing import Any
 
 import psutil
 
+from tasks.files import write_text
+
 POLL_S = 2.0
 BUSY_SHARE = 0.05
 """A process that uses a larger share of one core than this between two polls is answering a request."""
@@ -121,9 +123,7 @@ def write_state(options: argparse.Namespace, address: str) -> None:
         "threads": options.threads,
         "url": f"{address}/v1",
     }
-    draft = options.state.with_name(f".{options.state.name}.{os.getpid()}")
-    draft.write_text(json.dumps(state), encoding="utf-8")
-    draft.replace(options.state)
+    write_text(options.state, json.dumps(state))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from typing import BinaryIO
 import platformdirs
 
 from tasks.errors import BadInput, ModelFailed
+from tasks.files import write_beside
 from tasks.models.settings import EmbeddedModel, ModelFile, Wheels
 
 BLOCK = 1 << 20
@@ -184,17 +184,13 @@ def _read_blocks(path: Path) -> Iterable[bytes]:
 
 def _write(place: Path, model: ModelFile, blocks: Iterable[bytes]) -> None:
     """Write a temporary file, verify size and checksum, then rename it into place."""
-    draft = place.with_name(f".{place.name}.{os.getpid()}")
-    try:
+    with write_beside(place) as draft:
         with draft.open("wb") as file:
             digest, size = _copy(blocks, file, model.bytes)
         if (size, digest) != (model.bytes, model.sha256):
             raise SourceFailed(
                 f"{size} bytes with checksum {digest[:12]}..., not {model.bytes} with {model.sha256[:12]}..."
             )
-        shutil.move(draft, place)
-    finally:
-        draft.unlink(missing_ok=True)
     stat = place.stat()
     note = f"{model.sha256} {stat.st_size} {stat.st_mtime_ns}\n"
     place.with_name(place.name + ".checked").write_text(note, encoding="ascii")

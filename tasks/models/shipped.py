@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gzip
 import io
-import os
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tasks.errors import BadInput
+from tasks.files import write_beside
 from tasks.models.entries import LedgerEntry
 
 MAX_LINE = 40_000_000
@@ -52,14 +52,12 @@ def _read_line(path: Path, number: int, line: bytes) -> LedgerEntry:
 def write_shipped(path: Path, entries: Iterable[LedgerEntry]) -> int:
     """Write entries sorted by key; return how many. The same entries give the same bytes."""
     ordered = sorted({entry.key: entry for entry in entries}.values(), key=lambda entry: entry.key)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
     with (
+        write_beside(path) as draft,
         draft.open("wb") as raw,
         # No time and no file name in the gzip header.
         gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=9) as packed,
         io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as file,
     ):
         file.writelines(entry.to_line() + "\n" for entry in ordered)
-    draft.replace(path)
     return len(ordered)

@@ -8,12 +8,12 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
-import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.errors import BadInput, BenchloomError
+from tasks.files import write_beside
 
 TARGET = Path("data/raw/packages")
 
@@ -163,9 +163,8 @@ def _place(target: Path, file: PackagedFile, content: bytes) -> Path | None:
     path = target / file.target
     if path.is_file() and path.read_bytes() == content:
         return None
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_bytes(content)
-    draft.replace(path)
+    with write_beside(path) as draft:
+        draft.write_bytes(content)
     return path
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
+
+from tasks.files import write_beside
 
 Cell = str | int | float | None
 
@@ -24,11 +26,7 @@ def write_database(
     the same version of SQLite.
     Raises sqlite3.IntegrityError if a key constraint is broken.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.unlink(missing_ok=True)
-    connection = sqlite3.connect(draft, isolation_level=None)
-    try:
+    with write_beside(path) as draft, closing(sqlite3.connect(draft, isolation_level=None)) as connection:
         connection.execute("PRAGMA page_size = 4096")
         # No journal file beside the draft: a draft that was cut short is thrown away, never repaired.
         connection.execute("PRAGMA journal_mode = MEMORY")
@@ -40,12 +38,6 @@ def write_database(
         for statement in [*indexes, "ANALYZE"] if indexes else ():
             connection.execute(statement)
         connection.execute("COMMIT")
-    except BaseException:
-        connection.close()
-        draft.unlink(missing_ok=True)
-        raise
-    connection.close()
-    draft.replace(path)
     return count
 
 

@@ -52,7 +52,10 @@ JUDGED = tuple(
     for stage in JUDGING
     for more in ("", ".calls")
 )
-MADE = {TARGETS: ("data/grammar", "data/raw/flights"), (STREAM,): ("data/streambench/drill/drill",)}
+MADE = {
+    TARGETS: ("data/grammar", "data/raw/flights", "data/worlds/flights.sqlite"),
+    (STREAM,): ("data/streambench/drill/drill",),
+}
 """What a run to targets writes."""
 LEDGER = ".benchloom/drill.sqlite"
 LEFT_S = 30.0
@@ -115,7 +118,13 @@ class Work:
 
     def check_whole(self) -> None:
         """Hold that it left what an undisturbed one leaves."""
-        assert self.left() == self.undisturbed, self.kind
+        left = self.left()
+        differing = {
+            name: (self.undisturbed.get(name), left.get(name))
+            for name in self.undisturbed.keys() | left
+            if self.undisturbed.get(name) != left.get(name)
+        }
+        assert not differing, f"{self.kind}: {differing}"
         self.whole += 1
 
     def kill_through(self, kills: int) -> None:
@@ -281,8 +290,8 @@ def make_run(
         shutil.copytree(cache, kept)
 
     def left() -> dict[str, str]:
-        record = json.dumps(sample.lock(), sort_keys=True)
-        return {**sample.artifacts(), "dvc.lock": hashlib.sha256(record.encode()).hexdigest()}
+        recorded = sample.lock()["stages"].items()
+        return {**sample.artifacts(), **{f"dvc.lock: {name}": json.dumps(made) for name, made in recorded}}
 
     def wipe() -> None:
         forget(sample, *made, ".dvc/cache", ".dvc/tmp", "dvc.lock", ".benchloom")

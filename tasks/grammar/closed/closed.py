@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sqlite3
 from collections import defaultdict
@@ -13,6 +12,7 @@ from pathlib import Path
 from tasks.artifacts.rows import Counts
 from tasks.databases.columns import split_column_id
 from tasks.errors import BadInput
+from tasks.files import write_beside
 from tasks.grammar.closed.closed_entry import ClosedVariant, Renaming
 from tasks.grammar.closed.rewriting import rewrite
 
@@ -25,17 +25,13 @@ def closed(closed_names: list[Renaming], entry: ClosedVariant, out: Path) -> Cou
     Foreign keys to a name change with it. Raises BadInput if a constraint of the database forbids a new
     name, or a name has no new one.
     """
-    out.parent.mkdir(parents=True, exist_ok=True)
-    draft = out.with_name(f".{out.name}.{os.getpid()}")
-    shutil.copyfile(entry.file, draft)
-    try:
-        with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
-            changed = _replace_names(connection, closed_names, entry)
-        draft.replace(out)
-    except sqlite3.Error as error:
-        raise BadInput(entry.file, f"cannot be closed: {error}") from error
-    finally:
-        draft.unlink(missing_ok=True)
+    with write_beside(out) as draft:
+        shutil.copyfile(entry.file, draft)
+        try:
+            with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
+                changed = _replace_names(connection, closed_names, entry)
+        except sqlite3.Error as error:
+            raise BadInput(entry.file, f"cannot be closed: {error}") from error
     return Counts(len(closed_names), changed, {})
 
 

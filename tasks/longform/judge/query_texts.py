@@ -23,8 +23,12 @@ def show_queries(queries: Sequence[AgentQuery], tokens: float) -> str:
     if not queries:
         return NO_QUERY
     results = [json.loads(query.rows) for query in queries]
+    lines = [
+        [json.dumps(line, ensure_ascii=False)[:LINE] for line in (query.columns, *rows)]
+        for query, rows in zip(queries, results, strict=True)
+    ]
     for limit in range(max(map(len, results)), -1, -1):
-        shown = [_show(*pair, limit) for pair in zip(enumerate(queries, 1), results, strict=True)]
+        shown = [_show(*pair, limit) for pair in zip(enumerate(queries, 1), lines, strict=True)]
         if estimate_tokens(text := "\n".join(shown)) <= tokens:
             return text
     for count in range(len(shown) - 1, 0, -1):
@@ -34,17 +38,18 @@ def show_queries(queries: Sequence[AgentQuery], tokens: float) -> str:
     return f"({_count(len(shown), 'query')} left out here)"
 
 
-def _show(numbered: tuple[int, AgentQuery], rows: list[list[object]], limit: int) -> str:
-    number, query = numbered
+def _show(numbered: tuple[int, AgentQuery], lines: Sequence[str], limit: int) -> str:
+    """Show a query and, under its columns, the first `limit` rows. lines: the columns, then the rows."""
+    (number, query), rows = numbered, len(lines) - 1
     head = f"Query {number}:\n{quote(query.sql, limit=SQL)}\n"
     if query.error:
         return f"{head}It failed:\n{quote(query.error, limit=ERROR)}"
     if not query.n_rows:
         return f"{head}Its result has no rows."
-    seen = f", the agent was shown {len(rows)}" if len(rows) < query.n_rows else ""
-    cut = f", {len(rows) - limit} of them left out here" if limit < len(rows) else ""
-    lines = [json.dumps(line, ensure_ascii=False)[:LINE] for line in (query.columns, *rows[:limit])]
-    return f"{head}Its result ({_count(query.n_rows, 'row')}{seen}{cut}):\n" + quote("\n".join(lines)).text
+    seen = f", the agent was shown {rows}" if rows < query.n_rows else ""
+    cut = f", {rows - limit} of them left out here" if limit < rows else ""
+    table = quote("\n".join(lines[: limit + 1])).text
+    return f"{head}Its result ({_count(query.n_rows, 'row')}{seen}{cut}):\n{table}"
 
 
 def _count(number: int, what: str) -> str:

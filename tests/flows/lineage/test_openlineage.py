@@ -19,6 +19,7 @@ from tasks.lineage.records import FileRecord, Graph, StageRecord
 from tasks.lineage.result import LineageResult
 from tasks.lineage.walk import Lineage
 from tasks.models.calls import Call
+from tests.flows.lineage.standard import EVENT
 from tests.longform.test_page import make_call
 
 MAKE = StageRecord(
@@ -227,6 +228,25 @@ def test_an_event_tells_schema_columns_quality_commit_and_calls(questions, tmp_p
     jsonschema.validate(calls, schema)
     assert calls.keys() <= schema["properties"].keys()
     assert calls["_schemaURL"] == schema["$id"]
+
+
+def test_events_hold_the_standards_schema_and_a_wrong_one_does_not(questions, tmp_path):
+    emit_events(questions, tmp_path, tmp_path / "events.jsonl")
+
+    (event,) = read(tmp_path / "events.jsonl")
+    jsonschema.validate(event, EVENT)
+    for place, key, wrong in (
+        (event, "eventTime", "yesterday"),
+        (event["run"], "runId", "1"),
+        (event["inputs"][0]["facets"]["schema"]["fields"][0], "name", None),
+        (event["outputs"][0]["outputFacets"]["outputStatistics"], "size", "3"),
+        (event["job"]["facets"]["jobType"], "_schemaURL", "none"),
+    ):
+        right = place[key]
+        place[key] = wrong
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(event, EVENT)
+        place[key] = right
 
 
 def test_every_facet_is_of_a_class_of_the_standards_client(questions, tmp_path):

@@ -108,6 +108,20 @@ def test_what_a_killed_process_left_in_the_run_cache_is_passed_over(project, par
     assert set(project.states().values()) == {"restored"}
 
 
+def test_a_draft_that_a_killed_run_left_is_gone_where_its_stage_runs_or_comes_back(project):
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    draft = project.root / f".first.txt.{ended.pid}"
+    draft.write_text("half")
+    assert project.states()["first"] == "ran"
+    assert not draft.exists()
+    project.write("first.txt", "other")
+    draft.write_text("half")
+    (project.root / "first.txt").unlink()
+    assert project.states()["first"] == "restored"
+    assert not draft.exists()
+
+
 def test_what_a_change_leaves_alone_is_not_run(project):
     project.states()
     project.write("note.md", "a prompt\n\n")
