@@ -12,8 +12,8 @@ from tasks.longform.judge.canary_file import read_peer_canaries
 from tasks.longform.judge.peer_canaries import try_canary
 from tasks.longform.judge.reference_verdicts import ReferenceJudging
 from tasks.longform.judge.reviews import Reviewing
+from tasks.longform.own_entries import OwnAgent, SystemLimits
 from tasks.longform.rows import KINDS
-from tasks.longform.solve.system_interactions import OwnAgent, SystemLimits
 from tasks.models.ask import Ask
 from tasks.settings import read_section
 

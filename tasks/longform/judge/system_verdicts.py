@@ -10,9 +10,9 @@ from tasks.longform.judge.reference_verdicts import ReferenceJudging, judge_answ
 from tasks.longform.judge.reference_verdicts import list_answered as list_answered
 from tasks.longform.judge.reference_verdicts import list_scored as list_scored
 from tasks.longform.judge.rows import ReferenceVerdict
+from tasks.longform.own_entries import SystemLimits
 from tasks.longform.rows import LongformItem
 from tasks.longform.solve.rows import Interaction
-from tasks.longform.solve.system_interactions import SystemLimits
 from tasks.models.ask import Ask
 from tasks.settings import read_section
 
