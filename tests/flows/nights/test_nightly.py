@@ -18,7 +18,7 @@ from tests.flows.sample import NOWHERE, wait_for
 from tests.models.scenes import answering
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_a_night_asks_anew_passes_unchanged_and_alarms_on_a_planted_regression(built, model):
     tree = {path: (built.root / path).read_bytes() for path in ("dvc.lock", "params.yaml")}
     first = run_night(built, "--as-of", "one")
