@@ -11,6 +11,8 @@ from pathlib import Path
 CODE = ("flows", "tasks")
 """The packages that are a project's own code."""
 FILES = (
+    ".dvc/plots/bars.json",
+    ".dvc/plots/lines.json",
     ".dvcignore",
     ".gitignore",
     "data/labels/README.md",

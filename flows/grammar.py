@@ -28,6 +28,7 @@ GRAMMAR = Flow(
     "grammar",
     "Grounded questions from a database (GRAMMAR)",
     (
+        SAMPLE.stage("sources.packages", out="packages"),
         SAMPLE.stage("sources.films", reads=(f"{PACKAGES}/movies.db",), out="films/films.sqlite"),
         SAMPLE.stage("sources.flights", reads=FLIGHTS, out="flights/flights.sqlite"),
         SAMPLE.stage("sources.flights_world", reads=FLIGHTS, out="data/worlds/flights.sqlite"),

@@ -13,6 +13,11 @@ from pathlib import PurePosixPath
 
 KEY = "${key}"
 """Placeholder in a scope's folder and in paths for the name of the entry that a stage runs for."""
+PAGES = "data/reports"
+"""Where pages are written, each as a folder `FLOW/NAME`."""
+FIGURES = {"metrics": "data/metrics", "bars": "data/plots/bars", "lines": "data/plots/lines"}
+"""Arguments of a page's function for its figures in files that DVC shows -> the folder of all pages' ones.
+dvc.yaml names these folders under `metrics` and `plots`, so that a report is shown by being there."""
 CONTRACTS = "contracts"
 """The output of a stage that holds a dataset to its contracts; a night brings it up to date first."""
 

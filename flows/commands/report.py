@@ -6,9 +6,9 @@ import sys
 import webbrowser
 
 from flows.settings import find_project
+from flows.stage import PAGES
 from tasks.errors import BadInput
 
-REPORTS = "data/reports"
 PAGE = "index.html"
 
 
@@ -18,7 +18,7 @@ def report_command(*, open_it: bool) -> int:
     from tasks.reports.site import write_index
 
     root = find_project()
-    folder = root / REPORTS
+    folder = root / PAGES
     reports = sorted({part.parent for name in (PAGE, RECORD) for part in folder.glob(f"*/*/{name}")})
     for report in reports:
         if not (report / PAGE).is_file():

@@ -15,7 +15,7 @@ from dvc.repo import Repo
 
 from flows.nights.selection import list_ground, select_contracts
 from flows.nights.worktree import OVERLAID, run_git
-from flows.run.dvc_boundary import hold_repo, translate_errors
+from flows.run.dvc_boundary import hold_repo, move_objects, translate_errors
 from flows.run.recorder import Recorder
 from flows.settings import edit_params, load_params
 
@@ -78,12 +78,11 @@ def fetch_artifacts(recorder: Recorder, names: Sequence[str], say: Callable[[str
     stages = [recorder.graph.find_stage(name) for name in names]
     with hold_repo(recorder.repo):
         if read_remote(recorder.repo):
-            try:
-                moved = recorder.repo.cloud.pull(list_objects(stages))
-                say(f"pulled {len(moved.transferred)} files from DVC's remote")
-            except (DvcException, OSError) as error:
-                said = shorten_error(error)
-                say(f"DVC's remote gives nothing ({said}): the night goes on with what the cache holds")
+            moved = move_objects(recorder.repo, "pull", list_objects(stages))
+            if moved.files or not moved.problem:
+                say(f"pulled {moved.files} files from DVC's remote")
+            if moved.problem:
+                say(f"DVC's remote {moved.problem}: the night goes on with what the cache holds")
         else:
             say("DVC has no remote here: nothing is pulled or pushed")
         for out in (out for stage in stages for out in stage.outs):
@@ -99,17 +98,15 @@ def push_artifacts(recorder: Recorder, names: Iterable[str], say: Callable[[str]
     if not read_remote(recorder.repo):
         return True
     stages = [recorder.graph.find_stage(name) for name in names]
-    try:
-        with hold_repo(recorder.repo):
-            moved = recorder.repo.cloud.push(list_objects(stages))
-    except (DvcException, OSError) as error:
-        said = shorten_error(error)
-    else:
-        if not moved.failed:
-            say(f"pushed {len(moved.transferred)} files to DVC's remote")
-            return True
-        said = f"{len(moved.failed)} files failed"
-    say(f"the artifacts are not pushed ({said}), and lie in DVC's cache: dvc push --all-branches")
+    with hold_repo(recorder.repo):
+        moved = move_objects(recorder.repo, "push", list_objects(stages))
+    if not moved.problem:
+        say(f"pushed {moved.files} files to DVC's remote")
+        return True
+    say(
+        f"the artifacts are not pushed (DVC's remote {moved.problem}), and lie in DVC's cache: "
+        "dvc push --all-branches"
+    )
     return False
 
 
@@ -121,11 +118,6 @@ def list_objects(stages: Iterable[Any]) -> set[Any]:
 def read_remote(repo: Repo) -> str | None:
     """Read the name of DVC's default remote; None if there is none."""
     return repo.config["core"].get("remote") or None
-
-
-def shorten_error(error: Exception) -> str:
-    """Say in a few words what went wrong."""
-    return (" ".join(str(error).split()) or type(error).__name__)[:200]
 
 
 def link_data(home: Path, root: Path, path: str, kept: Collection[str]) -> None:

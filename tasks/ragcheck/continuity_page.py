@@ -15,7 +15,7 @@ from tasks.ragcheck.conversation_browser import ConversationBrowser, show_conver
 from tasks.ragcheck.entries import Continuity
 from tasks.ragcheck.judge_report import find_thresholds, report_judge
 from tasks.ragcheck.page_parts import count_drops, make_page, write_ragcheck_page
-from tasks.ragcheck.page_record import tabulate_continuity
+from tasks.ragcheck.page_record import group_continuity, tabulate_continuity
 from tasks.ragcheck.rows import ENDS, FAILED, Conversation, ConversationFigure, Guard, ReferenceQuestion
 from tasks.reports.calls import derive_shown_calls, read_calls
 from tasks.reports.page import Headline
@@ -42,6 +42,8 @@ def continuity_page(
     key: str,
     settings: Mapping[str, object],
     out: Path,
+    metrics: Path,
+    bars: Path,
 ) -> Counts:
     """Write the page into the folder `out`; the counts are of conversations."""
     turns = read_section(settings, "ragcheck.conversations", ConversationOptions).turns
@@ -89,6 +91,7 @@ def continuity_page(
         ),
     ]
     drops = count_drops([conversations_dropped])
+    tables = tabulate_continuity(comparison)
     rows = show_conversations(questions, conversations, guards)
     write_ragcheck_page(
         out,
@@ -97,6 +100,9 @@ def continuity_page(
         make_content(entry.systems, turns, comparison, conversations, judge, drops),
         ConversationBrowser("conversations", list(entry.systems), list(ENDS), rows),
         calls,
-        tabulate_continuity(comparison),
+        tables,
+        metrics,
+        bars,
+        group_continuity(tables),
     )
     return Counts(len(conversations), len(conversations), {})

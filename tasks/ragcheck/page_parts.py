@@ -16,6 +16,7 @@ from tasks.reports.calls import ShownCall
 from tasks.reports.figure_cells import FigureTable
 from tasks.reports.folder import BrowsedRows, Form, write_page
 from tasks.reports.frame import open_templates
+from tasks.reports.metrics import MetricGroup
 from tasks.reports.page import ASSESSMENTS, Headline, Page
 from tasks.systems.contract import Passage
 
@@ -77,12 +78,15 @@ def write_ragcheck_page(
     rows: object,
     calls: Mapping[str, ShownCall],
     tables: Mapping[str, FigureTable],
+    metrics: Path,
+    bars: Path,
+    groups: Sequence[MetricGroup],
     form: Form | None = None,
 ) -> None:
     """Write a page's folder.
 
     template: file name in pages/; content: its values; rows: the browser's, for pages/ragcheck.js; calls: by
-    ledger key; tables: for the record.
+    ledger key; tables: for the record; metrics, bars, groups: see `write_page`.
     """
     write_page(
         out,
@@ -94,6 +98,9 @@ def write_ragcheck_page(
         calls=calls,
         tables=tables,
         form=form,
+        metrics=metrics,
+        bars=bars,
+        groups=groups,
     )
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.ragcheck.rows import ConversationFigure, Estimate, MeasureCorrelation, RuleDifference
 from tasks.reports.figure_cells import FigureCell, FigureTable, Line
+from tasks.reports.metrics import MetricGroup, choose_column
 
+DATASET, MEASURE = 1, 2
+"""Places in the label of a line of the measures."""
 ESTIMATES = ("mean", "pearson", "spearman", "alpha")
 
 
@@ -69,6 +72,40 @@ def tabulate_continuity(comparison: Sequence[ConversationFigure]) -> dict[str, F
         )
         for kind in kinds
     }
+
+
+def group_correctness(measures: FigureTable) -> list[MetricGroup]:
+    """Choose what DVC shows: each measure's mean over all datasets, and its correlation with people."""
+    names = dict.fromkeys(line.label[MEASURE] for line in measures.lines)
+    return [
+        *(
+            choose_column(
+                name,
+                measures,
+                "mean",
+                labels=(0, 3),
+                where={DATASET: "", MEASURE: name},
+            )
+            for name in names
+        ),
+        choose_column("pearson", measures, "pearson", where={DATASET: ""}),
+    ]
+
+
+def group_continuity(tables: Mapping[str, FigureTable]) -> list[MetricGroup]:
+    """Choose what DVC shows: the means of every measure over all datasets."""
+    if "mean" not in tables:
+        return []
+    return [
+        choose_column(
+            name,
+            tables["mean"],
+            "mean",
+            labels=(1,),
+            where={0: "", 3: name},
+        )
+        for name in dict.fromkeys(line.label[3] for line in tables["mean"].lines)
+    ]
 
 
 def _show(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from tasks.artifacts.export import draft_folder
 from tasks.reports.calls import ShownCall
 from tasks.reports.embed import write_data
 from tasks.reports.frame import PAGES_FOLDER
+from tasks.reports.metrics import MetricGroup, write_bars, write_metrics
 from tasks.reports.page import Page
 from tasks.reports.record import RECORD, write_record
 from tasks.reports.table_record import RecordedTable, encode_tables
@@ -52,14 +53,24 @@ def write_page(
     figures: Mapping[str, object] | None = None,
     tables: Mapping[str, RecordedTable] | None = None,
     form: Form | None = None,
+    metrics: Path,
+    bars: Path | None = None,
+    groups: Sequence[MetricGroup] = (),
+    charts: Sequence[MetricGroup] = (),
 ) -> None:
-    """Write a page's folder. It has no references to the outside, so it can be moved.
+    """Write a page's folder, and its main figures as files for DVC.
+
+    The folder has no references to the outside, so it can be moved.
 
     template: extends folder.html, is given `page` and `content`, and escapes every text. content: a
     dataclass. assets: the page's own styles and scripts. calls: by ledger key; the page loads them when one
     is first opened. figures: the record's entries beyond the page's head, see `write_record`. tables: what
-    the page shows as tables or draws, by key, for the record.
+    the page shows as tables or draws, by key, for the record. metrics: the folder of the figures at the
+    page's head and of `groups`; bars: the folder of the plots of groups and of further `charts`.
     """
+    write_metrics(metrics, page, groups)
+    if bars is not None:
+        write_bars(bars, [*groups, *charts])
     parts = [*(PAGES_FOLDER / name for name in SHARED), *assets]
     styles = [part.name for part in parts if part.suffix == ".css"]
     scripts = [*(part.name for part in parts if part.suffix == ".js"), f"{rows.name}.js"]

@@ -27,13 +27,14 @@ FRAME_SECTIONS = (DATASETS, ASSESSMENTS)
 class Headline:
     """A figure at the head of a page. value: a count, a rate or a word; None if undefined.
 
-    derivation: the rows that it was computed from, for lineage.
+    derivation: the rows that it was computed from, for lineage. interval: 95%, of a rate.
     """
 
     label: str
     value: int | float | str | None
     note: str = ""
     derivation: Derivation | None = None
+    interval: Sequence[float] | None = None
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from tasks.reports.site import write_index
 from tests.browser.look import look_at_site, open_question
 from tests.browser.watch import Complaints, find_chromium, open_chromium
 from tests.grammar.sample import HOSTILE, write_sample
+from tests.reports.figure_folders import place_figures
 
 pytestmark = [
     pytest.mark.browser,
@@ -24,7 +25,7 @@ def browser():
 def write_site(root, **options):
     sample = write_sample(root, **options)
     out = root / "data" / "reports" / "grammar" / "films"
-    report(**sample.inputs(), database=sample.entry, settings={}, out=out)
+    report(**sample.inputs(), database=sample.entry, settings={}, out=out, **place_figures(out, "metrics"))
     write_index([out], root / "data" / "reports" / "index.html")
     return sample, out
 

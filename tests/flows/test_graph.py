@@ -12,6 +12,7 @@ import yaml
 
 from flows.code import ROOMS
 from flows.discovery import find_stage, list_evaluating, list_flows, list_stages
+from flows.graph import FROM_PARAMS
 from flows.graph_file import compare_graph
 from flows.night_settings import EvaluatedEntry
 from flows.nights.selection import select_night
@@ -146,7 +147,7 @@ def test_construction_belongs_to_no_night(nodes):
 
 
 def test_every_argument_of_a_stage_is_one_of_its_dependencies(nodes):
-    given = {"params", "ask", "database", "settings", "limit", "out", "system", "systems", "entry", "key"}
+    given = FROM_PARAMS
     for node in nodes.values():
         _, function = find_function(node)
         names = set(function.__annotations__) - {"return"} - given
@@ -177,9 +178,15 @@ def test_parameters_stand_under_their_stages_name(nodes):
 @pytest.mark.parametrize(
     ("target", "stages"),
     [
-        ("grammar.closed_names", {"sources.films", "sources.flights", "grammar.closed_names"}),
-        ("grammar-schema@films", {"sources.films", "grammar.glossary", "grammar.schema"}),
-        ("data/grammar/films/schema.parquet", {"sources.films", "grammar.glossary", "grammar.schema"}),
+        (
+            "grammar.closed_names",
+            {"sources.packages", "sources.films", "sources.flights", "grammar.closed_names"},
+        ),
+        ("grammar-schema@films", {"sources.packages", "sources.films", "grammar.glossary", "grammar.schema"}),
+        (
+            "data/grammar/films/schema.parquet",
+            {"sources.packages", "sources.films", "grammar.glossary", "grammar.schema"},
+        ),
     ],
 )
 def test_a_target_brings_what_it_stands_on(nodes, target, stages):

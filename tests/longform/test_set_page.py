@@ -15,6 +15,7 @@ from tasks.longform.rows import Conclusion, ControlledQuestion, LongformItem, Sy
 from tasks.models.calls import Call
 from tasks.reports.site import write_index
 from tests.longform.test_page import EVIL, make_call, make_rows, read_data
+from tests.reports.figure_folders import place_figures
 
 STATISTICS = {
     "items": 2,
@@ -70,7 +71,14 @@ def write_set(folder: Path, **more: Any) -> tuple[Path, Counts]:
     (folder / "statistics.json").write_text(json.dumps(STATISTICS), encoding="utf-8")
     out = folder / "reports/longform-sets/lights"
     statistics, contracts = folder / "statistics.json", folder / "contracts"
-    return out, set_page(**paths, contracts=contracts, statistics=statistics, key="lights", out=out)
+    return out, set_page(
+        **paths,
+        contracts=contracts,
+        statistics=statistics,
+        key="lights",
+        out=out,
+        **place_figures(out, "metrics"),
+    )
 
 
 @pytest.fixture(scope="module")

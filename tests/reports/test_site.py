@@ -151,7 +151,7 @@ def test_embedded_json_closes_no_tag_and_reads_back():
 
 def test_dataclasses_are_embedded_by_their_fields_and_other_objects_refused():
     assert json.loads(encode_json([Headline("answers", 7)])) == [
-        {"label": "answers", "value": 7, "note": "", "derivation": None}
+        {"label": "answers", "value": 7, "note": "", "derivation": None, "interval": None}
     ]
     with pytest.raises(TypeError, match="Path"):
         encode_json({"path": type("Path", (), {})()})

@@ -19,6 +19,7 @@ from tasks.tanq.publish.set_page import count_bare, list_set_warnings, set_page
 from tasks.tanq.publish.table_set import read_statistics_file, tabulate_set
 from tasks.tanq.rows import SkilledQuestion, TanqItem
 from tests.longform.test_page import EVIL, make_call, read_data
+from tests.reports.figure_folders import place_figures
 from tests.tanq.scored_items import make_item, make_proof
 
 STAGES = ("seeds", "extend", "proofs", "candidates", "verify", "tables", "rephrase", "skills", "items")
@@ -87,7 +88,7 @@ def write_set(folder: Path) -> tuple[Path, Counts]:
         "verify_canaries": canaries, "contracts": folder / "contracts", "statistics": statistics,
         "articles": folder / "articles",
     }  # fmt: skip
-    return out, set_page(**paths, **more, key="isles", out=out)
+    return out, set_page(**paths, **more, key="isles", out=out, **place_figures(out, "metrics"))
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from pathlib import Path
 from tasks.artifacts.rows import Counts, Dropped
 from tasks.databases.entry import DatabaseEntry
 from tasks.grammar.assess.assessment_browser import make_browser
+from tasks.grammar.assess.assessment_charts import list_charts
 from tasks.grammar.assess.assessment_content import AssessmentContent
 from tasks.grammar.assess.assessment_entry import AssessmentEntry
 from tasks.grammar.assess.assessment_figures import AssessmentFigures, Interval, read_figures
@@ -51,6 +52,8 @@ def assessment_report(
     entry: AssessmentEntry,
     database: DatabaseEntry,
     out: Path,
+    metrics: Path,
+    bars: Path,
 ) -> Counts:
     """Write the page's folder. figures: figures.json; other arguments are artifacts of the same name."""
     known = read_figures(figures)
@@ -92,6 +95,9 @@ def assessment_report(
         calls=read_calls((answers_calls, judgements_calls, baselines_calls), call_keys),
         figures=list_assessment_figures(known),
         form=Form(FORM, _fill_form(questions, answers)),
+        metrics=metrics,
+        bars=bars,
+        charts=list(list_charts(known)),
     )
     return Counts(len(questions), len(browser.questions), {})
 
@@ -121,7 +127,8 @@ def _make_headlines(figures: AssessmentFigures) -> list[Headline]:
 
     def show_rate(label: str, value: float | None, interval: Interval | None) -> Headline:
         rate = None if value is None else float(value)
-        return Headline(label, rate, f"{_describe_interval(interval)}{note}", derive_rate(ALL, label))
+        told = f"{_describe_interval(interval)}{note}"
+        return Headline(label, rate, told, derive_rate(ALL, label), interval)
 
     def show_count(label: str, count: int, note: str = "") -> Headline:
         return Headline(label, count, note, derive_rate(ALL, label))

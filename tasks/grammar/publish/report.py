@@ -52,6 +52,7 @@ def report(
     database: DatabaseEntry,
     settings: Mapping[str, object],
     out: Path,
+    metrics: Path,
 ) -> Counts:
     """Write the page's folder; the artifacts' `*.dropped` and `*.calls` files are read too.
 
@@ -96,6 +97,7 @@ def report(
         rows=BrowsedRows("questions", browser),
         calls=read_calls(_list_calls(paths), call_keys),
         figures=list_dataset_figures(content),
+        metrics=metrics,
     )
     pairs = len(browser.questions)
     return Counts(pairs, pairs, {})

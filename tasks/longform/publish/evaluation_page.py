@@ -37,9 +37,12 @@ from tasks.reports.calls import ShownCall, derive_shown_calls, read_calls
 from tasks.reports.figure_cells import FigureTable
 from tasks.reports.folder import BrowsedRows, Form, write_page
 from tasks.reports.frame import PAGES_FOLDER, open_templates
+from tasks.reports.metrics import choose_column
 from tasks.reports.page import ASSESSMENTS, Headline, Page
 
 PAGES = Path(__file__).parents[1] / "pages"
+MEASURES = {"match rate": "match rate (C)", "mean score": "mean score, 1 to 5 (I)"}
+"""What DVC shows of Table 2: a name -> its column."""
 ASSETS = ("longform.css", "items.js", "longform.js")
 FORM = "to_label.csv"
 """The CSV form for people's labels, linked on the page."""
@@ -98,6 +101,8 @@ def evaluation_page(
     entry: AgentEvaluation,
     key: str,
     out: Path,
+    metrics: Path,
+    bars: Path,
 ) -> Counts:
     """Write the page into the folder `out`; the counts are of interactions.
 
@@ -145,6 +150,13 @@ def evaluation_page(
         calls=calls,
         tables={**figures.tables, **tabulate_figures(figures.figures)},
         form=Form(FORM, make_form(list_parts(items, interactions, reference_verdicts, revisions))),
+        metrics=metrics,
+        bars=bars,
+        groups=[
+            choose_column(name, figures.tables["2"], column)
+            for name, column in MEASURES.items()
+            if "2" in figures.tables
+        ],
     )
     return Counts(len(interactions), len(interactions), {})
 

@@ -78,6 +78,7 @@ def set_page(
     statistics: Path,
     key: str,
     out: Path,
+    metrics: Path,
 ) -> Counts:
     """Write the page into the folder `out`; the artifacts' `*.dropped` and `*.calls` files are read too.
 
@@ -127,6 +128,7 @@ def set_page(
         ),
         tables={"1": describe_set(figures)},
         calls=read_calls(beside, {call for row in rows for call in used.get(row.id, [])}),
+        metrics=metrics,
     )
     return Counts(len(rows), len(rows), {})
 

@@ -13,6 +13,7 @@ from tasks.models.calls import Call
 from tasks.reports.embed import write_data
 from tasks.reports.folder import BrowsedRows, write_page
 from tasks.reports.frame import PAGES_FOLDER, open_templates
+from tasks.reports.metrics import choose_column, write_lines
 from tasks.reports.page import ASSESSMENTS, Headline, Page
 from tasks.streambench.entries import StreamEvaluation
 from tasks.streambench.publish.curve_tables import group_curves
@@ -25,6 +26,7 @@ from tasks.streambench.publish.page_panels import (
     draw_further,
     draw_seeds,
     draw_uses,
+    list_points,
 )
 from tasks.streambench.publish.stream_cells import StreamTable, derive
 from tasks.streambench.publish.stream_runs import ScoredStep, StreamRuns, gather_runs, list_run_names
@@ -62,6 +64,9 @@ def evaluation_page(
     entry: StreamEvaluation,
     key: str,
     out: Path,
+    metrics: Path,
+    bars: Path,
+    lines: Path,
 ) -> Counts:
     """Write the page into the folder `out`; the prompts that one walks come from the calls.
 
@@ -98,7 +103,11 @@ def evaluation_page(
         rows=BrowsedRows("rows", index),
         calls={},
         tables=figures.tables,
+        metrics=metrics,
+        bars=bars,
+        groups=[choose_column("accuracy", figures.tables["means"], "all", labels=(-1,))],
     )
+    write_lines(lines, {f"accuracy {model}": list_points(runs, points, model) for model in runs.models})
     for name, walked in walk_runs(runs, index, steps_calls).items():
         write_data(out / f"{name}.js", name, walked)
     return Counts(len(steps), len(steps), {})

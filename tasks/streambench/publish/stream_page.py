@@ -69,6 +69,7 @@ def stream_page(
     contracts: Path,
     key: str,
     out: Path,
+    metrics: Path,
 ) -> Counts:
     """Write the page into the folder `out`. contracts: the folder of their findings."""
     places: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
@@ -98,6 +99,7 @@ def stream_page(
         assets=[PAGES / asset for asset in ASSETS],
         rows=BrowsedRows("rows", [show_item(item, places[item.id]) for item in ordered]),
         calls={},
+        metrics=metrics,
     )
     return Counts(len(items), len(items), {})
 

@@ -14,13 +14,14 @@ from tasks.reports.calls import ShownCall, derive_shown_calls, read_calls
 from tasks.reports.figure_cells import FigureTable
 from tasks.reports.folder import BrowsedRows, Form, write_page
 from tasks.reports.frame import PAGES_FOLDER, open_templates
+from tasks.reports.metrics import choose_column
 from tasks.reports.page import ASSESSMENTS, Headline, Page
 from tasks.tanq.entries import TableEvaluation
 from tasks.tanq.publish.shown_predictions import ShownPrediction, list_choices, show_predictions
 from tasks.tanq.publish.shown_tables import ShownTableItem, show_table_items
 from tasks.tanq.publish.table_basis import derive_scores
 from tasks.tanq.publish.table_files import read_file_of_tables
-from tasks.tanq.publish.table_outcomes import TableOutcome, is_people, join_table_outcomes
+from tasks.tanq.publish.table_outcomes import MEASURES, TableOutcome, is_people, join_table_outcomes
 from tasks.tanq.rows import TanqItem
 from tasks.tanq.score.hallucination_labels import make_label_form
 from tasks.tanq.score.rows import PredictionScore
@@ -65,6 +66,8 @@ def evaluation_page(
     entry: TableEvaluation,
     key: str,
     out: Path,
+    metrics: Path,
+    bars: Path,
 ) -> Counts:
     """Write the page into the folder `out`; the counts are of predictions.
 
@@ -97,6 +100,11 @@ def evaluation_page(
         calls=calls,
         tables=figures.tables,
         form=Form(FORM, make_label_form({item.id: item for item in items}, predictions)),
+        metrics=metrics,
+        bars=bars,
+        groups=[
+            choose_column(measure, figures.tables["5-released"], f"all: {measure}") for measure in MEASURES
+        ],
     )
     return Counts(len(predictions), len(predictions), {})
 

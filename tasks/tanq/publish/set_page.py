@@ -82,6 +82,7 @@ def set_page(
     articles: Path,
     key: str,
     out: Path,
+    metrics: Path,
 ) -> Counts:
     """Write the page into the folder `out`; the artifacts' `*.dropped` and `*.calls` files are read too.
 
@@ -119,6 +120,7 @@ def set_page(
         tables=tabulate_set(told),
         calls=read_calls(beside, {call for own in calls.values() for call in own}),
         form=Form(FORM, make_table_form(rows)),
+        metrics=metrics,
     )
     return Counts(len(rows), len(rows), {})
 

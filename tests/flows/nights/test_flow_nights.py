@@ -52,12 +52,22 @@ def recorded(whole) -> Iterator[RecordedModel]:
         yield model
 
 
-def plant(sample: Sample, path: str, stage: str, change: Callable[[list[dict]], list[dict]]) -> None:
-    """Change an artifact and commit it, as a stage with a mistake would have left it."""
+def plant(
+    sample: Sample,
+    path: str,
+    stage: str,
+    downstream: tuple[str, ...],
+    change: Callable[[list[dict]], list[dict]],
+) -> None:
+    """Change an artifact and commit it, as a stage with a mistake would have left it.
+
+    downstream: stages that a night stands on, too.
+    """
     file = sample.root / path
     table = pq.read_table(file)
     write_table(file, pa.Table.from_pylist(change(table.to_pylist()), schema=table.schema))
     sample.dvc("commit", "-f", stage)
+    sample.run(*downstream)
     commit(sample, f"Break {stage}")
 
 
@@ -100,6 +110,7 @@ def test_a_judges_drift_and_a_broken_contract_are_told_from_a_regression(whole, 
         whole,
         "data/longform/sample/items.parquet",
         "longform-items@sample",
+        ("longform-statistics@sample",),
         lambda rows: [{**rows[0], "question": ""}, *rows[1:]],
     )
     fifth = run_night(whole, "--json")

@@ -16,6 +16,7 @@ from tests.grammar.assess.test_assessment import write_figures
 from tests.grammar.assess_world import assess, make_world
 from tests.grammar.publish.test_report import read_data
 from tests.grammar.sample import HOSTILE, make_call
+from tests.reports.figure_folders import place_figures
 
 
 def write_page(
@@ -53,6 +54,7 @@ def write_page(
         key=f"v-{name}",
         database=DatabaseEntry(name="villages", file=Path("villages.sqlite"), title="Villages"),
         out=out,
+        **place_figures(out, "metrics", "bars"),
         human_labels_dropped=dropped,
         **{f"{stem}_calls": path for stem, path in paths.items()},
         **rows,
