@@ -21,6 +21,7 @@ FILES = (
     "dvc.yaml",
     "params.schema.json",
     "params.yaml",
+    "prefect.yaml",
     "pyproject.toml",
     "requirements.lock",
 )

@@ -144,6 +144,7 @@ GRAMMAR = Flow(
             prompts=("claim_check", "claims", "same_answer"),
             roles=("*",),
             drops=False,
+            asks_once=True,
         ),
         ASSESSMENT.stage("grammar.closed_domain", settings=("systems.${item.system}",), drops=False),
         ASSESSMENT.stage(

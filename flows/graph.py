@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from flows.code import TASKS, Code, find_function, find_module, list_pins, to_path
 from flows.discovery import list_flows
-from flows.stage import FIGURES, KEY, PAGES, Flow, Scope, Stage, name_argument
+from flows.stage import BASELINES, EVALUATION, FIGURES, KEY, PAGES, Flow, Scope, Stage, name_argument
 from tasks.errors import BadInput
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ FROM_PARAMS = frozenset(
 """Arguments that are no artifacts (flows/run/binding.py)."""
 SYSTEMS = ("tasks/systems/own", "tasks/systems/prompts")
 """Folders that whatever asks a system depends on: a user's own systems are found there by their name."""
-EVALUATION = "evaluation"
 PLOTS = {
     "bars": {"template": "bars", "x": "value", "y": "name"},
     "lines": {"template": "lines", "x": "step", "y": "value"},
@@ -226,7 +225,7 @@ class DeclaredGraph:
             if not stage.roles and "systems" not in own.arguments:
                 raise own.refuse('asks, so its declaration must say whom: roles=("...",)')
             if scope.evaluates:
-                found.append(EVALUATION)
+                found.append(BASELINES if stage.asks_once else EVALUATION)
         return _drop_covered(found)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path, PurePosixPath
 
-from flows.code import ROOMS, TASKS, find_function, to_module, to_path
+from flows.code import ROOMS, TASKS, find_function, has_name, to_module, to_path
 from flows.graph import DeclaredGraph
 from flows.stage import PAGES
 from tasks.errors import BadInput
@@ -76,7 +76,7 @@ def check_evaluations(graph: DeclaredGraph) -> None:
                 graph.place_reader(scope.stage(scope.gold, reads=stage.reads), "", {})
             own = graph.declared[stage.name]
             for name in (LIST_SCORED, LIST_ANSWERED):
-                if find_function(graph.root / to_path(own.module), name) is None:
+                if not has_name(graph.root / to_path(own.module), name):
                     raise own.refuse(
                         f"is what is compared (evaluates=), and its module has no function {name!r}"
                     )

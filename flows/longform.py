@@ -19,6 +19,9 @@ OWN = Scope(
     over="longform.systems",
     folder="data/longform/${item.set}/systems/${key}",
     looks_in=(SET.at("${item.set}"),),
+    evaluates="longform.system_verdicts",
+    canaries="longform.system_canaries",
+    gold="longform.gold",
 )
 
 LONGFORM = Flow(
@@ -58,12 +61,23 @@ LONGFORM = Flow(
             roles=("*",),
             drops=False,
         ),
-        # A system of the user's, which `benchloom evaluate longform` has judged by the stages below
+        # A system of the user's: judged by these for nights, by the stages below for `benchloom evaluate`
+        OWN.stage("longform.system_interactions", artifact="interactions", roles=("*",), drops=False),
         OWN.stage(
-            "longform.system_interactions",
-            artifact="interactions",
+            "longform.system_verdicts",
+            artifact="reference_verdicts",
+            prompts=("judge_conclusive", "judge_interpretive"),
             roles=("*",),
-            settings=("evaluation",),
+            settings=("longform.system_interactions", "longform.reference_verdicts"),
+            drops=False,
+        ),
+        OWN.stage(
+            "longform.system_canaries",
+            artifact="peer_canaries",
+            prompts=("judge_conclusive", "judge_interpretive"),
+            roles=("*",),
+            reads=("tasks/longform/judge/peer_canaries.yaml",),
+            settings=("longform.system_interactions", "longform.reference_verdicts"),
             drops=False,
         ),
         EVALUATION.stage(

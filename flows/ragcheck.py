@@ -36,7 +36,7 @@ RAGCHECK = Flow(
         CORRECTNESS.stage(
             "ragcheck.canaries", prompts=("grade",), roles=("*",), reads=(CANARIES,), settings=JUDGING
         ),
-        CORRECTNESS.stage("ragcheck.baselines", roles=("*",)),
+        CORRECTNESS.stage("ragcheck.baselines", roles=("*",), asks_once=True),
         CORRECTNESS.stage("ragcheck.ratings", reads=("${item.ratings}",)),
         CORRECTNESS.stage("ragcheck.correlations"),
         CORRECTNESS.stage("ragcheck.rule_comparison"),

@@ -33,6 +33,10 @@ class Evaluation(BaseModel):
     """The night's label, part of the key of every call of an evaluation. Empty: of no night."""
 
 
+class Baselines(Evaluation):
+    """The night that the calls of baselines belong to; a night raises it only if `nightly.baselines`."""
+
+
 class RunSettings(ModelRun):
     """How things are reached and what they may cost: no stage depends on any of it."""
 
@@ -42,6 +46,7 @@ class RunSettings(ModelRun):
 
 
 HOUSE: Mapping[str, object] = {
+    "baselines": Baselines,
     "databases": dict[str, DatabaseEntry],
     "evaluation": Evaluation,
     "judging.further_canaries": bool,

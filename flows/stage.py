@@ -21,6 +21,9 @@ dvc.yaml names these folders under `metrics` and `plots`, so that a report is sh
 CONTRACTS = "contracts"
 """The output of a stage that holds a dataset to its contracts; a night brings it up to date first."""
 
+EVALUATION, BASELINES = "evaluation", "baselines"
+"""The sections of params.yaml whose `as_of` names the night: a stage that declares one asks under it."""
+
 
 @dataclass(frozen=True)
 class Scope:
@@ -61,9 +64,10 @@ class Scope:
         beside: bool = False,
         settings: tuple[str, ...] = (),
         drops: bool = True,
+        asks_once: bool = False,
     ) -> Stage:
         """Declare a stage of this scope; see `Stage`."""
-        return Stage(name, self, artifact, out, prompts, roles, reads, beside, settings, drops)
+        return Stage(name, self, artifact, out, prompts, roles, reads, beside, settings, drops, asks_once)
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,10 @@ class Stage:
     """Further parameters, by dotted name."""
     drops: bool = True
     """Whether it can drop rows; otherwise it writes no `.dropped` file."""
+    asks_once: bool = False
+    """Of a scope that evaluates: whether its calls are for comparison alone, as those of baselines are. They
+    belong to the night `baselines.as_of`, which a night raises only if `nightly.baselines` says so: what was
+    asked of an answer once is not asked of it again."""
 
     @property
     def paper(self) -> str:

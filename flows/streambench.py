@@ -18,6 +18,8 @@ OWN = Scope(
     over="streambench.systems",
     folder="data/streambench/${item.stream}/systems/${key}",
     looks_in=(STREAM.at("${item.stream}"),),
+    evaluates="streambench.system_steps",
+    gold="streambench.gold",
 )
 PLUGS = ("tasks/streambench/environments", "tasks/streambench/methods")
 """Folders that parts of a user's own are found in by their names."""
@@ -53,7 +55,7 @@ STREAMBENCH = Flow(
             prompts=PROMPTS,
             roles=("*",),
             reads=(RAW, *PLUGS),
-            settings=("streambench.streams.${item.stream}", "evaluation"),
+            settings=("streambench.streams.${item.stream}",),
             drops=False,
         ),
         # Scores, curves, tables (sections 4.3 and 5, appendices B to E)

@@ -18,6 +18,7 @@ OWN = Scope(
     over="tanq.systems",
     folder="data/tanq/${item.set}/systems/${key}",
     looks_in=(SET.at("${item.set}"),),
+    evaluates="tanq.system_scores",
 )
 
 TANQ = Flow(
@@ -77,13 +78,8 @@ TANQ = Flow(
             settings=("tanq.sources", "tanq.sets.${item.set}"),
             drops=False,
         ),
-        OWN.stage(
-            "tanq.system_predictions",
-            artifact="predictions",
-            roles=("*",),
-            settings=("evaluation",),
-            drops=False,
-        ),
+        OWN.stage("tanq.system_predictions", artifact="predictions", roles=("*",), drops=False),
+        OWN.stage("tanq.system_scores", artifact="scores", drops=False),
         # Scores, failures and figures (section 5); tables and words of people's from data/labels
         EVALUATION.stage("tanq.scores", drops=False),
         EVALUATION.stage("tanq.human_tables", reads=("data/labels",)),

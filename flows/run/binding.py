@@ -34,7 +34,7 @@ from flows.code import find_module, to_path
 from flows.discovery import find_section_of, list_stages
 from flows.run.node import CALLS, Node
 from flows.settings import get_section, parse_database, parse_section, parse_value
-from flows.stage import FIGURES, name_argument
+from flows.stage import BASELINES, EVALUATION, FIGURES, name_argument
 from tasks.artifacts.parquet import StoredRows, read_rows, write_rows
 from tasks.artifacts.rows import Counts, Drafts, Dropped
 from tasks.databases.entry import DatabaseEntry
@@ -49,9 +49,6 @@ IMPORTING = threading.Lock()
 
 SYSTEM = "system"
 """The role in the row of a call to a system under test, which has none."""
-
-EVALUATION = "evaluation"
-"""The section whose `as_of` names the night: a stage that declares it asks under that epoch."""
 
 MakeAsk = Callable[[str, Path, str], Any]
 """(stage name, prompts folder, epoch) -> the object that is handed to the stage as `ask`."""
@@ -277,10 +274,10 @@ def find_name(node: Node, params: Mapping[str, Any], kind: str) -> str:
 
 
 def read_epoch(node: Node, params: Mapping[str, Any]) -> str:
-    """Read the epoch of a stage's calls: the night's label where it declares `evaluation`, else none."""
-    if not any(name.split(".")[0] == EVALUATION for name in node.params):
-        return ""
-    return str(get_section(params, f"{EVALUATION}.as_of") or "")
+    """Read the epoch of a stage's calls: the label of the section of nights that it declares, else none."""
+    declared = {name.split(".")[0] for name in node.params}
+    section = next((name for name in (EVALUATION, BASELINES) if name in declared), None)
+    return str(get_section(params, f"{section}.as_of") or "") if section else ""
 
 
 def collect_settings(node: Node, params: Mapping[str, Any]) -> dict[str, Any]:

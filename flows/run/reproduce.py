@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 from prefect.task_runners import ThreadPoolTaskRunner
 
+from flows.run.binding import collect_settings
 from flows.run.outcomes import Outcome, describe_outcome
 from flows.run.runner import STOPPING, Run, run_plain, schedule
 from tasks.errors import ModelFailed
@@ -87,12 +89,13 @@ class Pages:
         """Leave a stage's line and table. A stage that is recorded does not fail for want of them."""
         if self.lost:
             return
+        node = self.run.recorder.nodes[outcome.stage]
         try:
             get_run_logger().info(describe_outcome(outcome))
             create_table_artifact(
-                table=tabulate(outcome),
+                table=tabulate(outcome, collect_settings(node, self.run.params)),
                 key=artifact_key(outcome.stage),
-                description=f"What `{outcome.stage}` did",
+                description=f"What `{outcome.stage}` did, and its parameters",
             )
         except Exception as error:  # noqa: BLE001 - whatever the server or the way to it may raise
             self.lose(error)
@@ -123,7 +126,11 @@ def make_task(run: Run, name: str, pages: Pages) -> Any:
         cache_policy=NO_CACHE,
     )
     def bring_up() -> State[Any]:
-        outcome = run.bring_up(name)
+        try:
+            outcome = run.bring_up(name)
+        except Exception:
+            pages.report(run.outcomes[name])
+            raise
         if outcome.state != "fresh":
             pages.report(outcome)
         return Completed(name=STATE_NAMES[outcome.state], message=" ".join(describe_outcome(outcome).split()))
@@ -141,8 +148,8 @@ def artifact_key(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
-def tabulate(outcome: Outcome) -> list[dict[str, Any]]:
-    """Lay an outcome out as the table that Prefect's UI shows."""
+def tabulate(outcome: Outcome, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Lay an outcome out as the table that Prefect's UI shows. settings: the stage's parameters, dotted."""
     rows = [
         ("rows in", outcome.rows_in),
         ("rows out", outcome.rows_out),
@@ -154,5 +161,6 @@ def tabulate(outcome: Outcome) -> list[dict[str, Any]]:
         ("paid by this run, dollars", round(outcome.paid_usd, 6)),
         ("paid for the artifact in all, dollars", round(outcome.usd, 6)),
         ("seconds", outcome.seconds),
+        *((f"parameter {name}", json.dumps(value, default=str)) for name, value in settings.items()),
     ]
     return [{"what": what, "figure": figure} for what, figure in rows if figure is not None]

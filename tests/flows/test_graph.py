@@ -11,9 +11,11 @@ import pytest
 import yaml
 
 from flows.code import ROOMS
-from flows.discovery import list_flows, list_stages
+from flows.discovery import find_stage, list_evaluating, list_flows, list_stages
 from flows.graph import FROM_PARAMS
 from flows.graph_file import compare_graph
+from flows.night_settings import EvaluatedEntry
+from flows.nights.selection import select_night
 from flows.run.binding import find_function
 from flows.run.recorder import Recorder
 from flows.run.selection import order_nodes, select_nodes
@@ -111,7 +113,16 @@ def test_stages_that_ask_systems_declare_them_their_prompts_and_the_night(nodes)
         if "tasks/systems/build.py" in node.deps:
             assert any(dep.startswith("tasks/systems/prompts") for dep in node.deps), node.name
             assert any(name.split(".")[0] == "systems" for name in node.params), node.name
-            assert "evaluation" in node.params, node.name
+            night = "baselines" if find_stage(node.stage).asks_once else "evaluation"
+            assert night in node.params, node.name
+
+
+def test_a_night_can_ask_every_scope_that_evaluates(nodes):
+    for scope in list_evaluating():
+        chosen = select_night(nodes, EvaluatedEntry("trial", scope, "trial"))
+        stages = [nodes[name].stage for name in chosen]
+        assert scope.evaluates in stages, scope.over
+        assert not scope.canaries or scope.canaries in stages, scope.over
 
 
 def test_no_stage_depends_on_what_cannot_change_its_bytes(nodes):
