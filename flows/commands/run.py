@@ -11,8 +11,7 @@ from flows.graph_file import require_graph
 from flows.parameters import validate
 from flows.run.bill import describe_bill
 from flows.run.computing import Computing
-from flows.run.engine_settings import EngineSettings
-from flows.run.engines import ClusterEngine, require_engine
+from flows.run.engines import THREADS, ClusterEngine, read_settings, require_engine
 from flows.run.failures import Interrupted
 from flows.run.outcomes import Outcome
 from flows.run.processes import Processes
@@ -92,12 +91,11 @@ def bring_up_stages(
 
 def open_computing(run: Run, workers: int, engine: str | None, *, plain: bool) -> Computing:
     """Make what runs the stages that ask no model. Raises BadInput for an engine that cannot be had."""
-    given = get_section(run.params, "run").get("engine", {})
-    settings = validate(EngineSettings, given, ["run", "engine"], run.params)
+    settings = read_settings(run.params)
     name = engine or settings.name
     require_engine(name)
     processes = Processes(min(workers, os.cpu_count() or 1), run.stopping, run.say)
-    if name == "threads":
+    if name == THREADS:
         return Computing(processes, say=run.say)
     if plain and engine is not None:
         raise BadInput("--plain", f"--engine {engine} goes through Prefect", hint="leave one of both out")

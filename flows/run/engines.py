@@ -10,18 +10,23 @@ import logging
 import os
 import secrets
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, get_args
 
+from flows.parameters import validate
 from flows.run.engine_settings import Cluster, EngineName, EngineSettings
 from flows.run.failures import Interrupted, describe_error
 from flows.run.origin import lead_child
+from flows.run.prefect_server import use_prefect
 from flows.run.processes import STARTING, Processes, hidden_main
-from flows.run.shards import Shard, list_left, make_lost_error
+from flows.run.shards import Engine, Shard, list_left, make_lost_error
+from flows.settings import get_section, load_params
 from tasks.errors import BadInput, BenchloomError
 
+THREADS = "threads"
 NAMES: tuple[str, ...] = get_args(EngineName)
 PACKAGES = {"dask": "prefect_dask", "ray": "prefect_ray"}
 PATIENCE_S = 20.0
@@ -39,6 +44,44 @@ def require_engine(name: str) -> None:
             f"needs {package.replace('_', '-')}, which is not installed here",
             hint=f"pip install 'benchloom[{name}]'",
         )
+
+
+def read_settings(params: Mapping[str, Any]) -> EngineSettings:
+    """Read `run.engine` of params.yaml. Raises BadInput."""
+    given = get_section(params, "run").get("engine", {})
+    settings: EngineSettings = validate(EngineSettings, given, ["run", "engine"], params)
+    return settings
+
+
+def count_cores() -> int:
+    """Count the cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def open_engine(
+    root: Path, name: str, workers: int | None, say: Callable[[str], None]
+) -> Iterator[Engine | None]:
+    """Open an engine for shards outside of a run; None where this process is to do them.
+
+    workers: processes of this machine, one a core by default.
+    """
+    require_engine(name)
+    processes = Processes(workers or count_cores(), say=say)
+    if name == THREADS:
+        yield None if workers == 1 else processes
+        processes.close()
+        return
+    settings = read_settings(load_params(root))
+    if workers is not None:
+        own = getattr(settings, name).model_copy(update={"workers": workers})
+        settings = settings.model_copy(update={name: own})
+    with use_prefect(root, say, needed=True):
+        engine = ClusterEngine(name, settings, processes, threading.Event(), say)
+        try:
+            yield engine
+        finally:
+            engine.close()
 
 
 class ClusterEngine:
@@ -67,7 +110,7 @@ class ClusterEngine:
             return
         from flows.run.prefect_shards import run_shards
 
-        runner = self._open()
+        runner = self.open()
         try:
             lost = run_shards(shards, runner, self._stopping)
         except BenchloomError:
@@ -87,7 +130,8 @@ class ClusterEngine:
         """End the cluster, if it is this run's own."""
         self._opened.close()
 
-    def _open(self) -> Any:
+    def open(self) -> Any:
+        """Open the cluster, unless it is; give a task runner of Prefect's."""
         with self._opening:
             if self._runner is None:
                 if self._stopping.is_set():

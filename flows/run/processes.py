@@ -12,9 +12,11 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for_all
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
+from functools import partial
 from multiprocessing.connection import wait
 from queue import Empty, LifoQueue
 from types import ModuleType
@@ -43,25 +45,37 @@ class Processes:
     They are the engine `threads`: a thread of the run waits for each.
     """
 
-    def __init__(self, count: int, stopping: threading.Event, say: Callable[[str], None] = say_line) -> None:
-        self.count = count
-        self._stopping, self._say = stopping, say
-        self._free: LifoQueue[ProcessPoolExecutor | None] = LifoQueue()
+    def __init__(
+        self,
+        count: int,
+        stopping: threading.Event | None = None,
+        say: Callable[[str], None] = say_line,
+    ) -> None:
+        self._stopping, self._say = stopping or threading.Event(), say
+        self._count = count
+        self._free: LifoQueue[tuple[ProcessPoolExecutor, int] | None] = LifoQueue()
         for _ in range(count):
             self._free.put(None)
 
-    def call(self, name: str, function: Callable[..., Result], *arguments: object) -> Result:
-        """Call a function of a module in a process; waits for one that is free. name: for errors.
+    def call(
+        self,
+        name: str,
+        function: Callable[..., Result],
+        *arguments: object,
+        begun: Callable[[int], None] = lambda process: None,
+    ) -> Result:
+        """Call a function of a module in a process; waits for one that is free.
 
-        Raises what the function raises, ProcessEnded where its process was ended, and Interrupted where the
-        run was stopped before it had one.
+        name: for errors. begun: told the process's id when it begins. Raises what the function raises,
+        ProcessEnded where its process was ended, and Interrupted where the run was stopped before it had one.
         """
         process = self._free.get()
         try:
             if self._stopping.is_set():
                 raise Interrupted("the run was stopped")
             process = process or start_process()
-            return process.submit(function, *arguments).result()
+            begun(process[1])
+            return process[0].submit(function, *arguments).result()
         except BrokenProcessPool as error:
             process = None
             raise ProcessEnded(
@@ -71,27 +85,36 @@ class Processes:
             self._free.put(process)
 
     def work(self, shards: Sequence[Shard]) -> None:
-        """Do shards; see `Engine`."""
+        """Do shards; see `Engine`. Where one fails, the processes of the others are ended."""
         failed = threading.Event()
+        running: dict[str, int] = {}
 
         def try_shard(shard: Shard) -> bool:
             for tried in range(TRIES):
                 if failed.is_set():
-                    return True
+                    break
                 try:
-                    self.call(shard.name, do_shard, shard)
+                    self.call(shard.name, do_shard, shard, begun=partial(running.__setitem__, shard.name))
                 except ProcessEnded:
-                    if tried + 1 < TRIES:
+                    if tried + 1 < TRIES and not failed.is_set():
                         self._say(f"{shard.name}: its process was ended from outside; it is done again")
-                    continue
-                except BaseException:
-                    failed.set()
-                    raise
-                return True
+                else:
+                    return True
+                finally:
+                    running.pop(shard.name, None)
             return False
 
-        with ThreadPoolExecutor(self.count, "shards") as threads:
-            done = list(threads.map(try_shard, shards))
+        with ThreadPoolExecutor(self._count, "shards") as threads:
+            tries = [threads.submit(try_shard, shard) for shard in shards]
+            try:
+                wait_for_all(tries, return_when=FIRST_EXCEPTION)
+                done = [future.result() for future in tries if future.done()]
+            except BaseException:
+                failed.set()
+                for process in list(running.values()):
+                    with suppress(ProcessLookupError):
+                        os.kill(process, signal.SIGKILL)
+                raise
         if lost := [shard for shard, ended in zip(shards, done, strict=True) if not ended]:
             raise make_lost_error(lost)
 
@@ -100,17 +123,20 @@ class Processes:
         with suppress(Empty):
             while True:
                 if (process := self._free.get_nowait()) is not None:
-                    process.shutdown(wait=False)
+                    process[0].shutdown(wait=False)
 
 
-def start_process() -> ProcessPoolExecutor:
-    """Start one process. It is forked from a server of its own, never from a process with threads."""
+def start_process() -> tuple[ProcessPoolExecutor, int]:
+    """Start one process; give its id, too.
+
+    It is forked from a server of its own, never from a process with threads.
+    """
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["flows.run.binding", "flows.run.stage_work", __name__])
     process = ProcessPoolExecutor(1, context, initializer=attach_to_parent)
     with STARTING, hidden_main():
-        process.submit(os.getpid).result()
-    return process
+        number = process.submit(os.getpid).result()
+    return process, number
 
 
 @contextmanager

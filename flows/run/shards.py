@@ -6,11 +6,8 @@ that a killed run, or a shard whose process was ended, is taken up again at the 
 
 from __future__ import annotations
 
-import shutil
 import socket
-import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -90,23 +87,3 @@ def make_lost_error(shards: Iterable[Shard]) -> StageFailed:
 def list_left(shards: Iterable[Shard]) -> list[Shard]:
     """List the shards whose parts are not there."""
     return [shard for shard in shards if not shard.part.exists()]
-
-
-@contextmanager
-def write_part(part: Path) -> Iterator[Path]:
-    """Hand over a folder beside a part's place, which takes that place when the block ends well.
-
-    Where another process was faster, its part stays: both have the same bytes.
-    """
-    part.parent.mkdir(parents=True, exist_ok=True)
-    draft = part.with_name(f".{part.name}.{uuid.uuid4().hex}")
-    draft.mkdir()
-    try:
-        yield draft
-        try:
-            draft.rename(part)
-        except OSError:
-            if not part.exists():
-                raise
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)

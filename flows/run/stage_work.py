@@ -19,7 +19,8 @@ from flows.loaded_code import is_loaded_otherwise
 from flows.run.failures import describe_error
 from flows.run.node import CALLS, Node
 from flows.run.path_marks import mark_path
-from flows.run.shards import require_project, write_part
+from flows.run.shards import require_project
+from tasks.artifacts.part_folders import write_folder_beside
 from tasks.artifacts.splitting import find_splitting
 from tasks.errors import BenchloomError, ChangedWhileRunning, StageFailed
 
@@ -120,7 +121,7 @@ def work_on(run: StageRun, number: int) -> None:
 
     bound, over, blocks = _bind_once(_Held(run))
     drafts = bound.function(**{**bound.arguments, over: blocks[number]})
-    with write_part(run.name_part(number)) as draft:
+    with write_folder_beside(run.name_part(number)) as draft:
         write_rows(draft / ROWS, row_type_of(bound.function), drafts.rows)
         write_rows(draft / DROPPED, Dropped, drafts.dropped)
         run.require_code()
@@ -173,8 +174,8 @@ def _bind(run: StageRun) -> tuple[Bound, str, list[list[Any]]]:
     from flows.run.binding import Places, bind
 
     bound = bind(run.node, run.params, Places(run.root, run.root), refuse_ask)
-    splitting = find_splitting(bound.function)
-    if splitting is None or not run.inputs:
+    splitting = find_splitting(bound.function) if run.inputs else None
+    if splitting is None:
         return bound, "", []
     return bound, splitting.over, splitting.cut(bound.arguments)
 

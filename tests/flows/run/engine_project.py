@@ -1,6 +1,7 @@
 """A project of its own whose one stage splits, can be killed in a shard, and tells which shards it did."""
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -91,10 +92,10 @@ class EngineProject:
     def notes(self) -> Path:
         return self.root.parent
 
-    def run(self, engine, *, workers=2, plain=False, again=False, **params):
+    def run(self, engine, *, workers=2, address=None, plain=False, again=False, **params):
         """Run the stage on an engine."""
         self.turn += not again
-        self._write_params(workers, params)
+        self._write_params(workers, params, address)
         return self._call("-c", RUN, "plain" if plain else "prefect", engine)
 
     def stage(self):
@@ -103,9 +104,9 @@ class EngineProject:
         self._write_params(2, {})
         return self._call("-m", "flows.cli", "stage", "sources.lengths")
 
-    def _write_params(self, workers, params):
+    def _write_params(self, workers, params, address=None):
         given = {"notes": str(self.notes), "turn": self.turn, **params}
-        cluster = {"workers": workers}
+        cluster = json.dumps({"workers": workers, "address": address})
         (self.root / "params.yaml").write_text(
             f"sources: {{lengths: {given}}}\ndatabases: {{}}\n"
             f"run: {{workers: 2, engine: {{dask: {cluster}, ray: {cluster}}}}}\n"

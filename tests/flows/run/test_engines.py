@@ -67,10 +67,11 @@ def test_an_engine_that_is_not_there_is_one_line(monkeypatch):
 
 
 @pytest.mark.drill
-@pytest.mark.timeout(600)
-def test_clusters_give_the_same_bytes_and_a_killed_worker_costs_its_shard(project):
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(("engine", "numbers"), [("dask", (2, 4)), ("ray", (2,))])
+def test_clusters_give_the_same_bytes_and_a_killed_worker_costs_its_shard(project, engine, numbers):
     whole = run_whole(project)
-    for engine, workers in (("dask", 2), ("dask", 4), ("ray", 2)):
+    for workers in numbers:
         done = project.run(engine, workers=workers)
         assert done.returncode == 0, done.stderr
         assert f"shards go to {engine}: {workers} processes here" in done.stderr
@@ -78,19 +79,27 @@ def test_clusters_give_the_same_bytes_and_a_killed_worker_costs_its_shard(projec
         assert project.digest() == whole
         assert len(project.read_done()) == SHARDS
         assert 2 <= project.count_processes() <= workers
-    for engine in ("dask", "ray"):
-        done = project.run(engine, kill="even-20", times=1)
-        assert done.returncode == 0, done.stderr
-        assert "lost on the way" not in done.stderr
-        assert project.digest() == whole
-        (again,) = [text for text in set(project.read_done()) if project.read_done().count(text) == 2]
-        assert len(project.read_done()) == SHARDS + 1
-        killed = project.run(engine, kill="even-20", times=2)
-        assert killed.returncode == 1
-        assert "the process was ended from outside twice" in killed.stderr
-        assert len(project.list_parts()) == SHARDS - 1
-        before = len(project.read_done())
-        assert project.run("threads", plain=True, again=True, kill="even-20", times=2).returncode == 0
-        assert project.read_done()[before:] == [again]
-        refused = project.run(engine, refuse="odd-00")
-        assert (refused.returncode, refused.stderr.count("words: odd-00 is refused")) == (2, 1)
+    done = project.run(engine, kill="even-20", times=1)
+    assert done.returncode == 0, done.stderr
+    assert "lost on the way" not in done.stderr
+    assert project.digest() == whole
+    (again,) = [text for text in set(project.read_done()) if project.read_done().count(text) == 2]
+    assert len(project.read_done()) == SHARDS + 1
+    killed = project.run(engine, kill="even-20", times=2)
+    assert killed.returncode == 1
+    assert "the process was ended from outside twice" in killed.stderr
+    assert len(project.list_parts()) == SHARDS - 1
+    before = len(project.read_done())
+    assert project.run("threads", plain=True, again=True, kill="even-20", times=2).returncode == 0
+    assert project.read_done()[before:] == [again]
+    refused = project.run(engine, refuse="odd-00")
+    assert (refused.returncode, refused.stderr.count("words: odd-00 is refused")) == (2, 1), refused.stderr
+
+
+@pytest.mark.drill
+@pytest.mark.timeout(600)
+def test_an_address_where_no_cluster_answers_is_one_line(project):
+    done = project.run("dask", address="tcp://127.0.0.1:9")
+    assert done.returncode == 2
+    assert "run.engine.dask.address: no cluster answers at tcp://127.0.0.1:9" in done.stderr
+    assert "Traceback" not in done.stderr
