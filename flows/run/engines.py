@@ -183,6 +183,7 @@ def open_ray(cluster: Cluster) -> Iterator[Any]:
     if cluster.address is None:
         os.environ["RAY_AUTH_MODE"] = "token"
         os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
+        os.environ.setdefault("RAY_worker_niceness", "0")  # 15, where nothing is said
         os.environ["PYTHONPATH"] = lead_child()["PYTHONPATH"]
     import ray
     from prefect_ray import RayTaskRunner
