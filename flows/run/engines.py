@@ -24,7 +24,7 @@ from flows.run.prefect_server import use_prefect
 from flows.run.processes import STARTING, Processes, hidden_main
 from flows.run.shards import Engine, Shard, list_left, make_lost_error
 from flows.settings import get_section, load_params
-from tasks.errors import BadInput, BenchloomError
+from tasks.errors import BadInput, BenchloomError, StageFailed
 
 THREADS = "threads"
 NAMES: tuple[str, ...] = get_args(EngineName)
@@ -138,7 +138,15 @@ class ClusterEngine:
                     raise Interrupted("the run was stopped")
                 where = self._cluster.address or f"{self._cluster.workers or os.cpu_count()} processes here"
                 self._say(f"shards go to {self._name}: {where}")
-                self._runner = self._opened.enter_context(OPEN[self._name](self._cluster))
+                try:
+                    self._runner = self._opened.enter_context(OPEN[self._name](self._cluster))
+                except BenchloomError:
+                    raise
+                except Exception as error:  # whatever Dask or Ray may raise
+                    raise StageFailed(
+                        f"--engine {self._name}: no cluster came up on this machine "
+                        f"({describe_error(error)}); run it again, or with --engine threads"
+                    ) from error
             return self._runner
 
 
