@@ -23,6 +23,7 @@ BENCHMARKS = (
     "wikidata",
     "wikidata_shards",
     "evidence",
+    "engines",
 )
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +13,9 @@ from dvc_data.hashfile.hash_info import HashInfo
 from dvc_data.hashfile.meta import Meta
 from dvc_objects.errors import ObjectFormatError
 
+from flows.run.path_marks import Mark, mark_path
+
 ALGORITHM = "md5"
-Mark = tuple[tuple[str, int, int, int], ...]
-"""By which a change is seen, of a file or of all files of a folder: path, size, inode, time in ns."""
 
 
 class PathHashes:
@@ -54,32 +52,6 @@ class PathHashes:
         except (FileNotFoundError, ObjectFormatError):
             return False
         return True
-
-
-def mark_path(full: Path) -> Mark | None:
-    """Mark what lies at an absolute path; None where nothing does."""
-    try:
-        status = full.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    if not stat.S_ISDIR(status.st_mode):
-        return (mark_file("", status),)
-    return tuple(sorted(walk_marks(full)))
-
-
-def walk_marks(folder: str | Path) -> Iterator[tuple[str, int, int, int]]:
-    """Mark every file below a folder."""
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.is_dir():
-                yield from walk_marks(entry.path)
-            else:
-                yield mark_file(entry.path, entry.stat())
-
-
-def mark_file(path: str, status: os.stat_result) -> tuple[str, int, int, int]:
-    """Mark one file."""
-    return path, status.st_size, status.st_ino, status.st_mtime_ns
 
 
 def set_hash(item: Any, found: tuple[Meta, HashInfo]) -> None:

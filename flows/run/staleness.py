@@ -15,7 +15,8 @@ from dvc.utils.serialize import load_path
 
 from flows.run.lock_file import Entry
 from flows.run.node import Node, normalise
-from flows.run.path_hashes import ALGORITHM, Mark, PathHashes, mark_path
+from flows.run.path_hashes import ALGORITHM, PathHashes
+from flows.run.path_marks import Mark, mark_path
 
 NEVER = "has not been run"
 MISSING = object()
