@@ -14,6 +14,7 @@ import psutil
 import pytest
 import yaml
 from prefect.client.schemas.objects import FlowRun
+from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect_kubernetes.worker import KubernetesWorkerJobConfiguration
 
 from flows.run.prefect_server import AUTH, SERVER_AUTH, read_auth
@@ -71,12 +72,12 @@ def test_what_kubernetes_documents_name_is_among_them(documents):
     assert not re.search(r"(PASSWORD|AUTH)\w*, value:", text), "secrets come from secrets"
 
 
-def test_the_job_template_is_rendered_by_prefects_worker_and_valid(documents, monkeypatch):
-    monkeypatch.setenv("PREFECT_API_URL", "http://server:4200/api")
+def test_the_job_template_is_rendered_by_prefects_worker_and_valid(documents):
     template = json.loads((TEAM / "job-template.json").read_text())
-    rendered = asyncio.run(
-        KubernetesWorkerJobConfiguration.from_template_and_values(template, {"memory": "8Gi"})
-    )
+    with temporary_settings({PREFECT_API_URL: "http://server:4200/api"}):  # else Prefect starts a server
+        rendered = asyncio.run(
+            KubernetesWorkerJobConfiguration.from_template_and_values(template, {"memory": "8Gi"})
+        )
     rendered.prepare_for_flow_run(FlowRun(id=uuid4(), flow_id=uuid4(), name="night"))
     job = rendered.job_manifest
     pod = job["spec"]["template"]["spec"]
