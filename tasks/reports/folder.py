@@ -14,10 +14,11 @@ from tasks.reports.embed import write_data
 from tasks.reports.frame import PAGES_FOLDER
 from tasks.reports.metrics import MetricGroup, write_bars, write_metrics
 from tasks.reports.page import Page
+from tasks.reports.places import link_home, name_in_project
 from tasks.reports.record import RECORD, write_record
 from tasks.reports.table_record import RecordedTable, encode_tables
 
-SHARED = ("report.css", "core.js", "browse.js")
+SHARED = ("report.css", "core.js", "tables.js", "browse.js")
 """Styles and scripts of every page that lists rows; a page's own follow these."""
 
 
@@ -26,11 +27,12 @@ class BrowsedRows:
     """The rows that a page's browser lists.
 
     name: by which the page's script requests them, and the stem of their file. data: of JSON types and
-    dataclasses, in the form that the script reads.
+    dataclasses, in the form that the script reads. artifact: whose rows they are, for their lineage.
     """
 
     name: str
     data: object
+    artifact: Path
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,16 @@ def write_page(
     parts = [*(PAGES_FOLDER / name for name in SHARED), *assets]
     styles = [part.name for part in parts if part.suffix == ".css"]
     scripts = [*(part.name for part in parts if part.suffix == ".js"), f"{rows.name}.js"]
-    html = template.render(page=page, content=content, styles=styles, scripts=scripts)
+    html = template.render(
+        page=page,
+        content=content,
+        styles=styles,
+        scripts=scripts,
+        home=link_home(out / "index.html"),
+        record=name_in_project(out / RECORD),
+        artifact=name_in_project(rows.artifact),
+        pointers=point_tables(figures or {}, tables or {}),
+    )
     with draft_folder(out) as folder:
         (folder / "index.html").write_text(html, encoding="utf-8", newline="\n")
         for part in parts:
@@ -86,3 +97,11 @@ def write_page(
             (folder / form.name).write_text(form.text, encoding="utf-8-sig", newline="")
         write_data(folder / f"{rows.name}.js", rows.name, rows.data)
         write_data(folder / "calls.js", "calls", calls)
+
+
+def point_tables(figures: Mapping[str, object], tables: Mapping[str, RecordedTable]) -> dict[str, str]:
+    """Map the keys of a page's tables to their JSON pointers in its record."""
+    own = figures.get("tables")
+    if isinstance(own, Mapping):
+        return {str(key): f"/tables/{key}" for key in own}
+    return {key: f"/tables/{place}" for place, key in enumerate(tables)}

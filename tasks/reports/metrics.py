@@ -131,10 +131,10 @@ def make_metric(name: str, value: int | float, cell: object) -> Metric:
 def write_metrics(folder: Path, page: Page, groups: Iterable[MetricGroup]) -> None:
     """Write a page's headline figures, and of each group every figure, as JSON below a folder.
 
-    A headline's file is named by its label as far as the first comma: `R, gap groups removed` is `r.json`.
+    A headline's file is named by its symbol, as `R` is `r.json`, else by its label as far as the first comma.
     """
     headlines = [
-        Metric(headline.label.partition(",")[0], headline.value, headline.interval)
+        Metric(headline.symbol or headline.label.partition(",")[0], headline.value, headline.interval)
         for headline in page.headlines
         if isinstance(headline.value, int | float)
     ]

@@ -9,6 +9,7 @@ from pathlib import Path
 from tasks.files import write_text
 from tasks.judging.nights import Night, NightSeries
 from tasks.reports.frame import render_alone
+from tasks.reports.places import link_home
 
 WIDTH, HEIGHT = 960, 190
 """Size of a metric's plot, in SVG units."""
@@ -92,7 +93,8 @@ def write_nights(out: Path, nights: Sequence[Night]) -> None:
         _collect(name, nights, f"metric-{number}", few=len(names) <= FEW) for number, name in enumerate(names)
     ]
     reach = find_reach(nights[-1].series if nights else ())
-    write_text(out, render_alone("night.html", NightsPage(nights[::-1], series, reach), styles=STYLES))
+    content = NightsPage(nights[::-1], series, reach)
+    write_text(out, render_alone("night.html", content, home=link_home(out), styles=STYLES))
 
 
 def find_reach(series: Iterable[NightSeries]) -> float:

@@ -61,6 +61,7 @@ Benchloom.want("questions", (data) => {
         options: [["", "any"], ...data.templates.map((template, place) => [String(place), shorten(template[1], 90)])]},
     },
     detail: showQuestion,
+    traced: (row) => [[row[BALANCED] ? "balanced" : "unbalanced", row[ID]]],
   });
 
   const tally = data.templates.map(() => ({groups: 0, questions: 0, texts: new Map()}));

@@ -14,7 +14,8 @@ from tasks.reports.embed import write_data
 from tasks.reports.folder import BrowsedRows, write_page
 from tasks.reports.frame import PAGES_FOLDER, open_templates
 from tasks.reports.metrics import choose_column, write_lines
-from tasks.reports.page import ASSESSMENTS, Headline, Page
+from tasks.reports.page import ASSESSMENTS, Headline, Page, SystemFigure
+from tasks.reports.systems_table import read_systems
 from tasks.streambench.entries import StreamEvaluation
 from tasks.streambench.publish.curve_tables import group_curves
 from tasks.streambench.publish.figure_file import StreamFigures, read_stream_figures
@@ -88,6 +89,7 @@ def evaluation_page(
             make_headlines(runs, len(steps_calls)),
             figures.warnings,
             tell_finding(runs),
+            list_stream_systems(figures),
         ),
         open_templates("tasks.streambench").get_template("streambench.html"),
         StreamContent(
@@ -100,7 +102,7 @@ def evaluation_page(
             list_stream_facts(figures, entry),
         ),
         assets=[PAGES_FOLDER / "tables.css", *(PAGES / asset for asset in ASSETS)],
-        rows=BrowsedRows("rows", index),
+        rows=BrowsedRows("rows", index, evaluation_figures.with_name("steps.parquet")),
         calls={},
         tables=figures.tables,
         metrics=metrics,
@@ -111,6 +113,12 @@ def evaluation_page(
     for name, walked in walk_runs(runs, index, steps_calls).items():
         write_data(out / f"{name}.js", name, walked)
     return Counts(len(steps), len(steps), {})
+
+
+def list_stream_systems(figures: StreamFigures) -> list[SystemFigure]:
+    """List the share of right steps of each method, as a mean over its models."""
+    means = figures.tables["means"]
+    return list(read_systems(means, "all", dataset=figures.stream, measure="steps right", symbol="accuracy"))
 
 
 def make_headlines(runs: StreamRuns, calls: int) -> list[Headline]:
