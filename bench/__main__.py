@@ -24,6 +24,7 @@ BENCHMARKS = (
     "wikidata_shards",
     "evidence",
     "engines",
+    "pages",
 )
 
 

@@ -42,7 +42,7 @@ def test_all_looks_are_quiet_and_pictured(browser, tmp_path):
     (tmp_path / "pictures").mkdir()
 
     assert look_at_site(browser, tmp_path / "data" / "reports", tmp_path / "pictures") == []
-    assert len(list((tmp_path / "pictures").iterdir())) == 3 * 3
+    assert len(list((tmp_path / "pictures").iterdir())) == 3 * 4
 
 
 def test_hostile_data_is_shown_and_not_run(page, tmp_path):

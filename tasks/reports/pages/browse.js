@@ -119,7 +119,6 @@
       place.replaceChildren(...(row ? [...detail(row), ...showLineage(own, traced ? traced(row) : [[stem, id(row)]])]
         : [make("p", null, `There is no ${noun} `, make("code", null, wanted), " here.")]));
       place.scrollTop = 0;
-      for (const wide of place.querySelectorAll(".scroll")) if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;
       markChosen();
       const {top} = place.getBoundingClientRect();
       if (top < 0 || top > innerHeight * 0.6) get("browse").scrollIntoView();

@@ -162,6 +162,19 @@
 
   const stackAll = (within) => { for (const table of within.querySelectorAll(".scroll > table")) stack(table); };
 
+  // A part that scrolls must be reached without a mouse.
+  function reachAll() {
+    for (const place of document.querySelectorAll(".scroll, .graph, pre, #detail")) {
+      if (place.scrollWidth > place.clientWidth || place.scrollHeight > place.clientHeight) place.tabIndex = 0;
+    }
+  }
+
+  let asked = 0;
+  function reachSoon() {
+    cancelAnimationFrame(asked);
+    asked = requestAnimationFrame(reachAll);
+  }
+
   const quote = (text) => (/^[\w./@:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
   const lineageOf = (target, row) => `benchloom lineage ${quote(target)}${row === undefined ? "" : ` --row ${quote(row)}`}`;
@@ -279,10 +292,10 @@
     for (const form of document.querySelectorAll("[data-narrows]")) narrow(form);
     for (const place of document.querySelectorAll("[data-lineage]")) place.replaceChildren(showCommand(lineageOf(place.dataset.lineage, place.dataset.of)));
     stackAll(document);
-    addEventListener("resize", () => stackAll(document));
-    // What was closed had no width.
-    document.addEventListener("toggle", (event) => stackAll(event.target), true);
-    // A scrolling part must be reached without a mouse.
-    for (const place of document.querySelectorAll(".scroll")) if (place.scrollWidth > place.clientWidth) place.tabIndex = 0;
+    addEventListener("resize", () => { stackAll(document); reachSoon(); });
+    // What was closed had no size.
+    document.addEventListener("toggle", (event) => { stackAll(event.target); reachSoon(); }, true);
+    reachAll();
+    new MutationObserver(reachSoon).observe(document.body, {childList: true, subtree: true});
   });
 })();
