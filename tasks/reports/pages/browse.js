@@ -19,8 +19,8 @@
   // A link with data-narrow="name=value&..." sets these selects and clears the others.
   // Search, filters, order and page are in the address's query: a link shows what is seen.
   function browse({rows, noun, nouns, id, title, marks, texts, ids, selects, detail, traced}) {
-    const byId = new Map(rows.map((row) => [id(row), row]));
-    const haystack = new Map();  // filled by the first search: long lists are there before it
+    let byId;  // filled when a row is first opened: long lists are there before it
+    const haystack = new Map();  // filled by the first search
     const chosen = () => readAddress()[noun];
     const own = document.body.dataset.artifact || "";
     const folder = own.slice(0, own.lastIndexOf("/") + 1);
@@ -113,6 +113,7 @@
     function show() {
       const wanted = chosen();
       if (wanted === undefined) return;
+      byId ||= new Map(rows.map((row) => [id(row), row]));
       const row = byId.get(wanted);
       const place = get("detail");
       place.classList.remove("empty");
