@@ -27,8 +27,8 @@ FRAME_SECTIONS = (DATASETS, ASSESSMENTS)
 class Headline:
     """A figure at the head of a page. value: a count, a rate or a word; None if undefined.
 
-    derivation: the rows that it was computed from, for lineage. interval: 95%, of a rate. symbol: the paper's, by
-    which DVC names the figure.
+    derivation: the rows that it was computed from, for lineage. interval: 95%, of a rate. symbol: the
+    paper's, by which DVC names the figure.
     """
 
     label: str
