@@ -32,7 +32,8 @@ def main() -> None:
         sample = write_sample(root, groups=GROUPS)
         out = root / "data/reports/grammar/films"
         begun = time.perf_counter()
-        report(**sample.inputs(), database=sample.entry, settings={}, out=out)
+        metrics = root / "data/metrics/grammar/films"
+        report(**sample.inputs(), database=sample.entry, settings={}, out=out, metrics=metrics)
         written = time.perf_counter() - begun
         front = root / "data/reports/index.html"
         write_index([out], front)

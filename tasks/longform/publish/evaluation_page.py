@@ -169,7 +169,9 @@ def evaluation_page(
 
 def list_systems(tables: Mapping[str, FigureTable], dataset: str) -> list[SystemFigure]:
     """List how each agent answered, by Table 2."""
-    table = tables["2"]
+    table = tables.get("2")
+    if table is None:
+        return []
     return [
         *read_systems(
             table, "match rate (C)", dataset=dataset, measure="as the reference says", symbol="match rate"

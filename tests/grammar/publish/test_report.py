@@ -47,7 +47,7 @@ def test_the_page_escapes_what_rows_hold(tmp_path):
 
     assert "onerror=alert(1)" in page  # the dropped row's detail is shown ...
     assert "<img" not in page  # ... and is no markup
-    assert page.count("</script>") == page.count("<script src=") == 4
+    assert page.count("</script>") == page.count("<script src=") == 5
     assert "</script>" not in (out / "questions.js").read_text(encoding="utf-8")
     assert HOSTILE in read_data(out / "questions.js")["groups"][0][3][0][1]
 
