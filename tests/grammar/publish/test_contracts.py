@@ -468,7 +468,6 @@ def test_what_a_model_wrote_is_no_markup_in_any_page(world):
     pages = list((world.folder / "contracts").rglob("*.html"))
     texts = {page.name: page.read_text("utf-8") for page in pages}
     assert "onerror=alert(1)" in texts["index.html"]
-    assert "onerror=alert(1)" in texts["balanced.html"]
     for name, text in texts.items():
         assert "<img" not in text, name
 
