@@ -79,12 +79,14 @@ GRAMMAR = Flow(
             prompts=("glossary",),
             roles=("generator",),
             settings=("databases.${key}",),
+            may_be_empty=True,
         ),
         DATABASE.stage("grammar.schema", reads=("${item.file}",), settings=("databases.${key}",)),
         DATABASE.stage(
             "grammar.own_templates",
             reads=("data/templates",),
             settings=("databases.${key}", "grammar.text_templates", "grammar.balanced"),
+            may_be_empty=True,
         ),
         DATABASE.stage(
             "grammar.sql_templates",
@@ -109,17 +111,22 @@ GRAMMAR = Flow(
         DATABASE.stage("grammar.unbalanced"),
         DATABASE.stage("grammar.balanced"),
         # Documents to retrieve from (section 5.1)
-        DATABASE.stage("grammar.profiles", reads=("${item.file}",), settings=("assessments",)),
+        DATABASE.stage(
+            "grammar.profiles", reads=("${item.file}",), settings=("assessments",), may_be_empty=True
+        ),
         DATABASE.stage(
             "grammar.documents",
             reads=("${item.file}",),
             prompts=("document_part", "machine_reading"),
             roles=("generator", "reader"),
+            may_be_empty=True,
         ),
-        CLOSED.stage("grammar.closed_documents", artifact="documents", reads=("${item.documents}",)),
+        CLOSED.stage(
+            "grammar.closed_documents", artifact="documents", reads=("${item.documents}",), may_be_empty=True
+        ),
         CLOSED.stage("grammar.closed_contracts", beside=True, out="contracts"),
-        DATABASE.stage("grammar.true_documents", reads=("${item.file}",), drops=False),
-        DATABASE.stage("grammar.questions"),
+        DATABASE.stage("grammar.true_documents", reads=("${item.file}",), drops=False, may_be_empty=True),
+        DATABASE.stage("grammar.questions", may_be_empty=True),
         DATABASE.stage(
             "grammar.contracts",
             reads=("${item.file}", WORLDS),
@@ -130,7 +137,7 @@ GRAMMAR = Flow(
         # Assessment of a system (section 4.3)
         ASSESSMENT.stage("grammar.answers", roles=("*",), drops=False),
         ASSESSMENT.stage("grammar.judgements", prompts=("judge",), roles=("judge",), drops=False),
-        ASSESSMENT.stage("grammar.human_labels", reads=("data/labels",)),
+        ASSESSMENT.stage("grammar.human_labels", reads=("data/labels",), may_be_empty=True),
         ASSESSMENT.stage(
             "grammar.canaries",
             prompts=("judge",),
@@ -145,6 +152,7 @@ GRAMMAR = Flow(
             roles=("*",),
             drops=False,
             asks_once=True,
+            may_be_empty=True,
         ),
         ASSESSMENT.stage("grammar.closed_domain", settings=("systems.${item.system}",), drops=False),
         ASSESSMENT.stage(

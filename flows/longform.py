@@ -29,7 +29,7 @@ LONGFORM = Flow(
     "Long-form questions over databases",
     (
         SOURCE.stage("longform.source_columns", reads=("${item.file}",), drops=False),
-        SOURCE.stage("longform.foci", reads=("${item.file}",), drops=False),
+        SOURCE.stage("longform.foci", reads=("${item.file}",), drops=False, may_be_empty=True),
         SOURCE.stage("longform.seeds", reads=("${item.questions}",), out="seeds.json"),
         SOURCE.stage("longform.source_rows", reads=("${item.file}",), drops=False),
         # Control, condense, confirm (section 2.1)
@@ -86,18 +86,27 @@ LONGFORM = Flow(
             roles=("*",),
             drops=False,
         ),
-        EVALUATION.stage("longform.reviews", prompts=("review_step",), roles=("*",), drops=False),
-        EVALUATION.stage("longform.meta_reviews", prompts=("review_meta",), roles=("*",), drops=False),
+        EVALUATION.stage(
+            "longform.reviews", prompts=("review_step",), roles=("*",), drops=False, may_be_empty=True
+        ),
+        EVALUATION.stage(
+            "longform.meta_reviews", prompts=("review_meta",), roles=("*",), drops=False, may_be_empty=True
+        ),
         EVALUATION.stage(
             "longform.judge_repeats",
             prompts=("judge_conclusive", "judge_interpretive", "review_meta"),
             roles=("*",),
             settings=("longform.reference_verdicts", "longform.meta_reviews"),
             drops=False,
+            may_be_empty=True,
         ),
-        EVALUATION.stage("longform.revisions", prompts=("revise_step",), roles=("*",), drops=False),
-        EVALUATION.stage("longform.error_types", prompts=("error_type",), roles=("*",), drops=False),
-        EVALUATION.stage("longform.human_labels", reads=("data/labels",)),
+        EVALUATION.stage(
+            "longform.revisions", prompts=("revise_step",), roles=("*",), drops=False, may_be_empty=True
+        ),
+        EVALUATION.stage(
+            "longform.error_types", prompts=("error_type",), roles=("*",), drops=False, may_be_empty=True
+        ),
+        EVALUATION.stage("longform.human_labels", reads=("data/labels",), may_be_empty=True),
         EVALUATION.stage(
             "longform.peer_canaries",
             prompts=("judge_conclusive", "judge_interpretive", "review_step"),

@@ -65,9 +65,11 @@ class Scope:
         settings: tuple[str, ...] = (),
         drops: bool = True,
         asks_once: bool = False,
+        may_be_empty: bool = False,
     ) -> Stage:
         """Declare a stage of this scope; see `Stage`."""
-        return Stage(name, self, artifact, out, prompts, roles, reads, beside, settings, drops, asks_once)
+        flags = {"drops": drops, "asks_once": asks_once, "may_be_empty": may_be_empty}
+        return Stage(name, self, artifact, out, prompts, roles, reads, beside, settings, **flags)
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,8 @@ class Stage:
     """Of a scope that evaluates: whether its calls are for comparison alone, as those of baselines are. They
     belong to the night `baselines.as_of`, which a night raises only if `nightly.baselines` says so: what was
     asked of an answer once is not asked of it again."""
+    may_be_empty: bool = False
+    """Whether no rows are a right result of it; a run ends where any other stage has none."""
 
     @property
     def paper(self) -> str:

@@ -82,9 +82,9 @@ TANQ = Flow(
         OWN.stage("tanq.system_scores", artifact="scores", drops=False),
         # Scores, failures and figures (section 5); tables and words of people's from data/labels
         EVALUATION.stage("tanq.scores", drops=False),
-        EVALUATION.stage("tanq.human_tables", reads=("data/labels",)),
-        EVALUATION.stage("tanq.human_scores", drops=False),
-        EVALUATION.stage("tanq.hallucination_labels", reads=("data/labels",)),
+        EVALUATION.stage("tanq.human_tables", reads=("data/labels",), may_be_empty=True),
+        EVALUATION.stage("tanq.human_scores", drops=False, may_be_empty=True),
+        EVALUATION.stage("tanq.hallucination_labels", reads=("data/labels",), may_be_empty=True),
         EVALUATION.stage(
             "tanq.evaluation_figures", settings=("judging.thresholds",), out="evaluation_figures.json"
         ),

@@ -110,12 +110,11 @@ def find_standing(recorder: Recorder, node: Node) -> Standing:
 
 def count_artifact_rows(root: Path, node: Node) -> int | None:
     """Count the rows of a stage's main artifact from its footer."""
-    for out in node.outs:
-        if out.endswith(".parquet") and out.count(".") == 1 and (root / out).is_file():
-            from tasks.artifacts.parquet import count_rows
+    if not node.artifact.endswith(".parquet") or not (root / node.artifact).is_file():
+        return None
+    from tasks.artifacts.parquet import count_rows
 
-            return count_rows(root / out)
-    return None
+    return count_rows(root / node.artifact)
 
 
 def print_standings(
