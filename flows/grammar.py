@@ -7,7 +7,7 @@ from flows.stage import Flow, Scope
 SAMPLE = Scope(folder="data/raw", when="sources")
 COMPANY = Scope(over="companies", folder="data/companies/${key}")
 CLOSED = Scope(over="closed", folder="data/closed/${key}")
-DATABASE = Scope(over="databases", folder="data/grammar/${key}")
+DATABASE = Scope(over="databases", folder="data/grammar/${key}", samples="balanced")
 ASSESSMENT = Scope(
     over="assessments",
     folder="data/grammar/${item.database}/${key}",

@@ -6,7 +6,7 @@ from flows.stage import Flow, Scope
 
 SOURCES = "data/longform/sources"
 SOURCE = Scope(over="longform.databases", folder=f"{SOURCES}/${{key}}")
-SET = Scope(over="longform.sets", folder="data/longform/${key}")
+SET = Scope(over="longform.sets", folder="data/longform/${key}", samples="items")
 EVALUATION = Scope(
     over="longform.evaluations",
     folder="data/longform/${item.set}/${key}",

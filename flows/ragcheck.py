@@ -5,7 +5,7 @@ from __future__ import annotations
 from flows.stage import Flow, Scope
 
 FOLDER = "data/ragcheck/${key}"
-SETS = Scope(over="ragcheck.sets", folder=FOLDER)
+SETS = Scope(over="ragcheck.sets", folder=FOLDER, samples="questions")
 CORRECTNESS = Scope(
     over="ragcheck.correctness",
     folder=FOLDER,

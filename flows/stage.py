@@ -45,6 +45,8 @@ class Scope:
     gold: str = ""
     """For a scope whose dataset has gold queries: a function named as a stage is, which takes artifacts and
     the database, runs the queries again, and returns a list of `GoldAnswer`. A night calls it."""
+    samples: str = ""
+    """For a scope whose artifacts are a dataset: the artifact with its questions, a row each."""
     when: str = ""
     """A section of params.yaml without which the graph does not have the stages."""
 

@@ -6,7 +6,7 @@ from flows.stage import Flow, Scope
 
 RAW = "data/raw/streambench"
 DATABASE = Scope(over="streambench.databases", folder=RAW)
-STREAM = Scope(over="streambench.streams", folder="data/streambench/${key}")
+STREAM = Scope(over="streambench.streams", folder="data/streambench/${key}", samples="items")
 EVALUATION = Scope(
     over="streambench.evaluations",
     folder="data/streambench/${item.stream}/${key}",

@@ -7,7 +7,9 @@ from flows.stage import Flow, Scope
 PACKAGES = "data/raw/packages"
 SAMPLE = Scope(folder="data/raw", when="sources")
 SOURCE = Scope(over="tanq.sources", folder="data/tanq/sources/${key}")
-SET = Scope(over="tanq.sets", folder="data/tanq/${key}", looks_in=(SOURCE.at("${item.source}"),))
+SET = Scope(
+    over="tanq.sets", folder="data/tanq/${key}", looks_in=(SOURCE.at("${item.source}"),), samples="items"
+)
 EVALUATION = Scope(
     over="tanq.evaluations",
     folder="data/tanq/${item.set}/${key}",

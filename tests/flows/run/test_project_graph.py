@@ -178,7 +178,7 @@ def test_a_folder_without_stages_has_none(project):
 
 
 def test_kept_blocks_are_those_of_the_files_as_they_are_now(many):
-    """DVC's resolver is asked once for the same two files; an edit of either, and a broken keep, ask it again."""
+    """DVC resolves the same two files once; after an edit of either, or a broken keep, again."""
     kept = many.root / ".benchloom/blocks.json"
 
     def read():
