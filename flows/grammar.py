@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flows.stage import Flow, Scope
+from flows.stage import Flow, Scope, Usual
 
 SAMPLE = Scope(folder="data/raw", when="sources")
 COMPANY = Scope(over="companies", folder="data/companies/${key}")
@@ -181,4 +181,23 @@ GRAMMAR = Flow(
             out="data/reports/grammar/${key}",
         ),
     ),
+    usual={
+        "grammar.company.profile": Usual((8, 8), 90, 3),
+        "grammar.company.organisation": Usual((35, 35), 104, 3),
+        "grammar.company.employees": Usual((50, 50), 121, 3),
+        "grammar.company.clients": Usual((51, 51), 102, 3),
+        "grammar.company.projects": Usual((41, 41), 77, 4),
+        "grammar.company.reports": Usual((151, 151), 246, 62),
+        "grammar.closed_names": Usual((236, 236), 111, 3),
+        "grammar.glossary": Usual((0, 0)),
+        "grammar.sql_templates": Usual((21, 50), 303, 45),
+        "grammar.text_templates": Usual((68, 196), 96, 26),
+        "grammar.back_check": Usual((67, 196), 258, 2),
+        "grammar.second_reading": Usual((0, 0)),
+        "grammar.documents": Usual((0, 0)),
+        "grammar.answers": Usual((107, 122), 281, 10),
+        "grammar.judgements": Usual((7, 30), 342, 11),
+        "grammar.canaries": Usual((48, 48), 329, 11),
+        "grammar.baselines": Usual((0, 433), 379, 19),
+    },
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flows.stage import Flow, Scope
+from flows.stage import Flow, Scope, Usual
 
 SOURCES = "data/longform/sources"
 SOURCE = Scope(over="longform.databases", folder=f"{SOURCES}/${{key}}")
@@ -122,4 +122,21 @@ LONGFORM = Flow(
         ),
         EVALUATION.stage("longform.evaluation_page", out="data/reports/longform/${key}"),
     ),
+    usual={
+        "longform.control": Usual((8, 8), 141, 40),
+        "longform.condense": Usual((8, 8), 175, 33),
+        "longform.confirm": Usual((8, 8), 256, 37),
+        "longform.conjecture": Usual((8, 8), 218, 28),
+        "longform.construct": Usual((8, 8), 545, 847),
+        "longform.conclude": Usual((8, 8), 276, 139),
+        "longform.classify": Usual((2, 2), 384, 10),
+        "longform.interactions": Usual((69, 69), 653, 69),
+        "longform.reference_verdicts": Usual((32, 32), 517, 12),
+        "longform.reviews": Usual((66, 66), 949, 52),
+        "longform.meta_reviews": Usual((66, 66), 1098, 57),
+        "longform.judge_repeats": Usual((30, 30), 891, 43),
+        "longform.revisions": Usual((26, 26), 1097, 64),
+        "longform.error_types": Usual((19, 19), 986, 13),
+        "longform.peer_canaries": Usual((24, 24), 494, 36),
+    },
 )

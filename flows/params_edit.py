@@ -38,7 +38,7 @@ def put_value(data: Any, keys: Sequence[str], value: object) -> dict[str, Any]:
 
 def replace_value(text: str, keys: Sequence[str], written: str) -> str:
     """Write a value's text in place of the old one. The result may be no YAML, or say something else."""
-    node: yaml.Node = yaml.compose(text, Loader=yaml.SafeLoader)
+    node: Any = yaml.compose(text, Loader=yaml.SafeLoader)
     for depth, key in enumerate(keys):
         pairs = node.value if isinstance(node, yaml.MappingNode) else []
         pair = next((pair for pair in pairs if pair[0].value == key), None)

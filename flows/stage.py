@@ -126,6 +126,15 @@ class Stage:
 
 
 @dataclass(frozen=True)
+class Usual:
+    """What a stage asked for an entry of the sample: the fewest and the most calls, and tokens of one."""
+
+    calls: tuple[int, int]
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+@dataclass(frozen=True)
 class Flow:
     """The flow of one paper: its name on the command line, its title, and its stages in order."""
 
@@ -135,6 +144,9 @@ class Flow:
     sections: Mapping[str, str] = field(default_factory=dict)
     """Sections of params.yaml that stages read by `settings` but that are no stage's own: dotted name -> what
     validates it, such as `tasks.trial.wording:Wording`."""
+
+    usual: Mapping[str, Usual] = field(default_factory=dict)
+    """What stages asked in the sample, by which `plan` estimates those that no run here tells of."""
 
     def find(self, stage: str) -> Stage | None:
         """Return a stage by its name; None if it is not in this flow."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flows.stage import Flow, Scope
+from flows.stage import Flow, Scope, Usual
 
 RAW = "data/raw/streambench"
 DATABASE = Scope(over="streambench.databases", folder=RAW)
@@ -68,4 +68,7 @@ STREAMBENCH = Flow(
         ),
         EVALUATION.stage("streambench.evaluation_page", out="data/reports/streambench/${key}"),
     ),
+    usual={
+        "streambench.steps": Usual((480, 480), 543, 60),
+    },
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flows.stage import Flow, Scope
+from flows.stage import Flow, Scope, Usual
 
 PACKAGES = "data/raw/packages"
 SAMPLE = Scope(folder="data/raw", when="sources")
@@ -92,4 +92,10 @@ TANQ = Flow(
         ),
         EVALUATION.stage("tanq.evaluation_page", out="data/reports/tanq/${key}"),
     ),
+    usual={
+        "tanq.verify": Usual((208, 208), 327, 2),
+        "tanq.verify_canaries": Usual((43, 43), 320, 2),
+        "tanq.rephrase": Usual((134, 134), 197, 29),
+        "tanq.predictions": Usual((180, 180), 297, 57),
+    },
 )
