@@ -9,6 +9,7 @@ from bench.measure import describe_machine
 
 BENCHMARKS = (
     "help",
+    "status",
     "overhead",
     "noop",
     "models",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from flows.stage import Flow, Scope
+from flows.stage import Flow, Scope, Usual
 
 RAW = "data/raw/streambench"
 DATABASE = Scope(over="streambench.databases", folder=RAW)
-STREAM = Scope(over="streambench.streams", folder="data/streambench/${key}")
+STREAM = Scope(over="streambench.streams", folder="data/streambench/${key}", samples="items")
 EVALUATION = Scope(
     over="streambench.evaluations",
     folder="data/streambench/${item.stream}/${key}",
@@ -37,7 +37,7 @@ STREAMBENCH = Flow(
         # Streams: their items, the exact order by seed, few-shot examples (section 3)
         STREAM.stage("streambench.items", reads=(RAW,)),
         STREAM.stage("streambench.sequence", drops=False),
-        STREAM.stage("streambench.shots", reads=(RAW,), drops=False),
+        STREAM.stage("streambench.shots", reads=(RAW,), drops=False, may_be_empty=True),
         STREAM.stage("streambench.contracts", out="contracts"),
         STREAM.stage("streambench.stream_page", out="data/reports/streambench-streams/${key}"),
         # Methods over a stream (section 4.1), and a system of the user's
@@ -68,4 +68,7 @@ STREAMBENCH = Flow(
         ),
         EVALUATION.stage("streambench.evaluation_page", out="data/reports/streambench/${key}"),
     ),
+    usual={
+        "streambench.steps": Usual((480, 480), 543, 60),
+    },
 )

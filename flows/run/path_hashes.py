@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from dvc.repo import Repo
@@ -13,6 +13,7 @@ from dvc_data.hashfile.hash_info import HashInfo
 from dvc_data.hashfile.meta import Meta
 from dvc_objects.errors import ObjectFormatError
 
+from flows.run.node import normalise
 from flows.run.path_marks import Mark, mark_path
 
 ALGORITHM = "md5"
@@ -31,7 +32,8 @@ class PathHashes:
         """Find the size and the hash of a file or folder, relative to the project; None where it is not."""
         if path in self.assumed:
             return self.assumed[path]
-        full = Path(self.repo.root_dir, path)
+        # A Path of each costs more than finding its hash.
+        full = os.path.join(self.repo.root_dir, normalise(path))  # noqa: PTH118
         mark = mark_path(full)
         if mark is None:
             return None
@@ -39,7 +41,7 @@ class PathHashes:
         if known is not None and known[0] == mark:
             return known[1]
         fs, ignore = self.repo.fs, self.repo.dvcignore
-        _, meta, built = build(self.repo.cache.local, str(full), fs, ALGORITHM, ignore=ignore, dry_run=True)
+        _, meta, built = build(self.repo.cache.local, full, fs, ALGORITHM, ignore=ignore, dry_run=True)
         found: tuple[Meta, HashInfo] = meta, built.hash_info
         self.known[path] = mark, found
         return found

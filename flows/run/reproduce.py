@@ -121,7 +121,7 @@ def make_task(run: Run, name: str, pages: Pages) -> Any:
         # What the endpoint had said before it failed is in the ledger, and is not paid for again.
         retries=1 if asks else 0,
         retry_delay_seconds=RETRY_DELAY_S,
-        retry_condition_fn=failed_for_the_model,
+        retry_condition_fn=lambda _task, _run, state: may_be_answered(run, state),
         persist_result=False,
         cache_policy=NO_CACHE,
     )
@@ -138,9 +138,13 @@ def make_task(run: Run, name: str, pages: Pages) -> Any:
     return bring_up
 
 
-def failed_for_the_model(_task: Any, _run: Any, state: State[Any]) -> bool:
-    """Tell whether a stage failed for want of a model's reply, which another try may bring."""
-    return isinstance(state.result(raise_on_failure=False), ModelFailed)
+def may_be_answered(run: Run, state: State[Any]) -> bool:
+    """Tell whether a stage failed for want of a model's reply that another try may bring.
+
+    It may not where the endpoint is still down: its deadline has been waited for.
+    """
+    failed = isinstance(state.result(raise_on_failure=False), ModelFailed)
+    return failed and (run.session is None or not run.session.dispatcher.read_progress().failing)
 
 
 def artifact_key(name: str) -> str:

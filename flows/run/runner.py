@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from flows.parameters import Parameters
 from flows.run.computing import Computing, forget_parts
 from flows.run.failures import Interrupted, describe_error
+from flows.run.lost_rows import require_rows
 from flows.run.node import Node
 from flows.run.outcomes import Outcome, State, describe_outcome, save_outcome
 from flows.run.progress import say_line
@@ -120,11 +121,14 @@ class Run:
         if self.computing is not None and not node.asks:
             code = self.recorder.code.list_known(node)
             run = StageRun(node, dict(self.params), self.root, code, digest_inputs(begun.hashes), marks)
-            return describe_work(node, self.computing.run(run)), None
+            work = self.computing.run(run)
+            require_rows(self.recorder.nodes, node, work, self.root)
+            return describe_work(node, work), None
         from flows.run.binding import Places, bind
 
         bound = bind(node, self.params, Places(self.root, self.root), self.make_noted_ask)
         work = bound.call(self.run_coroutine)
+        require_rows(self.recorder.nodes, node, work, self.root)
         counts = count_calls(bound.ask) if bound.ask is not None else {}
         return {**describe_work(node, work), **counts}, bound.ask
 
