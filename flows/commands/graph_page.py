@@ -9,7 +9,7 @@ from pathlib import Path
 
 from flows.commands.cli_columns import join_reasons
 from flows.commands.cli_recorder import open_recorder
-from flows.commands.status import OWN, StageGroup, find_entry, find_standing
+from flows.commands.status import OWN, KeptCounts, StageGroup, find_entry, find_standing
 from flows.run.node import Node
 from flows.run.outcomes import find_last_time, load_outcome
 from flows.run.recorder import Recorder
@@ -23,17 +23,19 @@ def list_graph(root: Path, out: Path) -> list[GraphEntry]:
     recorder = open_recorder(root)
     try:
         groups = defaultdict[StageGroup, list[GraphStage]](list)
+        counts = KeptCounts(root)
         for node in recorder.nodes.values():
-            groups[find_entry(node)].append(describe_stage(recorder, node, out))
+            groups[find_entry(node)].append(describe_stage(recorder, node, counts, out))
+        counts.keep()
     finally:
         recorder.close()
     ordered = sorted(groups.items(), key=lambda item: (item[0].flow == OWN, item[0].flow, item[0].section))
     return [GraphEntry(group.flow, group.describe(), stages) for group, stages in ordered]
 
 
-def describe_stage(recorder: Recorder, node: Node, out: Path) -> GraphStage:
+def describe_stage(recorder: Recorder, node: Node, counts: KeptCounts, out: Path) -> GraphStage:
     """Describe one stage."""
-    standing = find_standing(recorder, node)
+    standing = find_standing(recorder, node, counts)
     last = load_outcome(recorder.root, node.name)
     time = find_last_time(recorder.root, node.name)
     target = recorder.root / standing.artifact

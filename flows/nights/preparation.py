@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dvc.config import Config
-from dvc.exceptions import DvcException
+from dvc.exceptions import CollectCacheError, DvcException
 from dvc.repo import Repo
 
 from flows.nights.selection import list_ground, select_contracts
@@ -111,8 +111,15 @@ def push_artifacts(recorder: Recorder, names: Iterable[str], say: Callable[[str]
 
 
 def list_objects(stages: Iterable[Any]) -> set[Any]:
-    """List the objects in DVC's cache that the outputs of stages are."""
-    return {info for stage in stages for infos in stage.get_used_objs().values() for info in infos}
+    """List the objects in DVC's cache that the outputs of stages are.
+
+    Of a folder whose list is neither in the cache nor on the remote, none is known: its stage is stale.
+    """
+    found: set[Any] = set()
+    for out in (out for stage in stages for out in stage.outs):
+        with suppress(CollectCacheError):
+            found.update(info for infos in out.get_used_objs().values() for info in infos)
+    return found
 
 
 def read_remote(repo: Repo) -> str | None:

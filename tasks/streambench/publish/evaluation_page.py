@@ -78,6 +78,7 @@ def evaluation_page(
     runs = gather_runs(items, steps, scores, entry)
     points = group_curves(curves)
     index = index_steps(runs)
+    means = figures.tables["means"]  # its last column is all datasets, or the one there is
     write_page(
         out,
         Page(
@@ -107,7 +108,7 @@ def evaluation_page(
         tables=figures.tables,
         metrics=metrics,
         bars=bars,
-        groups=[choose_column("accuracy", figures.tables["means"], "all", labels=(-1,))],
+        groups=[choose_column("accuracy", means, means.columns[-1], labels=(-1,))],
     )
     write_lines(lines, {f"accuracy {model}": list_points(runs, points, model) for model in runs.models})
     for name, walked in walk_runs(runs, index, steps_calls).items():
@@ -118,7 +119,11 @@ def evaluation_page(
 def list_stream_systems(figures: StreamFigures) -> list[SystemFigure]:
     """List the share of right steps of each method, as a mean over its models."""
     means = figures.tables["means"]
-    return list(read_systems(means, "all", dataset=figures.stream, measure="steps right", symbol="accuracy"))
+    return list(
+        read_systems(
+            means, means.columns[-1], dataset=figures.stream, measure="steps right", symbol="accuracy"
+        )
+    )
 
 
 def make_headlines(runs: StreamRuns, calls: int) -> list[Headline]:
