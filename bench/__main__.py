@@ -9,7 +9,6 @@ from bench.measure import describe_machine
 
 BENCHMARKS = (
     "help",
-    "status",
     "overhead",
     "noop",
     "models",
@@ -24,8 +23,6 @@ BENCHMARKS = (
     "wikidata",
     "wikidata_shards",
     "evidence",
-    "engines",
-    "pages",
 )
 
 

@@ -15,10 +15,9 @@ from tasks.ragcheck.conversation_browser import ConversationBrowser, show_conver
 from tasks.ragcheck.entries import Continuity
 from tasks.ragcheck.judge_report import find_thresholds, report_judge
 from tasks.ragcheck.page_parts import count_drops, make_page, write_ragcheck_page
-from tasks.ragcheck.page_record import group_continuity, list_conversation_systems, tabulate_continuity
+from tasks.ragcheck.page_record import tabulate_continuity
 from tasks.ragcheck.rows import ENDS, FAILED, Conversation, ConversationFigure, Guard, ReferenceQuestion
 from tasks.reports.calls import derive_shown_calls, read_calls
-from tasks.reports.folder import BrowsedRows
 from tasks.reports.page import Headline
 from tasks.settings import read_section
 
@@ -43,8 +42,6 @@ def continuity_page(
     key: str,
     settings: Mapping[str, object],
     out: Path,
-    metrics: Path,
-    bars: Path,
 ) -> Counts:
     """Write the page into the folder `out`; the counts are of conversations."""
     turns = read_section(settings, "ragcheck.conversations", ConversationOptions).turns
@@ -92,30 +89,14 @@ def continuity_page(
         ),
     ]
     drops = count_drops([conversations_dropped])
-    tables = tabulate_continuity(comparison)
     rows = show_conversations(questions, conversations, guards)
-    systems = list_conversation_systems(comparison)
     write_ragcheck_page(
         out,
-        make_page(
-            f"{key}-continuity",
-            f"Continuous response: {key}",
-            SUBTITLE,
-            headlines,
-            [judge],
-            systems,
-        ),
+        make_page(f"{key}-continuity", f"Continuous response: {key}", SUBTITLE, headlines, [judge]),
         "continuity.html",
         make_content(entry.systems, turns, comparison, conversations, judge, drops),
-        BrowsedRows(
-            "rows",
-            ConversationBrowser("conversations", list(entry.systems), list(ENDS), rows),
-            conversations_calls.with_name("conversations.parquet"),
-        ),
+        ConversationBrowser("conversations", list(entry.systems), list(ENDS), rows),
         calls,
-        tables,
-        metrics,
-        bars,
-        group_continuity(tables),
+        tabulate_continuity(comparison),
     )
     return Counts(len(conversations), len(conversations), {})

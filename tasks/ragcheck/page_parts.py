@@ -16,8 +16,7 @@ from tasks.reports.calls import ShownCall
 from tasks.reports.figure_cells import FigureTable
 from tasks.reports.folder import BrowsedRows, Form, write_page
 from tasks.reports.frame import open_templates
-from tasks.reports.metrics import MetricGroup
-from tasks.reports.page import ASSESSMENTS, Headline, Page, SystemFigure
+from tasks.reports.page import ASSESSMENTS, Headline, Page
 from tasks.systems.contract import Passage
 
 PAGES = Path(__file__).parent / "pages"
@@ -63,16 +62,11 @@ class BrowsedRow:
 
 
 def make_page(
-    name: str,
-    title: str,
-    subtitle: str,
-    headlines: Sequence[Headline],
-    judges: Sequence[JudgeReport],
-    systems: Sequence[SystemFigure],
+    name: str, title: str, subtitle: str, headlines: Sequence[Headline], judges: Sequence[JudgeReport]
 ) -> Page:
     """Make a page's head: title, headlines and the judges' warnings. name: the page's folder name."""
     warnings = [f"{judge.name}: {warning}" for judge in judges for warning in judge.warnings]
-    return Page(ASSESSMENTS, "ragcheck", name, title, subtitle, headlines, warnings, systems=systems)
+    return Page(ASSESSMENTS, "ragcheck", name, title, subtitle, headlines, warnings)
 
 
 def write_ragcheck_page(
@@ -80,18 +74,15 @@ def write_ragcheck_page(
     page: Page,
     template: str,
     content: object,
-    rows: BrowsedRows,
+    rows: object,
     calls: Mapping[str, ShownCall],
     tables: Mapping[str, FigureTable],
-    metrics: Path,
-    bars: Path,
-    groups: Sequence[MetricGroup],
     form: Form | None = None,
 ) -> None:
     """Write a page's folder.
 
-    template: file name in pages/; content: its values; rows: for pages/ragcheck.js; calls: by
-    ledger key; tables: for the record; metrics, bars, groups: see `write_page`.
+    template: file name in pages/; content: its values; rows: the browser's, for pages/ragcheck.js; calls: by
+    ledger key; tables: for the record.
     """
     write_page(
         out,
@@ -99,13 +90,10 @@ def write_ragcheck_page(
         open_templates("tasks.ragcheck").get_template(template),
         content,
         assets=[PAGES / asset for asset in ASSETS],
-        rows=rows,
+        rows=BrowsedRows("rows", rows),
         calls=calls,
         tables=tables,
         form=form,
-        metrics=metrics,
-        bars=bars,
-        groups=groups,
     )
 
 

@@ -236,11 +236,9 @@ def test_an_unknown_model_names_those_there_are():
         )
 
 
-def test_nobody_listening_costs_nothing_and_is_named_with_its_address():
+def test_nobody_listening_costs_nothing():
     possibly_paid, budget = [], Budget()
-    with pytest.raises(
-        ModelFailed, match=r"http://127\.0\.0\.1:9/v1 cannot be connected to \(connection refused\)"
-    ):
+    with pytest.raises(ModelFailed, match="cannot be connected to"):
         send("http://127.0.0.1:9/v1", make_request(), retries=1, possibly_paid=possibly_paid, budget=budget)
     assert possibly_paid == []
     assert budget.spent.tokens == 0

@@ -90,6 +90,5 @@ Benchloom.want("questions", (data) => {
       module: {read: moduleOf, options: any(data.modules)},
     },
     detail: showAnswer,
-    traced: (row) => [["answers", row.answer], ["questions", row.id]],
   });
 });

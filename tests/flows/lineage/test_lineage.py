@@ -29,13 +29,7 @@ def record(root, path, **more):
 def project(tmp_path, monkeypatch):
     """The artifacts of a small sample and a record of them; its groups have no source rows."""
     sample = write_sample(tmp_path)
-    report(
-        **sample.inputs(),
-        database=sample.entry,
-        settings={},
-        out=tmp_path / OUT,
-        metrics=tmp_path / "metrics",
-    )
+    report(**sample.inputs(), database=sample.entry, settings={}, out=tmp_path / OUT)
     prompts = tmp_path / "tasks/grammar/prompts"
     prompts.mkdir(parents=True)
     (tmp_path / "data/films.sqlite").write_bytes(b"database")

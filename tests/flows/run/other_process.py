@@ -9,20 +9,20 @@ from flows.run.binding import Work
 from tasks.errors import BadInput
 
 
-def tell_process():
+def tell_process(node, params, root, code):
     return Work(
         1, os.getpid(), {"ignores_interrupts": int(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)}
     )
 
 
-def refuse():
+def refuse(node, params, root, code):
     raise BadInput("params.yaml", "is odd", line=3, hint="make it even")
 
 
-def be_killed():
+def be_killed(node, params, root, code):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def sleep_long(root):
+def sleep_long(node, params, root, code):
     (Path(root) / "pid").write_text(str(os.getpid()))
     time.sleep(60)
