@@ -22,7 +22,7 @@ RUN := $(if $(LIVE),benchloom run,$(REPLAY))
 
 .PHONY: setup reproduce test check look bench drills clean help
 
-setup: $(SAMPLE) ## Make the environment of the sample, and fetch its data (done by the other targets too)
+setup: $(SAMPLE) ## Make the environment of the sample (done by the other targets too)
 
 $(SAMPLE): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Benchloom needs Python 3.11 or later; set PYTHON=")'
@@ -30,7 +30,6 @@ $(SAMPLE): requirements.lock pyproject.toml
 	$(INSTALL) --require-hashes -r requirements.lock
 	@rm -rf benchloom.egg-info # what an earlier build left would be read before what is installed now
 	$(INSTALL) --no-build-isolation --editable .
-	$(BIN)/python -m tasks.sources.packages
 	@touch $@
 
 # What the sample does without: every extra, and the tools.
@@ -67,7 +66,7 @@ drills: $(DEV) ## Run the slow, destructive proofs
 clean: ## Remove the environment and everything that can be rebuilt
 	-@test -x $(BIN)/benchloom && $(BIN)/benchloom stop
 	rm -rf $(VENV) .benchloom .dvc/cache .dvc/tmp build *.egg-info
-	rm -rf data/closed data/companies data/grammar data/longform data/ragcheck data/streambench data/tanq data/raw data/reports data/.preview
+	rm -rf data/closed data/companies data/grammar data/longform data/ragcheck data/streambench data/tanq data/raw data/reports data/metrics data/plots data/.preview
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 help: ## Say what each target does

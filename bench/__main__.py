@@ -9,6 +9,7 @@ from bench.measure import describe_machine
 
 BENCHMARKS = (
     "help",
+    "status",
     "overhead",
     "noop",
     "models",
@@ -23,6 +24,8 @@ BENCHMARKS = (
     "wikidata",
     "wikidata_shards",
     "evidence",
+    "engines",
+    "pages",
 )
 
 

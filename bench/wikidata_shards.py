@@ -24,6 +24,7 @@ import orjson
 import psutil
 
 from bench.wikidata import make_entity
+from flows.run.engines import THREADS, open_engine
 from flows.wikidata_import import import_wikidata
 from tasks.sources.wikidata.entities import EntitySelection
 
@@ -70,7 +71,8 @@ def measure(folder: Path, paths: Sequence[Path], workers: int) -> tuple[float, f
         watcher.start()
         begun = time.perf_counter()
         try:
-            import_wikidata(Path(root), [str(path) for path in paths], "bench", SELECTION, workers=workers)
+            with open_engine(Path(root), THREADS, workers, print) as engine:
+                import_wikidata(Path(root), [str(path) for path in paths], "bench", SELECTION, engine=engine)
             seconds = time.perf_counter() - begun
         finally:
             over.set()
@@ -95,11 +97,8 @@ def make_packed(folder: Path) -> dict[str, list[Path]]:
     draws = random.Random(0)
     lines = [orjson.dumps(make_entity(number, draws)) for number in range(1, 1_001)]
     rename = [make_renamer(line) for line in lines]
-    streams = folder / "dump.json.bz2"
-    content = join_lines([rename[number % 1_000](number) for number in range(1, STREAMED + 1)])
+    streams, bulk = make_streams(folder / "dump.json.bz2", STREAMED)
     with ThreadPoolExecutor(2) as threads:
-        pieces = (content[at : at + STREAM] for at in range(0, len(content), STREAM))
-        streams.write_bytes(b"".join(threads.map(bz2.compress, pieces)))
         shards = [folder / f"dump-{number}.json.gz" for number in range(SHARDS)]
 
         def write_shard(number: int) -> int:
@@ -110,9 +109,21 @@ def make_packed(folder: Path) -> dict[str, list[Path]]:
 
         size = sum(threads.map(write_shard, range(SHARDS)))
     return {
-        f"{len(content) / 1e6:.0f} MB of JSON, bzip2 of many streams": [streams],
+        f"{bulk / 1e6:.0f} MB of JSON, bzip2 of many streams": [streams],
         f"{size / 1e6:.0f} MB of JSON, {SHARDS} shards of gzip": shards,
     }
+
+
+def make_streams(path: Path, number: int) -> tuple[Path, int]:
+    """Write so many entities as a bzip2 file of many streams; return it, and its bytes of JSON."""
+    draws = random.Random(0)
+    lines = [orjson.dumps(make_entity(number, draws)) for number in range(1, 1_001)]
+    rename = [make_renamer(line) for line in lines]
+    content = join_lines([rename[each % 1_000](each) for each in range(1, number + 1)])
+    with ThreadPoolExecutor(2) as threads:
+        pieces = (content[at : at + STREAM] for at in range(0, len(content), STREAM))
+        path.write_bytes(b"".join(threads.map(bz2.compress, pieces)))
+    return path, len(content)
 
 
 def join_lines(lines: Sequence[bytes]) -> bytes:

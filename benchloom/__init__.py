@@ -1,5 +1,27 @@
-"""What is installed: the launcher, and the tree that projects are made from.
+"""What is installed: the launcher, the tree that projects are made from, and what is read from Python.
 
 `flows` and `tasks` are never installed: they are a project's own code, and the launcher imports those of
 the project that it is called in.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from benchloom.reading import Unreadable, calls, figures, lineage, samples
+
+__all__ = ["Unreadable", "calls", "figures", "lineage", "samples"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is read from Python when it is first asked for: `import benchloom` alone stays light."""
+    if name not in __all__:
+        raise AttributeError(f"module 'benchloom' has no attribute {name!r}")
+    from benchloom import reading
+
+    return getattr(reading, name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

@@ -11,6 +11,8 @@ from pathlib import Path
 CODE = ("flows", "tasks")
 """The packages that are a project's own code."""
 FILES = (
+    ".dvc/plots/bars.json",
+    ".dvc/plots/lines.json",
     ".dvcignore",
     ".gitignore",
     "data/labels/README.md",
@@ -19,6 +21,7 @@ FILES = (
     "dvc.yaml",
     "params.schema.json",
     "params.yaml",
+    "prefect.yaml",
     "pyproject.toml",
     "requirements.lock",
 )

@@ -18,8 +18,8 @@ from tasks.errors import BadInput
 
 OWN = ("README.md", ".dvc")
 """What the template leaves alone once a project is made."""
-PARAMS, GRAPH, SCHEMA = "params.yaml", "dvc.yaml", "params.schema.json"
-GUARDED = ("flows", "tasks", PARAMS, GRAPH, SCHEMA, "pyproject.toml")
+PARAMS, GRAPH, SCHEMA, DEPLOYMENTS = "params.yaml", "dvc.yaml", "params.schema.json", "prefect.yaml"
+GUARDED = ("flows", "tasks", PARAMS, GRAPH, SCHEMA, DEPLOYMENTS, "pyproject.toml")
 """What must be committed before: the merge writes there."""
 
 
@@ -80,15 +80,17 @@ def merge_version(history: History, base: str | None, commit: str) -> list[str]:
         before, after = Path(place, "before"), Path(place, "after")
         history.restore(base or "HEAD", PARAMS, before)
         history.restore(commit, PARAMS, after)
-        history.git("checkout", "HEAD", "--", PARAMS, GRAPH)
+        # A project of before prefect.yaml takes the template's.
+        own = history.git("ls-tree", "--name-only", "HEAD", PARAMS, GRAPH, DEPLOYMENTS).split()
+        history.git("checkout", "HEAD", "--", *own)
         history.git("checkout", commit, "--", SCHEMA)
         add_new_params(history.root / PARAMS, load_yaml(before / PARAMS), load_yaml(after / PARAMS))
     history.git("add", PARAMS)
-    return [path for path in conflicts if path not in (PARAMS, GRAPH, SCHEMA)]
+    return [path for path in conflicts if path not in (PARAMS, GRAPH, SCHEMA, DEPLOYMENTS)]
 
 
 def write_graph(history: History) -> None:
-    """Write dvc.yaml and the parameters' schema by the merged code.
+    """Write dvc.yaml, prefect.yaml and the parameters' schema by the merged code.
 
     In a process of its own: this one has imported the template's.
     """
@@ -96,7 +98,7 @@ def write_graph(history: History) -> None:
     done = subprocess.run(command, cwd=history.root, capture_output=True, text=True, check=False)  # noqa: S603 - our own words
     if done.returncode:
         tell(f"once this is mended, call `benchloom graph`: {done.stderr.strip()}")
-    history.git("add", GRAPH, SCHEMA)
+    history.git("add", GRAPH, SCHEMA, DEPLOYMENTS)
 
 
 def add_new_params(path: Path, before: Any, new: Any) -> None:

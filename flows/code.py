@@ -130,6 +130,13 @@ def find_function(path: Path, name: str) -> ast.FunctionDef | ast.AsyncFunctionD
     return next((function for function in functions if function.name == name), None)
 
 
+def has_name(path: Path, name: str) -> bool:
+    """Tell whether a module has a function of a name at its top, or takes one over from another module."""
+    nodes = ast.parse(path.read_text(encoding="utf-8"), str(path)).body
+    taken = (alias for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names)
+    return find_function(path, name) is not None or any(name == (own.asname or own.name) for own in taken)
+
+
 def to_path(module: str) -> str:
     """Convert a module's name to its file's path."""
     return f"{module.replace('.', '/')}.py"

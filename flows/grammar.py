@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from flows.stage import Flow, Scope
+from flows.stage import Flow, Scope, Usual
 
 SAMPLE = Scope(folder="data/raw", when="sources")
 COMPANY = Scope(over="companies", folder="data/companies/${key}")
 CLOSED = Scope(over="closed", folder="data/closed/${key}")
-DATABASE = Scope(over="databases", folder="data/grammar/${key}")
+DATABASE = Scope(over="databases", folder="data/grammar/${key}", samples="balanced")
 ASSESSMENT = Scope(
     over="assessments",
     folder="data/grammar/${item.database}/${key}",
@@ -28,6 +28,7 @@ GRAMMAR = Flow(
     "grammar",
     "Grounded questions from a database (GRAMMAR)",
     (
+        SAMPLE.stage("sources.packages", out="packages"),
         SAMPLE.stage("sources.films", reads=(f"{PACKAGES}/movies.db",), out="films/films.sqlite"),
         SAMPLE.stage("sources.flights", reads=FLIGHTS, out="flights/flights.sqlite"),
         SAMPLE.stage("sources.flights_world", reads=FLIGHTS, out="data/worlds/flights.sqlite"),
@@ -78,12 +79,14 @@ GRAMMAR = Flow(
             prompts=("glossary",),
             roles=("generator",),
             settings=("databases.${key}",),
+            may_be_empty=True,
         ),
         DATABASE.stage("grammar.schema", reads=("${item.file}",), settings=("databases.${key}",)),
         DATABASE.stage(
             "grammar.own_templates",
             reads=("data/templates",),
             settings=("databases.${key}", "grammar.text_templates", "grammar.balanced"),
+            may_be_empty=True,
         ),
         DATABASE.stage(
             "grammar.sql_templates",
@@ -108,17 +111,22 @@ GRAMMAR = Flow(
         DATABASE.stage("grammar.unbalanced"),
         DATABASE.stage("grammar.balanced"),
         # Documents to retrieve from (section 5.1)
-        DATABASE.stage("grammar.profiles", reads=("${item.file}",), settings=("assessments",)),
+        DATABASE.stage(
+            "grammar.profiles", reads=("${item.file}",), settings=("assessments",), may_be_empty=True
+        ),
         DATABASE.stage(
             "grammar.documents",
             reads=("${item.file}",),
             prompts=("document_part", "machine_reading"),
             roles=("generator", "reader"),
+            may_be_empty=True,
         ),
-        CLOSED.stage("grammar.closed_documents", artifact="documents", reads=("${item.documents}",)),
+        CLOSED.stage(
+            "grammar.closed_documents", artifact="documents", reads=("${item.documents}",), may_be_empty=True
+        ),
         CLOSED.stage("grammar.closed_contracts", beside=True, out="contracts"),
-        DATABASE.stage("grammar.true_documents", reads=("${item.file}",), drops=False),
-        DATABASE.stage("grammar.questions"),
+        DATABASE.stage("grammar.true_documents", reads=("${item.file}",), drops=False, may_be_empty=True),
+        DATABASE.stage("grammar.questions", may_be_empty=True),
         DATABASE.stage(
             "grammar.contracts",
             reads=("${item.file}", WORLDS),
@@ -129,7 +137,7 @@ GRAMMAR = Flow(
         # Assessment of a system (section 4.3)
         ASSESSMENT.stage("grammar.answers", roles=("*",), drops=False),
         ASSESSMENT.stage("grammar.judgements", prompts=("judge",), roles=("judge",), drops=False),
-        ASSESSMENT.stage("grammar.human_labels", reads=("data/labels",)),
+        ASSESSMENT.stage("grammar.human_labels", reads=("data/labels",), may_be_empty=True),
         ASSESSMENT.stage(
             "grammar.canaries",
             prompts=("judge",),
@@ -143,6 +151,8 @@ GRAMMAR = Flow(
             prompts=("claim_check", "claims", "same_answer"),
             roles=("*",),
             drops=False,
+            asks_once=True,
+            may_be_empty=True,
         ),
         ASSESSMENT.stage("grammar.closed_domain", settings=("systems.${item.system}",), drops=False),
         ASSESSMENT.stage(
@@ -171,4 +181,23 @@ GRAMMAR = Flow(
             out="data/reports/grammar/${key}",
         ),
     ),
+    usual={
+        "grammar.company.profile": Usual((8, 8), 90, 3),
+        "grammar.company.organisation": Usual((35, 35), 104, 3),
+        "grammar.company.employees": Usual((50, 50), 121, 3),
+        "grammar.company.clients": Usual((51, 51), 102, 3),
+        "grammar.company.projects": Usual((41, 41), 77, 4),
+        "grammar.company.reports": Usual((151, 151), 246, 62),
+        "grammar.closed_names": Usual((236, 236), 111, 3),
+        "grammar.glossary": Usual((0, 0)),
+        "grammar.sql_templates": Usual((21, 50), 303, 45),
+        "grammar.text_templates": Usual((68, 196), 96, 26),
+        "grammar.back_check": Usual((67, 196), 258, 2),
+        "grammar.second_reading": Usual((0, 0)),
+        "grammar.documents": Usual((0, 0)),
+        "grammar.answers": Usual((107, 122), 281, 10),
+        "grammar.judgements": Usual((7, 30), 342, 11),
+        "grammar.canaries": Usual((48, 48), 329, 11),
+        "grammar.baselines": Usual((0, 433), 379, 19),
+    },
 )

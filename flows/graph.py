@@ -10,19 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 from flows.code import TASKS, Code, find_function, find_module, list_pins, to_path
 from flows.discovery import list_flows
-from flows.stage import KEY, Flow, Scope, Stage, name_argument
+from flows.stage import BASELINES, EVALUATION, FIGURES, KEY, PAGES, Flow, Scope, Stage, name_argument
 from tasks.errors import BadInput
 
 if TYPE_CHECKING:
     from flows.run.node import Node
 
 FROM_PARAMS = frozenset(
-    {"params", "ask", "database", "settings", "limit", "out", "system", "systems", "entry", "key"}
+    {"params", "ask", "database", "settings", "limit", "out", "system", "systems", "entry", "key", *FIGURES}
 )
 """Arguments that are no artifacts (flows/run/binding.py)."""
 SYSTEMS = ("tasks/systems/own", "tasks/systems/prompts")
 """Folders that whatever asks a system depends on: a user's own systems are found there by their name."""
-EVALUATION = "evaluation"
+PLOTS = {
+    "bars": {"template": "bars", "x": "value", "y": "name"},
+    "lines": {"template": "lines", "x": "step", "y": "value"},
+}
+"""How DVC draws the files of figures: by templates of ours, in .dvc/plots."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +56,20 @@ class Declared:
         if "out" in self.arguments:
             if not stage.out:
                 raise self.refuse('writes `out` by itself, so its declaration must say out="..."')
-            return (stage.out if stage.out.startswith("data/") else f"{folder}/{stage.out}",)
+            out = stage.out if stage.out.startswith("data/") else f"{folder}/{stage.out}"
+            return (out, *(self._place_figures(name, out) for name in FIGURES if name in self.arguments))
         if not self.returns.startswith("Drafts["):
             raise self.refuse("must return Drafts[Row], or take an argument `out`")
         stem = f"{folder}/{stage.artifact or stage.function}"
         dropped = (f"{stem}.dropped.parquet",) if stage.drops else ()
         calls = (f"{stem}.calls.parquet",) if self.asks else ()
         return (f"{stem}.parquet", *dropped, *calls)
+
+    def _place_figures(self, name: str, out: str) -> str:
+        """Name the folder of a page's figures: under the page's own name."""
+        if not out.startswith(f"{PAGES}/"):
+            raise self.refuse(f"writes {name!r}, which only a page has: out must be {PAGES}/FLOW/NAME")
+        return FIGURES[name] + out.removeprefix(PAGES)
 
     def refuse(self, what: str) -> BadInput:
         """Say what is wrong with the stage, and where it is declared."""
@@ -92,6 +103,14 @@ class DeclaredGraph:
         for own in shown:
             _require_section(params, own.stage)
         return {own.stage.block: self.make_block(own) for own in shown}
+
+    def list_shown(self) -> dict[str, list[Any]]:
+        """List what DVC shows of all reports: sections of dvc.yaml -> folders, and how they are drawn."""
+        written = {name for own in self.declared.values() for name in own.arguments if name in FIGURES}
+        return {
+            "metrics": [FIGURES[name] for name in ("metrics",) if name in written],
+            "plots": [{FIGURES[name]: dict(PLOTS[name])} for name in PLOTS if name in written],
+        }
 
     def make_block(self, own: Declared) -> dict[str, Any]:
         """Make one stage's block: its command, what it depends on, and what it writes."""
@@ -206,7 +225,7 @@ class DeclaredGraph:
             if not stage.roles and "systems" not in own.arguments:
                 raise own.refuse('asks, so its declaration must say whom: roles=("...",)')
             if scope.evaluates:
-                found.append(EVALUATION)
+                found.append(BASELINES if stage.asks_once else EVALUATION)
         return _drop_covered(found)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ HEAD = """\
 # Written by `benchloom graph` from the declarations in flows/; do not edit it above the line at its end.
 # `benchloom stage NAME [KEY]` calls the function of that name in tasks/, for one entry of params.yaml.
 """
+SHOWN = ("metrics", "plots")
+"""Sections of dvc.yaml beside the stages that are written here: what DVC shows of the reports."""
 OWN = "# Stages of your own stand below this line; `benchloom graph` leaves them as they are."
 
 
@@ -46,7 +49,14 @@ def compare_graph(root: Path, params: Mapping[str, Any]) -> tuple[str, str]:
     check_evaluations(graph)
     check_pages(graph)
     check_names(params, graph)
-    return before, render_graph(graph.make_blocks(params), split_own(before, graph))
+    own = split_own(before, graph)
+    if taken := next((name for name in SHOWN if re.search(rf"^{name}:", own, re.MULTILINE)), None):
+        raise BadInput(
+            path,
+            f"has a section {taken} of your own, and the reports have one",
+            hint=f"name the files as {taken} of the stage that writes them, or in another folder's dvc.yaml",
+        )
+    return before, render_graph(graph.make_blocks(params), own, graph.list_shown())
 
 
 def require_graph(root: Path, params: Mapping[str, Any]) -> None:
@@ -96,16 +106,20 @@ def describe_difference(before: str, after: str, name: str = DVC_YAML) -> str:
     return "".join(lines)
 
 
-def render_graph(blocks: Mapping[str, Mapping[str, Any]], own: str) -> str:
-    """Write dvc.yaml: declared blocks in the flows' order, then the user's own."""
-    texts = [
-        yaml.dump({name: block}, Dumper=IndentedDumper, sort_keys=False, width=1000)
-        for name, block in blocks.items()
-    ]
+def render_graph(
+    blocks: Mapping[str, Mapping[str, Any]], own: str, shown: Mapping[str, Sequence[Any]]
+) -> str:
+    """Write dvc.yaml: declared blocks in the flows' order, then the user's own. shown: metrics and plots."""
+    texts = [_render({name: block}) for name, block in blocks.items()]
+    head = HEAD + "".join(_render({name: paths}) for name, paths in shown.items() if paths)
     body = "\n".join("".join(f"  {line}\n" for line in text.splitlines()) for text in texts)
     if not body and not own:
-        return f"{HEAD}stages: {{}}\n"
-    return f"{HEAD}stages:\n{body}\n  {OWN}\n{own}"
+        return f"{head}stages: {{}}\n"
+    return f"{head}stages:\n{body}\n  {OWN}\n{own}"
+
+
+def _render(data: Mapping[str, Any]) -> str:
+    return yaml.dump(data, Dumper=IndentedDumper, sort_keys=False, width=1000)
 
 
 def split_own(text: str, graph: DeclaredGraph) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from pathlib import Path, PurePosixPath
 
-from flows.code import ROOMS, TASKS, find_function, to_module, to_path
+from flows.code import ROOMS, TASKS, find_function, has_name, to_module, to_path
 from flows.graph import DeclaredGraph
+from flows.stage import PAGES
 from tasks.errors import BadInput
 
 FLOWS = "flows"
-REPORTS = PurePosixPath("data/reports")
 PAGE_RECORD = "tasks.reports.record"
 """The module by which pages write their record, which the front page reads."""
 LIST_SCORED, LIST_ANSWERED = "list_scored", "list_answered"
@@ -76,7 +76,7 @@ def check_evaluations(graph: DeclaredGraph) -> None:
                 graph.place_reader(scope.stage(scope.gold, reads=stage.reads), "", {})
             own = graph.declared[stage.name]
             for name in (LIST_SCORED, LIST_ANSWERED):
-                if find_function(graph.root / to_path(own.module), name) is None:
+                if not has_name(graph.root / to_path(own.module), name):
                     raise own.refuse(
                         f"is what is compared (evaluates=), and its module has no function {name!r}"
                     )
@@ -88,9 +88,9 @@ def check_pages(graph: DeclaredGraph) -> None:
         if "out" not in own.arguments or PAGE_RECORD not in graph.code.list_modules(own.module, own.outs):
             continue
         out = PurePosixPath(own.outs[0])
-        if out.parent.parent != REPORTS:
+        if out.parent.parent != PurePosixPath(PAGES):
             raise own.refuse(
-                f"writes a page to {out}, which is not on the front page: out must be {REPORTS}/FLOW/NAME"
+                f"writes a page to {out}, which is not on the front page: out must be {PAGES}/FLOW/NAME"
             )
 
 

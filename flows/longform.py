@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from flows.stage import Flow, Scope
+from flows.stage import Flow, Scope, Usual
 
 SOURCES = "data/longform/sources"
 SOURCE = Scope(over="longform.databases", folder=f"{SOURCES}/${{key}}")
-SET = Scope(over="longform.sets", folder="data/longform/${key}")
+SET = Scope(over="longform.sets", folder="data/longform/${key}", samples="items")
 EVALUATION = Scope(
     over="longform.evaluations",
     folder="data/longform/${item.set}/${key}",
@@ -19,6 +19,9 @@ OWN = Scope(
     over="longform.systems",
     folder="data/longform/${item.set}/systems/${key}",
     looks_in=(SET.at("${item.set}"),),
+    evaluates="longform.system_verdicts",
+    canaries="longform.system_canaries",
+    gold="longform.gold",
 )
 
 LONGFORM = Flow(
@@ -26,8 +29,8 @@ LONGFORM = Flow(
     "Long-form questions over databases",
     (
         SOURCE.stage("longform.source_columns", reads=("${item.file}",), drops=False),
-        SOURCE.stage("longform.foci", reads=("${item.file}",), drops=False),
-        SOURCE.stage("longform.seeds", reads=("${item.questions}",), out="seeds.json"),
+        SOURCE.stage("longform.foci", reads=("${item.file}",), drops=False, may_be_empty=True),
+        SOURCE.stage("longform.seeds", reads=("${item.questions}",), out="seeds.json", may_be_empty=True),
         SOURCE.stage("longform.source_rows", reads=("${item.file}",), drops=False),
         # Control, condense, confirm (section 2.1)
         SET.stage("longform.control", reads=(SOURCES,), prompts=("control",), roles=("generator",)),
@@ -58,12 +61,23 @@ LONGFORM = Flow(
             roles=("*",),
             drops=False,
         ),
-        # A system of the user's, which `benchloom evaluate longform` has judged by the stages below
+        # A system of the user's: judged by these for nights, by the stages below for `benchloom evaluate`
+        OWN.stage("longform.system_interactions", artifact="interactions", roles=("*",), drops=False),
         OWN.stage(
-            "longform.system_interactions",
-            artifact="interactions",
+            "longform.system_verdicts",
+            artifact="reference_verdicts",
+            prompts=("judge_conclusive", "judge_interpretive"),
             roles=("*",),
-            settings=("evaluation",),
+            settings=("longform.system_interactions", "longform.reference_verdicts"),
+            drops=False,
+        ),
+        OWN.stage(
+            "longform.system_canaries",
+            artifact="peer_canaries",
+            prompts=("judge_conclusive", "judge_interpretive"),
+            roles=("*",),
+            reads=("tasks/longform/judge/peer_canaries.yaml",),
+            settings=("longform.system_interactions", "longform.reference_verdicts"),
             drops=False,
         ),
         EVALUATION.stage(
@@ -72,18 +86,27 @@ LONGFORM = Flow(
             roles=("*",),
             drops=False,
         ),
-        EVALUATION.stage("longform.reviews", prompts=("review_step",), roles=("*",), drops=False),
-        EVALUATION.stage("longform.meta_reviews", prompts=("review_meta",), roles=("*",), drops=False),
+        EVALUATION.stage(
+            "longform.reviews", prompts=("review_step",), roles=("*",), drops=False, may_be_empty=True
+        ),
+        EVALUATION.stage(
+            "longform.meta_reviews", prompts=("review_meta",), roles=("*",), drops=False, may_be_empty=True
+        ),
         EVALUATION.stage(
             "longform.judge_repeats",
             prompts=("judge_conclusive", "judge_interpretive", "review_meta"),
             roles=("*",),
             settings=("longform.reference_verdicts", "longform.meta_reviews"),
             drops=False,
+            may_be_empty=True,
         ),
-        EVALUATION.stage("longform.revisions", prompts=("revise_step",), roles=("*",), drops=False),
-        EVALUATION.stage("longform.error_types", prompts=("error_type",), roles=("*",), drops=False),
-        EVALUATION.stage("longform.human_labels", reads=("data/labels",)),
+        EVALUATION.stage(
+            "longform.revisions", prompts=("revise_step",), roles=("*",), drops=False, may_be_empty=True
+        ),
+        EVALUATION.stage(
+            "longform.error_types", prompts=("error_type",), roles=("*",), drops=False, may_be_empty=True
+        ),
+        EVALUATION.stage("longform.human_labels", reads=("data/labels",), may_be_empty=True),
         EVALUATION.stage(
             "longform.peer_canaries",
             prompts=("judge_conclusive", "judge_interpretive", "review_step"),
@@ -99,4 +122,21 @@ LONGFORM = Flow(
         ),
         EVALUATION.stage("longform.evaluation_page", out="data/reports/longform/${key}"),
     ),
+    usual={
+        "longform.control": Usual((8, 8), 141, 40),
+        "longform.condense": Usual((8, 8), 175, 33),
+        "longform.confirm": Usual((8, 8), 256, 37),
+        "longform.conjecture": Usual((8, 8), 218, 28),
+        "longform.construct": Usual((8, 8), 545, 847),
+        "longform.conclude": Usual((8, 8), 276, 139),
+        "longform.classify": Usual((2, 2), 384, 10),
+        "longform.interactions": Usual((69, 69), 653, 69),
+        "longform.reference_verdicts": Usual((32, 32), 517, 12),
+        "longform.reviews": Usual((66, 66), 949, 52),
+        "longform.meta_reviews": Usual((66, 66), 1098, 57),
+        "longform.judge_repeats": Usual((30, 30), 891, 43),
+        "longform.revisions": Usual((26, 26), 1097, 64),
+        "longform.error_types": Usual((19, 19), 986, 13),
+        "longform.peer_canaries": Usual((24, 24), 494, 36),
+    },
 )

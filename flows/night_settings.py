@@ -6,8 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated
+from zoneinfo import available_timezones
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from flows.discovery import list_evaluating
 from flows.settings import get_section, parse_section
@@ -19,6 +21,13 @@ FOLDER = "data/nightly"
 """Where a project's nights are told of; their artifacts are recorded on branches."""
 BRANCH = "nightly/"
 LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+def check_timezone(name: str) -> str:
+    """Give the name of a time zone back. Raises ValueError if there is none of that name."""
+    if name not in available_timezones():
+        raise ValueError(f"{name!r} is no time zone: UTC, Europe/Berlin, ...")
+    return name
 
 
 class Webhook(BaseModel):
@@ -38,8 +47,12 @@ class Nightly(BaseModel):
     assessments: tuple[str, ...] = ()
     """Entries to evaluate, by name (`films-weak`), or by full name if several sections have one of that name
     (`ragcheck.correctness.mtrag`)."""
+    baselines: bool = False
+    """Whether baselines are asked anew, too; else what they said of the same answer is in the ledger."""
     cron: str = "0 3 * * *"
-    """The schedule of `nightly serve` and `nightly deploy`, in local time."""
+    """The schedule of `nightly serve` and of the deployment in prefect.yaml."""
+    timezone: Annotated[str, AfterValidator(check_timezone)] = "UTC"
+    """The time zone of the schedule, by its IANA name: `Europe/Berlin`."""
     alarm: AlarmRule = AlarmRule()
     webhook: Webhook = Webhook()
 

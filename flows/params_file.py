@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -16,6 +17,8 @@ MOST_NODES = 100_000
 DEEPEST = 50
 NAME = re.compile(r"\w[\w-]{0,79}")
 """Names of entries that stages run for: they become folders, and words of commands."""
+NEAR = 0.85
+"""How alike, of 1, a section may not be to one of ours: misspelt, it would silently have no effect."""
 QUOTE = "a name is text: put it in quotes"
 
 
@@ -26,8 +29,8 @@ def parse_params(
 
     named: the sections, by dotted name, whose keys are entries that stages run for. sections: those that
     hold settings of ours. Raises BadInput, with the line where there is one, for anything but a YAML mapping
-    of text keys, for aliases that grow beyond bounds, for a blank section, and for an entry whose name is
-    none.
+    of text keys, for aliases that grow beyond bounds, for a blank section, for a section that is spelt nearly
+    as one of ours, and for an entry whose name is none.
     """
     if len(content) > MOST_BYTES:
         raise BadInput(path, f"is larger than {MOST_BYTES // 1024**2} MiB")
@@ -91,8 +94,12 @@ def check_nodes(root: yaml.MappingNode, path: Path) -> None:
 def check_sections(
     root: yaml.MappingNode, path: Path, named: Collection[str], sections: Collection[str]
 ) -> None:
-    """Hold that no section is blank, and that the entries of `named` ones have names that can be used."""
+    """Hold that no section is blank or misspelt, and that entries of `named` ones have names of use."""
     for key, value in root.value:
+        near = difflib.get_close_matches(key.value, sections, n=1, cutoff=NEAR)
+        if near and key.value not in sections:
+            what = f"{key.value[:60]}: no stage reads a section of this name"
+            raise BadInput(path, what, line=key.start_mark.line + 1, hint=f"did you mean {near[0]!r}?")
         if key.value in sections and is_blank(value):
             raise BadInput(path, f"{key.value}: is blank", line=key.start_mark.line + 1, hint="{} is none")
     for section in named:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flows.stage import Flow, Scope
 
 FOLDER = "data/ragcheck/${key}"
-SETS = Scope(over="ragcheck.sets", folder=FOLDER)
+SETS = Scope(over="ragcheck.sets", folder=FOLDER, samples="questions")
 CORRECTNESS = Scope(
     over="ragcheck.correctness",
     folder=FOLDER,
@@ -28,18 +28,18 @@ RAGCHECK = Flow(
     "RAG correctness and continuous response",
     (
         SETS.stage("ragcheck.questions", reads=("${item.path}",)),
-        SETS.stage("ragcheck.corpus", reads=("${item.path}",)),
+        SETS.stage("ragcheck.corpus", reads=("${item.path}",), may_be_empty=True),
         # Part I: answers, judged by two contexts (section 2)
         CORRECTNESS.stage("ragcheck.answers", roles=("*",)),
-        CORRECTNESS.stage("ragcheck.contexts", roles=("*",)),
+        CORRECTNESS.stage("ragcheck.contexts", roles=("*",), may_be_empty=True),
         CORRECTNESS.stage("ragcheck.scores", prompts=("grade",), roles=("*",), settings=JUDGING),
         CORRECTNESS.stage(
             "ragcheck.canaries", prompts=("grade",), roles=("*",), reads=(CANARIES,), settings=JUDGING
         ),
-        CORRECTNESS.stage("ragcheck.baselines", roles=("*",)),
-        CORRECTNESS.stage("ragcheck.ratings", reads=("${item.ratings}",)),
-        CORRECTNESS.stage("ragcheck.correlations"),
-        CORRECTNESS.stage("ragcheck.rule_comparison"),
+        CORRECTNESS.stage("ragcheck.baselines", roles=("*",), asks_once=True, may_be_empty=True),
+        CORRECTNESS.stage("ragcheck.ratings", reads=("${item.ratings}",), may_be_empty=True),
+        CORRECTNESS.stage("ragcheck.correlations", may_be_empty=True),
+        CORRECTNESS.stage("ragcheck.rule_comparison", may_be_empty=True),
         CORRECTNESS.stage(
             "ragcheck.correctness_page",
             settings=("judging.thresholds",),
@@ -59,7 +59,7 @@ RAGCHECK = Flow(
             reads=(CANARIES,),
             settings=JUDGING,
         ),
-        CONTINUITY.stage("ragcheck.guards"),
+        CONTINUITY.stage("ragcheck.guards", may_be_empty=True),
         CONTINUITY.stage("ragcheck.comparison"),
         CONTINUITY.stage(
             "ragcheck.continuity_page",

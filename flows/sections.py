@@ -15,6 +15,7 @@ from flows.graph import Declared, DeclaredGraph
 from flows.lineage.openlineage import Destination
 from flows.night_settings import Nightly
 from flows.parameters import refuse, suggest, validate
+from flows.run.engine_settings import EngineSettings
 from flows.settings import Workers
 from tasks.databases.entry import DatabaseEntry
 from tasks.errors import BadInput
@@ -33,15 +34,21 @@ class Evaluation(BaseModel):
     """The night's label, part of the key of every call of an evaluation. Empty: of no night."""
 
 
+class Baselines(Evaluation):
+    """The night that the calls of baselines belong to; a night raises it only if `nightly.baselines`."""
+
+
 class RunSettings(ModelRun):
     """How things are reached and what they may cost: no stage depends on any of it."""
 
     workers: Workers = 4
     """Stages at once."""
+    engine: EngineSettings = EngineSettings()
     openlineage: Destination = Destination()
 
 
 HOUSE: Mapping[str, object] = {
+    "baselines": Baselines,
     "databases": dict[str, DatabaseEntry],
     "evaluation": Evaluation,
     "judging.further_canaries": bool,

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 
 from flows.discovery import list_scopes, list_stages
 from flows.parameters import Parameters, refuse, validate
+from flows.params_edit import write_value
 from flows.params_file import parse_params
 from tasks.errors import BadInput
 from tasks.files import write_beside
@@ -94,11 +95,18 @@ def parse_database(params: Mapping[str, object], name: str) -> DatabaseEntry:
 def set_params(root: Path, assignments: list[str]) -> None:
     """Apply `KEY=VALUE` edits to params.yaml, as `dvc exp run -S` does. Values are YAML.
 
-    A key must exist, except for a new entry of a section whose keys are names. Raises BadInput.
+    A key must exist, except for a new entry of a section whose keys are names. Nothing else of the file
+    changes. Raises BadInput, and writes nothing then.
     """
-    with edit_params(root) as data:
-        for assignment in assignments:
-            _assign(data, assignment)
+    path = root / "params.yaml"
+    data: Mapping[str, Any] = load_params(root)
+    text = path.read_bytes().decode("utf-8")
+    for assignment in assignments:
+        keys, value = _parse_assignment(data, assignment)
+        text = write_value(text, keys, value)
+        data = parse_params(text.encode(), path, list_fanned(), list_sections())
+    with write_beside(path) as draft:
+        draft.write_bytes(text.encode())
 
 
 @contextmanager
@@ -118,26 +126,29 @@ def edit_params(root: Path) -> Iterator[Any]:
         parse_params(draft.read_bytes(), path, list_fanned(), list_sections())
 
 
-def _assign(data: Any, assignment: str) -> None:
+def _parse_assignment(data: Mapping[str, Any], assignment: str) -> tuple[list[str], str]:
+    """Take `KEY=VALUE` apart, and hold it against what params.yaml has. Raises BadInput."""
     key, equals, value = assignment.partition("=")
     if not equals:
         raise BadInput(f"--set {assignment}", "is not KEY=VALUE")
-    *parents, last = key.strip().split(".")
-    section = data
-    for depth, name in enumerate(parents, start=1):
-        if isinstance(section, dict) and section.get(name) is None and is_declared(parents[:depth]):
-            section[name] = {}
-        if not isinstance(section, dict) or name not in section:
+    keys = key.strip().split(".")
+    section: Any = data
+    for depth, name in enumerate(keys[:-1], start=1):
+        if isinstance(section, dict) and section.get(name) is None and is_declared(keys[:depth]):
+            section = {}
+        elif not isinstance(section, dict) or name not in section:
             raise BadInput(f"--set {key}", f"params.yaml has no section {name!r}")
-        section = section[name]
-    new = ".".join(parents) in list_named_sections() or is_declared(key.strip().split("."))
-    if not isinstance(section, dict) or (last not in section and not new):
+        else:
+            section = section[name]
+    new = ".".join(keys[:-1]) in list_named_sections() or is_declared(keys)
+    if not isinstance(section, dict) or (keys[-1] not in section and not new):
         known = ", ".join(map(str, section)) if isinstance(section, dict) else "no keys"
         raise BadInput(f"--set {key}", f"params.yaml has no such parameter (there: {known})")
     try:
-        section[last] = yaml.safe_load(value)
+        yaml.safe_load(value)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise BadInput(f"--set {key}", "the value is not valid YAML", hint="put it in quotes") from error
+    return keys, value
 
 
 def list_sections() -> frozenset[str]:

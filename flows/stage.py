@@ -13,8 +13,16 @@ from pathlib import PurePosixPath
 
 KEY = "${key}"
 """Placeholder in a scope's folder and in paths for the name of the entry that a stage runs for."""
+PAGES = "data/reports"
+"""Where pages are written, each as a folder `FLOW/NAME`."""
+FIGURES = {"metrics": "data/metrics", "bars": "data/plots/bars", "lines": "data/plots/lines"}
+"""Arguments of a page's function for its figures in files that DVC shows -> the folder of all pages' ones.
+dvc.yaml names these folders under `metrics` and `plots`, so that a report is shown by being there."""
 CONTRACTS = "contracts"
 """The output of a stage that holds a dataset to its contracts; a night brings it up to date first."""
+
+EVALUATION, BASELINES = "evaluation", "baselines"
+"""The sections of params.yaml whose `as_of` names the night: a stage that declares one asks under it."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +45,8 @@ class Scope:
     gold: str = ""
     """For a scope whose dataset has gold queries: a function named as a stage is, which takes artifacts and
     the database, runs the queries again, and returns a list of `GoldAnswer`. A night calls it."""
+    samples: str = ""
+    """For a scope whose artifacts are a dataset: the artifact with its questions, a row each."""
     when: str = ""
     """A section of params.yaml without which the graph does not have the stages."""
 
@@ -56,9 +66,12 @@ class Scope:
         beside: bool = False,
         settings: tuple[str, ...] = (),
         drops: bool = True,
+        asks_once: bool = False,
+        may_be_empty: bool = False,
     ) -> Stage:
         """Declare a stage of this scope; see `Stage`."""
-        return Stage(name, self, artifact, out, prompts, roles, reads, beside, settings, drops)
+        flags = {"drops": drops, "asks_once": asks_once, "may_be_empty": may_be_empty}
+        return Stage(name, self, artifact, out, prompts, roles, reads, beside, settings, **flags)
 
 
 @dataclass(frozen=True)
@@ -89,6 +102,12 @@ class Stage:
     """Further parameters, by dotted name."""
     drops: bool = True
     """Whether it can drop rows; otherwise it writes no `.dropped` file."""
+    asks_once: bool = False
+    """Of a scope that evaluates: whether its calls are for comparison alone, as those of baselines are. They
+    belong to the night `baselines.as_of`, which a night raises only if `nightly.baselines` says so: what was
+    asked of an answer once is not asked of it again."""
+    may_be_empty: bool = False
+    """Whether no rows are a right result of it; a run ends where any other stage has none."""
 
     @property
     def paper(self) -> str:
@@ -107,6 +126,15 @@ class Stage:
 
 
 @dataclass(frozen=True)
+class Usual:
+    """What a stage asked for an entry of the sample: the fewest and the most calls, and tokens of one."""
+
+    calls: tuple[int, int]
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+@dataclass(frozen=True)
 class Flow:
     """The flow of one paper: its name on the command line, its title, and its stages in order."""
 
@@ -116,6 +144,9 @@ class Flow:
     sections: Mapping[str, str] = field(default_factory=dict)
     """Sections of params.yaml that stages read by `settings` but that are no stage's own: dotted name -> what
     validates it, such as `tasks.trial.wording:Wording`."""
+
+    usual: Mapping[str, Usual] = field(default_factory=dict)
+    """What stages asked in the sample, by which `plan` estimates those that no run here tells of."""
 
     def find(self, stage: str) -> Stage | None:
         """Return a stage by its name; None if it is not in this flow."""

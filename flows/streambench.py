@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from flows.stage import Flow, Scope
+from flows.stage import Flow, Scope, Usual
 
 RAW = "data/raw/streambench"
 DATABASE = Scope(over="streambench.databases", folder=RAW)
-STREAM = Scope(over="streambench.streams", folder="data/streambench/${key}")
+STREAM = Scope(over="streambench.streams", folder="data/streambench/${key}", samples="items")
 EVALUATION = Scope(
     over="streambench.evaluations",
     folder="data/streambench/${item.stream}/${key}",
@@ -18,6 +18,8 @@ OWN = Scope(
     over="streambench.systems",
     folder="data/streambench/${item.stream}/systems/${key}",
     looks_in=(STREAM.at("${item.stream}"),),
+    evaluates="streambench.system_steps",
+    gold="streambench.gold",
 )
 PLUGS = ("tasks/streambench/environments", "tasks/streambench/methods")
 """Folders that parts of a user's own are found in by their names."""
@@ -35,7 +37,7 @@ STREAMBENCH = Flow(
         # Streams: their items, the exact order by seed, few-shot examples (section 3)
         STREAM.stage("streambench.items", reads=(RAW,)),
         STREAM.stage("streambench.sequence", drops=False),
-        STREAM.stage("streambench.shots", reads=(RAW,), drops=False),
+        STREAM.stage("streambench.shots", reads=(RAW,), drops=False, may_be_empty=True),
         STREAM.stage("streambench.contracts", out="contracts"),
         STREAM.stage("streambench.stream_page", out="data/reports/streambench-streams/${key}"),
         # Methods over a stream (section 4.1), and a system of the user's
@@ -53,7 +55,7 @@ STREAMBENCH = Flow(
             prompts=PROMPTS,
             roles=("*",),
             reads=(RAW, *PLUGS),
-            settings=("streambench.streams.${item.stream}", "evaluation"),
+            settings=("streambench.streams.${item.stream}",),
             drops=False,
         ),
         # Scores, curves, tables (sections 4.3 and 5, appendices B to E)
@@ -66,4 +68,7 @@ STREAMBENCH = Flow(
         ),
         EVALUATION.stage("streambench.evaluation_page", out="data/reports/streambench/${key}"),
     ),
+    usual={
+        "streambench.steps": Usual((480, 480), 543, 60),
+    },
 )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from flows.stage import Flow, Scope
+from flows.stage import Flow, Scope, Usual
 
 PACKAGES = "data/raw/packages"
 SAMPLE = Scope(folder="data/raw", when="sources")
 SOURCE = Scope(over="tanq.sources", folder="data/tanq/sources/${key}")
-SET = Scope(over="tanq.sets", folder="data/tanq/${key}", looks_in=(SOURCE.at("${item.source}"),))
+SET = Scope(
+    over="tanq.sets", folder="data/tanq/${key}", looks_in=(SOURCE.at("${item.source}"),), samples="items"
+)
 EVALUATION = Scope(
     over="tanq.evaluations",
     folder="data/tanq/${item.set}/${key}",
@@ -18,6 +20,7 @@ OWN = Scope(
     over="tanq.systems",
     folder="data/tanq/${item.set}/systems/${key}",
     looks_in=(SET.at("${item.set}"),),
+    evaluates="tanq.system_scores",
 )
 
 TANQ = Flow(
@@ -77,21 +80,22 @@ TANQ = Flow(
             settings=("tanq.sources", "tanq.sets.${item.set}"),
             drops=False,
         ),
-        OWN.stage(
-            "tanq.system_predictions",
-            artifact="predictions",
-            roles=("*",),
-            settings=("evaluation",),
-            drops=False,
-        ),
+        OWN.stage("tanq.system_predictions", artifact="predictions", roles=("*",), drops=False),
+        OWN.stage("tanq.system_scores", artifact="scores", drops=False),
         # Scores, failures and figures (section 5); tables and words of people's from data/labels
         EVALUATION.stage("tanq.scores", drops=False),
-        EVALUATION.stage("tanq.human_tables", reads=("data/labels",)),
-        EVALUATION.stage("tanq.human_scores", drops=False),
-        EVALUATION.stage("tanq.hallucination_labels", reads=("data/labels",)),
+        EVALUATION.stage("tanq.human_tables", reads=("data/labels",), may_be_empty=True),
+        EVALUATION.stage("tanq.human_scores", drops=False, may_be_empty=True),
+        EVALUATION.stage("tanq.hallucination_labels", reads=("data/labels",), may_be_empty=True),
         EVALUATION.stage(
             "tanq.evaluation_figures", settings=("judging.thresholds",), out="evaluation_figures.json"
         ),
         EVALUATION.stage("tanq.evaluation_page", out="data/reports/tanq/${key}"),
     ),
+    usual={
+        "tanq.verify": Usual((208, 208), 327, 2),
+        "tanq.verify_canaries": Usual((43, 43), 320, 2),
+        "tanq.rephrase": Usual((134, 134), 197, 29),
+        "tanq.predictions": Usual((180, 180), 297, 57),
+    },
 )

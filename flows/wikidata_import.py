@@ -13,6 +13,7 @@ from pathlib import Path
 
 import portalocker
 
+from flows.run.shards import Engine
 from flows.wikidata_shards import import_shards
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.spool import Spool
@@ -97,12 +98,12 @@ def import_wikidata(
     *,
     columns: Sequence[PropertyColumn] = (),
     contact: str = "",
-    workers: int | None = None,
+    engine: Engine | None = None,
 ) -> list[str]:
     """Bring entities into data/raw/wikidata/NAME of a project; return what was done, a line each.
 
     places: files of a dump, or one address of an API (.../api.php) or SPARQL endpoint (.../sparql), or one
-    SQLite database. workers: processes that read a dump, one a core by default.
+    SQLite database. engine: what reads the parts of a dump; without one, this process does.
     Writes entities.parquet, claims.parquet, skipped.jsonl and about.json, which replace what
     was there; nothing is replaced where it ends early. Raises BadInput, DatabaseGone, LockHeld.
     """
@@ -117,7 +118,13 @@ def import_wikidata(
             report = ReadingReport(lambda line: print(line, file=file))
             if isinstance(source, DumpSource):
                 found = import_shards(
-                    source.paths, selection, folder, report, workers=workers, say_progress=say_progress
+                    source.paths,
+                    selection,
+                    folder,
+                    report,
+                    root=root,
+                    engine=engine,
+                    say_progress=say_progress,
                 )
                 counts = _Counts(*found, report)
             else:

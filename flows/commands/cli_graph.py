@@ -14,6 +14,12 @@ def run(
     targets: Targets = None,
     replay: Replay = False,
     plain: Annotated[bool, typer.Option("--plain", help="Without Prefect.")] = False,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            metavar="threads|dask|ray", help="What does the shards of stages that split; see docs/engines.md."
+        ),
+    ] = None,
     only_failed: Annotated[
         bool, typer.Option("--only-failed", help="Only what failed or was stopped in its last run.")
     ] = False,
@@ -44,6 +50,7 @@ def run(
             limit=limit,
             budget_usd=budget_usd,
             budget_tokens=budget_tokens,
+            engine=engine,
         )
     )
 

@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -181,16 +182,16 @@ def check_database(root: Path, name: str, params: Mapping[str, Any]) -> Finding:
         return Finding(what, "ok", str(entry.file))
     if f"- {entry.file}" not in (root / "dvc.yaml").read_text(encoding="utf-8"):
         return Finding(what, "missing", f"no file {entry.file}", f"edit params.yaml: databases.{name}.file")
-    if is_copied(root):
+    if has_packages(root):
         return Finding(what, "ok", f"{entry.file} will be made by its stage")
-    return Finding(what, "missing", f"the packaged files that {entry.file} is made from", "make setup")
+    return Finding(what, "missing", f"the packages whose files {entry.file} is made from", "make setup")
 
 
-def is_copied(root: Path) -> bool:
-    """Tell whether the sample's packaged files lie in the project."""
+def has_packages(root: Path) -> bool:
+    """Tell whether the sample's packaged files lie in the project, or can be copied from their packages."""
     from tasks.sources.packages import FILES, TARGET
 
-    return all((root / TARGET / Path(file.path).name).is_file() for file in FILES)
+    return all((root / TARGET / file.target).is_file() or find_spec(file.package) for file in FILES)
 
 
 def check_endpoint(name: str, endpoint: Endpoint, models: Mapping[str, EmbeddedModel]) -> Finding:

@@ -1,4 +1,4 @@
-"""`benchloom graph`: write dvc.yaml and params.schema.json from the declarations, or say what they lack."""
+"""`benchloom graph`: write dvc.yaml, prefect.yaml and params.schema.json, or say what they lack."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from flows.graph_file import DVC_YAML, compare_graph, describe_difference
+from flows.prefect_file import PREFECT_YAML, compare_deployments
 from flows.schema import SCHEMA, compare_schema
 from flows.settings import find_project, load_params
 from tasks.files import write_text
@@ -14,10 +15,12 @@ from tasks.files import write_text
 def graph_command(*, check: bool) -> int:
     """Carry out `benchloom graph`; returns the exit code: 1 where `check` finds a file out of date.
 
-    The schema comes second: it needs the stages' modules imported, and the graph only read.
+    The schema comes last: it needs the stages' modules imported, and the graph only read.
     """
     root = find_project()
-    stale = bring_up(root, DVC_YAML, compare_graph(root, load_params(root)), check=check)
+    params = load_params(root)
+    stale = bring_up(root, DVC_YAML, compare_graph(root, params), check=check)
+    stale |= bring_up(root, PREFECT_YAML, compare_deployments(root, params), check=check)
     stale |= bring_up(root, SCHEMA, compare_schema(root), check=check)
     return int(stale and check)
 

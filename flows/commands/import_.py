@@ -215,20 +215,25 @@ def wikidata(
         int | None,
         typer.Option(metavar="N", min=1, help="Processes that read a dump. Default: one a core."),
     ] = None,
+    engine: Annotated[
+        str,
+        typer.Option(metavar="threads|dask|ray", help="Where they are found; see docs/engines.md."),
+    ] = "threads",
 ) -> None:
     """Bring in entities and claims of Wikidata as Parquet files (docs/wikidata.md).
 
     Example: benchloom import wikidata latest-all.json.bz2 --class Q11424 --property P57 --property P577
     """
+    from flows.run.engines import open_engine
     from flows.settings import find_project
-    from flows.wikidata_import import import_wikidata, make_selection
+    from flows.wikidata_import import import_wikidata, make_selection, say_progress
     from tasks.sources.wikidata.table import read_column
 
     selection = make_selection(entity, class_, property_, language)
     columns = [read_column(text) for text in column or []]
-    done = import_wikidata(
-        find_project(), place, name, selection, columns=columns, contact=contact, workers=workers
-    )
+    root = find_project()
+    with open_engine(root, engine, workers, say_progress) as opened:
+        done = import_wikidata(root, place, name, selection, columns=columns, contact=contact, engine=opened)
     for line in done:
         print(line)
 

@@ -156,17 +156,19 @@ def serve() -> None:
     with use_prefect(root, _say, needed=True):
         from flows.nights.deployment import serve_nights
 
-        _say(f"nights at {nightly.cron!r}, the machine's time; Ctrl-C ends this")
-        serve_nights(root, nightly.cron)
+        _say(f"nights at {nightly.cron!r}, {nightly.timezone}; Ctrl-C ends this")
+        serve_nights(root, nightly.cron, nightly.timezone)
 
 
-Pool = Annotated[str, typer.Option(help="A Prefect work pool of type process; made where missing.")]
-POOL = "benchloom"
+Pool = Annotated[
+    str | None,
+    typer.Option(help="A Prefect work pool of type process; made where missing. Default: prefect.yaml's."),
+]
 
 
 @app.command()
 def deploy(
-    pool: Pool = POOL,
+    pool: Pool = None,
     port: Annotated[
         int, typer.Option(min=1, max=65535, help="Where the project's Prefect server stays from now on.")
     ] = 4210,
@@ -182,6 +184,7 @@ def deploy(
 
     from flows.night_settings import read_nightly
     from flows.nights.standing import remove_files, write_files
+    from flows.prefect_file import POOL
     from flows.run.prefect_server import end_standing, find_foreign, stand_server, use_prefect
     from flows.settings import find_project, load_params
 
@@ -198,25 +201,27 @@ def deploy(
         remove_files(root)
         _say("the deployment is taken back" if found else "no nights were deployed")
         return
-    nightly = read_nightly(params)
+    nightly, pool = read_nightly(params), pool or POOL
     with nullcontext() if foreign else stand_server(root, port, _say):
         files = write_files(root, pool, params)
         with use_prefect(root, _say, needed=True):
             from flows.nights.deployment import deploy_nights
 
-            deploy_nights(root, nightly.cron, pool)
-    _say(f"deployed at {nightly.cron!r}, the machine's time, to the work pool {pool!r}; to go on, it needs")
+            if deploy_nights(root, nightly.cron, nightly.timezone, pool):
+                _say("prefect.yaml is written")
+    _say(f"deployed at {nightly.cron!r}, {nightly.timezone}, to the work pool {pool!r}; to go on, it needs")
     for line in files.describe_needs(pool, foreign):
         _say(f"- {line}")
 
 
 @app.command(hidden=True)
-def work(pool: Pool = POOL) -> None:
+def work(pool: Pool = None) -> None:
     """Keep a deployment's server and a worker: what its unit and its compose file call.
 
     Example: benchloom nightly work --pool benchloom
     """
     from flows.nights.standing import keep_worker
+    from flows.prefect_file import POOL
     from flows.run.prefect_server import find_foreign, read_port, use_prefect
     from flows.settings import find_project
     from tasks.errors import BadInput
@@ -228,7 +233,7 @@ def work(pool: Pool = POOL) -> None:
             "benchloom nightly work", "no nights are deployed here", hint="benchloom nightly deploy"
         )
     with use_prefect(root, _say, needed=True):
-        keep_worker(root, pool, own=not foreign)
+        keep_worker(root, pool or POOL, own=not foreign)
 
 
 def _say(line: str) -> None:

@@ -21,6 +21,7 @@ from flows.run.selection import explain_nothing, select_nodes
 from flows.run.session import open_session
 from flows.settings import find_project, load_params
 from tasks.errors import BadInput
+from tasks.models.stream_board import format_time
 
 HEAD = ("stage", "new calls", "in the ledger", "tokens", "dollars", "why")
 MANY = 5
@@ -81,21 +82,34 @@ def print_plan(plans: Sequence[StagePlan]) -> None:
         return
     print_columns(console, [HEAD, *(describe_plans(group) for group in group_plans(plans))])
     document = to_document(plans)
-    calls = total([plan.calls for plan in plans])
+    known = [plan for plan in plans if math.isfinite(plan.calls.high)]
     restored = sum(plan.restored for plan in plans)
     back = f", {restored} would come back from the run cache" if restored else ""
+    calls = total([plan.calls for plan in known])
     console.print(
         f"{len(plans) - restored} stages would run{back}. New calls: {show(calls)}, of which first attempts "
         f"known exactly: {document['exact_calls']}. In the ledger: {document['recorded']}.",
         soft_wrap=True,
     )
     timed = [plan.seconds for plan in plans if plan.seconds is not None]
-    known = len(timed) == len(plans)
     console.print(
-        f"Dollars: {show(total([plan.usd for plan in plans]), 4)}. Seconds: "
-        + (f"{show(total(timed))}." if known else "not known, for some of it has never run here."),
+        f"Dollars: {show(total([plan.usd for plan in known]), 4)}. Time: {show_time(total(timed))}.",
         soft_wrap=True,
     )
+    untimed = [plan for plan in plans if plan.seconds is None]
+    for what, left in (
+        ("how much they ask", [plan.stage for plan in plans if plan not in known]),
+        ("how long they take", [plan.stage for plan in untimed if not plan.calls.high]),
+        ("how long their calls take", [plan.stage for plan in untimed if plan.calls.high]),
+    ):
+        if left:
+            console.print(f"Beside that, no run here tells {what}: {join_reasons(left)}.", soft_wrap=True)
+
+
+def show_time(span: Range) -> str:
+    """Write a range of seconds for people."""
+    low, high = (format_time(end) for end in (span.low, span.high))
+    return ("" if span.exact else "~") + (low if low == high else f"{low} to {high}")
 
 
 def group_plans(plans: Sequence[StagePlan]) -> list[list[StagePlan]]:

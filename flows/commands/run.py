@@ -10,9 +10,11 @@ from typing import Any
 from flows.graph_file import require_graph
 from flows.parameters import validate
 from flows.run.bill import describe_bill
+from flows.run.computing import Computing
+from flows.run.engines import THREADS, ClusterEngine, read_settings, require_engine
 from flows.run.failures import Interrupted
 from flows.run.outcomes import Outcome
-from flows.run.processes import StageProcesses
+from flows.run.processes import Processes
 from flows.run.recorder import Recorder
 from flows.run.runner import Run, run_plain
 from flows.run.selection import explain_nothing, select_failed, select_nodes
@@ -36,8 +38,11 @@ def run_command(
     limit: int | None = None,
     budget_usd: float | None = None,
     budget_tokens: int | None = None,
+    engine: str | None = None,
 ) -> int:
     """Carry out `benchloom run`; returns the exit code."""
+    if engine is not None:
+        require_engine(engine)
     root = find_project()
     os.chdir(root)
     if assignments:
@@ -57,14 +62,19 @@ def run_command(
         from flows.run.preview import run_preview
 
         return run_preview(run, names, limit)
-    return bring_up_stages(run, names, plain=plain, title=" ".join(targets) or "everything")
+    return bring_up_stages(run, names, plain=plain, title=" ".join(targets) or "everything", engine=engine)
 
 
-def bring_up_stages(run: Run, names: Sequence[str], *, plain: bool, title: str) -> int:
-    """Bring stages up to date, under Prefect unless `plain`; return the exit code. title: for its pages."""
+def bring_up_stages(
+    run: Run, names: Sequence[str], *, plain: bool, title: str, engine: str | None = None
+) -> int:
+    """Bring stages up to date, under Prefect unless `plain`; return the exit code.
+
+    title: for its pages. engine: what does shards, if not what params.yaml says.
+    """
     given = get_section(run.params, "run").get("workers", 4)
     workers = validate(Workers, given, ["run", "workers"], run.params)
-    run.processes = StageProcesses(run.root, min(workers, os.cpu_count() or 1), run.stopping)
+    run.computing = open_computing(run, workers, engine, plain=plain)
     run.listen()
     try:
         with run.recorder.keep_flushing():
@@ -77,6 +87,22 @@ def bring_up_stages(run: Run, names: Sequence[str], *, plain: bool, title: str) 
     finally:
         run.finish()
     return conclude(run, names)
+
+
+def open_computing(run: Run, workers: int, engine: str | None, *, plain: bool) -> Computing:
+    """Make what runs the stages that ask no model. Raises BadInput for an engine that cannot be had."""
+    settings = read_settings(run.params)
+    name = engine or settings.name
+    require_engine(name)
+    processes = Processes(min(workers, os.cpu_count() or 1), run.stopping, run.say)
+    if name == THREADS:
+        return Computing(processes, say=run.say)
+    if plain and engine is not None:
+        raise BadInput("--plain", f"--engine {engine} goes through Prefect", hint="leave one of both out")
+    if plain:
+        run.say(f"run.engine.name is {name}, which goes through Prefect: --plain does without both")
+        return Computing(processes, say=run.say)
+    return Computing(processes, ClusterEngine(name, settings, processes, run.stopping, run.say), run.say)
 
 
 def end_at_once(run: Run) -> None:

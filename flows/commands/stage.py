@@ -7,6 +7,7 @@ import sys
 
 from flows.commands.run import make_run
 from flows.run.binding import Places, bind
+from flows.run.lost_rows import require_rows
 from flows.run.recorder import Recorder
 from flows.run.runner import require_same_params
 from flows.settings import find_project, load_params
@@ -33,6 +34,7 @@ def stage_command(stage: str, key: str, *, replay: bool) -> int:
         (root / out).parent.mkdir(parents=True, exist_ok=True)
     try:
         work = bound.call(run.run_coroutine)
+        require_rows(recorder.nodes, node, work, root)
         recorder.require_unchanged(node.name, hashes)
         if bound.ask is not None:
             bound.ask.finish()

@@ -6,9 +6,11 @@ import json
 import os
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -17,11 +19,14 @@ from flows.commands.cli_recorder import open_recorder
 from flows.discovery import find_section_of, list_flows
 from flows.run.node import Node
 from flows.run.outcomes import find_last_time, load_outcome
+from flows.run.path_marks import mark_path
 from flows.run.recorder import Recorder
 from flows.run.selection import explain_nothing, select_matches
 from flows.settings import find_project
 from tasks.errors import LockHeld
+from tasks.files import write_text
 
+KEPT_COUNTS = ".benchloom/rows.json"
 OWN = "own"
 """What stages of a user's own stand under, which no flow declares."""
 
@@ -62,7 +67,9 @@ def status_command(targets: Sequence[str] = (), *, every: bool = False, as_json:
     recorder = open_recorder(root)
     try:
         names = select_matches(recorder.nodes, targets)
-        standings = {name: find_standing(recorder, recorder.nodes[name]) for name in names}
+        counts = KeptCounts(root)
+        standings = {name: find_standing(recorder, recorder.nodes[name], counts) for name in names}
+        counts.keep()
         entries = {name: find_entry(recorder.nodes[name]) for name in names}
     finally:
         recorder.close()
@@ -82,7 +89,7 @@ def find_entry(node: Node) -> StageGroup:
     return StageGroup(flow.name, find_section_of(node.stage), node.key)
 
 
-def find_standing(recorder: Recorder, node: Node) -> Standing:
+def find_standing(recorder: Recorder, node: Node, counts: KeptCounts) -> Standing:
     """Find out where a stage stands."""
     last = load_outcome(recorder.root, node.name)
     missing = [out for out in node.outs if not (recorder.root / out).exists()]
@@ -101,21 +108,47 @@ def find_standing(recorder: Recorder, node: Node) -> Standing:
         state=state,
         why=why,
         artifact=node.outs[0] if node.outs else "",
-        rows=count_artifact_rows(recorder.root, node),
+        rows=counts.count(node),
         dropped=dict(last.dropped) if last is not None else {},
         last_run=f"{last.state}, {last.seconds:.1f} s" if last is not None else "",
         again=f"benchloom run {node.name}" if stale and not running else "",
     )
 
 
-def count_artifact_rows(root: Path, node: Node) -> int | None:
-    """Count the rows of a stage's main artifact from its footer."""
-    for out in node.outs:
-        if out.endswith(".parquet") and out.count(".") == 1 and (root / out).is_file():
+class KeptCounts:
+    """Counts rows of artifacts, from their footers once and then from a file, as long as nothing changes.
+
+    The library that reads footers takes longer to import than all else that `status` does.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root, self._kept = root, root / KEPT_COUNTS
+        try:
+            kept = json.loads(self._kept.read_bytes())
+        except (OSError, ValueError):
+            kept = {}
+        self._known: dict[str, Any] = kept if isinstance(kept, dict) else {}
+        self._found: dict[str, Any] = {}
+
+    def count(self, node: Node) -> int | None:
+        """Count the rows of a stage's main artifact; None where that is no Parquet file, or not there."""
+        path = self._root / node.artifact
+        if not node.artifact.endswith(".parquet") or not path.is_file():
+            return None
+        mark = [list(part) for part in mark_path(path) or ()]
+        known = self._known.get(node.artifact)
+        if not isinstance(known, list) or known[:1] != [mark] or not isinstance(known[-1], int):
             from tasks.artifacts.parquet import count_rows
 
-            return count_rows(root / out)
-    return None
+            known = [mark, count_rows(path)]
+        self._found[node.artifact] = known
+        return int(known[-1])
+
+    def keep(self) -> None:
+        """Keep what was counted, where it is news."""
+        if any(self._known.get(path) != known for path, known in self._found.items()):
+            with suppress(OSError):
+                write_text(self._kept, json.dumps({**self._known, **self._found}))
 
 
 def print_standings(

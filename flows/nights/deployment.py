@@ -11,17 +11,20 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from prefect import flow, get_run_logger
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.actions import WorkPoolCreate
+from prefect.client.schemas.schedules import CronSchedule
 from prefect.exceptions import ObjectNotFound
+from prefect.schedules import Cron, Schedule
 
+from flows.prefect_file import DEPLOYMENT, PREFECT_YAML, compare_deployments
 from flows.run.origin import HERE, lead_child
+from flows.settings import load_params
 from tasks.errors import Alarm, BadInput, BenchloomError
+from tasks.files import write_text
 
-NAME = "nightly"
 ALARM_MARK = "ALARM"
 
 
@@ -55,41 +58,55 @@ def run_once(root: Path, report: Callable[[str], None]) -> None:
         raise BenchloomError(f"exit {process.returncode}: {lines[-1]}")
 
 
-def serve_nights(root: Path, cron: str) -> None:
+def serve_nights(root: Path, cron: str, timezone: str) -> None:
     """Run a night at each time of the cron schedule, until interrupted. Raises BadInput."""
+    schedule = read_cron(cron, timezone)
     # Prefect starts each in a process that imports this file by its path from here.
     os.chdir(root)
     os.environ.update(lead_child())
-    try:
-        night.serve(name=NAME, cron=cron, limit=1, print_starting_message=False)
-    except ValueError as error:
-        raise refuse_cron(error) from error
+    night.serve(name=DEPLOYMENT, schedule=schedule, limit=1, print_starting_message=False)
 
 
-def deploy_nights(root: Path, cron: str, pool: str) -> None:
-    """Register the schedule with a work pool of type process, created if missing. Raises BadInput."""
+def deploy_nights(root: Path, cron: str, timezone: str, pool: str) -> bool:
+    """Register the deployment of prefect.yaml with a work pool of type process, created if missing.
+
+    prefect.yaml is brought up to date first; tells whether it was not. Raises BadInput for a cron that is
+    none, BenchloomError where Prefect refuses.
+    """
+    read_cron(cron, timezone)
+    before, after = compare_deployments(root, load_params(root))
+    if before != after:
+        write_text(root / PREFECT_YAML, after)
     ensure_pool(pool)
-    source: Any = night.from_source(source=str(root), entrypoint="flows/nights/deployment.py:night")
-    try:
-        source.deploy(name=NAME, work_pool_name=pool, cron=cron, print_next_steps=False, ignore_warnings=True)
-    except ValueError as error:
-        raise refuse_cron(error) from error
+    words = ("--no-prompt", "deploy", "--name", DEPLOYMENT, "--pool", pool)
+    done = subprocess.run(  # noqa: S603 - no shell
+        [sys.executable, "-m", "prefect", *words],
+        cwd=root, env=lead_child(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        said = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+        raise BenchloomError(f"prefect {' '.join(words[1:])}: {said[-1] if said else done.returncode}")
+    return before != after
 
 
 def remove_nights() -> bool:
     """Delete the deployment; tells whether there was one."""
     with get_client(sync_client=True) as client:
         try:
-            found = client.read_deployment_by_name(f"{night.name}/{NAME}")
+            found = client.read_deployment_by_name(f"{night.name}/{DEPLOYMENT}")
         except ObjectNotFound:
             return False
         client.delete_deployment(found.id)
     return True
 
 
-def refuse_cron(error: ValueError) -> BadInput:
-    """Make the error for an invalid schedule."""
-    return BadInput("params.yaml: nightly.cron", " ".join(str(error).split()))
+def read_cron(cron: str, timezone: str) -> Schedule:
+    """Read the schedule. Raises BadInput if it is none."""
+    try:
+        CronSchedule(cron=cron)
+    except ValueError as error:
+        raise BadInput("params.yaml: nightly.cron", " ".join(str(error).split())) from error
+    return Cron(cron, timezone)
 
 
 def ensure_pool(name: str) -> None:

@@ -54,7 +54,7 @@ class NightWork:
             self.run.say(str(stale))  # its database is not what it was, which the alarm says by item
             return self._leave(Night(self.label, against, "unfinished", tuple(proof.list_alarms())), proof)
         if code := bring_up(self.run, names):
-            return self._tell_unfinished(code, against)
+            return self._tell_unfinished(code, against, proof)
         night, comparison = compare_night(
             self.home, self.run.root, evaluations, self.label, against, self.nightly.alarm
         )
@@ -77,13 +77,13 @@ class NightWork:
             raise
 
     def _leave(self, night: Night, proof: GoldProof) -> tuple[Night, int]:
-        """Record a night that cannot go on, on a database that is not what it was."""
+        """Record a night that is not over, with what its gold queries gave, and tell of it."""
         night = replace(night, gold=proof.n, differences=proof.differences)
         write_night(self.home, night)
         self._tell(night)
         return night, Alarm.exit_code
 
-    def _tell_unfinished(self, code: int, against: str | None) -> tuple[Night | None, int]:
+    def _tell_unfinished(self, code: int, against: str | None, proof: GoldProof) -> tuple[Night | None, int]:
         """Record a night that the budget ended, or a broken contract; nothing of any other failure."""
         alarms = [
             NightAlarm(kind, f"{stage}: {describe_error(error)}")
@@ -92,11 +92,10 @@ class NightWork:
         ]
         if not alarms or self.run.stopping.is_set():
             return None, code
-        night = Night(self.label, against, "unfinished", tuple(alarms))
-        write_night(self.home, night)
-        self._tell(night)
         broken = any(alarm.kind == "contract" for alarm in alarms)
-        return night, Alarm.exit_code if broken else code
+        night = Night(self.label, against, "unfinished", (*alarms, *proof.list_alarms()))
+        night, alarmed = self._leave(night, proof)
+        return night, alarmed if broken else code
 
     def _tell(self, night: Night) -> bool:
         """Tell the webhook; a night is not lost where that fails, which is said."""

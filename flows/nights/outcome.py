@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import importlib
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from flows.comparing.places import Place, read_night, read_workspace
 from flows.comparing.strands import read_strands
+from flows.discovery import list_evaluating
 from flows.night_settings import EvaluatedEntry
+from flows.run.binding import locate_module
 from tasks.artifacts.parquet import read_rows
 from tasks.errors import BadInput
 from tasks.judging.canaries import CanaryRow
@@ -22,8 +25,11 @@ from tasks.judging.nights import (
     list_alarms,
     list_series,
     mark_drifts,
+    name_by_id,
 )
 
+NAME_JUDGE = "name_judge"
+"""What the module of a canaries' stage may have: of a row, which of several judges it tries."""
 Entry = tuple[str, str]
 """A section of params.yaml, and a key there."""
 
@@ -73,7 +79,7 @@ def compare_night(
     changes = [
         change
         for entry, rows in now.canaries.items()
-        for change in compare_canaries(entry, before.canaries.get(entry, ()), rows)
+        for change in compare_canaries(entry, before.canaries.get(entry, ()), rows, find_name_judge(entry[0]))
     ]
     judges = mark_drifts(changes, rule.alpha)
     series = judge_series(list_series(now.strands), comparison, judges, rule)
@@ -95,6 +101,14 @@ def read_scores(place: Place, entries: Iterable[Entry]) -> NightScores:
             if stage.find_canaries is not None:
                 canaries[entry] = read_rows(stage.find_canaries(), CanaryRow)
     return NightScores(strands, canaries)
+
+
+def find_name_judge(section: str) -> Callable[[CanaryRow], str]:
+    """Find what tells the judges of a section's canaries apart: a function of its stage's module, or ids."""
+    canaries = next(scope.canaries for scope in list_evaluating() if scope.over == section)
+    stage = importlib.import_module(locate_module(canaries))
+    found: Callable[[CanaryRow], str] = getattr(stage, NAME_JUDGE, name_by_id)
+    return found
 
 
 def name_strand(strand: Strand) -> tuple[str, str, str]:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 from dvc.config import Config
-from dvc.exceptions import DvcException
+from dvc.exceptions import CollectCacheError, DvcException
 from dvc.repo import Repo
 
 from flows.nights.selection import list_ground, select_contracts
-from flows.nights.worktree import OVERLAID
-from flows.run.dvc_boundary import hold_repo, translate_errors
+from flows.nights.worktree import OVERLAID, run_git
+from flows.run.dvc_boundary import hold_repo, move_objects, translate_errors
 from flows.run.recorder import Recorder
 from flows.settings import edit_params, load_params
 
@@ -33,6 +33,8 @@ def write_params(home: Path, root: Path, label: str) -> None:
         if not isinstance(data.get("evaluation"), dict):
             data["evaluation"] = {}
         data["evaluation"]["as_of"] = label
+        if (given.get("nightly") or {}).get("baselines"):
+            data["baselines"] = {"as_of": label}
 
 
 def share_cache(home: Path, root: Path) -> None:
@@ -52,8 +54,9 @@ def share_cache(home: Path, root: Path) -> None:
 def bring_ground(home: Path, recorder: Recorder, chosen: Sequence[str], say: Callable[[str], None]) -> None:
     """Bring the artifacts that chosen stages stand on, and what these stand on, into the worktree.
 
-    From DVC's remote and cache; files that are nobody's output, from the user's working tree. What is
-    nowhere is left to `check_ground` to name.
+    From DVC's remote and cache; files that are nobody's output and in no commit, from the user's working tree
+    as they are now: a night that stopped at one goes on once it is mended. What is nowhere is left to
+    `check_ground` to name.
     """
     nodes = recorder.nodes
     ground = list_ground(nodes, chosen)
@@ -61,9 +64,10 @@ def bring_ground(home: Path, recorder: Recorder, chosen: Sequence[str], say: Cal
     makers = sorted({*ground, *list_ground(nodes, read), *select_contracts(nodes, chosen)})
     fetch_artifacts(recorder, makers, say)
     outs = {out for node in nodes.values() for out in node.outs}
+    kept = outs | set(run_git(recorder.root, "ls-files", "-z").split("\0"))
     for dep in sorted({dep for name in read for dep in nodes[name].deps} - outs):
         if not dep.startswith(COMMITTED):
-            link_missing(home / dep, recorder.root / dep)
+            link_data(home, recorder.root, dep, kept)
 
 
 def fetch_artifacts(recorder: Recorder, names: Sequence[str], say: Callable[[str], None]) -> None:
@@ -74,12 +78,11 @@ def fetch_artifacts(recorder: Recorder, names: Sequence[str], say: Callable[[str
     stages = [recorder.graph.find_stage(name) for name in names]
     with hold_repo(recorder.repo):
         if read_remote(recorder.repo):
-            try:
-                moved = recorder.repo.cloud.pull(list_objects(stages))
-                say(f"pulled {len(moved.transferred)} files from DVC's remote")
-            except (DvcException, OSError) as error:
-                said = shorten_error(error)
-                say(f"DVC's remote gives nothing ({said}): the night goes on with what the cache holds")
+            moved = move_objects(recorder.repo, "pull", list_objects(stages))
+            if moved.files or not moved.problem:
+                say(f"pulled {moved.files} files from DVC's remote")
+            if moved.problem:
+                say(f"DVC's remote {moved.problem}: the night goes on with what the cache holds")
         else:
             say("DVC has no remote here: nothing is pulled or pushed")
         for out in (out for stage in stages for out in stage.outs):
@@ -95,23 +98,28 @@ def push_artifacts(recorder: Recorder, names: Iterable[str], say: Callable[[str]
     if not read_remote(recorder.repo):
         return True
     stages = [recorder.graph.find_stage(name) for name in names]
-    try:
-        with hold_repo(recorder.repo):
-            moved = recorder.repo.cloud.push(list_objects(stages))
-    except (DvcException, OSError) as error:
-        said = shorten_error(error)
-    else:
-        if not moved.failed:
-            say(f"pushed {len(moved.transferred)} files to DVC's remote")
-            return True
-        said = f"{len(moved.failed)} files failed"
-    say(f"the artifacts are not pushed ({said}), and lie in DVC's cache: dvc push --all-branches")
+    with hold_repo(recorder.repo):
+        moved = move_objects(recorder.repo, "push", list_objects(stages))
+    if not moved.problem:
+        say(f"pushed {moved.files} files to DVC's remote")
+        return True
+    say(
+        f"the artifacts are not pushed (DVC's remote {moved.problem}), and lie in DVC's cache: "
+        "dvc push --all-branches"
+    )
     return False
 
 
 def list_objects(stages: Iterable[Any]) -> set[Any]:
-    """List the objects in DVC's cache that the outputs of stages are."""
-    return {info for stage in stages for infos in stage.get_used_objs().values() for info in infos}
+    """List the objects in DVC's cache that the outputs of stages are.
+
+    Of a folder whose list is neither in the cache nor on the remote, none is known: its stage is stale.
+    """
+    found: set[Any] = set()
+    for out in (out for stage in stages for out in stage.outs):
+        with suppress(CollectCacheError):
+            found.update(info for infos in out.get_used_objs().values() for info in infos)
+    return found
 
 
 def read_remote(repo: Repo) -> str | None:
@@ -119,20 +127,31 @@ def read_remote(repo: Repo) -> str | None:
     return repo.config["core"].get("remote") or None
 
 
-def shorten_error(error: Exception) -> str:
-    """Say in a few words what went wrong."""
-    return (" ".join(str(error).split()) or type(error).__name__)[:200]
+def link_data(home: Path, root: Path, path: str, kept: Collection[str]) -> None:
+    """Link a file, or those of a folder, into a worktree as they are now; copied where it cannot be linked.
 
-
-def link_missing(source: Path, place: Path) -> None:
-    """Link a file, or those of a folder, to where it is missing; copied where it cannot be linked."""
-    files = [path for path in source.rglob("*") if path.is_file()] if source.is_dir() else [source]
-    for file in files:
-        target = place / file.relative_to(source) if file != source else place
-        if not file.is_file() or target.exists():
+    kept: files and folders that stay as they are in the worktree, if they are there: a commit says what they
+    are, or a stage's record.
+    """
+    source = home / path
+    for file in sorted(source.rglob("*")) if source.is_dir() else [source]:
+        name = file.relative_to(home)
+        target = root / name
+        known = target.exists() and any(part.as_posix() in kept for part in (name, *name.parents))
+        if not file.is_file() or known or is_same_file(file, target):
             continue
+        target.unlink(missing_ok=True)
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
             os.link(file.resolve(), target)
         except OSError:
             shutil.copy2(file, target)
+
+
+def is_same_file(one: Path, other: Path) -> bool:
+    """Tell whether two paths are one file, or copies by size and time of change."""
+    if not other.is_file():
+        return False
+    mine, theirs = one.stat(), other.stat()
+    linked = (mine.st_dev, mine.st_ino) == (theirs.st_dev, theirs.st_ino)
+    return linked or (mine.st_size, mine.st_mtime_ns) == (theirs.st_size, theirs.st_mtime_ns)

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from flows.discovery import find_stage, list_stages
 from flows.night_settings import EvaluatedEntry
-from flows.run.binding import EVALUATION
 from flows.run.node import Node
 from flows.run.recorder import Recorder
 from flows.run.selection import order_nodes
-from flows.stage import CONTRACTS
+from flows.stage import CONTRACTS, EVALUATION
 from tasks.errors import BadInput
 
 

@@ -23,4 +23,4 @@ class ReviewPage:
 def render_review(artifact: ReviewedArtifact, count: int) -> str:
     """Render the page; its items come by the server, one at a time, and are never markup."""
     content = ReviewPage(artifact.path, count, artifact.editable)
-    return render_alone("review.html", content, styles=STYLES, scripts=SCRIPTS)
+    return render_alone("review.html", content, home="", styles=STYLES, scripts=SCRIPTS)

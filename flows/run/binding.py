@@ -34,7 +34,7 @@ from flows.code import find_module, to_path
 from flows.discovery import find_section_of, list_stages
 from flows.run.node import CALLS, Node
 from flows.settings import get_section, parse_database, parse_section, parse_value
-from flows.stage import name_argument
+from flows.stage import BASELINES, EVALUATION, FIGURES, name_argument
 from tasks.artifacts.parquet import StoredRows, read_rows, write_rows
 from tasks.artifacts.rows import Counts, Drafts, Dropped
 from tasks.databases.entry import DatabaseEntry
@@ -49,9 +49,6 @@ IMPORTING = threading.Lock()
 
 SYSTEM = "system"
 """The role in the row of a call to a system under test, which has none."""
-
-EVALUATION = "evaluation"
-"""The section whose `as_of` names the night: a stage that declares it asks under that epoch."""
 
 MakeAsk = Callable[[str, Path, str], Any]
 """(stage name, prompts folder, epoch) -> the object that is handed to the stage as `ask`."""
@@ -161,8 +158,8 @@ def bind(node: Node, params: Mapping[str, Any], places: Places, make_ask: MakeAs
             arguments[name] = collect_settings(node, params)
         elif name == "limit":
             arguments[name] = places.limit
-        elif name == "out":
-            arguments[name] = prepare_out(node, places)
+        elif name == "out" or name in FIGURES:
+            arguments[name] = prepare_out(node, places, name)
         elif name not in files:
             raise BadInput(
                 "dvc.yaml", f"{node.name} has no dependency for the argument {name!r} of {node.stage}"
@@ -277,10 +274,10 @@ def find_name(node: Node, params: Mapping[str, Any], kind: str) -> str:
 
 
 def read_epoch(node: Node, params: Mapping[str, Any]) -> str:
-    """Read the epoch of a stage's calls: the night's label where it declares `evaluation`, else none."""
-    if not any(name.split(".")[0] == EVALUATION for name in node.params):
-        return ""
-    return str(get_section(params, f"{EVALUATION}.as_of") or "")
+    """Read the epoch of a stage's calls: the label of the section of nights that it declares, else none."""
+    declared = {name.split(".")[0] for name in node.params}
+    section = next((name for name in (EVALUATION, BASELINES) if name in declared), None)
+    return str(get_section(params, f"{section}.as_of") or "") if section else ""
 
 
 def collect_settings(node: Node, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -296,11 +293,14 @@ def collect_settings(node: Node, params: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def prepare_out(node: Node, places: Places) -> Path:
-    """Name the one file or folder that a stage writes by itself, and clear its place."""
-    if len(node.outs) != 1:
-        raise BadInput("dvc.yaml", f"{node.name} writes `out` by itself, so it must have one output")
-    out = places.place(node.outs[0])
+def prepare_out(node: Node, places: Places, name: str) -> Path:
+    """Name a file or folder that a stage writes by itself, and clear its place. name: the argument."""
+    folders = {argument: f"{folder}/" for argument, folder in FIGURES.items()}
+    kind = tuple(folders.values()) if name == "out" else folders[name]
+    found = [path for path in node.outs if path.startswith(kind) != (name == "out")]
+    if len(found) != 1:
+        raise BadInput("dvc.yaml", f"{node.name} writes `{name}` by itself, so it must have one output")
+    out = places.place(found[0])
     out.parent.mkdir(parents=True, exist_ok=True)
     if out.is_dir():
         shutil.rmtree(out)

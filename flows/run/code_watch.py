@@ -8,7 +8,7 @@ from pathlib import Path
 from flows.loaded_code import hash_file, is_loaded_otherwise
 from flows.run.node import Node
 from flows.run.origin import check_code
-from flows.run.path_hashes import Mark, mark_path
+from flows.run.path_marks import Mark, mark_path
 from tasks.errors import ChangedWhileRunning
 
 

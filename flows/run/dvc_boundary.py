@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from traceback import clear_frames
-from typing import Any
+from typing import Any, Literal
 
 import psutil
 from dvc.exceptions import DvcException
@@ -19,6 +21,15 @@ from tasks.errors import BadInput, LockHeld, StageFailed
 
 LOCK_PATIENCE_S = 30.0
 """How long the repository lock is waited for: other processes hold it while they hash."""
+LONGEST_SAID = 200
+"""Characters of a remote's own words in a line of ours."""
+REMOTE_HINTS = {
+    "NoCredentialsError": "the environment has no key: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+    "NoSuchBucket": "make the bucket, or correct the remote's url (.dvc/config)",
+    "PermissionError": "the environment's key may not do this",
+    "RemoteMissingDepsError": "pip install 'benchloom[s3]'",
+}
+"""What an error's type or text has in it -> what to do."""
 AGAIN = "run the same command again once it has ended"
 BUSY = re.compile(r"'(?P<path>.*)' is busy, it is being blocked by:\n\s*\(PID (?P<pid>\d+)\): (?P<cmd>.*)")
 
@@ -79,6 +90,65 @@ def hold_repo(repo: Any, patience_s: float = LOCK_PATIENCE_S) -> Iterator[None]:
         yield
     finally:
         repo.lock.unlock()
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What went to or came from a remote. problem: why not all of it did, in a few words; empty if it did."""
+
+    files: int
+    problem: str = ""
+
+
+def move_objects(repo: Any, way: Literal["push", "pull"], objects: set[Any]) -> Moved:
+    """Push objects of the cache to DVC's default remote, or pull them from it, under the repository lock.
+
+    Whatever a remote's library raises becomes the words in `problem`: DVC translates only a part of it.
+    """
+    name = repo.config["core"]["remote"]
+    lines: list[str] = []
+    with _collect_errors(lines):
+        try:
+            done = getattr(repo.cloud, way)(objects)
+        except Exception as error:  # noqa: BLE001 - botocore's errors and others have no base in common
+            return Moved(0, f"{name}: {describe_remote_error(error)}")
+    count, first = len(done.failed), next(iter(lines), "")
+    failed = f"{name}: {count} files failed" + (f", {first}" if first else "")
+    return Moved(len(done.transferred), failed if count else "")
+
+
+@contextmanager
+def _collect_errors(lines: list[str]) -> Iterator[None]:
+    """Collect what DVC logs of every file that fails, which it would print a line each."""
+
+    def collect(record: logging.LogRecord) -> bool:
+        if record.levelno < logging.ERROR:
+            return True
+        error = record.exc_info[1] if record.exc_info else None
+        lines.append(describe_remote_error(error) if error else shorten(record.getMessage()))
+        return False
+
+    logger = logging.getLogger("dvc_data.hashfile.transfer")
+    logger.addFilter(collect)
+    try:
+        yield
+    finally:
+        logger.removeFilter(collect)
+
+
+def describe_remote_error(error: BaseException) -> str:
+    """Say in a few words what a remote refused, and what to do where that is known."""
+    chain = [error]
+    while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None and cause not in chain:
+        chain.append(cause)
+    names, said = {type(one).__name__ for one in chain}, " ".join(str(one) for one in chain)
+    hint = next((hint for mark, hint in REMOTE_HINTS.items() if mark in names or mark in said), "")
+    return "; ".join(filter(None, (shorten(str(error)) or type(error).__name__, hint)))
+
+
+def shorten(text: str) -> str:
+    """Cut a text to a line of at most `LONGEST_SAID` characters."""
+    return " ".join(text.split())[:LONGEST_SAID]
 
 
 def describe_holder(root: Path, error: LockError) -> str:

@@ -39,6 +39,12 @@ class Node:
         return any(out.endswith(CALLS) for out in self.outs)
 
     @property
+    def artifact(self) -> str:
+        """The file of its rows, or its first output; nothing where it writes none."""
+        rows = (out for out in self.outs if out.endswith(".parquet") and out.count(".") == 1)
+        return next(rows, self.outs[0] if self.outs else "")
+
+    @property
     def params(self) -> tuple[str, ...]:
         """Sections of params.yaml that the stage depends on."""
         return self.settings.get(PARAMS, ())

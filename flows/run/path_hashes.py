@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import stat
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 from dvc.repo import Repo
@@ -15,9 +13,10 @@ from dvc_data.hashfile.hash_info import HashInfo
 from dvc_data.hashfile.meta import Meta
 from dvc_objects.errors import ObjectFormatError
 
+from flows.run.node import normalise
+from flows.run.path_marks import Mark, mark_path
+
 ALGORITHM = "md5"
-Mark = tuple[tuple[str, int, int, int], ...]
-"""By which a change is seen, of a file or of all files of a folder: path, size, inode, time in ns."""
 
 
 class PathHashes:
@@ -33,7 +32,8 @@ class PathHashes:
         """Find the size and the hash of a file or folder, relative to the project; None where it is not."""
         if path in self.assumed:
             return self.assumed[path]
-        full = Path(self.repo.root_dir, path)
+        # A Path of each costs more than finding its hash.
+        full = os.path.join(self.repo.root_dir, normalise(path))  # noqa: PTH118
         mark = mark_path(full)
         if mark is None:
             return None
@@ -41,7 +41,7 @@ class PathHashes:
         if known is not None and known[0] == mark:
             return known[1]
         fs, ignore = self.repo.fs, self.repo.dvcignore
-        _, meta, built = build(self.repo.cache.local, str(full), fs, ALGORITHM, ignore=ignore, dry_run=True)
+        _, meta, built = build(self.repo.cache.local, full, fs, ALGORITHM, ignore=ignore, dry_run=True)
         found: tuple[Meta, HashInfo] = meta, built.hash_info
         self.known[path] = mark, found
         return found
@@ -54,32 +54,6 @@ class PathHashes:
         except (FileNotFoundError, ObjectFormatError):
             return False
         return True
-
-
-def mark_path(full: Path) -> Mark | None:
-    """Mark what lies at an absolute path; None where nothing does."""
-    try:
-        status = full.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    if not stat.S_ISDIR(status.st_mode):
-        return (mark_file("", status),)
-    return tuple(sorted(walk_marks(full)))
-
-
-def walk_marks(folder: str | Path) -> Iterator[tuple[str, int, int, int]]:
-    """Mark every file below a folder."""
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.is_dir():
-                yield from walk_marks(entry.path)
-            else:
-                yield mark_file(entry.path, entry.stat())
-
-
-def mark_file(path: str, status: os.stat_result) -> tuple[str, int, int, int]:
-    """Mark one file."""
-    return path, status.st_size, status.st_ino, status.st_mtime_ns
 
 
 def set_hash(item: Any, found: tuple[Meta, HashInfo]) -> None:

@@ -16,17 +16,23 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from flows.discovery import list_flows
 from flows.run.binding import Bound, Places, bind
 from flows.run.failures import describe_error
 from flows.run.node import Node
 from flows.run.outcomes import load_outcome
 from flows.run.recorder import Recorder
 from flows.run.session import Session
+from flows.stage import Usual
 from tasks.errors import BenchloomError, LockHeld, StageFailed
 from tasks.models.planning import CallPlan
 
 GROWTH = 2.0
 """Inputs that are not there yet may ask for so many times the last run's calls."""
+
+
+EMBEDDED_TOKENS_PER_S = (11.0, 53.0)
+"""Of the 1.5B model on two cores: writing at its slowest, reading at its quickest (docs/models.md)."""
 
 
 @dataclass(frozen=True)
@@ -80,12 +86,12 @@ def plan_stages(
         waiting = [upstream for upstream in stale if not (known and plans[upstream].restored)]
         if waiting:
             after = tuple(f"after {upstream}" for upstream in waiting)
-            plans[name] = _plan_from_last(recorder.root, node, after, session)
+            plans[name] = _plan_from_last(recorder, node, after, session)
             continue
         try:
             why = tuple(recorder.explain(name, patience_s=0))
         except LockHeld as error:
-            plans[name] = _plan_from_last(recorder.root, node, (str(error),), session)
+            plans[name] = _plan_from_last(recorder, node, (str(error),), session)
             continue
         if not why:
             continue
@@ -94,16 +100,17 @@ def plan_stages(
             recorder.hashes.assumed |= outs
             plans[name] = StagePlan(name, why, exact_calls=0, seconds=NOTHING, restored=True)
         elif stale:  # of what the run cache would bring back, the bytes are not at hand
-            plans[name] = _plan_from_last(recorder.root, node, why, session)
+            plans[name] = _plan_from_last(recorder, node, why, session)
         else:
-            plans[name] = _plan_at_hand(recorder.root, node, why, params, session)
+            plans[name] = _plan_at_hand(recorder, node, why, params, session)
     return list(plans.values())
 
 
 def _plan_at_hand(
-    root: Path, node: Node, why: tuple[str, ...], params: Mapping[str, Any], session: Session
+    recorder: Recorder, node: Node, why: tuple[str, ...], params: Mapping[str, Any], session: Session
 ) -> StagePlan:
     """Count what a stage whose inputs are all there would ask."""
+    root = recorder.root
     if not _asks(node):
         return StagePlan(node.name, why, exact_calls=0, seconds=_last_seconds(root, node))
     with tempfile.TemporaryDirectory() as nowhere:
@@ -124,41 +131,77 @@ def _plan_at_hand(
     calls = Range(low, plan.new_calls * retries + unknown, exact)
     per_call = plan.prompt_tokens / plan.new_calls if plan.new_calls else 0
     most = plan.max_completion_tokens * retries
+    tokens = Range(round(low * per_call), round(plan.prompt_tokens * retries + most) + unknown, exact)
     return StagePlan(
         node.name,
         why,
         exact_calls=plan.new_calls if exact else None,
         recorded=plan.ledger_calls,
         calls=calls,
-        tokens=Range(round(low * per_call), round(plan.prompt_tokens * retries + most) + unknown, exact),
+        tokens=tokens,
         usd=Range(
             plan.min_usd * low / max(plan.new_calls, 1),
             plan.max_usd * retries + (unknown if plan.max_usd else 0),
             exact,
         ),
-        seconds=_scale_seconds(root, node, calls),
+        seconds=_scale_seconds(recorder, node, session, calls, tokens),
     )
 
 
-def _plan_from_last(root: Path, node: Node, why: tuple[str, ...], session: Session) -> StagePlan:
-    """Give a range for a stage whose inputs another will only make: up to GROWTH times its last calls."""
+def _plan_from_last(recorder: Recorder, node: Node, why: tuple[str, ...], session: Session) -> StagePlan:
+    """Give a range for a stage whose inputs another will only make: by its last calls, or a like stage's."""
+    root = recorder.root
     if not _asks(node):
         return StagePlan(node.name, why, exact_calls=0, seconds=_last_seconds(root, node))
-    last = _read_last_calls(root, node)
-    if last is None:
-        return StagePlan(node.name, why, calls=UNKNOWN, tokens=UNKNOWN, usd=UNKNOWN)
     price = session.dispatcher.budget.price
-    calls = _grow(len(last))
+    last = _read_last_calls(root, node)
+    if last is not None:
+        calls = _grow(len(last))
+        tokens = _grow(sum(call["prompt_tokens"] + call["completion_tokens"] for call in last))
+        paid = (price(call["model"], call["prompt_tokens"], call["completion_tokens"]).usd for call in last)
+        return StagePlan(
+            node.name, why, calls=calls, tokens=tokens, usd=_grow(sum(paid)),
+            seconds=_scale_seconds(recorder, node, session, calls, tokens),
+        )  # fmt: skip
+    usual, model = find_usual(recorder, node), _find_model(node, session)
+    if usual is None:
+        return StagePlan(node.name, why, calls=UNKNOWN, tokens=UNKNOWN, usd=UNKNOWN)
+    calls = Range(usual.calls[0] / GROWTH, usual.calls[1] * GROWTH, exact=False)
+    each = price(model, usual.prompt_tokens, usual.completion_tokens).usd if model else 0.0
+    tokens = _times(calls, usual.prompt_tokens + usual.completion_tokens)
     return StagePlan(
-        node.name,
-        why,
-        calls=calls,
-        tokens=_grow(sum(call["prompt_tokens"] + call["completion_tokens"] for call in last)),
-        usd=_grow(
-            sum(price(call["model"], call["prompt_tokens"], call["completion_tokens"]).usd for call in last)
-        ),
-        seconds=_scale_seconds(root, node, calls),
-    )
+        node.name, why, calls=calls, tokens=tokens, usd=_times(calls, each),
+        seconds=_scale_seconds(recorder, node, session, calls, tokens),
+    )  # fmt: skip
+
+
+def find_usual(recorder: Recorder, node: Node) -> Usual | None:
+    """Find what a stage usually asks: as other entries' runs of it did here, else as its flow declares."""
+    here = [
+        calls
+        for other in recorder.nodes.values()
+        if other.stage == node.stage and other.name != node.name
+        and (calls := _read_last_calls(recorder.root, other)) is not None
+    ]  # fmt: skip
+    counts, everything = [len(calls) for calls in here], [call for calls in here for call in calls]
+    if everything:
+        prompt, completion = (
+            sum(call[name] for call in everything) / len(everything)
+            for name in ("prompt_tokens", "completion_tokens")
+        )
+        return Usual((min(counts), max(counts)), round(prompt), round(completion))
+    flow = next((flow for flow in list_flows() if flow.find(node.stage)), None)
+    return flow.usual.get(node.stage) if flow is not None else None
+
+
+def _find_model(node: Node, session: Session) -> str:
+    """Find the model of the first role that a stage declares; nothing where it declares none by name."""
+    named = (key.removeprefix("roles.").partition(".")[0] for key in node.params if key.startswith("roles."))
+    return next((session.roles[name].model for name in named if name in session.roles), "")
+
+
+def _times(span: Range, figure: float) -> Range:
+    return Range(span.low * figure, span.high * figure, span.exact)
 
 
 def _grow(figure: float) -> Range:
@@ -191,9 +234,17 @@ def _last_seconds(root: Path, node: Node) -> Range | None:
     return Range(0, last.seconds, exact=False) if last is not None and last.state == "ran" else None
 
 
-def _scale_seconds(root: Path, node: Node, calls: Range) -> Range | None:
-    last = load_outcome(root, node.name)
-    if last is None or not last.calls_live:
-        return NOTHING if calls.high == 0 else None
-    each = last.seconds / last.calls_live
-    return Range(round(calls.low * each, 1), round(calls.high * each, 1), exact=False)
+def _scale_seconds(
+    recorder: Recorder, node: Node, session: Session, calls: Range, tokens: Range
+) -> Range | None:
+    """Estimate the time of calls: by the stage's last run, else by an embedded model's speed."""
+    last = load_outcome(recorder.root, node.name)
+    if last is not None and last.calls_live:
+        each = last.seconds / last.calls_live
+        return Range(round(calls.low * each, 1), round(calls.high * each, 1), exact=False)
+    if calls.high == 0:
+        return NOTHING
+    if session.is_embedded(_find_model(node, session)) and math.isfinite(tokens.high):
+        slow, quick = EMBEDDED_TOKENS_PER_S
+        return Range(round(tokens.low / quick, 1), round(tokens.high / slow, 1), exact=False)
+    return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flows.run.binding import Places, bind
+from flows.run.lost_rows import require_rows
 from flows.run.runner import Run
 from tasks.errors import BadInput
 
@@ -26,6 +27,7 @@ def run_preview(run: Run, names: Sequence[str], limit: int) -> int:
             if not node.stage:
                 raise BadInput(name, "is a command of your own", hint="--limit is for our stages")
             work = bind(node, run.params, places, run.make_ask).call(run.run_coroutine)
+            require_rows(run.recorder.nodes, node, work, run.root, places.find)
             done.add(name)
             run.say(f"{name}: {work.rows_out if work.rows_out is not None else 'written'} -> {FOLDER}/")
     finally:

@@ -1,4 +1,4 @@
-"""Processes for the stages that ask no model: they compute, and Python computes on one core a process.
+"""Processes of this machine for what computes: Python computes on one core a process.
 
 What asks a model waits for replies instead, and stays in the threads of the run, beside the one ledger.
 """
@@ -11,23 +11,23 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for_all
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
+from functools import partial
 from multiprocessing.connection import wait
-from pathlib import Path
 from queue import Empty, LifoQueue
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TypeVar
 
-from flows.loaded_code import is_loaded_otherwise
-from flows.run.failures import Interrupted, describe_error
-from flows.run.node import Node
-from tasks.errors import BenchloomError, ChangedWhileRunning, StageFailed
+from flows.run.failures import Interrupted
+from flows.run.progress import say_line
+from flows.run.shards import TRIES, Shard, do_shard, make_lost_error
+from tasks.errors import StageFailed
 
-if TYPE_CHECKING:
-    from flows.run.binding import Work
+Result = TypeVar("Result")
 
 COLLECT = (200_000, 20, 100)
 """When Python looks for circles of objects that nothing else refers to; 700, 10 and 10 by default."""
@@ -35,51 +35,108 @@ COLLECT = (200_000, 20, 100)
 STARTING = threading.Lock()
 
 
-class StageProcesses:
-    """At most `count` processes, each started when it is first wanted, and each with one stage at a time."""
+class ProcessEnded(StageFailed):
+    """What was done in a process came to no end, since the process was ended from outside."""
 
-    def __init__(self, root: Path, count: int, stopping: threading.Event) -> None:
-        self._root, self._stopping = root, stopping
-        self._free: LifoQueue[ProcessPoolExecutor | None] = LifoQueue()
+
+class Processes:
+    """At most `count` processes, each started when it is first wanted, with one thing to do at a time.
+
+    They are the engine `threads`: a thread of the run waits for each.
+    """
+
+    def __init__(
+        self,
+        count: int,
+        stopping: threading.Event | None = None,
+        say: Callable[[str], None] = say_line,
+    ) -> None:
+        self._stopping, self._say = stopping or threading.Event(), say
+        self._count = count
+        self._free: LifoQueue[tuple[ProcessPoolExecutor, int] | None] = LifoQueue()
         for _ in range(count):
             self._free.put(None)
 
-    def call(self, node: Node, params: Mapping[str, Any], code: Mapping[str, str]) -> Work:
-        """Run a stage and write its artifacts; waits for a process that is free.
+    def call(
+        self,
+        name: str,
+        function: Callable[..., Result],
+        *arguments: object,
+        begun: Callable[[int], None] = lambda process: None,
+    ) -> Result:
+        """Call a function of a module in a process; waits for one that is free.
 
-        code: SHA-256 of each module that the stage stands on. Raises what the stage raises, StageFailed where
-        its process was ended, and Interrupted where the run was stopped before it had one.
+        name: for errors. begun: told the process's id when it begins. Raises what the function raises,
+        ProcessEnded where its process was ended, and Interrupted where the run was stopped before it had one.
         """
         process = self._free.get()
         try:
             if self._stopping.is_set():
                 raise Interrupted("the run was stopped")
             process = process or start_process()
-            return process.submit(run_stage, node, dict(params), self._root, dict(code)).result()
+            begun(process[1])
+            return process[0].submit(function, *arguments).result()
         except BrokenProcessPool as error:
             process = None
-            raise StageFailed(
-                f"{node.name}: its process was ended from outside, as where memory runs out; run it again"
+            raise ProcessEnded(
+                f"{name}: its process was ended from outside, as where memory runs out; run it again"
             ) from error
         finally:
             self._free.put(process)
+
+    def work(self, shards: Sequence[Shard]) -> None:
+        """Do shards; see `Engine`. Where one fails, the processes of the others are ended."""
+        failed = threading.Event()
+        running: dict[str, int] = {}
+
+        def try_shard(shard: Shard) -> bool:
+            for tried in range(TRIES):
+                if failed.is_set():
+                    break
+                try:
+                    self.call(shard.name, do_shard, shard, begun=partial(running.__setitem__, shard.name))
+                except ProcessEnded:
+                    if tried + 1 < TRIES and not failed.is_set():
+                        self._say(f"{shard.name}: its process was ended from outside; it is done again")
+                else:
+                    return True
+                finally:
+                    running.pop(shard.name, None)
+            return False
+
+        with ThreadPoolExecutor(self._count, "shards") as threads:
+            tries = [threads.submit(try_shard, shard) for shard in shards]
+            try:
+                wait_for_all(tries, return_when=FIRST_EXCEPTION)
+                done = [future.result() for future in tries if future.done()]
+            except BaseException:
+                failed.set()
+                for process in list(running.values()):
+                    with suppress(ProcessLookupError):
+                        os.kill(process, signal.SIGKILL)
+                raise
+        if lost := [shard for shard, ended in zip(shards, done, strict=True) if not ended]:
+            raise make_lost_error(lost)
 
     def close(self) -> None:
         """End the processes that have nothing to do."""
         with suppress(Empty):
             while True:
                 if (process := self._free.get_nowait()) is not None:
-                    process.shutdown(wait=False)
+                    process[0].shutdown(wait=False)
 
 
-def start_process() -> ProcessPoolExecutor:
-    """Start one process. It is forked from a server of its own, never from a process with threads."""
+def start_process() -> tuple[ProcessPoolExecutor, int]:
+    """Start one process; give its id, too.
+
+    It is forked from a server of its own, never from a process with threads.
+    """
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["flows.run.binding", __name__])
+    context.set_forkserver_preload(["flows.run.binding", "flows.run.stage_work", __name__])
     process = ProcessPoolExecutor(1, context, initializer=attach_to_parent)
     with STARTING, hidden_main():
-        process.submit(os.getpid).result()
-    return process
+        number = process.submit(os.getpid).result()
+    return process, number
 
 
 @contextmanager
@@ -106,27 +163,3 @@ def attach_to_parent() -> None:
 def _end_after(sentinel: int) -> None:
     wait([sentinel])
     os._exit(1)
-
-
-def run_stage(node: Node, params: Mapping[str, Any], root: Path, code: Mapping[str, str]) -> Work:
-    """Run a stage in this process. Raises one of our errors, whose text says all that its causes told."""
-    from flows.run.binding import Places, bind
-
-    try:
-        work = bind(node, params, Places(root, root), refuse_ask).call()
-    except BenchloomError as error:
-        error.args = (describe_error(error),)
-        raise
-    except Exception as error:
-        raise StageFailed(describe_error(error)) from error
-    for path, digest in code.items():
-        if is_loaded_otherwise(root / path, digest):
-            raise ChangedWhileRunning(node.name, path)
-    return work
-
-
-def refuse_ask(stage: str, prompts: Path, epoch: str) -> Any:
-    """Refuse a model to a stage that dvc.yaml gives no place for its calls."""
-    raise StageFailed(
-        f"{stage}: asks a model, and no output of it is `.calls.parquet`; run `benchloom graph`"
-    )

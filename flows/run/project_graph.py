@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -22,6 +23,7 @@ from dvc.stage.loader import StageLoader
 from flows.run.dvc_boundary import hold_repo
 from flows.run.lock_file import KEPT_ENTRIES, LOCK, Entry, LockFile
 from flows.run.node import PARAMS, Node, normalise, split_command
+from flows.run.resolved_blocks import ResolvedBlocks
 from flows.settings import load_params
 from tasks.errors import BadInput
 
@@ -55,6 +57,12 @@ class ProjectGraph:
                 root / PROJECT_FILE, str(error), hint="dvc.yaml and params.yaml must agree"
             ) from error
 
+    @cached_property
+    def loader(self) -> StageLoader:
+        """DVC's loader of the project's own stages; what dvc.lock holds of them is read before."""
+        file = load_file(self.repo, str(self.root / PROJECT_FILE))
+        return StageLoader(file, file.contents, {"stages": self.entries})
+
     def find_stage(self, name: str) -> Any:
         """Find DVC's object of a stage; it is made where nobody asked for it before."""
         if name not in self.stages:
@@ -70,11 +78,14 @@ class ProjectGraph:
         path = self.root / PROJECT_FILE
         if not path.is_file():
             return
-        file = load_file(self.repo, str(path))
         self.entries = self.find_lock(self.root / LOCK).read()
-        self.loader = StageLoader(file, file.contents, {"stages": self.entries})
-        for name in file.resolver.get_keys():
-            block = file.resolver.resolve_one(name)[name]
+        kept = ResolvedBlocks(self.root)
+        blocks = kept.load()
+        if blocks is None:
+            resolver = load_file(self.repo, str(path)).resolver
+            blocks = {name: resolver.resolve_one(name)[name] for name in resolver.get_keys()}
+            kept.keep(blocks)
+        for name, block in blocks.items():
             if self._is_plain(block, self.entries.get(name)):
                 self.plain.add(name)
                 self.nodes[name] = make_node(name, block)

@@ -19,17 +19,19 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from flows.parameters import Parameters
+from flows.run.computing import Computing, forget_parts
 from flows.run.failures import Interrupted, describe_error
+from flows.run.lost_rows import require_rows
 from flows.run.node import Node
 from flows.run.outcomes import Outcome, State, describe_outcome, save_outcome
 from flows.run.progress import say_line
-from flows.run.recorder import Recorder
+from flows.run.recorder import Begun, Recorder
+from flows.run.stage_work import StageRun, digest_inputs, mark_inputs
 from flows.settings import get_section, load_params
 from tasks.errors import ChangedWhileRunning, StageFailed
 
 if TYPE_CHECKING:
     from flows.run.binding import Work
-    from flows.run.processes import StageProcesses
     from flows.run.session import Session
     from tasks.models.recorded_model import RecordedModel
 
@@ -43,7 +45,7 @@ class Run:
     """What the stages of one run share.
 
     open_session: opens the models' session when the first stage needs it, so that a run with
-    nothing to do imports none of it. processes: for the stages that ask no model; without them these run
+    nothing to do imports none of it. computing: for the stages that ask no model; without it these run
     in this process, too.
     """
 
@@ -58,7 +60,7 @@ class Run:
     errors: dict[str, BaseException] = field(default_factory=dict)
     mutex: threading.Lock = field(default_factory=threading.Lock)
     session: Session | None = None
-    processes: StageProcesses | None = None
+    computing: Computing | None = None
 
     def listen(self) -> None:
         """Take Ctrl-C and SIGTERM as the wish to stop. Must be called in the main thread."""
@@ -100,24 +102,33 @@ class Run:
                 self.recorder.adopt(node.name, hashes)
                 return Outcome(node.name, "restored")
             started = time.monotonic()
+            marks = {} if node.asks else mark_inputs(self.root, node)
             begun = self.recorder.begin(node.name)
             require_same_params(self.root, self.params, node)
-            outcome, ask = self._execute(node)
+            outcome, ask = self._execute(node, begun, marks)
             self.recorder.finish(node.name, begun, must_match=self.replay)
             if ask is not None:
                 ask.finish()
+            elif self.computing is not None:
+                forget_parts(self.root, node)
         return Outcome(**{**outcome, "seconds": round(time.monotonic() - started, 3)})
 
-    def _execute(self, node: Node) -> tuple[dict[str, Any], RecordedModel | None]:
+    def _execute(
+        self, node: Node, begun: Begun, marks: Mapping[str, str]
+    ) -> tuple[dict[str, Any], RecordedModel | None]:
         if not node.stage:
             return self._execute_command(node), None
-        if self.processes is not None and not node.asks:
+        if self.computing is not None and not node.asks:
             code = self.recorder.code.list_known(node)
-            return describe_work(node, self.processes.call(node, self.params, code)), None
+            run = StageRun(node, dict(self.params), self.root, code, digest_inputs(begun.hashes), marks)
+            work = self.computing.run(run)
+            require_rows(self.recorder.nodes, node, work, self.root)
+            return describe_work(node, work), None
         from flows.run.binding import Places, bind
 
         bound = bind(node, self.params, Places(self.root, self.root), self.make_noted_ask)
         work = bound.call(self.run_coroutine)
+        require_rows(self.recorder.nodes, node, work, self.root)
         counts = count_calls(bound.ask) if bound.ask is not None else {}
         return {**describe_work(node, work), **counts}, bound.ask
 
@@ -165,8 +176,8 @@ class Run:
         finally:
             if self.session is not None:
                 self.session.close()
-            if self.processes is not None:
-                self.processes.close()
+            if self.computing is not None:
+                self.computing.close()
 
     def keep(self, outcome: Outcome) -> None:
         """Keep what a stage came to, and say it."""

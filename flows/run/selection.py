@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -72,7 +73,17 @@ def _refuse_target(nodes: Mapping[str, Node], target: str) -> NoReturn:
         raise BadInput(
             target, "has nothing to run yet", hint=f"fill in one of these in params.yaml: {sections}"
         )
-    raise BadInput(target, "is no flow, stage, entry or artifact of dvc.yaml", hint=_suggest(nodes))
+    block, at, key = target.partition("@")
+    entries = sorted({f"{find_section_of(node.stage)}.{node.key}" for node in nodes.values() if node.key})
+    if at:
+        named = [entry for entry in entries if not block or f"{block}@{entry.partition('.')[2]}" in nodes]
+        near = difflib.get_close_matches(key, [entry.partition(".")[2] for entry in named], n=1)
+        meant = f"did you mean {f'{block}@' if block else ''}{near[0]}? " if near else ""
+        if named:
+            raise BadInput(target, f"there is no entry {key!r}", hint=f"{meant}there are: {', '.join(named)}")
+    raise BadInput(
+        target, "is no flow, stage, entry or artifact of dvc.yaml", hint=_suggest(nodes, target, entries)
+    )
 
 
 def _matches(node: Node, target: str) -> bool:
@@ -84,6 +95,12 @@ def _matches(node: Node, target: str) -> bool:
     return target in {node.name, block, node.stage, *entry} or target.rstrip("/") in node.outs
 
 
-def _suggest(nodes: Mapping[str, Node]) -> str:
+def _suggest(nodes: Mapping[str, Node], target: str, entries: Sequence[str]) -> str:
+    """Name what is most alike, and what there is: flows, entries, stages."""
+    flows = [flow.name for flow in list_flows()]
     stages = sorted({node.name.partition("@")[0] for node in nodes.values()})
-    return f"flows: {', '.join(flow.name for flow in list_flows())}; stages: {', '.join(stages)}"
+    names = [*flows, *entries, *(entry.partition(".")[2] for entry in entries), *stages]
+    near = difflib.get_close_matches(target, names, n=1)
+    meant = f"did you mean {near[0]}? " if near else ""
+    there = {"flows": flows, "entries": entries, "stages": stages}
+    return meant + "; ".join(f"{kind}: {', '.join(found)}" for kind, found in there.items() if found)

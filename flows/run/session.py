@@ -34,6 +34,10 @@ class Session:
         """Make the `ask` of a stage that is only planned: it counts, and asks nobody."""
         return PlanningModel(self._builder(stage, prompts, epoch), self.dispatcher)
 
+    def is_embedded(self, model: str) -> bool:
+        """Tell whether a model is one of this machine's own."""
+        return model in self.identities
+
     def close(self) -> None:
         """Let calls in flight be recorded, and close the ledger."""
         self.dispatcher.close()

@@ -5,8 +5,8 @@ The answers are those of `dvc status` (a test holds them against it), without DV
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import dpath
@@ -15,7 +15,8 @@ from dvc.utils.serialize import load_path
 
 from flows.run.lock_file import Entry
 from flows.run.node import Node, normalise
-from flows.run.path_hashes import ALGORITHM, Mark, PathHashes, mark_path
+from flows.run.path_hashes import ALGORITHM, PathHashes
+from flows.run.path_marks import Mark, mark_path
 
 NEVER = "has not been run"
 MISSING = object()
@@ -92,21 +93,36 @@ class Staleness:
         mark = mark_path(self._full(path))
         known = self.values.get((path, name))
         if known is None or known[0] != mark:
-            try:
-                value = dpath.get(self._load(path, mark), name, separator=".")
-            except KeyError:
-                value = MISSING
-            known = self.values[path, name] = mark, value
+            known = self.values[path, name] = mark, find_value(self._load(path, mark), name)
         return known[1]
 
     def _load(self, path: str, mark: Mark | None) -> Any:
         known = self.files.get(path)
         if known is None or known[0] != mark:
-            known = self.files[path] = mark, load_path(str(self._full(path)), self.repo.fs)
+            known = self.files[path] = mark, load_path(self._full(path), self.repo.fs)
         return known[1]
 
-    def _full(self, path: str) -> Path:
-        return Path(self.repo.root_dir, path)
+    def _full(self, path: str) -> str:
+        return os.path.join(self.repo.root_dir, path)  # noqa: PTH118 - asked for thousands of times
+
+
+def find_value(data: Any, name: str) -> Any:
+    """Find a value by its dotted name, as DVC does; MISSING where there is none.
+
+    What is no key of a mapping, a pattern or a place in a list, is left to DVC's library: it looks at every
+    value of the whole file.
+    """
+    value = data
+    for key in name.split("."):
+        if not isinstance(value, dict) or key not in value:
+            break
+        value = value[key]
+    else:
+        return value
+    try:
+        return dpath.get(data, name, separator=".")
+    except KeyError:
+        return MISSING
 
 
 def read_hashes(entry: Entry, part: str) -> dict[str, str | None]:

@@ -16,14 +16,12 @@ import pandas as pd
 
 from tasks.artifacts.checks import COLUMNS_MATCH, PLACE, PROBLEMS, Check, check_columns, check_rows
 from tasks.artifacts.contracts import RESULTS, Contract, ContractFinding, Expectation, all_held, name_artifact
-from tasks.artifacts.data_docs import DataDocs
 from tasks.artifacts.parquet import write_rows
 from tasks.errors import StageFailed
 
 if TYPE_CHECKING:
     from great_expectations import ExpectationSuite
 
-DOCS = "data_docs"
 KEPT = 20
 """Maximum number of broken rows in a finding."""
 WIDEST = 500
@@ -36,15 +34,15 @@ UNCHECKED = "What must hold of its rows; they are read when all columns are righ
 def validate(
     artifacts: Mapping[Path, type], declare: Callable[[], Sequence[Contract]], folder: Path
 ) -> list[ContractFinding]:
-    """Check artifacts; write the findings and Great Expectations' Data Docs into `folder`.
+    """Check artifacts; write the findings into `folder`.
 
     artifacts: file -> row type, which its columns must match. declare: makes the contracts on rows; called
     only if all columns match, so that it may read the artifacts. Raises BadInput for a file that is no
     Parquet, and StageFailed if Great Expectations gives no result.
     """
-    findings = run_checks([check_columns(artifacts)], folder / DOCS)
+    findings = run_checks([check_columns(artifacts)])
     if all_held(findings):
-        findings += run_checks([check_rows(contract) for contract in declare()], folder / DOCS)
+        findings += run_checks([check_rows(contract) for contract in declare()])
     else:
         names = map(name_artifact, artifacts)
         findings += [
@@ -55,8 +53,8 @@ def validate(
     return findings
 
 
-def run_checks(checks: Sequence[Check], docs: Path) -> list[ContractFinding]:
-    """Check each frame with Great Expectations and write its page into the folder `docs`.
+def run_checks(checks: Sequence[Check]) -> list[ContractFinding]:
+    """Check each frame with Great Expectations.
 
     All that is expected of no rows holds, without asking.
     """
@@ -69,7 +67,7 @@ def run_checks(checks: Sequence[Check], docs: Path) -> list[ContractFinding]:
         context.variables.progress_bars = {"globally": False}
         # One asset for all: each that is added writes down the whole configuration again.
         asset = context.data_sources.add_pandas("artifacts").add_dataframe_asset("artifact")
-        whole, pages = asset.add_batch_definition_whole_dataframe("all"), DataDocs(docs)
+        whole = asset.add_batch_definition_whole_dataframe("all")
         findings: list[ContractFinding] = []
         for check in checks:
             if check.frame.empty:
@@ -83,7 +81,6 @@ def run_checks(checks: Sequence[Check], docs: Path) -> list[ContractFinding]:
             )
             result.results.sort(key=lambda outcome: outcome.expectation_config.meta["number"])
             findings += read_findings(check, [outcome.to_json_dict() for outcome in result.results])
-            pages.write(check.suite, result)
         return findings
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -149,19 +149,28 @@ def list_series(strands: Iterable[Strand]) -> list[NightSeries]:
     return series
 
 
+def name_by_id(row: CanaryRow) -> str:
+    """Name the judge that a canary tries: `JUDGE/ID` is one of several; empty where there is one alone."""
+    return row.id.rpartition("/")[0]
+
+
 def compare_canaries(
-    entry: tuple[str, str], earlier: Iterable[CanaryRow], night: Iterable[CanaryRow]
+    entry: tuple[str, str],
+    earlier: Iterable[CanaryRow],
+    night: Iterable[CanaryRow],
+    name_judge: Callable[[CanaryRow], str] = name_by_id,
 ) -> list[JudgeChange]:
     """Compare each judge's own verdicts on the canaries that both nights have; `mark_drifts` decides.
 
     entry: section and key. What a rule decides before the judge is left out of it, and a verdict that did
-    not parse is not right. `JUDGE/ID` is a canary of one of several judges.
+    not parse is not right. name_judge: of several judges of an entry, the one that a canary tries.
     """
     before = {row.id: _is_right(row) for row in earlier}
-    now = {row.id: _is_right(row) for row in night}
+    rows = {row.id: row for row in night}
+    now = {canary: _is_right(row) for canary, row in rows.items()}
     by_judge: dict[str, list[str]] = defaultdict(list)
     for canary in sorted(before.keys() & now.keys()):
-        by_judge[canary.rpartition("/")[0]].append(canary)
+        by_judge[name_judge(rows[canary])].append(canary)
     changes = []
     for judge, canaries in by_judge.items():
         then, again = [before[canary] for canary in canaries], [now[canary] for canary in canaries]
@@ -185,18 +194,23 @@ def compare_canaries(
 def mark_drifts(changes: Sequence[JudgeChange], alpha: float) -> list[JudgeChange]:
     """Mark the judges that lost more canaries than chance would take, corrected by Holm.
 
-    Entries that share a judge share its verdicts on the canaries: the same change counts once.
+    Entries that share a judge share its verdicts on the canaries: the same change counts once. A judge of
+    whom too few canaries changed to be below `alpha` at all counts as no test (Tarone 1990).
     """
-    tests = {(change.judge, change.n, change.right, change.lost, change.won): change for change in changes}
-    adjusted = dict(zip(tests, correct_holm([change.p_value for change in tests.values()]), strict=True))
+    tests = {
+        _name_change(change): change.p_value
+        for change in changes
+        if 2.0 ** (1 - change.lost - change.won) < alpha
+    }
+    adjusted = dict(zip(tests, correct_holm(list(tests.values())), strict=True)) if tests else {}
     return [
-        replace(
-            change,
-            drifted=change.lost > change.won
-            and adjusted[change.judge, change.n, change.right, change.lost, change.won] < alpha,
-        )
+        replace(change, drifted=change.lost > change.won and adjusted.get(_name_change(change), 1.0) < alpha)
         for change in changes
     ]
+
+
+def _name_change(change: JudgeChange) -> tuple[str, int, int, int, int]:
+    return change.judge, change.n, change.right, change.lost, change.won
 
 
 def _is_right(row: CanaryRow) -> bool:

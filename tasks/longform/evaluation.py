@@ -13,6 +13,7 @@ from tasks.longform.judge.opinions import find_gap
 from tasks.longform.judge.peer_canaries import measure_peers
 from tasks.longform.judge.peers import group_reviews
 from tasks.longform.judge.rows import STEPS, Review
+from tasks.longform.own_entries import SystemLimits
 from tasks.longform.own_items import read_own_items
 from tasks.longform.publish.answer_basis import INTERACTIONS
 from tasks.longform.publish.cautions import warn_failed
@@ -26,7 +27,6 @@ from tasks.longform.publish.outcomes import (
 from tasks.longform.publish.tables_peers import derive_perfect, rate_perfect
 from tasks.longform.rows import LongformItem
 from tasks.longform.solve.rows import Interaction
-from tasks.longform.solve.system_interactions import SystemLimits
 from tasks.reports.figure_cells import FigureCell, mean_cell, round_figures
 from tasks.systems.capabilities import needs_documents
 from tasks.systems.entries import SystemEntry

@@ -123,6 +123,14 @@ class SendState:
     attempts: int = 0
     used_s: float = 0.0
     """Time spent by the endpoint and waiting between attempts."""
+    url: str = ""
+    """Where the last attempt went."""
+
+
+def describe_problem(state: SendState, failure: Failure) -> str:
+    """Say how the last attempt failed, and where it went if nobody answered there."""
+    unreached = failure.kind == "broken" and not failure.paid
+    return f"{state.url} {failure.problem}" if unreached else failure.problem
 
 
 class ModelClient:
@@ -161,12 +169,12 @@ class ModelClient:
             if not isinstance(result, Failure):
                 return result
             if not result.retry:
-                raise ModelFailed(f"{endpoint.name}: the endpoint {result.problem}")
+                raise ModelFailed(f"{endpoint.name}: the endpoint {describe_problem(state, result)}")
             wait_s = choose_wait(state.attempts, result)
             if state.attempts > limit.retries or state.used_s + wait_s >= limit.deadline_s:
                 raise ModelFailed(
                     f"{endpoint.name}: no usable reply after {state.attempts} tries in {state.used_s:.0f} s; "
-                    f"the endpoint {result.problem}"
+                    f"the endpoint {describe_problem(state, result)}"
                 )
             await asyncio.sleep(wait_s)
             state.used_s += wait_s
@@ -198,7 +206,7 @@ class ModelClient:
         reservation = None
         try:
             reservation = await self._budget.reserve(endpoint.name, *worst_case)
-            url = await self.find_url(endpoint)
+            url = state.url = await self.find_url(endpoint)
             chosen = {key: request for key, request in state.requests.items() if state.admit(key)}
         except BaseException:
             self._release_unsent(endpoint, permit, reservation)

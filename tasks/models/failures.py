@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import random
 import time
 from collections.abc import Iterator, Mapping
@@ -60,11 +61,20 @@ def classify_failure(error: BaseException) -> Failure:
     causes = list(_walk_causes(error))
     if refused := next((cause for cause in causes if isinstance(cause, RefusedReply)), None):
         return Failure(str(refused), retry=False, paid=True, kind="refused")
-    if any(isinstance(cause, NEVER_CONNECTED) for cause in causes):
-        return Failure("cannot be connected to", retry=True, paid=False)
+    if lost := next((cause for cause in causes if isinstance(cause, NEVER_CONNECTED)), None):
+        return refuse_connection(lost)
     if any(isinstance(cause, TimeoutError) for cause in causes):
         return Failure("gave no reply in time", retry=True, paid=True)
     return Failure(f"lost the connection ({type(causes[-1]).__name__})", retry=True, paid=True)
+
+
+def refuse_connection(error: BaseException) -> Failure:
+    """Make the failure of an attempt that reached nobody, with the system's word for why."""
+    cause = getattr(error, "os_error", None)
+    code = getattr(cause, "errno", None) or 0
+    # aiohttp writes its own words over those of a known number; of a name without an address there is none.
+    why = os.strerror(code) if code > 0 else plain(getattr(cause, "strerror", None) or "")
+    return Failure(f"cannot be connected to{f' ({why.lower()})' if why else ''}", retry=True, paid=False)
 
 
 def _walk_causes(error: BaseException) -> Iterator[BaseException]:

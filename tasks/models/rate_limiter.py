@@ -158,7 +158,9 @@ class RateLimiter:
         self._failures += 1
         if self._failures < self._endpoint.breaker or now < self._paused_until:
             return
-        self._paused_until = now + self._cooldown_s
+        # Its last call is tried when the deadline ends: whoever waits must not wait longer than that.
+        ends = self._failing_since + self._endpoint.deadline_s
+        self._paused_until = min(now + self._cooldown_s, max(ends, now))
         self._cooldown_s = min(MAX_COOLDOWN_S, 2 * self._cooldown_s)
         if now - self._failing_since >= self._endpoint.deadline_s:
             self._fail_waiting(now - self._failing_since)

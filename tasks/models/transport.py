@@ -13,7 +13,14 @@ from urllib.parse import urljoin
 import aiohttp
 
 from tasks.errors import BadInput
-from tasks.models.failures import NEVER_CONNECTED, RETRIED, THROTTLED, Failure, read_retry_after
+from tasks.models.failures import (
+    NEVER_CONNECTED,
+    RETRIED,
+    THROTTLED,
+    Failure,
+    read_retry_after,
+    refuse_connection,
+)
 from tasks.models.incoming import RefusedReply, Secret, find_origin, is_loopback, plain, read_bounded
 from tasks.models.settings import SystemRun, read_secret
 
@@ -166,7 +173,7 @@ def _refuse(problem: str) -> Failure:
 
 def _judge_connection(error: BaseException) -> Failure:
     if isinstance(error, NEVER_CONNECTED):
-        return Failure("cannot be connected to", retry=True, paid=False)
+        return refuse_connection(error)
     if isinstance(error, aiohttp.InvalidURL):
         return _refuse("redirected to what is no address")
     return Failure(f"lost the connection ({type(error).__name__})", retry=True, paid=True)

@@ -15,9 +15,10 @@ from tasks.ragcheck.conversation_browser import ConversationBrowser, show_conver
 from tasks.ragcheck.entries import Continuity
 from tasks.ragcheck.judge_report import find_thresholds, report_judge
 from tasks.ragcheck.page_parts import count_drops, make_page, write_ragcheck_page
-from tasks.ragcheck.page_record import tabulate_continuity
+from tasks.ragcheck.page_record import group_continuity, list_conversation_systems, tabulate_continuity
 from tasks.ragcheck.rows import ENDS, FAILED, Conversation, ConversationFigure, Guard, ReferenceQuestion
 from tasks.reports.calls import derive_shown_calls, read_calls
+from tasks.reports.folder import BrowsedRows
 from tasks.reports.page import Headline
 from tasks.settings import read_section
 
@@ -42,6 +43,8 @@ def continuity_page(
     key: str,
     settings: Mapping[str, object],
     out: Path,
+    metrics: Path,
+    bars: Path,
 ) -> Counts:
     """Write the page into the folder `out`; the counts are of conversations."""
     turns = read_section(settings, "ragcheck.conversations", ConversationOptions).turns
@@ -89,14 +92,30 @@ def continuity_page(
         ),
     ]
     drops = count_drops([conversations_dropped])
+    tables = tabulate_continuity(comparison)
     rows = show_conversations(questions, conversations, guards)
+    systems = list_conversation_systems(comparison)
     write_ragcheck_page(
         out,
-        make_page(f"{key}-continuity", f"Continuous response: {key}", SUBTITLE, headlines, [judge]),
+        make_page(
+            f"{key}-continuity",
+            f"Continuous response: {key}",
+            SUBTITLE,
+            headlines,
+            [judge],
+            systems,
+        ),
         "continuity.html",
         make_content(entry.systems, turns, comparison, conversations, judge, drops),
-        ConversationBrowser("conversations", list(entry.systems), list(ENDS), rows),
+        BrowsedRows(
+            "rows",
+            ConversationBrowser("conversations", list(entry.systems), list(ENDS), rows),
+            conversations_calls.with_name("conversations.parquet"),
+        ),
         calls,
-        tabulate_continuity(comparison),
+        tables,
+        metrics,
+        bars,
+        group_continuity(tables),
     )
     return Counts(len(conversations), len(conversations), {})

@@ -17,7 +17,7 @@ from tasks.ragcheck.answer_browser import AnswerBrowser, show_answers
 from tasks.ragcheck.entries import Assessment, RatingScale
 from tasks.ragcheck.judge_report import JudgeReport, find_thresholds, report_judge
 from tasks.ragcheck.page_parts import FORM, DropCount, count_drops, make_page, write_ragcheck_page
-from tasks.ragcheck.page_record import tabulate_correctness
+from tasks.ragcheck.page_record import group_correctness, list_answer_systems, tabulate_correctness
 from tasks.ragcheck.ratings import make_form
 from tasks.ragcheck.rows import (
     BY_REFERENCE,
@@ -35,7 +35,7 @@ from tasks.ragcheck.rows import (
 )
 from tasks.ragcheck.rule_comparison import FIGURES
 from tasks.reports.calls import derive_shown_calls, read_calls
-from tasks.reports.folder import Form
+from tasks.reports.folder import BrowsedRows, Form
 from tasks.reports.page import Headline
 
 PEOPLE = "E1"
@@ -104,6 +104,8 @@ def correctness_page(
     key: str,
     settings: Mapping[str, object],
     out: Path,
+    metrics: Path,
+    bars: Path,
 ) -> Counts:
     """Write the page and the form for raters into the folder `out`; the counts are of answers."""
     calls = read_calls([answers_calls, contexts_calls, scores_calls, canaries_calls, baselines_calls])
@@ -164,15 +166,31 @@ def correctness_page(
             for row in sorted(read_rows(ratings_dropped, Dropped), key=_find_line_number)
         ],
     )
+    tables = tabulate_correctness(correlations, content.rules)
     rows = show_answers(questions, answers, contexts, scores, baselines, ratings)
+    systems = list_answer_systems(correlations)
     write_ragcheck_page(
         out,
-        make_page(f"{key}-correctness", f"Correctness of responses: {key}", SUBTITLE, headlines, judges),
+        make_page(
+            f"{key}-correctness",
+            f"Correctness of responses: {key}",
+            SUBTITLE,
+            headlines,
+            judges,
+            systems,
+        ),
         "correctness.html",
         content,
-        AnswerBrowser("answers", list(entry.systems), list(entry.judges), rows),
+        BrowsedRows(
+            "rows",
+            AnswerBrowser("answers", list(entry.systems), list(entry.judges), rows),
+            answers_calls.with_name("answers.parquet"),
+        ),
         calls,
-        tabulate_correctness(correlations, content.rules),
+        tables,
+        metrics,
+        bars,
+        group_correctness(tables["measures"]),
         Form(FORM, make_form(questions, answers)),
     )
     return Counts(len(answers), len(answers), {})

@@ -16,7 +16,8 @@ from tasks.reports.calls import ShownCall
 from tasks.reports.figure_cells import FigureTable
 from tasks.reports.folder import BrowsedRows, Form, write_page
 from tasks.reports.frame import open_templates
-from tasks.reports.page import ASSESSMENTS, Headline, Page
+from tasks.reports.metrics import MetricGroup
+from tasks.reports.page import ASSESSMENTS, Headline, Page, SystemFigure
 from tasks.systems.contract import Passage
 
 PAGES = Path(__file__).parent / "pages"
@@ -62,11 +63,16 @@ class BrowsedRow:
 
 
 def make_page(
-    name: str, title: str, subtitle: str, headlines: Sequence[Headline], judges: Sequence[JudgeReport]
+    name: str,
+    title: str,
+    subtitle: str,
+    headlines: Sequence[Headline],
+    judges: Sequence[JudgeReport],
+    systems: Sequence[SystemFigure],
 ) -> Page:
     """Make a page's head: title, headlines and the judges' warnings. name: the page's folder name."""
     warnings = [f"{judge.name}: {warning}" for judge in judges for warning in judge.warnings]
-    return Page(ASSESSMENTS, "ragcheck", name, title, subtitle, headlines, warnings)
+    return Page(ASSESSMENTS, "ragcheck", name, title, subtitle, headlines, warnings, systems=systems)
 
 
 def write_ragcheck_page(
@@ -74,15 +80,18 @@ def write_ragcheck_page(
     page: Page,
     template: str,
     content: object,
-    rows: object,
+    rows: BrowsedRows,
     calls: Mapping[str, ShownCall],
     tables: Mapping[str, FigureTable],
+    metrics: Path,
+    bars: Path,
+    groups: Sequence[MetricGroup],
     form: Form | None = None,
 ) -> None:
     """Write a page's folder.
 
-    template: file name in pages/; content: its values; rows: the browser's, for pages/ragcheck.js; calls: by
-    ledger key; tables: for the record.
+    template: file name in pages/; content: its values; rows: for pages/ragcheck.js; calls: by
+    ledger key; tables: for the record; metrics, bars, groups: see `write_page`.
     """
     write_page(
         out,
@@ -90,10 +99,13 @@ def write_ragcheck_page(
         open_templates("tasks.ragcheck").get_template(template),
         content,
         assets=[PAGES / asset for asset in ASSETS],
-        rows=BrowsedRows("rows", rows),
+        rows=rows,
         calls=calls,
         tables=tables,
         form=form,
+        metrics=metrics,
+        bars=bars,
+        groups=groups,
     )
 
 

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
-from tasks.ragcheck.rows import ConversationFigure, Estimate, MeasureCorrelation, RuleDifference
+from tasks.ragcheck.rows import (
+    BY_REFERENCE,
+    TOP_SCORE,
+    ConversationFigure,
+    Estimate,
+    MeasureCorrelation,
+    RuleDifference,
+)
 from tasks.reports.figure_cells import FigureCell, FigureTable, Line
+from tasks.reports.metrics import MetricGroup, choose_column
+from tasks.reports.page import SystemFigure
+from tasks.reports.systems_table import read_systems
 
+DATASET, MEASURE = 1, 2
+"""Places in the label of a line of the measures."""
 ESTIMATES = ("mean", "pearson", "spearman", "alpha")
 
 
@@ -69,6 +82,85 @@ def tabulate_continuity(comparison: Sequence[ConversationFigure]) -> dict[str, F
         )
         for kind in kinds
     }
+
+
+def group_correctness(measures: FigureTable) -> list[MetricGroup]:
+    """Choose what DVC shows: each measure's mean over all datasets, and its correlation with people."""
+    names = dict.fromkeys(line.label[MEASURE] for line in measures.lines)
+    return [
+        *(
+            choose_column(
+                name,
+                measures,
+                "mean",
+                labels=(0, 3),
+                where={DATASET: "", MEASURE: name},
+            )
+            for name in names
+        ),
+        choose_column("pearson", measures, "pearson", where={DATASET: ""}),
+    ]
+
+
+def group_continuity(tables: Mapping[str, FigureTable]) -> list[MetricGroup]:
+    """Choose what DVC shows: the means of every measure over all datasets."""
+    if "mean" not in tables:
+        return []
+    return [
+        choose_column(
+            name,
+            tables["mean"],
+            "mean",
+            labels=(1,),
+            where={0: "", 3: name},
+        )
+        for name in dict.fromkeys(line.label[3] for line in tables["mean"].lines)
+    ]
+
+
+def list_answer_systems(correlations: Sequence[MeasureCorrelation]) -> list[SystemFigure]:
+    """List the mean grade of each system's answers, by rule E3 and over all datasets."""
+    judges = sorted({row.judge for row in correlations if row.measure == BY_REFERENCE})
+    return [
+        figure
+        for judge in judges
+        for figure in read_systems(
+            FigureTable(
+                "",
+                "",
+                ("system",),
+                ESTIMATES,
+                tuple(
+                    Line((row.system,), tuple(_show_measure(row)))
+                    for row in correlations
+                    if (row.measure, row.judge, row.dataset) == (BY_REFERENCE, judge, "")
+                ),
+            ),
+            "mean",
+            dataset="all questions",
+            measure="grade of the answers, 0 to 5",
+            symbol=f"{BY_REFERENCE}, {judge}",
+            top=TOP_SCORE,
+        )
+    ]
+
+
+def list_conversation_systems(comparison: Sequence[ConversationFigure]) -> list[SystemFigure]:
+    """List how far each system leads, early turns weighing more, over all datasets."""
+    means = [row for row in comparison if (row.kind, row.measure, row.dataset) == ("mean", "wscore", "")]
+    table = tabulate_continuity([replace(row, measure="") for row in means])
+    return [
+        figure
+        for own in table.values()
+        for figure in read_systems(
+            own,
+            "mean",
+            dataset="all conversations",
+            measure="how soon the right answer is reached, 0 to 5",
+            symbol="wscore",
+            top=TOP_SCORE,
+        )
+    ]
 
 
 def _show(

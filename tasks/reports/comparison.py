@@ -10,6 +10,7 @@ from pathlib import Path
 from tasks.files import write_text
 from tasks.judging.comparison import ChangedCase, Comparison, MetricChange, ShownAnswer, StrandComparison
 from tasks.reports.frame import render_alone
+from tasks.reports.places import link_home
 
 ITEMS = 200
 """Maximum changed items of one strand on a page, half of them from either end; it says what it leaves out."""
@@ -65,7 +66,7 @@ def write_comparison(
 ) -> None:
     """Write the page to the file `out`. alone: what only A and only B have, by name."""
     content = ComparisonPage(comparison, [_show_strand(strand) for strand in comparison.strands], *alone)
-    write_text(out, render_alone("comparison.html", content, styles=STYLES))
+    write_text(out, render_alone("comparison.html", content, home=link_home(out), styles=STYLES))
 
 
 def _show_strand(strand: StrandComparison) -> ShownStrand:

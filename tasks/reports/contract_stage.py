@@ -40,7 +40,7 @@ def check_artifacts(
     *,
     sources: Iterable[Path] = (),
 ) -> list[ContractFinding]:
-    """Check artifacts with their `*.dropped` and `*.calls` files; write findings, page and Data Docs.
+    """Check artifacts with their `*.dropped` and `*.calls` files; write findings and page.
 
     artifacts: file -> its row type. declare: returns the rules of each artifact beyond its keys, given the
     rule on origins; it is called only if all columns exist with their types, so that it may read the rows

@@ -1,25 +1,58 @@
-"""The findings of a validation stage, for pages."""
+"""The findings of a validation stage, by artifact, for pages."""
 
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.artifacts.contracts import ContractFinding, read_findings
+from tasks.reports.places import name_in_project
+
+STATES = ("broken", "unchecked", "held")
+"""The order in which a page shows contracts."""
 
 
 @dataclass(frozen=True)
-class ContractResults:
-    """A validation stage's findings. docs: relative path from the page to Great Expectations' Data Docs."""
+class ArtifactContracts:
+    """What must hold of one artifact, failures first. path: of the artifact, empty if it lies elsewhere."""
 
+    name: str
+    path: str
     findings: Sequence[ContractFinding]
-    docs: str
 
     def count(self, state: str) -> int:
         """Count the contracts in a state: held, broken or unchecked."""
         return sum(finding.state == state for finding in self.findings)
+
+    @property
+    def state(self) -> str:
+        """The worst state of any contract."""
+        return self.findings[0].state
+
+    @property
+    def checked(self) -> int:
+        """How many rows were checked by the contract that checked most."""
+        return max(finding.checked for finding in self.findings)
+
+
+@dataclass(frozen=True)
+class ContractResults:
+    """A validation stage's findings. page: link to the page of its own, empty on that page."""
+
+    artifacts: Sequence[ArtifactContracts]
+    page: str
+
+    @property
+    def findings(self) -> Sequence[ContractFinding]:
+        """All of them."""
+        return [finding for artifact in self.artifacts for finding in artifact.findings]
+
+    def count(self, state: str) -> int:
+        """Count the contracts in a state: held, broken or unchecked."""
+        return sum(artifact.count(state) for artifact in self.artifacts)
 
 
 def open_contracts(folder: Path, order: Iterable[str], page: Path) -> ContractResults:
@@ -27,9 +60,31 @@ def open_contracts(folder: Path, order: Iterable[str], page: Path) -> ContractRe
 
     order: of the artifacts on the page. page: the page's folder.
     """
+    link = Path(os.path.relpath(folder / "index.html", page)).as_posix()
+    return ContractResults(group_findings(read_findings(folder), folder, order), link)
+
+
+def group_findings(
+    findings: Iterable[ContractFinding], folder: Path, order: Iterable[str] = ()
+) -> list[ArtifactContracts]:
+    """Group findings by artifact, failures first, then in `order`. folder: the validation stage's."""
     ranks = {artifact: rank for rank, artifact in enumerate(order)}
-    findings = sorted(
-        read_findings(folder),
-        key=lambda finding: (ranks.get(finding.artifact.partition(".")[0], len(ranks)), finding.artifact),
+    groups = defaultdict[str, list[ContractFinding]](list)
+    for finding in sorted(findings, key=lambda finding: STATES.index(finding.state)):
+        groups[finding.artifact].append(finding)
+    artifacts = [
+        ArtifactContracts(name, _find_path(folder.parent / f"{name}.parquet"), own)
+        for name, own in groups.items()
+    ]
+    return sorted(
+        artifacts,
+        key=lambda own: (
+            STATES.index(own.state),
+            ranks.get(own.name.partition(".")[0], len(ranks)),
+            own.name,
+        ),
     )
-    return ContractResults(findings, Path(os.path.relpath(folder, page)).as_posix() + "/")
+
+
+def _find_path(beside: Path) -> str:
+    return name_in_project(beside) if beside.is_file() else ""

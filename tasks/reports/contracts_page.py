@@ -1,4 +1,4 @@
-"""Write the page of a validation stage: its contracts, broken ones first."""
+"""Write the page of a validation stage: what must hold of each artifact, failures first."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.artifacts.contracts import ContractFinding
-from tasks.reports.contracts import ContractResults
-from tasks.reports.frame import PAGES, PAGES_FOLDER
-
-STYLE = "report.css"
+from tasks.files import write_text
+from tasks.reports.contracts import ContractResults, group_findings
+from tasks.reports.frame import render_alone
+from tasks.reports.places import link_home
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,7 @@ class ContractsPage:
 
 
 def write_contracts(title: str, findings: Sequence[ContractFinding], folder: Path) -> None:
-    """Write index.html and its stylesheet into a folder; the page loads nothing from outside."""
-    ranked = sorted(findings, key=lambda finding: (finding.state != "broken", finding.artifact))
-    content = ContractsPage(title, ContractResults(ranked, ""))
-    page = PAGES.get_template("contracts.html").render(content=content)
-    (folder / "index.html").write_text(page, encoding="utf-8", newline="\n")
-    (folder / STYLE).write_bytes((PAGES_FOLDER / STYLE).read_bytes())
+    """Write index.html into a folder: a single file that loads nothing."""
+    out = folder / "index.html"
+    content = ContractsPage(title, ContractResults(group_findings(findings, folder), ""))
+    write_text(out, render_alone("contracts.html", content, home=link_home(out)))

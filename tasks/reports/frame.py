@@ -28,17 +28,23 @@ def open_templates(package: str) -> Environment:
 
 
 def render_alone(
-    template: str, content: object, *, styles: Sequence[str] = ("report.css",), scripts: Sequence[str] = ()
+    template: str,
+    content: object,
+    *,
+    home: str,
+    styles: Sequence[str] = ("report.css",),
+    scripts: Sequence[str] = ("core.js", "tables.js"),
 ) -> str:
     """Render a single-file page with inline styles and scripts; its security policy allows only these.
 
-    template: name of a shared template. content: a dataclass, `content` in the template. styles, scripts:
-    names of shared files.
+    template: name of a shared template. content: a dataclass, `content` in the template. home: link to the
+    front page, empty if there is none. styles, scripts: names of shared files.
     """
     style = "\n".join(_read_part(name) for name in styles)
     texts = [_read_part(name) for name in scripts]
     return PAGES.get_template(template).render(
         content=content,
+        home=home,
         style=Markup(style),  # noqa: S704 - ours
         scripts=[Markup(text) for text in texts],  # noqa: S704 - ours
         seals={"style": [_hash(style)], "script": [_hash(text) for text in texts]},

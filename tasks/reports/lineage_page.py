@@ -14,6 +14,7 @@ from tasks.lineage.rendering import name_node, render_text
 from tasks.lineage.result import LineageResult
 from tasks.reports.embed import encode_json
 from tasks.reports.frame import render_alone
+from tasks.reports.places import link_home
 
 NODES = 1_000
 """Maximum nodes on a page, in the order of the walk; the page states how many are left out."""
@@ -68,7 +69,8 @@ def write_lineage(lineage: LineageResult, out: Path) -> None:
         render_text(lineage)[:PLAIN],
         Markup(encode_json(data)),  # noqa: S704 - it holds no character that could close the tag
     )
-    write_text(out, render_alone("lineage.html", content, styles=STYLES, scripts=SCRIPTS))
+    page = render_alone("lineage.html", content, home=link_home(out), styles=STYLES, scripts=SCRIPTS)
+    write_text(out, page)
 
 
 def _show_node(node: LineageNode, numbers: Mapping[tuple[str, str], int]) -> ShownNode:

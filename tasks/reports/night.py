@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.files import write_text
 from tasks.judging.nights import Night, NightSeries
 from tasks.reports.frame import render_alone
+from tasks.reports.places import link_home
 
 WIDTH, HEIGHT = 960, 190
 """Size of a metric's plot, in SVG units."""
@@ -17,6 +18,9 @@ REACHES = (0.1, 0.25, 0.5, 1, 5)
 """Possible ends of a difference's axis: the first that includes every interval is used."""
 TOPS = (1, 5)
 """Possible ends of a mean's axis."""
+FEW = 4
+"""Up to so many metrics, the plot of each is shown at once."""
+STYLES = ("report.css", "night.css")
 LABELS = 8
 """Maximum number of nights labelled below the plot; the last one always is."""
 
@@ -59,9 +63,14 @@ class NightRow:
 
 @dataclass(frozen=True)
 class SeriesNights:
-    """One metric's nights. rows: newest first. reach: end of the differences' axis."""
+    """One metric's nights. rows: newest first. reach: end of the differences' axis. anchor: its place's id.
+
+    is_open: whether it is shown at once, where there are many.
+    """
 
     name: str
+    anchor: str
+    is_open: bool
     rows: Sequence[NightRow]
     dots: Sequence[NightDot]
     plot: PlotFrame
@@ -70,27 +79,37 @@ class SeriesNights:
 
 @dataclass(frozen=True)
 class NightsPage:
-    """The content of the page. nights: newest first."""
+    """The content of the page. nights: newest first. reach: end of the last night's axis of differences."""
 
     nights: Sequence[Night]
     series: Sequence[SeriesNights]
+    reach: float
 
 
 def write_nights(out: Path, nights: Sequence[Night]) -> None:
     """Write the page to the file `out`. nights: oldest first."""
     names = sorted({series.name for night in nights for series in night.series})
-    write_text(
-        out, render_alone("night.html", NightsPage(nights[::-1], [_collect(name, nights) for name in names]))
-    )
+    series = [
+        _collect(name, nights, f"metric-{number}", few=len(names) <= FEW) for number, name in enumerate(names)
+    ]
+    reach = find_reach(nights[-1].series if nights else ())
+    content = NightsPage(nights[::-1], series, reach)
+    write_text(out, render_alone("night.html", content, home=link_home(out), styles=STYLES))
 
 
-def _collect(name: str, nights: Sequence[Night]) -> SeriesNights:
+def find_reach(series: Iterable[NightSeries]) -> float:
+    """Find where the axis of differences ends, so that it includes every interval."""
+    bounds = [abs(bound or 0) for own in series for bound in (own.low, own.high)]
+    return next(reach for reach in REACHES if reach >= max(bounds, default=0) or reach == REACHES[-1])
+
+
+def _collect(name: str, nights: Sequence[Night], anchor: str, *, few: bool) -> SeriesNights:
     rows = [NightRow(night, own) for night in nights for own in night.series if own.name == name]
-    bounds = [abs(bound or 0) for row in rows for bound in (row.series.low, row.series.high)]
-    reach = next(reach for reach in REACHES if reach >= max(bounds) or reach == REACHES[-1])
+    reach = find_reach(row.series for row in rows)
     highest = max(row.series.mean or 0 for row in rows)
     top = next(top for top in TOPS if top >= highest or top == TOPS[-1])
-    return SeriesNights(name, rows[::-1], place_dots(rows, top), _frame_plot(top), reach)
+    is_open = few or (rows[-1].night is nights[-1] and rows[-1].alarm)
+    return SeriesNights(name, anchor, is_open, rows[::-1], place_dots(rows, top), _frame_plot(top), reach)
 
 
 def place_dots(rows: Sequence[NightRow], top: float = 1) -> list[NightDot]:

@@ -1,4 +1,4 @@
-"""The parts that all pages share: section on the front page, title, headline figures and warnings."""
+"""The parts that all pages share: section on the front page, title, figures, warnings and samples."""
 
 from __future__ import annotations
 
@@ -27,13 +27,52 @@ FRAME_SECTIONS = (DATASETS, ASSESSMENTS)
 class Headline:
     """A figure at the head of a page. value: a count, a rate or a word; None if undefined.
 
-    derivation: the rows that it was computed from, for lineage.
+    derivation: the rows that it was computed from, for lineage. interval: 95%, of a rate. symbol: the
+    paper's, by which DVC names the figure.
     """
 
     label: str
     value: int | float | str | None
     note: str = ""
     derivation: Derivation | None = None
+    interval: Sequence[float] | None = None
+    symbol: str = ""
+
+
+@dataclass(frozen=True)
+class SystemFigure:
+    """How one system did by one measure, for the front page's table of all systems.
+
+    dataset: what it was asked. measure: in words; symbol: the paper's. n, of: how many the value is over, and
+    of what; failed: how many more have no value. bottom, top: the ends of the measure's scale.
+    """
+
+    system: str
+    dataset: str
+    measure: str
+    symbol: str
+    value: int | float
+    interval: Sequence[float] | None
+    n: int
+    of: str
+    failed: int
+    derivation: Derivation | None
+    bottom: float = 0
+    top: float = 1
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A row that is shown at the head of its page. link: its place in the page's address, `question=<id>`."""
+
+    link: str
+    text: str
+    answer: str
+
+
+def choose_samples(samples: Sequence[Sample], most: int = 4) -> list[Sample]:
+    """Choose samples that are spread evenly over all."""
+    return list(samples[:: max(1, len(samples) // most)][:most])
 
 
 @dataclass(frozen=True)
@@ -41,6 +80,7 @@ class Page:
     """The head of a page; its record and the front page show it too. Texts are escaped by the templates.
 
     name: the flow's entry that the page is about. finding: its result in words, empty if there is none.
+    systems: how each system did, by the main measures.
     """
 
     section: Section
@@ -51,3 +91,5 @@ class Page:
     headlines: Sequence[Headline] = ()
     warnings: Sequence[str] = ()
     finding: str = ""
+    systems: Sequence[SystemFigure] = ()
+    samples: Sequence[Sample] = ()

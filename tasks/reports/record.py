@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from tasks.errors import BadInput
 from tasks.lineage.figures import encode_figure
 from tasks.reports.embed import encode_dataclass
-from tasks.reports.page import FRAME_SECTIONS, Headline, Page, Section
+from tasks.reports.page import FRAME_SECTIONS, Headline, Page, Sample, Section, SystemFigure
 
 RECORD = "report.json"
 """The name of the record's file in a page's folder."""
@@ -30,6 +30,30 @@ class RecordedHeadline:
 
 
 @dataclass(frozen=True)
+class RecordedSystem:
+    """How a system did, as read from a record: see `SystemFigure`. low, high: None without an interval."""
+
+    label: str
+    system: str
+    dataset: str
+    measure: str
+    symbol: str
+    value: int | float
+    low: float | None
+    high: float | None
+    n: int
+    of: str
+    failed: int
+    bottom: float
+    top: float
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """(low, high), or None without an interval."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+
+@dataclass(frozen=True)
 class PageRecord:
     """A page's head as read from its record. section: None if `part` is one of `FRAME_SECTIONS`."""
 
@@ -41,6 +65,8 @@ class PageRecord:
     finding: str
     warnings: tuple[str, ...]
     figures: tuple[RecordedHeadline, ...]
+    systems: tuple[RecordedSystem, ...]
+    samples: tuple[Sample, ...]
     section: Section | None = None
 
 
@@ -64,6 +90,8 @@ def write_record(path: Path, page: Page, figures: Mapping[str, object]) -> None:
         "warnings": list(page.warnings),
         "figures": [_encode_headline(headline, value) for headline, value in numbers],
         **figures,
+        "systems": [_encode_system(system) for system in page.systems],
+        "samples": list(page.samples),
     }
     text = json.dumps(record, ensure_ascii=False, indent=2, allow_nan=False, default=encode_dataclass)
     path.write_text(text + "\n", encoding="utf-8", newline="\n")
@@ -85,10 +113,33 @@ def read_record(path: Path) -> PageRecord:
 
 
 def _encode_headline(headline: Headline, value: int | float) -> dict[str, object]:
-    value = float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+    value = _round(value)
     if headline.derivation is None:
         return {"label": headline.label, "value": value, "note": headline.note}
     return {"label": headline.label, "note": headline.note, **encode_figure(value, headline.derivation)}
+
+
+def _encode_system(system: SystemFigure) -> dict[str, object]:
+    low, high = system.interval or (None, None)
+    return {
+        "label": f"{system.system} on {system.dataset}: {system.measure}",
+        "system": system.system,
+        "dataset": system.dataset,
+        "measure": system.measure,
+        "symbol": system.symbol,
+        **encode_figure(_round(system.value), system.derivation),
+        "low": None if low is None else _round(low),
+        "high": None if high is None else _round(high),
+        "n": system.n,
+        "of": system.of,
+        "failed": system.failed,
+        "bottom": system.bottom,
+        "top": system.top,
+    }
+
+
+def _round(value: int | float) -> int | float:
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
 _RECORD = TypeAdapter(PageRecord)

@@ -1,4 +1,4 @@
-"""Copy the sample data from the installed data packages: `python -m tasks.sources.packages`.
+"""Stage sources.packages: copy the sample data from the installed data packages.
 
 The packages are found, never imported: importing one would run code that the sample does not need.
 """
@@ -8,12 +8,10 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tasks.errors import BadInput, BenchloomError
-from tasks.files import write_beside
+from tasks.errors import BadInput
 
 TARGET = Path("data/raw/packages")
 
@@ -108,15 +106,21 @@ FILES = (
 )
 
 
-def copy_packaged(target: Path = TARGET, files: tuple[PackagedFile, ...] = FILES) -> list[Path]:
-    """Copy every packaged file into `target`; return the files that were written.
+def packages(out: Path) -> None:
+    """Copy the files of the sample's data packages into the folder `out`, each held to its checksum."""
+    copy_packaged(out, FILES)
 
-    A file that already has its content is not written. Raises BadInput if a package is missing, or has other
-    content than the sample was built from, since the shipped artifacts would not follow from it.
+
+def copy_packaged(target: Path, files: tuple[PackagedFile, ...] = FILES) -> None:
+    """Copy packaged files into `target`.
+
+    Raises BadInput, and writes nothing, if a package is missing, or has other content than the sample was
+    built from, since the shipped artifacts would not follow from it.
     """
     contents = {file: _read_checked(file) for file in files}
     target.mkdir(parents=True, exist_ok=True)
-    return [path for file, content in contents.items() if (path := _place(target, file, content))]
+    for file, content in contents.items():
+        (target / file.target).write_bytes(content)
 
 
 def describe_packaged(path: str) -> dict[str, str]:
@@ -157,30 +161,3 @@ def _find(package: str) -> Path:
     if spec is None or spec.origin is None:
         raise BadInput(package, "is not installed", hint="`make setup` installs it")
     return Path(spec.origin).parent
-
-
-def _place(target: Path, file: PackagedFile, content: bytes) -> Path | None:
-    path = target / file.target
-    if path.is_file() and path.read_bytes() == content:
-        return None
-    with write_beside(path) as draft:
-        draft.write_bytes(content)
-    return path
-
-
-def main() -> int:
-    """Copy the files and print a line for each that was written."""
-    try:
-        written = copy_packaged()
-    except BenchloomError as error:
-        print(error, file=sys.stderr)
-        return error.exit_code
-    for path in written:
-        print(f"wrote {path}")
-    if not written:
-        print(f"{TARGET} is complete")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -95,7 +95,7 @@ def test_a_process_that_reads_a_dump_does_not_import_pandas(tmp_path):
         "selection = make_selection(None, None, None, None)\n"
         "made = [entity(f'Q{n}', statement(item('P31', 'Q5'), 0, f'Q{n}')) for n in range(1, 9)]\n"
         "paths = [write_dump(folder / f'{n}.json', *made[n::2]) for n in range(2)]\n"
-        "import_wikidata(folder, list(map(str, paths)), 'x', selection, workers=1)\n"
+        "import_wikidata(folder, list(map(str, paths)), 'x', selection)\n"
         "sys.exit('pandas' in sys.modules)\n"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

@@ -1,6 +1,7 @@
 """`make look`: drive the report and Prefect's pages in Chromium, and take their pictures.
 
-Fails on a console error, on a request to anywhere outside, and on a picture that is too big.
+Fails on a console error, on a request to anywhere outside, on a rule of axe that is broken, and on a picture
+that is too big.
 """
 
 from __future__ import annotations
@@ -28,12 +29,17 @@ from tests.browser.reviewing import ARTIFACT, list_lost, make_project, review, s
 from tests.browser.staged import run_ragcheck, stage_ragcheck, write_nights
 from tests.browser.streams import open_item, open_step, open_walk, write_stream
 from tests.browser.tables import open_evidence, open_tables, write_tables
-from tests.browser.watch import Complaints, open_chromium
+from tests.browser.watch import Complaints, find_violations, open_chromium
 from tests.flows.prefect_api import ask_prefect
 
 LARGEST = 300_000
 """Bytes of a picture: they are in the repository."""
-LOOKS = {"light": ("light", 1280), "dark": ("dark", 1280), "narrow": ("light", 420)}
+LOOKS = {
+    "light": ("light", 1280),
+    "dark": ("dark", 1280),
+    "narrow": ("light", 390),
+    "narrow_dark": ("dark", 390),
+}
 PATIENCE_MS = 60_000
 SHOWN = "grammar-report@films"
 """Run for Prefect's pages: few enough stages that fresh ones are shown, too (`SHOWN_FRESH`)."""
@@ -122,6 +128,13 @@ def look_at_site(browser: Browser, site: Path, pictures: Path) -> list[str]:
     if not pages or not (site / "index.html").is_file():
         raise BadInput(site, "holds no report", hint="benchloom report")
     complaints = look_at_page(browser, FRONT, site / "index.html", pictures)
+    others = [
+        (GRAPH, site / "graph.html"),
+        *((CONTRACTS, path) for path in sorted(site.parent.glob(CHECKED))),
+    ]
+    for place, (view, path) in enumerate(others):
+        if path.is_file():
+            complaints += look_at_page(browser, view, path, pictures if place < 2 else None)
     kinds = {path: find_kind(path) for path in pages}
     pictured = {view: path for path, view in reversed(kinds.items())}
     pictured |= {view: path for path, view in kinds.items() if view is ASSESSMENT}
@@ -150,8 +163,11 @@ def look_at_page(browser: Browser, view: View, path: Path, pictures: Path | None
         if view.open:
             view.open(page)
             complaints.lines += [f"{path}: {overflow}" for overflow in find_overflow(page)]
-            if pictures:
-                page.screenshot(path=pictures / f"{view.part}_{name}.png")
+        # One page of a kind is held by axe in every look, the others, of the same templates, in the first.
+        if pictures or name == "light":
+            complaints.lines += [f"{path}, {name}: {violation}" for violation in find_violations(page)]
+        if view.open and pictures:
+            page.screenshot(path=pictures / f"{view.part}_{name}.png")
         page.context.close()
     return complaints.lines
 
@@ -201,6 +217,12 @@ def open_source(page: Page) -> None:
         )
 
 
+def open_contract(page: Page) -> None:
+    """Open what must hold of the first artifact."""
+    page.click("#contracts-list summary >> nth=0")
+    page.wait_for_selector("#contracts-list table")
+
+
 def show_detail(page: Page) -> None:
     """Bring the browser of rows into the picture."""
     page.locator("#browse").evaluate("section => section.scrollIntoView({behavior: 'instant'})")
@@ -209,6 +231,10 @@ def show_detail(page: Page) -> None:
 
 
 FRONT = View("index", "h1")
+GRAPH = View("graph", "#stages-table")
+CONTRACTS = View("contracts", "#contracts-list .artifact", "contract", open_contract)
+CHECKED = "*/*/contracts/index.html"
+"""Pages of contracts, from the folder of all data."""
 REPORT = View("report", "#list a", "question", open_question)
 ASSESSMENT = View("assessment", "#list a", "answer", open_answer)
 INTERACTIONS = View("longform", "#list a", "interaction", open_interaction)

@@ -8,6 +8,7 @@ from tasks.reports.site import write_index
 from tests.browser.look import look_at_site, open_question
 from tests.browser.watch import Complaints, find_chromium, open_chromium
 from tests.grammar.sample import HOSTILE, write_sample
+from tests.reports.figure_folders import place_figures
 
 pytestmark = [
     pytest.mark.browser,
@@ -24,7 +25,7 @@ def browser():
 def write_site(root, **options):
     sample = write_sample(root, **options)
     out = root / "data" / "reports" / "grammar" / "films"
-    report(**sample.inputs(), database=sample.entry, settings={}, out=out)
+    report(**sample.inputs(), database=sample.entry, settings={}, out=out, **place_figures(out, "metrics"))
     write_index([out], root / "data" / "reports" / "index.html")
     return sample, out
 
@@ -41,7 +42,7 @@ def test_all_looks_are_quiet_and_pictured(browser, tmp_path):
     (tmp_path / "pictures").mkdir()
 
     assert look_at_site(browser, tmp_path / "data" / "reports", tmp_path / "pictures") == []
-    assert len(list((tmp_path / "pictures").iterdir())) == 3 * 3
+    assert len(list((tmp_path / "pictures").iterdir())) == 3 * 4
 
 
 def test_hostile_data_is_shown_and_not_run(page, tmp_path):

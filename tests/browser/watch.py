@@ -1,4 +1,4 @@
-"""Chromium with an eye on it: what a page complains of, and what it asks for outside."""
+"""Chromium with an eye on it: what a page complains of, what it asks for outside, and who it leaves out."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
 from tasks.errors import BadInput
@@ -40,6 +41,16 @@ class Complaints:
     def _hear_request(self, url: str) -> None:
         if not url.startswith((self.home, "data:", "blob:")):
             self.lines.append(f"asks outside: {url}")
+
+
+def find_violations(page: Page) -> list[str]:
+    """Say which rules of axe a page breaks, as it stands, with the first element of each."""
+    # Styles from a disk may not be read by a page's own scripts, which axe would try.
+    found = Axe().run(page, options={"preload": False}).response["violations"]
+    return [
+        f"{one['id']}: {one['help']} ({len(one['nodes'])} times, {one['nodes'][0]['html'][:200]})"
+        for one in found
+    ]
 
 
 @contextmanager

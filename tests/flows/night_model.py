@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
+from tasks.judging.canaries import FILE, FURTHER, read_canaries
+from tests.flows.asked import Asked
 from tests.judging.scripted import sign
 
 CONSTRUCTION = (
@@ -16,6 +18,24 @@ CONSTRUCTION = (
     "You write query templates",
 )
 """How the prompts begin by which a dataset and its documents are made."""
+
+
+def fold(text: str) -> str:
+    return " ".join(text.split())
+
+
+KNOWN = {
+    (fold(canary.query), fold(canary.response)): "Correct" in canary.accepted
+    for file in (FILE, FURTHER)
+    for canary in read_canaries("label", file)
+}
+
+
+def is_canary_right(prompt: str) -> bool:
+    """Say whether a judge's prompt shows a canary that deserves the better verdict."""
+    query = prompt.partition("Query:\n")[2].partition("\n\nTrue answer:")[0]
+    response = " ".join(line[2:] for line in prompt.splitlines() if line.startswith("> "))
+    return KNOWN.get((fold(query), fold(response)), False)
 
 
 @dataclass
@@ -30,6 +50,10 @@ class NightModel:
     pause_s: float = 0
     """How long every reply takes, beside what it takes anyway."""
     asked: Counter[str] = field(default_factory=Counter)
+    drifted: bool = False
+    """Whether the judge calls everything incorrect from now on, its canaries too."""
+    counted: Asked | None = None
+    """What counts its requests, where a test has put it before it."""
 
     async def answer(self, request: web.Request) -> web.Response:
         body = await request.json()
@@ -37,7 +61,8 @@ class NightModel:
         system, user = (body["messages"][0]["content"], body["messages"][-1]["content"])
         if "strict grader" in system:
             kind = "judge"
-            text = sign(f"Verdict: {'Correct' if 'well answered' in user else 'Incorrect'}", user)
+            right = not self.drifted and ("well answered" in user or is_canary_right(user))
+            text = sign(f"Verdict: {'Correct' if right else 'Incorrect'}", user)
         elif "You answer questions" in system:
             kind, text = "system", self._say(user)
         elif system.startswith(CONSTRUCTION):

@@ -98,6 +98,7 @@ def test_the_built_in_rag_is_asked_judged_and_written_down_once(project, model, 
         "three rates, all and two criteria, two modes"
     )
 
+    model.drifted = True
     night = evaluate(project, *words, "--as-of", "later")
     assert night.returncode == 0, night.stderr
     assert night.stdout.startswith("WARNING"), "this judge fails canaries"

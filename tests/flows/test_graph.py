@@ -11,8 +11,11 @@ import pytest
 import yaml
 
 from flows.code import ROOMS
-from flows.discovery import list_flows, list_stages
+from flows.discovery import find_stage, list_evaluating, list_flows, list_stages
+from flows.graph import FROM_PARAMS
 from flows.graph_file import compare_graph
+from flows.night_settings import EvaluatedEntry
+from flows.nights.selection import select_night
 from flows.run.binding import find_function
 from flows.run.recorder import Recorder
 from flows.run.selection import order_nodes, select_nodes
@@ -110,7 +113,16 @@ def test_stages_that_ask_systems_declare_them_their_prompts_and_the_night(nodes)
         if "tasks/systems/build.py" in node.deps:
             assert any(dep.startswith("tasks/systems/prompts") for dep in node.deps), node.name
             assert any(name.split(".")[0] == "systems" for name in node.params), node.name
-            assert "evaluation" in node.params, node.name
+            night = "baselines" if find_stage(node.stage).asks_once else "evaluation"
+            assert night in node.params, node.name
+
+
+def test_a_night_can_ask_every_scope_that_evaluates(nodes):
+    for scope in list_evaluating():
+        chosen = select_night(nodes, EvaluatedEntry("trial", scope, "trial"))
+        stages = [nodes[name].stage for name in chosen]
+        assert scope.evaluates in stages, scope.over
+        assert not scope.canaries or scope.canaries in stages, scope.over
 
 
 def test_no_stage_depends_on_what_cannot_change_its_bytes(nodes):
@@ -135,7 +147,7 @@ def test_construction_belongs_to_no_night(nodes):
 
 
 def test_every_argument_of_a_stage_is_one_of_its_dependencies(nodes):
-    given = {"params", "ask", "database", "settings", "limit", "out", "system", "systems", "entry", "key"}
+    given = FROM_PARAMS
     for node in nodes.values():
         _, function = find_function(node)
         names = set(function.__annotations__) - {"return"} - given
@@ -166,9 +178,15 @@ def test_parameters_stand_under_their_stages_name(nodes):
 @pytest.mark.parametrize(
     ("target", "stages"),
     [
-        ("grammar.closed_names", {"sources.films", "sources.flights", "grammar.closed_names"}),
-        ("grammar-schema@films", {"sources.films", "grammar.glossary", "grammar.schema"}),
-        ("data/grammar/films/schema.parquet", {"sources.films", "grammar.glossary", "grammar.schema"}),
+        (
+            "grammar.closed_names",
+            {"sources.packages", "sources.films", "sources.flights", "grammar.closed_names"},
+        ),
+        ("grammar-schema@films", {"sources.packages", "sources.films", "grammar.glossary", "grammar.schema"}),
+        (
+            "data/grammar/films/schema.parquet",
+            {"sources.packages", "sources.films", "grammar.glossary", "grammar.schema"},
+        ),
     ],
 )
 def test_a_target_brings_what_it_stands_on(nodes, target, stages):

@@ -3,7 +3,6 @@
 import bz2
 import gzip
 import json
-import multiprocessing
 import os
 import random
 import signal
@@ -11,6 +10,7 @@ import signal
 import pytest
 
 from flows import wikidata_shards
+from flows.run.processes import Processes
 from flows.wikidata_import import write_all
 from flows.wikidata_shards import import_shards
 from tasks.errors import BadInput, StageFailed
@@ -19,6 +19,7 @@ from tasks.sources.wikidata.entities import EntitySelection
 from tasks.sources.wikidata.parts import read_part
 from tasks.sources.wikidata.report import ReadingReport
 from tasks.sources.wikidata.shards import PartSize, plan_parts
+from tests.flows.sample import ROOT
 from tests.sources.wikidata.scenes import entity, item, statement, text, time
 
 ALL = EntitySelection()
@@ -69,14 +70,16 @@ def bring_in(paths, folder, workers=1, said=None, size=SMALL):
     """Return what was written, what was skipped, and the counts."""
     lines = []
     report = ReadingReport(lines.append)
+    say = ([] if said is None else said).append
     counts = import_shards(
         paths,
         ALL,
         folder,
         report,
-        workers=workers,
+        root=ROOT,
+        engine=Processes(workers, say=say) if workers > 1 else None,
         size=size,
-        say_progress=([] if said is None else said).append,
+        say_progress=say,
     )
     assert not (folder / ".parts").exists()
     found = (counts, report.not_asked, report.redirects)
@@ -217,18 +220,15 @@ def test_a_file_that_changes_meanwhile_is_refused(tmp_path, monkeypatch):
         bring_in([path], tmp_path / "parts")
 
 
-def kill_on(path, times):
-    """Make a worker that is killed while it reads a file, so often; it is run in another process."""
-    return KilledWork(str(path), times)
-
-
 class KilledWork:
+    """Reads a part in another process, which is killed while it reads a file, so often."""
+
     def __init__(self, path, times):
         self.path, self.times = path, times
 
-    def __call__(self, part, selection, store, errors):
+    def __call__(self, part, selection, store):
         marks = list(store.glob("../kill-*"))
-        if str(part.path) == self.path and len(marks) < self.times:
+        if part.path == self.path and len(marks) < self.times:
             (store.parent / f"kill-{len(marks)}").touch()
             os.kill(os.getpid(), signal.SIGKILL)
         read_part(part, selection, store)
@@ -238,10 +238,10 @@ def test_a_worker_that_is_killed_costs_its_part_alone(tmp_path, monkeypatch):
     paths = write_shards(tmp_path, 3, "json.gz")
     (tmp_path / "parts").mkdir()
     said = []
-    monkeypatch.setattr(wikidata_shards, "work", kill_on(paths[1], 2))
+    monkeypatch.setattr(wikidata_shards, "read_part", KilledWork(paths[1], 2))
     with pytest.raises(StageFailed, match=r"3-1\.json\.gz, bytes 0 to the end: the process was .* twice"):
         bring_in(paths, tmp_path / "parts", 2, said)
-    assert said == ["3-1.json.gz, bytes 0 to the end: its process was ended from outside; it is read again"]
+    assert said == ["3-1.json.gz, bytes 0 to the end: its process was ended from outside; it is done again"]
     assert len(list((tmp_path / "parts/.parts").iterdir())) == 2
     monkeypatch.undo()
     assert bring_in(paths, tmp_path / "parts", 1, said) == read_in_turn(paths, tmp_path / "turn")
@@ -249,22 +249,22 @@ def test_a_worker_that_is_killed_costs_its_part_alone(tmp_path, monkeypatch):
 
 
 class FailedWork:
-    """Fails in each part, with an error of so many characters, and does not end; run in another process."""
+    """Fails in the second part, with an error of so many characters; the first does not end."""
 
     def __init__(self, size):
         self.size = size
 
-    def __call__(self, part, selection, store, errors):
-        errors.send(StageFailed("x" * self.size))
-        signal.pause()
+    def __call__(self, part, selection, store):
+        if part.path.name == "3-0.json.gz":
+            signal.pause()
+        raise StageFailed("x" * self.size)
 
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("size", [10, 2**20])
 def test_an_error_of_any_length_ends_the_import(tmp_path, monkeypatch, size):
     paths = write_shards(tmp_path, 3, "json.gz")
-    monkeypatch.setattr(wikidata_shards, "work", FailedWork(size))
+    monkeypatch.setattr(wikidata_shards, "read_part", FailedWork(size))
     with pytest.raises(StageFailed) as raised:
         bring_in(paths, tmp_path / "parts", 2)
     assert len(str(raised.value)) == size
-    assert not multiprocessing.active_children()

@@ -10,7 +10,6 @@ import os
 import random
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -30,6 +29,7 @@ from benchloom.yaml_files import write_yaml
 from flows.settings import set_params
 from tasks.models.client import KEY_HEADER
 from tasks.models.ledger import Ledger
+from tests.flows.asked import Asked
 from tests.flows.night_model import NightModel
 from tests.flows.sample import NOWHERE, Sample, make_datasets, make_sample, wait_for
 from tests.flows.stream_drill import STREAM, STREAM_GROUND, STREAM_STEPS, make_stream_model, write_stream
@@ -71,28 +71,6 @@ class Killed:
     moment: float
     share: float
     calls: int
-
-
-@dataclass
-class Asked:
-    """Counts what is asked of a handler, and what of it was in the live ledger already."""
-
-    ledger: Path
-    answer: Callable
-    requests: int = 0
-    after_commit: int = 0
-
-    async def handle(self, request: web.Request) -> web.StreamResponse:
-        self.requests += 1
-        if self.ledger.exists():
-            with (
-                suppress(sqlite3.OperationalError),
-                sqlite3.connect(f"file:{self.ledger}?mode=ro", uri=True) as db,
-            ):
-                for key in request.headers[KEY_HEADER].split(","):
-                    found = db.execute("SELECT 1 FROM calls WHERE key = ?", (key,)).fetchone()
-                    self.after_commit += bool(found)
-        return await self.answer(request)
 
 
 @dataclass

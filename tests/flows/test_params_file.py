@@ -130,3 +130,14 @@ def test_every_command_refuses_it_before_dvc_reads_it(command, project):
     assert "cannot be a name" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (project.root / "pwned").exists()
+
+
+def test_a_section_that_is_spelt_nearly_as_one_of_ours_is_refused_with_its_line(tmp_path):
+    path = tmp_path / "params.yaml"
+    path.write_text("databases: {}\n\nassesments:\n  mine: {}\n")
+    with pytest.raises(
+        BadInput, match=r"line 3: assesments: no stage reads .* \(did you mean 'assessments'\?\)"
+    ):
+        load_params(tmp_path)
+    path.write_text("databases: {}\nour_own: {}\nwarehouse: {}\n")
+    assert load_params(tmp_path) == {"databases": {}, "our_own": {}, "warehouse": {}}

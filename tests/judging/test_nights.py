@@ -171,6 +171,26 @@ def test_entries_that_share_a_judge_count_its_change_once():
     assert all(change.drifted for change in mark_drifts(changes, 0.05))
 
 
+def test_a_second_judge_that_hardly_changed_hides_no_drift_of_the_first():
+    # Six lost of none: p is 2 / 2^6 = 0.03125. The other judge's one change can be below 0.05 by no means.
+    first = drift([True] * 24, [True] * 18 + [False] * 6)
+    second = drift([True] * 24, [True] * 23 + [False], judge="second")
+    assert [change.drifted for change in mark_drifts([*first, *second], 0.05)] == [True, False]
+
+
+def test_a_reviewers_drift_is_told_and_excuses_no_score():
+    rows = [make_canaries([True] * 24), make_canaries([False] * 24)]
+    changes = compare_canaries(
+        ("assessments", "films-weak"), *rows, lambda row: "reviewer" if row.id < "c12" else ""
+    )
+    assert [(change.judge, change.n) for change in changes] == [("reviewer", 12), ("", 12)]
+    marked = mark_drifts(changes, 0.05)
+    reviewer = [change for change in marked if change.judge]
+    series, alarms = judge_one([1.0] * 40, [0.0] * 40, judges=reviewer)
+    assert series.outcome == "fell"
+    assert [alarm.kind for alarm in alarms] == ["regression", "judge drift"]
+
+
 def draw_night(rng, chances, drop=0.0):
     """Draw a night's marks of independent items, each right by its own chance."""
     return (rng.random(len(chances)) < np.clip(chances - drop, 0, 1)).astype(float).tolist()
@@ -184,6 +204,20 @@ def test_of_a_thousand_nights_of_an_unchanged_noisy_system_few_alarm():
         chances = rng.uniform(0.3, 1.0, 60)
         before, now = draw_night(rng, chances), draw_night(rng, chances)
         alarmed += bool(judge_one(before, now, rule, size=1)[1])
+    assert alarmed <= 65, "6.5% of them"
+
+
+def test_of_a_thousand_nights_each_held_against_the_last_accepted_few_alarm():
+    rng = np.random.default_rng(20310709)
+    rule = AlarmRule(draws=500)
+    chances = rng.uniform(0.3, 1.0, 60)
+    before, alarmed = draw_night(rng, chances), 0
+    for _ in range(1000):
+        now = draw_night(rng, chances)
+        if judge_one(before, now, rule, size=1)[1]:
+            alarmed += 1
+        else:
+            before = now
     assert alarmed <= 65, "6.5% of them"
 
 

@@ -19,7 +19,9 @@ OUT = "data/reports/grammar/films"
 @pytest.fixture
 def sample(tmp_path):
     made = write_sample(tmp_path)
-    report(**made.inputs(), database=made.entry, settings={}, out=tmp_path / OUT)
+    report(
+        **made.inputs(), database=made.entry, settings={}, out=tmp_path / OUT, metrics=tmp_path / "metrics"
+    )
     return made
 
 

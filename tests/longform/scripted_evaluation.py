@@ -52,6 +52,7 @@ from tests.longform.evaluation_script import (
 )
 from tests.longform.scripted_agents import ScriptedAgents
 from tests.longform.scripted_judges import Asked, ScriptedJudges
+from tests.reports.figure_folders import place_figures
 
 SQL = {
     "good": "SELECT name FROM stadium",
@@ -168,6 +169,7 @@ class ScriptedEvaluation:
             entry=self.entry,
             key="tiny",
             out=self.folder / "page",
+            **place_figures(self.folder / "page", "metrics", "bars"),
         )
         return (self.folder / "page/index.html").read_text(encoding="utf-8")
 

@@ -26,6 +26,7 @@ from tasks.longform.rows import (
 from tasks.longform.solve.rows import AgentStep, Interaction
 from tasks.models.calls import Call
 from tests.longform.scripted_judges import SCRIPT, make_interaction, make_item, make_query, make_review
+from tests.reports.figure_folders import place_figures
 
 EVIL = "<script>alert('gulls')</script>"
 CELL = {"value": 0.5, "n": 4, "failed": 1, "interval": [0.15, 0.85], "of": "interactions", "why": ""}
@@ -178,6 +179,7 @@ def write_example(folder: Path, **more: Any) -> tuple[Path, Counts]:
         "entry": ENTRY,
         "key": "small",
         "out": out,
+        **place_figures(out, "metrics", "bars"),
     }
     return out, evaluation_page(**{**arguments, **more})
 

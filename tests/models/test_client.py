@@ -236,9 +236,11 @@ def test_an_unknown_model_names_those_there_are():
         )
 
 
-def test_nobody_listening_costs_nothing():
+def test_nobody_listening_costs_nothing_and_is_named_with_its_address():
     possibly_paid, budget = [], Budget()
-    with pytest.raises(ModelFailed, match="cannot be connected to"):
+    with pytest.raises(
+        ModelFailed, match=r"http://127\.0\.0\.1:9/v1 cannot be connected to \(connection refused\)"
+    ):
         send("http://127.0.0.1:9/v1", make_request(), retries=1, possibly_paid=possibly_paid, budget=budget)
     assert possibly_paid == []
     assert budget.spent.tokens == 0

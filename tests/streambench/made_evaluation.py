@@ -29,6 +29,7 @@ from tasks.streambench.rows import (
     StreamItem,
     StreamStep,
 )
+from tests.reports.figure_folders import place_figures
 
 STEPS, SEEDS, MODELS = 40, (42, 7), ("agent", "second_agent")
 EVIL = "<script>alert('stream')</script>"
@@ -188,6 +189,15 @@ def write_evaluation(folder: Path, made: MadeEvaluation | None = None) -> tuple[
     write_figures(made, figures)
     out.parent.mkdir(parents=True, exist_ok=True)
     counts = evaluation_page(
-        made.items, made.steps, made.calls, made.scores, made.curves, figures, made.entry, "trial", out
+        made.items,
+        made.steps,
+        made.calls,
+        made.scores,
+        made.curves,
+        figures,
+        made.entry,
+        "trial",
+        out,
+        **place_figures(out, "metrics", "bars", "lines"),
     )
     return out, counts

@@ -17,6 +17,7 @@ from tasks.streambench.publish.evaluation_page import evaluation_page
 from tasks.streambench.publish.figure_file import read_stream_figures
 from tasks.streambench.publish.line_charts import MOST_POINTS, list_ticks, thin_out
 from tasks.streambench.rows import CurvePoint
+from tests.reports.figure_folders import place_figures
 from tests.streambench.made_evaluation import EVIL, MadeEvaluation, make_evaluation, write_evaluation
 
 DATA = "data/streambench/sample"
@@ -138,12 +139,15 @@ def test_figures_of_another_form_are_bad_input(tmp_path: Path, text: str) -> Non
 
 def test_the_same_artifacts_give_the_same_bytes(made: MadeEvaluation, page: Path, tmp_path: Path) -> None:
     figures = page.parents[3] / DATA / "trial/evaluation_figures.json"
+    again = tmp_path / "data/reports/streambench/trial"  # a page says where in its project it stands
+    again.parent.mkdir(parents=True)
     evaluation_page(
         made.items[::-1], made.steps[::-1], made.calls[::-1], made.scores[::-1], made.curves[::-1], figures,
-        made.entry, "trial", tmp_path / "again",
+        made.entry, "trial", again,
+        **place_figures(again, "metrics", "bars", "lines"),
     )  # fmt: skip
     assert {file.name: file.read_bytes() for file in page.iterdir()} == {
-        file.name: file.read_bytes() for file in (tmp_path / "again").iterdir()
+        file.name: file.read_bytes() for file in again.iterdir()
     }
 
 

@@ -17,6 +17,7 @@ from tasks.streambench.entries import Stream
 from tasks.streambench.publish.contracts import ROWS, contracts, declare_stream, read_stream
 from tasks.streambench.publish.stream_page import stream_page
 from tasks.streambench.rows import SequencePlace, StreamShot
+from tests.reports.figure_folders import place_figures
 from tests.streambench.made_evaluation import EVIL, make_items
 from tests.streambench.test_evaluation_page import read_data
 
@@ -140,7 +141,14 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows["shots"][1] = replace(rows["shots"][1], text=rows["items"][0].text)
     out = folder / "page"
     found = stream_page(
-        rows["items"], [LOST], rows["sequence"], rows["shots"], folder / "sample/contracts", "sample", out
+        rows["items"],
+        [LOST],
+        rows["sequence"],
+        rows["shots"],
+        folder / "sample/contracts",
+        "sample",
+        out,
+        **place_figures(out, "metrics"),
     )
     assert found == Counts(40, 40, {})
     return out

@@ -25,6 +25,7 @@ from tasks.streambench.publish.scores import scores
 from tasks.streambench.rows import CurvePoint, StepScore, StreamItem, StreamStep
 from tasks.streambench.solve.options import StreamLimits
 from tasks.streambench.solve.steps import steps
+from tests.reports.figure_folders import place_figures
 
 
 class ScriptedModels(ABC):
@@ -98,7 +99,18 @@ def run_stages(
     out.parent.mkdir(parents=True)
     figures = folder / "evaluation_figures.json"
     evaluation_figures(rows, own, scored, points, evaluation, settings, figures)
-    counts = evaluation_page(rows, own, calls, scored, points, figures, evaluation, evaluation.stream, out)
+    counts = evaluation_page(
+        rows,
+        own,
+        calls,
+        scored,
+        points,
+        figures,
+        evaluation,
+        evaluation.stream,
+        out,
+        **place_figures(out, "metrics", "bars", "lines"),
+    )
     found = {row.id: row for row in rows}
     return Whole(
         found, own, scored, points, json.loads(figures.read_text()), out, counts, models.calls, models

@@ -17,6 +17,7 @@ from tasks.tanq.rows import TanqItem
 from tasks.tanq.score.scores import score_all
 from tasks.tanq.solve.rows import Prediction
 from tests.longform.test_page import EVIL, make_call, read_data
+from tests.reports.figure_folders import place_figures
 from tests.tanq.scored_items import HEAD, PERFECT, make_item, make_prediction, make_proof, make_step
 
 _, RUVAY, SKARHOLM, OVERMERE = PERFECT
@@ -73,7 +74,13 @@ def write_evaluation(folder: Path) -> tuple[Path, Counts]:
         settings={}, out=figures,
     )  # fmt: skip
     write_rows(calls, Call, [make_call("c1")])
-    return out, evaluation_page(**shared, evaluation_figures=figures, predictions_calls=calls, out=out)
+    return out, evaluation_page(
+        **shared,
+        evaluation_figures=figures,
+        predictions_calls=calls,
+        out=out,
+        **place_figures(out, "metrics", "bars"),
+    )
 
 
 @pytest.fixture(scope="module")

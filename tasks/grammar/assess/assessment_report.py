@@ -8,6 +8,7 @@ from pathlib import Path
 from tasks.artifacts.rows import Counts, Dropped
 from tasks.databases.entry import DatabaseEntry
 from tasks.grammar.assess.assessment_browser import make_browser
+from tasks.grammar.assess.assessment_charts import list_charts
 from tasks.grammar.assess.assessment_content import AssessmentContent
 from tasks.grammar.assess.assessment_entry import AssessmentEntry
 from tasks.grammar.assess.assessment_figures import AssessmentFigures, Interval, read_figures
@@ -18,12 +19,13 @@ from tasks.grammar.assess.assessment_record import (
     list_assessment_figures,
 )
 from tasks.grammar.assess.human_labels import make_form
+from tasks.grammar.assess.tables import Figure
 from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, BaselineVerdict, Judgement
 from tasks.judging.canaries import CanaryHealth
 from tasks.reports.calls import read_calls
 from tasks.reports.folder import BrowsedRows, Form, write_page
 from tasks.reports.frame import open_templates
-from tasks.reports.page import ASSESSMENTS, Headline, Page
+from tasks.reports.page import ASSESSMENTS, Headline, Page, SystemFigure
 from tasks.systems.contract import Document
 
 PAGES = Path(__file__).parents[1] / "pages"
@@ -51,6 +53,8 @@ def assessment_report(
     entry: AssessmentEntry,
     database: DatabaseEntry,
     out: Path,
+    metrics: Path,
+    bars: Path,
 ) -> Counts:
     """Write the page's folder. figures: figures.json; other arguments are artifacts of the same name."""
     known = read_figures(figures)
@@ -66,6 +70,7 @@ def assessment_report(
         headlines=_make_headlines(known),
         warnings=known.judge.warnings,
         finding=describe_fault(known.fault),
+        systems=_list_systems(known, database_title, entry),
     )
     content = AssessmentContent(
         figures=known,
@@ -88,10 +93,13 @@ def assessment_report(
         open_templates("tasks.grammar").get_template("assessment.html"),
         content,
         assets=[PAGES / name for name in ASSETS],
-        rows=BrowsedRows("questions", browser),
+        rows=BrowsedRows("questions", browser, answers_calls.with_name("answers.parquet")),
         calls=read_calls((answers_calls, judgements_calls, baselines_calls), call_keys),
         figures=list_assessment_figures(known),
         form=Form(FORM, _fill_form(questions, answers)),
+        metrics=metrics,
+        bars=bars,
+        charts=list(list_charts(known)),
     )
     return Counts(len(questions), len(browser.questions), {})
 
@@ -114,23 +122,62 @@ def _make_title(database: str, entry: AssessmentEntry) -> str:
     return f"{title}, {entry.withheld.share:.0%} of the groups without documents" if entry.withheld else title
 
 
+def _list_rates(figures: AssessmentFigures) -> list[tuple[str, str, float, Interval | None]]:
+    """List the headline's rates: in words, the paper's symbol, the value and its interval."""
+    rates = figures.rates[figures.fault.set][figures.fault.mode][ALL]
+    measures: tuple[tuple[str, str, Figure], ...] = (
+        ("right answers", "accuracy", "accuracy"),
+        ("steady over wordings", "R", "robustness"),
+        ("answered in some wording", "Acc_retrieval_db", "retrieval_db_accuracy"),
+    )
+    return [
+        (words, symbol, float(value), getattr(rates.ci, name))
+        for words, symbol, name in measures
+        if (value := getattr(rates, name)) is not None
+    ]
+
+
+def _list_systems(figures: AssessmentFigures, dataset: str, entry: AssessmentEntry) -> list[SystemFigure]:
+    fault = figures.fault
+    rates = figures.rates[fault.set][fault.mode][ALL]
+    withheld = f", {entry.withheld.share:.0%} of the groups without documents" if entry.withheld else ""
+    return [
+        SystemFigure(
+            entry.system,
+            f"{dataset}{withheld}",
+            words,
+            symbol,
+            value,
+            interval,
+            rates.n_scored,
+            f"questions, {fault.set} set, {fault.mode} mode",
+            rates.n - rates.n_scored,
+            derive_rate(ALL, symbol),
+        )
+        for words, symbol, value, interval in _list_rates(figures)
+    ]
+
+
 def _make_headlines(figures: AssessmentFigures) -> list[Headline]:
     fault, counts = figures.fault, figures.counts
-    rates = figures.rates[fault.set][fault.mode][ALL]
     note = f"{fault.set} set, {fault.mode} mode"
-
-    def show_rate(label: str, value: float | None, interval: Interval | None) -> Headline:
-        rate = None if value is None else float(value)
-        return Headline(label, rate, f"{_describe_interval(interval)}{note}", derive_rate(ALL, label))
 
     def show_count(label: str, count: int, note: str = "") -> Headline:
         return Headline(label, count, note, derive_rate(ALL, label))
 
     return [
         Headline("module at fault", fault.module or "not told", f"{note}, {fault.rule}"),
-        show_rate("accuracy", rates.accuracy, rates.ci.accuracy),
-        show_rate("R, gap groups removed", rates.robustness, rates.ci.robustness),
-        show_rate("Acc_retrieval_db", rates.retrieval_db_accuracy, rates.ci.retrieval_db_accuracy),
+        *(
+            Headline(
+                words,
+                value,
+                f"{_describe_interval(interval)}{symbol}, {note}",
+                derive_rate(ALL, symbol),
+                interval,
+                symbol,
+            )
+            for words, symbol, value, interval in _list_rates(figures)
+        ),
         show_count("questions judged", counts.scored, f"of {counts.rows:,}; {counts.unscored:,} unscored"),
         show_count("groups", counts.groups),
     ]

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
+from tasks.artifacts.splitting import splits
 from tasks.artifacts.spool import Spool
 from tasks.databases.columns import Column
 from tasks.databases.content import ensure_unchanged
@@ -25,6 +26,8 @@ from tasks.grammar.construct.world import find_other_answers
 from tasks.grammar.rows import Filling, Group, SqlTemplate
 
 ROWS_JSON = json.JSONEncoder(ensure_ascii=False)
+TEMPLATES = 8
+"""Number of SQL templates in a shard."""
 
 
 class FillIn(BaseModel):
@@ -45,6 +48,7 @@ class FillIn(BaseModel):
     """Limits of the one query per template."""
 
 
+@splits("sql_templates", TEMPLATES)
 def fill_in(
     sql_templates: list[SqlTemplate], schema: list[Column], database: DatabaseEntry, params: FillIn
 ) -> Drafts[Group]:

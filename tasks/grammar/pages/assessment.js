@@ -90,5 +90,6 @@ Benchloom.want("questions", (data) => {
       module: {read: moduleOf, options: any(data.modules)},
     },
     detail: showAnswer,
+    traced: (row) => [["answers", row.answer], ["questions", row.id]],
   });
 });

@@ -5,11 +5,19 @@
 Benchloom.want("questions", (data) => {
   const {make, paint, count, browse, mark, dim, showCalls, showIds} = Benchloom;
   const [ID, GROUP, TEXT, WORDS, BALANCED] = [0, 1, 2, 3, 4];
-  const siblings = new Map();
-  for (const row of data.questions) {
-    if (!siblings.has(row[GROUP])) siblings.set(row[GROUP], []);
-    siblings.get(row[GROUP]).push(row);
+  let siblings;  // filled when a question is first opened
+
+  function findSiblings(row) {
+    if (!siblings) {
+      siblings = new Map();
+      for (const each of data.questions) {
+        if (!siblings.has(each[GROUP])) siblings.set(each[GROUP], []);
+        siblings.get(each[GROUP]).push(each);
+      }
+    }
+    return siblings.get(row[GROUP]).filter((each) => each !== row);
   }
+
   const criteria = [...new Set(data.texts.map((text) => text[2]))].sort();
   const criterionOf = (row) => data.texts[row[TEXT]][2];
   const shorten = (text, length) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
@@ -27,7 +35,7 @@ Benchloom.want("questions", (data) => {
     const group = data.groups[row[GROUP]];
     const text = data.texts[row[TEXT]];
     const template = data.templates[text[1]];
-    const others = siblings.get(row[GROUP]).filter((each) => each !== row);
+    const others = findSiblings(row);
     return [
       make("h3", null, "Question ", mark(text[2])),
       make("p", {class: "question"}, row[WORDS]),
@@ -61,6 +69,7 @@ Benchloom.want("questions", (data) => {
         options: [["", "any"], ...data.templates.map((template, place) => [String(place), shorten(template[1], 90)])]},
     },
     detail: showQuestion,
+    traced: (row) => [[row[BALANCED] ? "balanced" : "unbalanced", row[ID]]],
   });
 
   const tally = data.templates.map(() => ({groups: 0, questions: 0, texts: new Map()}));

@@ -18,7 +18,7 @@ from tasks.grammar.construct.sql_templates import CONSTRAIN, FREE
 from tasks.grammar.publish.authorship import AUTHORSHIP, list_own
 from tasks.grammar.publish.choices import describe_choices, describe_idle
 from tasks.grammar.publish.readings import describe_reading
-from tasks.grammar.publish.yields import CriterionYield, count_templates, count_yields
+from tasks.grammar.publish.yields import CriterionYield, count_distinct, count_yields
 
 EVERY_VALUE_MATTERS = "grammar.fill_in.every_value_matters"
 COLUMNS = {
@@ -128,9 +128,10 @@ def _read(path: Path) -> Iterator[Mapping[str, object]]:
 
 
 def _summarise(rows: int, balanced: Path, database: DatabaseEntry) -> str:
+    texts, templates = (count_distinct(balanced, column) for column in ("text_template", "sql_template"))
     return (
-        f"{rows:,} question/answer pairs over {count_templates(balanced)} SQL templates, grounded in a "
-        f"relational database: {database.title or database.name}. Each group asks the same thing in other "
+        f"{rows:,} question/answer pairs: {texts:,} distinct texts over {templates:,} SQL templates, in "
+        f"a relational database: {database.title or database.name}. Each group asks the same thing in other "
         "words, so that a system can be tested for what it knows and for how much wording matters to it. "
         "Every answer is the result of the SQL query beside it. Made by Benchloom after GRAMMAR "
         "(Grounded and Modular Methodology for Assessment of Closed-Domain Retrieval-Augmented Language "

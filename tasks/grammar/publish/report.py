@@ -10,11 +10,11 @@ from tasks.artifacts.rows import Counts
 from tasks.artifacts.statistics import ArtifactStatistics, name_beside, read_statistics, sum_calls
 from tasks.databases.entry import DatabaseEntry
 from tasks.grammar.publish.authorship import AUTHORSHIP, list_own
-from tasks.grammar.publish.browser import make_browser
+from tasks.grammar.publish.browser import DatasetBrowser, make_browser
 from tasks.grammar.publish.dataset_content import Bar, Chart, DatasetContent, Example
 from tasks.grammar.publish.dataset_record import list_dataset_figures
 from tasks.grammar.publish.readings import describe_reading
-from tasks.grammar.publish.yields import CriterionYield, count_templates, count_yields, list_drops
+from tasks.grammar.publish.yields import CriterionYield, count_distinct, count_yields, list_drops
 from tasks.grammar.rows import Term
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
@@ -22,7 +22,7 @@ from tasks.reports.calls import read_calls
 from tasks.reports.contracts import open_contracts
 from tasks.reports.folder import BrowsedRows, write_page
 from tasks.reports.frame import open_templates
-from tasks.reports.page import DATASETS, Headline, Page
+from tasks.reports.page import DATASETS, Headline, Page, Sample, choose_samples
 
 PAGES = Path(__file__).parents[1] / "pages"
 EXAMPLES = 12
@@ -52,6 +52,7 @@ def report(
     database: DatabaseEntry,
     settings: Mapping[str, object],
     out: Path,
+    metrics: Path,
 ) -> Counts:
     """Write the page's folder; the artifacts' `*.dropped` and `*.calls` files are read too.
 
@@ -71,6 +72,7 @@ def report(
         title=f"Questions over {database.title or database.name}",
         subtitle=SUBTITLE,
         headlines=_make_headlines(artifacts, balanced, read=reading.done),
+        samples=choose_samples(_list_samples(browser)),
     )
     wording = AUTHORSHIP[database.templates]
     content = DatasetContent(
@@ -93,12 +95,28 @@ def report(
         open_templates("tasks.grammar").get_template("report.html"),
         content,
         assets=[PAGES / "report.js"],
-        rows=BrowsedRows("questions", browser),
+        rows=BrowsedRows("questions", browser, balanced),
         calls=read_calls(_list_calls(paths), call_keys),
         figures=list_dataset_figures(content),
+        metrics=metrics,
     )
     pairs = len(browser.questions)
     return Counts(pairs, pairs, {})
+
+
+def _list_samples(browser: DatasetBrowser) -> list[Sample]:
+    """List a question of the balanced set of every SQL template."""
+    by_template = {
+        browser.texts[question.text].template: question for question in browser.questions if question.balanced
+    }
+    return [
+        Sample(
+            f"question={by_template[place].id}",
+            by_template[place].question,
+            browser.groups[by_template[place].group].answer,
+        )
+        for place in sorted(by_template)
+    ]
 
 
 def _make_headlines(artifacts: Sequence[ArtifactStatistics], balanced: Path, *, read: bool) -> list[Headline]:
@@ -115,8 +133,14 @@ def _make_headlines(artifacts: Sequence[ArtifactStatistics], balanced: Path, *, 
     return [
         Headline("question/answer pairs", rows["balanced"], "balanced", _count_rows("balanced")),
         Headline(
+            "distinct texts",
+            count_distinct(balanced, "text_template"),
+            "with slots; the pairs fill them in",
+            Derivation("distinct", (Selection("balanced"),), "text_template"),
+        ),
+        Headline(
             "SQL templates",
-            count_templates(balanced),
+            count_distinct(balanced, "sql_template"),
             f"of {rows['sql_templates']:,} written",
             Derivation("distinct", (Selection("balanced"),), "sql_template"),
         ),

@@ -53,9 +53,9 @@ def count_yields(
     return [CriterionYield(name, *(step[name] for step in steps)) for name in names]
 
 
-def count_templates(sets: Path) -> int:
-    """Count the distinct SQL templates of a set of questions."""
-    return len(set(pq.read_table(sets, columns=["sql_template"])["sql_template"].to_pylist()))
+def count_distinct(sets: Path, column: str) -> int:
+    """Count the distinct values of a column of a set of questions."""
+    return len(pq.read_table(sets, columns=[column])[column].unique())
 
 
 def list_drops(artifacts: Iterable[Path]) -> list[DroppedRow]:

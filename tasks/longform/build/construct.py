@@ -113,8 +113,7 @@ class _Construction:
             )
             calls.append(Origin("call", answer.call))
             try:
-                built = build_scratch(self.create, answer.text, self.params.limits)
-                figures = read_script(built.script, self.controlled)
+                built, figures = await asyncio.to_thread(self._build, answer.text)
             except SqlError as error:
                 problem, reason = " ".join(str(error).split()), "refused"
                 continue
@@ -127,6 +126,11 @@ class _Construction:
                 return self._make_row(built, borne_out, len(calls), calls)
             problem, reason = self._say_missed(figures), "not_borne_out"
         return Dropped(self.question.id, reason, problem, (self._origin(), *calls))
+
+    def _build(self, reply: str) -> tuple[Built, list[FoundFigure]]:
+        """Build a database and read it, in processes of their own, while other questions are asked about."""
+        built = build_scratch(self.create, reply, self.params.limits)
+        return built, read_script(built.script, self.controlled)
 
     def _make_fields(self) -> dict[str, object]:
         return {

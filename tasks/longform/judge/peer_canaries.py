@@ -69,6 +69,11 @@ def _make_row(canary: PeerCanary, given: str | None, problem: str, origin: Itera
     )
 
 
+def name_judge(row: CanaryRow) -> str:
+    """Name the judge that a canary tries, for nights: the scores that they compare are no reviewer's."""
+    return "reviewer" if row.kind in STEPS else ""
+
+
 def measure_peers(rows: Iterable[CanaryRow]) -> PeerHealth:
     """Count right, wrong and unscored verdicts, of the judge and of the reviewer apart."""
     listed = list(rows)

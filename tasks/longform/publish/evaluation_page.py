@@ -37,9 +37,13 @@ from tasks.reports.calls import ShownCall, derive_shown_calls, read_calls
 from tasks.reports.figure_cells import FigureTable
 from tasks.reports.folder import BrowsedRows, Form, write_page
 from tasks.reports.frame import PAGES_FOLDER, open_templates
-from tasks.reports.page import ASSESSMENTS, Headline, Page
+from tasks.reports.metrics import choose_column
+from tasks.reports.page import ASSESSMENTS, Headline, Page, SystemFigure
+from tasks.reports.systems_table import read_systems
 
 PAGES = Path(__file__).parents[1] / "pages"
+MEASURES = {"match rate": "match rate (C)", "mean score": "mean score, 1 to 5 (I)"}
+"""What DVC shows of Table 2: a name -> its column."""
 ASSETS = ("longform.css", "items.js", "longform.js")
 FORM = "to_label.csv"
 """The CSV form for people's labels, linked on the page."""
@@ -98,6 +102,8 @@ def evaluation_page(
     entry: AgentEvaluation,
     key: str,
     out: Path,
+    metrics: Path,
+    bars: Path,
 ) -> Counts:
     """Write the page into the folder `out`; the counts are of interactions.
 
@@ -131,6 +137,7 @@ def evaluation_page(
             SUBTITLE,
             _make_headlines(items, interactions, judged, calls),
             figures.warnings,
+            systems=list_systems(figures.tables, entry.set),
         ),
         open_templates("tasks.longform").get_template("longform.html"),
         EvaluationContent(
@@ -141,12 +148,44 @@ def evaluation_page(
             _list_facts(entry, figures.roles),
         ),
         assets=[PAGES_FOLDER / "tables.css", *(PAGES / asset for asset in ASSETS)],
-        rows=BrowsedRows("rows", ItemBrowser(shown, show_interactions(ordered, judged))),
+        rows=BrowsedRows(
+            "rows",
+            ItemBrowser(shown, show_interactions(ordered, judged)),
+            interactions_calls.with_name("interactions.parquet"),
+        ),
         calls=calls,
         tables={**figures.tables, **tabulate_figures(figures.figures)},
         form=Form(FORM, make_form(list_parts(items, interactions, reference_verdicts, revisions))),
+        metrics=metrics,
+        bars=bars,
+        groups=[
+            choose_column(name, figures.tables["2"], column)
+            for name, column in MEASURES.items()
+            if "2" in figures.tables
+        ],
     )
     return Counts(len(interactions), len(interactions), {})
+
+
+def list_systems(tables: Mapping[str, FigureTable], dataset: str) -> list[SystemFigure]:
+    """List how each agent answered, by Table 2."""
+    table = tables.get("2")
+    if table is None:
+        return []
+    return [
+        *read_systems(
+            table, "match rate (C)", dataset=dataset, measure="as the reference says", symbol="match rate"
+        ),
+        *read_systems(
+            table,
+            "mean score, 1 to 5 (I)",
+            dataset=dataset,
+            measure="mark against the reference, 1 to 5",
+            symbol="mean score",
+            bottom=1,
+            top=5,
+        ),
+    ]
 
 
 def _make_headlines(

@@ -28,7 +28,7 @@ from tasks.reports.contracts import ContractResults, open_contracts
 from tasks.reports.figure_cells import FigureTable
 from tasks.reports.folder import BrowsedRows, write_page
 from tasks.reports.frame import PAGES_FOLDER, open_templates
-from tasks.reports.page import DATASETS, Headline, Page
+from tasks.reports.page import DATASETS, Headline, Page, Sample, choose_samples
 from tasks.reports.yields import StageYield, derive_calls, derive_dropped, read_yield
 
 PAGES = Path(__file__).parents[1] / "pages"
@@ -78,6 +78,7 @@ def set_page(
     statistics: Path,
     key: str,
     out: Path,
+    metrics: Path,
 ) -> Counts:
     """Write the page into the folder `out`; the artifacts' `*.dropped` and `*.calls` files are read too.
 
@@ -106,6 +107,9 @@ def set_page(
             SUBTITLE,
             _make_headlines(figures, stages),
             list_warnings(rows),
+            samples=choose_samples(
+                [Sample(f"question={row.id}", row.question, row.reference) for row in rows]
+            ),
         ),
         open_templates("tasks.longform").get_template("set.html"),
         SetContent(
@@ -124,9 +128,11 @@ def set_page(
                     for row in sorted(rows, key=lambda row: (row.database, row.kind, row.id))
                 ],
             ),
+            items,
         ),
         tables={"1": describe_set(figures)},
         calls=read_calls(beside, {call for row in rows for call in used.get(row.id, [])}),
+        metrics=metrics,
     )
     return Counts(len(rows), len(rows), {})
 

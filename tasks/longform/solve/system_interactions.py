@@ -11,11 +11,9 @@ import asyncio
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pydantic import BaseModel, ConfigDict, Field
-
 from tasks.artifacts.rows import Drafts, Origin, make_id
-from tasks.databases.execution import QueryLimits
 from tasks.databases.scratch import write_database
+from tasks.longform.own_entries import OwnAgent, SystemLimits
 from tasks.longform.rows import LongformItem
 from tasks.longform.solve.querying import run_queries
 from tasks.longform.solve.replies import WrittenQuery
@@ -29,33 +27,6 @@ AGENT = "system"
 """The agent's name in the rows of a user's system; the system's own name stands for the model."""
 PLAN = "plan"
 """The title of a context that is the system's plan; every other context is a query."""
-
-
-class OwnAgent(BaseModel):
-    """One entry of `longform.systems`: a system of the user's on a question set."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    set: str
-    """A name under `longform.sets`."""
-    system: str
-    """A name under `systems`."""
-
-
-class SystemLimits(BaseModel):
-    """`longform.system_interactions` in params.yaml: what of a user's system is run, and who judges."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    queries: int = Field(default=16, gt=0)
-    """Maximum number of a system's queries that are run."""
-    shown_rows: int = Field(default=8, gt=0)
-    """Maximum number of rows of a result that reviewers are shown."""
-    limits: QueryLimits = QueryLimits()
-    judge: str = "judge"
-    reviewer: str = "reviewer"
-    reviewers: int = Field(default=3, gt=0)
-    meta_reviewers: int = Field(default=3, gt=0)
 
 
 async def system_interactions(

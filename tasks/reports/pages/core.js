@@ -64,6 +64,36 @@ const Benchloom = (() => {
     return Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
   }
 
+  // What is shown of the page (search, filters, order) is the address's query; which row, its fragment.
+  const readState = () => new URLSearchParams(location.search);
+
+  // changes: name -> value, or a list of values; null where it is as it was at first. Back leads to the row
+  // before, and not to the letter before.
+  function writeState(changes) {
+    const state = readState();
+    for (const [name, value] of Object.entries(changes)) {
+      state.delete(name);
+      for (const each of [value ?? []].flat()) state.append(name, each);
+    }
+    const query = state.toString();
+    history.replaceState(history.state, "", `${location.pathname}${query ? `?${query}` : ""}${location.hash}`);
+  }
+
+  // Write rows of cells as CSV and hand them over as a file. A text that a spreadsheet would take for a
+  // formula gets a quote before it.
+  function download(name, rows) {
+    const write = (cell) => {
+      const text = String(cell ?? "").replace(/\s+/g, " ").trim();
+      const safe = /^[=+\-@]/.test(text) && !/^[+-]?[\d.,]+%?$/.test(text) ? `'${text}` : text;
+      return /[",]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+    };
+    // With a byte order mark: spreadsheets take a CSV without one for another encoding.
+    const url = URL.createObjectURL(new Blob(["\ufeff", rows.map((row) => row.map(write).join(",")).join("\r\n"), "\r\n"], {type: "text/csv"}));
+    const link = make("a", {href: url, download: `${name}.csv`});
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(url), 1000);
+  }
+
   const count = (number) => number.toLocaleString("en");
 
   // A box of the graph opens its artifact's details; without scripts it still jumps there.
@@ -82,5 +112,5 @@ const Benchloom = (() => {
   addEventListener("hashchange", openArtifact);
   addEventListener("DOMContentLoaded", openArtifact);
 
-  return {give, want, make, paint, readAddress, count};
+  return {give, want, make, paint, readAddress, readState, writeState, download, count};
 })();

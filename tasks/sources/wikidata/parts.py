@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+from tasks.artifacts.part_folders import write_folder_beside
 from tasks.artifacts.sorted_tables import SortedWriter
-from tasks.files import remove_leftovers
 from tasks.sources.wikidata.dump import MOST_BYTES, TWICE, Progress, name_line, read_records
 from tasks.sources.wikidata.entities import EntitySelection
 from tasks.sources.wikidata.known_ids import KnownIds
@@ -42,20 +41,12 @@ class PartSummary:
 
 def read_part(part: DumpPart, selection: EntitySelection, folder: Path, most: int = MOST_BYTES) -> None:
     """Read a part into `folder`/<its key>, which is there when all of it was read. Raises BadInput."""
-    place, prefix = folder / part.key, f".{part.key}."
-    folder.mkdir(parents=True, exist_ok=True)
-    remove_leftovers(folder, prefix)
-    draft = folder / f"{prefix}{os.getpid()}"
-    try:
-        draft.mkdir()
+    with write_folder_beside(folder / part.key) as draft:
         if not _read(part, selection, draft, most):
             # As a serial read has it: what comes behind is the same stream still, or is not read at all.
             shutil.rmtree(draft)
             draft.mkdir()
             _read(replace(part, end=None), selection, draft, most, to_end=True)
-        draft.replace(place)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
 
 
 def _read(

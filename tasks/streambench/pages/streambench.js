@@ -2,7 +2,7 @@
 // Walk a stream: a list of steps that filters narrow, and the step that the address names with what it was
 // shown, asked, answered and told. The address holds step and filters: #step=<id>&method=...&outcome=...
 Benchloom.want("rows", (data) => {
-  const {make, want, count, readAddress, mark, dim, showPassage, showIds} = Benchloom;
+  const {make, want, count, readAddress, mark, dim, showPassage, showIds, showLineage} = Benchloom;
   const PAGE = 20;
   const PATIENCE_MS = 120;
   const MOST_TRACED = 400;
@@ -191,6 +191,7 @@ Benchloom.want("rows", (data) => {
       make("p", {class: "verdict"}, tell(step), mark(`answered by ${step.agent}`, "off"), mark(step.item.dataset, "off")),
       showTrace(step), place, ...[showOthers(step)].filter(Boolean),
       ...showIds({step: step.id, item: step.item.id, key: step.item.key, run: step.run.run}),
+      ...showLineage(document.body.dataset.artifact, [["steps", step.id], ["scores", step.id]]),
     ];
   }
 

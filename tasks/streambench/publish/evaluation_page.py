@@ -13,7 +13,9 @@ from tasks.models.calls import Call
 from tasks.reports.embed import write_data
 from tasks.reports.folder import BrowsedRows, write_page
 from tasks.reports.frame import PAGES_FOLDER, open_templates
-from tasks.reports.page import ASSESSMENTS, Headline, Page
+from tasks.reports.metrics import choose_column, write_lines
+from tasks.reports.page import ASSESSMENTS, Headline, Page, SystemFigure
+from tasks.reports.systems_table import read_systems
 from tasks.streambench.entries import StreamEvaluation
 from tasks.streambench.publish.curve_tables import group_curves
 from tasks.streambench.publish.figure_file import StreamFigures, read_stream_figures
@@ -25,6 +27,7 @@ from tasks.streambench.publish.page_panels import (
     draw_further,
     draw_seeds,
     draw_uses,
+    list_points,
 )
 from tasks.streambench.publish.stream_cells import StreamTable, derive
 from tasks.streambench.publish.stream_runs import ScoredStep, StreamRuns, gather_runs, list_run_names
@@ -62,6 +65,9 @@ def evaluation_page(
     entry: StreamEvaluation,
     key: str,
     out: Path,
+    metrics: Path,
+    bars: Path,
+    lines: Path,
 ) -> Counts:
     """Write the page into the folder `out`; the prompts that one walks come from the calls.
 
@@ -72,6 +78,7 @@ def evaluation_page(
     runs = gather_runs(items, steps, scores, entry)
     points = group_curves(curves)
     index = index_steps(runs)
+    means = figures.tables["means"]  # its last column is all datasets, or the one there is
     write_page(
         out,
         Page(
@@ -83,6 +90,7 @@ def evaluation_page(
             make_headlines(runs, len(steps_calls)),
             figures.warnings,
             tell_finding(runs),
+            list_stream_systems(figures),
         ),
         open_templates("tasks.streambench").get_template("streambench.html"),
         StreamContent(
@@ -95,13 +103,27 @@ def evaluation_page(
             list_stream_facts(figures, entry),
         ),
         assets=[PAGES_FOLDER / "tables.css", *(PAGES / asset for asset in ASSETS)],
-        rows=BrowsedRows("rows", index),
+        rows=BrowsedRows("rows", index, evaluation_figures.with_name("steps.parquet")),
         calls={},
         tables=figures.tables,
+        metrics=metrics,
+        bars=bars,
+        groups=[choose_column("accuracy", means, means.columns[-1], labels=(-1,))],
     )
+    write_lines(lines, {f"accuracy {model}": list_points(runs, points, model) for model in runs.models})
     for name, walked in walk_runs(runs, index, steps_calls).items():
         write_data(out / f"{name}.js", name, walked)
     return Counts(len(steps), len(steps), {})
+
+
+def list_stream_systems(figures: StreamFigures) -> list[SystemFigure]:
+    """List the share of right steps of each method, as a mean over its models."""
+    means = figures.tables["means"]
+    return list(
+        read_systems(
+            means, means.columns[-1], dataset=figures.stream, measure="steps right", symbol="accuracy"
+        )
+    )
 
 
 def make_headlines(runs: StreamRuns, calls: int) -> list[Headline]:

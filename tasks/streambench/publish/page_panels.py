@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tasks.streambench.publish.curve_tables import Curves
+from tasks.reports.metrics import SeriesPoint
+from tasks.streambench.publish.curve_tables import Curves, find_curve
 from tasks.streambench.publish.figure_file import StreamFigures
-from tasks.streambench.publish.line_charts import ACCURACY, MEMORY, REGRET, CurveChart, draw_chart
+from tasks.streambench.publish.line_charts import ACCURACY, MEMORY, REGRET, CurveChart, draw_chart, thin_out
 from tasks.streambench.publish.stream_cells import StreamCell
 from tasks.streambench.publish.stream_runs import StreamRuns
 
@@ -32,6 +33,20 @@ class SharePanel:
 def draw_accuracies(runs: StreamRuns, curves: Curves, methods: Sequence[str]) -> list[CurveChart]:
     """Draw the share of right steps over time, a chart for each model."""
     return [draw_chart(model, ACCURACY, runs.select(model=model), curves, methods) for model in runs.models]
+
+
+def list_points(runs: StreamRuns, curves: Curves, model: str) -> list[SeriesPoint]:
+    """List the points of a model's chart of accuracy, as it is drawn."""
+    return [
+        SeriesPoint(
+            point.position,
+            point.accuracy,
+            None if point.error is None else (point.accuracy - point.error, point.accuracy + point.error),
+            system.title,
+        )
+        for system in runs.select(model=model)
+        for point in thin_out(find_curve(curves, system))
+    ]
 
 
 def draw_further(runs: StreamRuns, curves: Curves, methods: Sequence[str]) -> list[CurveChart]:

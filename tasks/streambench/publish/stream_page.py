@@ -13,7 +13,7 @@ from tasks.lineage.selection import Selection
 from tasks.reports.contracts import ContractResults, open_contracts
 from tasks.reports.folder import BrowsedRows, write_page
 from tasks.reports.frame import open_templates
-from tasks.reports.page import DATASETS, Headline, Page
+from tasks.reports.page import DATASETS, Headline, Page, Sample, choose_samples
 from tasks.streambench.publish.kind_tables import read_kind
 from tasks.streambench.publish.stream_cautions import FEW
 from tasks.streambench.rows import SequencePlace, StreamItem, StreamShot
@@ -69,6 +69,7 @@ def stream_page(
     contracts: Path,
     key: str,
     out: Path,
+    metrics: Path,
 ) -> Counts:
     """Write the page into the folder `out`. contracts: the folder of their findings."""
     places: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
@@ -86,6 +87,7 @@ def stream_page(
             SUBTITLE,
             list_headlines(items, sequence, shots),
             list_stream_warnings(items, shots, items_dropped),
+            samples=choose_samples([Sample(f"item={item.id}", item.text, item.gold) for item in ordered]),
         ),
         open_templates("tasks.streambench").get_template("stream.html"),
         StreamSetContent(
@@ -96,8 +98,13 @@ def stream_page(
             open_contracts(contracts, ["items", "sequence", "shots"], out),
         ),
         assets=[PAGES / asset for asset in ASSETS],
-        rows=BrowsedRows("rows", [show_item(item, places[item.id]) for item in ordered]),
+        rows=BrowsedRows(
+            "rows",
+            [show_item(item, places[item.id]) for item in ordered],
+            contracts.with_name("items.parquet"),
+        ),
         calls={},
+        metrics=metrics,
     )
     return Counts(len(items), len(items), {})
 

@@ -13,6 +13,8 @@ from tasks.streambench.rows import SequencePlace, StreamItem, StreamShot, Stream
 from tasks.streambench.solve.agents import SystemAgent
 from tasks.streambench.solve.options import OwnLimits
 from tasks.streambench.solve.runs import list_runs, order_items
+from tasks.streambench.solve.steps import list_answered as list_answered
+from tasks.streambench.solve.steps import list_scored as list_scored
 from tasks.streambench.solve.stream_runs import StreamWork, run_all
 from tasks.systems.build import build_system
 from tasks.systems.entries import SystemEntry

@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
+from tasks.artifacts.splitting import splits
 from tasks.sources.wikipedia.article import CELL
 from tasks.sources.wikipedia.rows import PartRow
 from tasks.tanq.build.ends import make_ends
@@ -19,6 +20,9 @@ from tasks.tanq.build.proof_order import ENTITY, VALUE, rank_proof
 from tasks.tanq.graph.article_index import ArticleIndex, IndexedArticle
 from tasks.tanq.graph.rows import Fact, Relation, Thing
 from tasks.tanq.rows import ExtendedQuestion, Proof
+
+FACTS = 10_000
+"""Number of facts in a shard."""
 
 
 class Proofs(BaseModel):
@@ -41,6 +45,20 @@ class ArticleSearch:
     end: End
 
 
+def arrange_facts(
+    extend: Iterable[ExtendedQuestion], facts: Iterable[Fact], **others: object
+) -> Sequence[Fact]:
+    """Give the facts of questions, those of an entity together, so that few shards read its article."""
+    return sorted(list_wanted(extend, facts), key=lambda fact: (fact.entity, fact.id))
+
+
+def list_wanted(extend: Iterable[ExtendedQuestion], facts: Iterable[Fact]) -> list[Fact]:
+    """List the facts that questions ask for."""
+    wanted = {fact for question in extend for fact in question.facts}
+    return [fact for fact in facts if fact.id in wanted]
+
+
+@splits("facts", FACTS, arrange_facts)
 def proofs(
     extend: list[ExtendedQuestion],
     facts: Iterable[Fact],
@@ -54,8 +72,7 @@ def proofs(
     articles: the folder of stage `articles`. Drop reasons, of facts: `no_article` (of neither end),
     `no_mention`, and `more_proofs` where more than `most` were found.
     """
-    wanted = {fact for question in extend for fact in question.facts}
-    known = {fact.id: fact for fact in facts if fact.id in wanted}
+    known = {fact.id: fact for fact in list_wanted(extend, facts)}
     index = ArticleIndex(articles)
     searches = plan_searches(list(known.values()), things, index, Decimal(str(params.rounding)))
     by_relation = {relation.id: relation for relation in relations}

@@ -1,7 +1,7 @@
 "use strict";
 // The viewer of an evaluation: a question, its answer and a predicted table side by side, and what the agent did.
 Benchloom.want("rows", (data) => {
-  const {make, count, browse, mark, dim, showPassage, showCalls, showIds, said, makeCell, addArrows, showAnswer, showQuestion, makeEvidence, STATES} = Benchloom;
+  const {make, count, browse, mark, dim, showPassage, showCalls, showIds, showLineage, said, makeCell, addArrows, showAnswer, showQuestion, makeEvidence, STATES} = Benchloom;
   const RULES = {released: "released rule", paper: "paper's rule"};
   const listOf = (item) => data.predictions[item.id] || [];
   let system = data.systems[0];
@@ -55,7 +55,8 @@ Benchloom.want("rows", (data) => {
       system = row.system;
       answer.replaceChildren(showAnswer(item, row.failed ? null : row.states, open));
       predicted.replaceChildren(...showPredicted(row, open));
-      more.replaceChildren(...showMore(row), ...showIds({question: item.id, prediction: row.id, "made from": item.origin.join(", ")}));
+      more.replaceChildren(...showMore(row), ...showIds({question: item.id, prediction: row.id, "made from": item.origin.join(", ")}),
+        ...showLineage(document.body.dataset.artifact, [[row.people ? "human_tables" : "predictions", row.id]]));
     }
     select.value = String(Math.max(0, rows.findIndex((row) => row.system === system)));
     select.addEventListener("change", choose);
@@ -82,6 +83,7 @@ Benchloom.want("rows", (data) => {
       failure: {read: (item) => listOf(item).flatMap((row) => row.failures), options: [["", "any"], ...list((item) => listOf(item).flatMap((row) => row.failures))]},
     },
     detail: (item) => showItem(item),
+    traced: () => [],  // of the prediction that is chosen, beside its ids
   });
 
   function list(read) {

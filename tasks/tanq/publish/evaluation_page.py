@@ -14,13 +14,15 @@ from tasks.reports.calls import ShownCall, derive_shown_calls, read_calls
 from tasks.reports.figure_cells import FigureTable
 from tasks.reports.folder import BrowsedRows, Form, write_page
 from tasks.reports.frame import PAGES_FOLDER, open_templates
-from tasks.reports.page import ASSESSMENTS, Headline, Page
+from tasks.reports.metrics import choose_column
+from tasks.reports.page import ASSESSMENTS, Headline, Page, SystemFigure
+from tasks.reports.systems_table import read_systems
 from tasks.tanq.entries import TableEvaluation
 from tasks.tanq.publish.shown_predictions import ShownPrediction, list_choices, show_predictions
 from tasks.tanq.publish.shown_tables import ShownTableItem, show_table_items
 from tasks.tanq.publish.table_basis import derive_scores
 from tasks.tanq.publish.table_files import read_file_of_tables
-from tasks.tanq.publish.table_outcomes import TableOutcome, is_people, join_table_outcomes
+from tasks.tanq.publish.table_outcomes import MEASURES, RULES, TableOutcome, is_people, join_table_outcomes
 from tasks.tanq.rows import TanqItem
 from tasks.tanq.score.hallucination_labels import make_label_form
 from tasks.tanq.score.rows import PredictionScore
@@ -65,6 +67,8 @@ def evaluation_page(
     entry: TableEvaluation,
     key: str,
     out: Path,
+    metrics: Path,
+    bars: Path,
 ) -> Counts:
     """Write the page into the folder `out`; the counts are of predictions.
 
@@ -86,6 +90,7 @@ def evaluation_page(
             SUBTITLE,
             _make_headlines(outcomes, calls),
             figures.warnings,
+            systems=list_systems(figures.tables, entry.set),
         ),
         open_templates("tasks.tanq").get_template("tanq.html"),
         TablesContent(by_rule, _list_others(figures.tables, by_rule), _list_facts(entry)),
@@ -93,12 +98,34 @@ def evaluation_page(
         rows=BrowsedRows(
             "rows",
             PredictionBrowser(list(show_table_items(asked).values()), list_choices(shown), shown),
+            predictions_calls.with_name("predictions.parquet"),
         ),
         calls=calls,
         tables=figures.tables,
         form=Form(FORM, make_label_form({item.id: item for item in items}, predictions)),
+        metrics=metrics,
+        bars=bars,
+        groups=[
+            choose_column(measure, figures.tables["5-released"], f"all: {measure}") for measure in MEASURES
+        ],
     )
     return Counts(len(predictions), len(predictions), {})
+
+
+def list_systems(tables: Mapping[str, FigureTable], dataset: str) -> list[SystemFigure]:
+    """List how well each system's tables fit the true ones, by Table 5."""
+    return [
+        figure
+        for rule in RULES
+        if f"5-{rule}" in tables
+        for figure in read_systems(
+            tables[f"5-{rule}"],
+            "all: f1",
+            dataset=dataset,
+            measure="cells of the tables right",
+            symbol=f"RMS F1, rule {rule}",
+        )
+    ]
 
 
 def split_tables(tables: Mapping[str, FigureTable]) -> dict[str, dict[str, FigureTable]]:

@@ -20,7 +20,7 @@ from tasks.reports.contracts import ContractResults, open_contracts
 from tasks.reports.figure_cells import FigureTable
 from tasks.reports.folder import BrowsedRows, Form, write_page
 from tasks.reports.frame import PAGES_FOLDER, open_templates
-from tasks.reports.page import DATASETS, Headline, Page
+from tasks.reports.page import DATASETS, Headline, Page, Sample, choose_samples
 from tasks.reports.yields import StageYield, derive_calls, read_yield
 from tasks.tanq.graph.article_index import ARTICLES, IndexedArticle
 from tasks.tanq.publish.shown_tables import ShownTableItem, show_table_items
@@ -82,6 +82,7 @@ def set_page(
     articles: Path,
     key: str,
     out: Path,
+    metrics: Path,
 ) -> Counts:
     """Write the page into the folder `out`; the artifacts' `*.dropped` and `*.calls` files are read too.
 
@@ -106,6 +107,7 @@ def set_page(
             SUBTITLE,
             _make_headlines(rows, stages),
             list_set_warnings(rows, tested),
+            samples=choose_samples([Sample(f"question={row.id}", row.question, "") for row in rows]),
         ),
         open_templates("tasks.tanq").get_template("tanq_set.html"),
         TableSetContent(
@@ -115,10 +117,11 @@ def set_page(
             [*_list_facts(rows, told, tested), *list_licences(rows, articles)],
         ),
         assets=[PAGES_FOLDER / "tables.css", *(PAGES / asset for asset in ASSETS)],
-        rows=BrowsedRows("rows", TableSetBrowser(list(show_table_items(rows).values()), calls)),
+        rows=BrowsedRows("rows", TableSetBrowser(list(show_table_items(rows).values()), calls), items),
         tables=tabulate_set(told),
         calls=read_calls(beside, {call for own in calls.values() for call in own}),
         form=Form(FORM, make_table_form(rows)),
+        metrics=metrics,
     )
     return Counts(len(rows), len(rows), {})
 

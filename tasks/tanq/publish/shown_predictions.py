@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tasks.tanq.publish.table_outcomes import RULES, TableOutcome
+from tasks.tanq.publish.table_outcomes import RULES, TableOutcome, is_people
 from tasks.tanq.rows import TanqItem
 from tasks.tanq.score.table_match import MISSING, UNTOLD, TableMatch, match_table
 
@@ -46,6 +46,7 @@ class ShownPrediction:
 
     id: str
     system: str
+    people: bool
     reply: str
     failed: str
     rows: list[list[ShownCell]] | None
@@ -75,6 +76,7 @@ def show_prediction(outcome: TableOutcome) -> ShownPrediction:
     return ShownPrediction(
         id=row.id,
         system=" · ".join(filter(None, outcome.system.label)),
+        people=is_people(outcome.system),
         reply=row.reply,
         failed=row.failed,
         rows=show_cells(outcome.item, match) if match else None,

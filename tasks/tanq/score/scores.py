@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tasks.artifacts.rows import Drafts, Origin
+from tasks.artifacts.splitting import splits
 from tasks.judging.answered import Answered
 from tasks.judging.scored import Scored
 from tasks.scoring.rms_paper import compute_paper
@@ -17,7 +18,11 @@ from tasks.tanq.score.rows import PredictionScore
 from tasks.tanq.score.table_match import Rows, match_table
 from tasks.tanq.solve.rows import OPEN, Prediction
 
+PREDICTIONS = 500
+"""Number of predictions in a shard."""
 
+
+@splits("predictions", PREDICTIONS)
 def scores(items: list[TanqItem], predictions: list[Prediction]) -> Drafts[PredictionScore]:
     """Score every prediction; one without a reply is a row without figures.
 

@@ -1,4 +1,5 @@
 import pytest
+from dvc.repo import Repo
 
 from flows.commands.report import report_command
 from tasks.errors import BadInput
@@ -9,7 +10,8 @@ from tasks.reports.record import RECORD, write_record
 def test_a_record_without_its_page_and_a_page_without_its_record_are_named(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("dvc.yaml", "params.yaml"):
-        (tmp_path / name).touch()
+        (tmp_path / name).write_text("{}\n", encoding="utf-8")
+    Repo.init(str(tmp_path), no_scm=True).close()
     folder = tmp_path / "data/reports/trial/rivers"
     folder.mkdir(parents=True)
     write_record(folder / RECORD, Page(Section("stream", "Streams", 3), "trial", "rivers", "Rivers", ""), {})

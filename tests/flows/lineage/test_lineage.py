@@ -29,7 +29,13 @@ def record(root, path, **more):
 def project(tmp_path, monkeypatch):
     """The artifacts of a small sample and a record of them; its groups have no source rows."""
     sample = write_sample(tmp_path)
-    report(**sample.inputs(), database=sample.entry, settings={}, out=tmp_path / OUT)
+    report(
+        **sample.inputs(),
+        database=sample.entry,
+        settings={},
+        out=tmp_path / OUT,
+        metrics=tmp_path / "metrics",
+    )
     prompts = tmp_path / "tasks/grammar/prompts"
     prompts.mkdir(parents=True)
     (tmp_path / "data/films.sqlite").write_bytes(b"database")

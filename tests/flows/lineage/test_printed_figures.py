@@ -12,14 +12,14 @@ from tasks.lineage.figures import list_figures
 from tasks.lineage.nodes import walk_nodes
 
 FIGURES = {
-    "grammar/films": ("SQL templates", "data/raw/packages/movies.db"),
-    "grammar/films-weak": ("The dataset", "data/raw/packages/movies.db"),
-    "longform/sample": ("match rate (C)", "data/raw/packages/flights.csv.zip"),
-    "longform-sets/sample": ("claims", "data/raw/packages/flights.csv.zip"),
-    "streambench/sample": ("right", "data/raw/packages/movies.db"),
-    "streambench-streams/sample": ("items", "data/raw/packages/movies.db"),
-    "tanq/sample": ("all: f1", "data/raw/packages/vital_articles.json"),
-    "tanq-sets/sample": ("with a skill", "data/raw/packages/vital_articles.json"),
+    "grammar/films": ("SQL templates", "data/raw/packages"),
+    "grammar/films-weak": ("The dataset", "data/raw/packages"),
+    "longform/sample": ("match rate (C)", "data/raw/packages"),
+    "longform-sets/sample": ("claims", "data/raw/packages"),
+    "streambench/sample": ("right", "data/raw/packages"),
+    "streambench-streams/sample": ("items", "data/raw/packages"),
+    "tanq/sample": ("all: f1", "data/raw/packages"),
+    "tanq-sets/sample": ("with a skill", "data/raw/packages"),
 }
 """Report -> the end of a figure's label, and a raw file that it comes from. ragcheck's: its own tests."""
 SEED, DRAWN = 31, 500

@@ -9,20 +9,20 @@ from flows.run.binding import Work
 from tasks.errors import BadInput
 
 
-def tell_process(node, params, root, code):
+def tell_process():
     return Work(
         1, os.getpid(), {"ignores_interrupts": int(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)}
     )
 
 
-def refuse(node, params, root, code):
+def refuse():
     raise BadInput("params.yaml", "is odd", line=3, hint="make it even")
 
 
-def be_killed(node, params, root, code):
+def be_killed():
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def sleep_long(node, params, root, code):
+def sleep_long(root):
     (Path(root) / "pid").write_text(str(os.getpid()))
     time.sleep(60)

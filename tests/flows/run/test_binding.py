@@ -311,3 +311,5 @@ def test_only_a_stage_that_declares_the_evaluation_asks_under_its_night():
     assert read_epoch(make_node(params=("trial.words", "systems")), FANNED) == ""
     assert read_epoch(make_node(params=("evaluation",)), {"evaluation": {"as_of": ""}}) == ""
     assert read_epoch(make_node(params=("evaluation",)), {}) == ""
+    assert read_epoch(make_node(params=("baselines",)), FANNED) == ""
+    assert read_epoch(make_node(params=("baselines",)), {"baselines": {"as_of": "sunday"}}) == "sunday"

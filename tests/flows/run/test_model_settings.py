@@ -13,6 +13,7 @@ GOOD = {
         "prices": {"big": {"input_usd_per_million": 1, "output_usd_per_million": 2}},
         "budget": {"usd": 1.5},
         "workers": 2,
+        "engine": {"name": "dask"},
     },
 }
 

@@ -6,9 +6,12 @@ import math
 
 import pytest
 
-from flows.commands.plan import show, to_document
-from flows.run.planner import UNKNOWN, plan_stages
+from flows.commands.plan import print_plan, show, to_document
+from flows.discovery import list_flows
+from flows.run import planner
+from flows.run.planner import UNKNOWN, Range, plan_stages
 from flows.run.selection import order_nodes
+from flows.stage import Flow, Scope, Usual
 from tasks.errors import StageFailed
 
 ONE_PAID = 20 * 100 / 1e6 + 5 * 1000 / 1e6
@@ -32,7 +35,8 @@ def hash_tree(root):
         for path in root.rglob("*")
         if path.is_file()
         and not {".git", "tmp"} & set(path.relative_to(root).parts)
-        and path.name != "lock-entries.json"  # what was parsed of dvc.lock
+        # What was parsed of dvc.lock, and resolved of dvc.yaml.
+        and path.name not in ("lock-entries.json", "blocks.json")
     }
 
 
@@ -54,6 +58,32 @@ def test_where_nothing_has_run_what_follows_is_no_exact_figure(trial):
     assert document["seconds"] is None
     assert document["calls"] == {"low": 0, "high": None, "exact": False}
     assert document["stages"][1]["tokens"]["high"] is None
+
+
+def test_where_nothing_has_run_a_range_follows_from_what_the_flow_declares(trial, monkeypatch, capsys):
+    usual = {"trial.answers": Usual((3, 5), 20, 5)}
+    stages = (Scope(folder="data/trial").stage("trial.answers"),)
+    monkeypatch.setattr(planner, "list_flows", lambda: (Flow("trial", "Trial", stages, usual=usual),))
+    plans = plan(trial)
+    answers = plans["trial-answers"]
+    assert answers.calls == Range(1.5, 10, exact=False)
+    assert answers.tokens == Range(1.5 * 25, 10 * 25, exact=False)
+    assert (answers.usd.low, answers.usd.high) == pytest.approx((1.5 * ONE_PAID, 10 * ONE_PAID))
+    assert answers.seconds is None  # of an endpoint that nothing was asked of yet
+    print_plan(list(plans.values()))
+    said = capsys.readouterr().out
+    assert "New calls: ~2 to 10, " in said
+    assert "no run here tells how long their calls take: trial-answers." in said
+
+
+def test_a_flow_declares_what_stages_that_ask_came_to_in_the_sample():
+    declared = {name: usual for flow in list_flows() for name, usual in flow.usual.items()}
+    stages = {stage.name: stage for flow in list_flows() for stage in flow.stages}
+    assert len(declared) > 30
+    for name, usual in declared.items():
+        assert stages[name].roles, name
+        assert 0 <= usual.calls[0] <= usual.calls[1], name
+        assert bool(usual.prompt_tokens) == bool(usual.calls[1]), name
 
 
 def test_with_its_inputs_at_hand_the_new_calls_are_exact_and_the_run_makes_them(trial):

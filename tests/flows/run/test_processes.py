@@ -12,10 +12,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from flows.run import processes
+from flows.run import stage_work
 from flows.run.failures import Interrupted
 from flows.run.node import Node
-from flows.run.processes import StageProcesses, run_stage
+from flows.run.processes import Processes
+from flows.run.stage_work import StageRun, begin_stage, refuse_ask
 from tasks.errors import BadInput, CallMissing, ChangedWhileRunning, StageFailed
 from tests.flows.run import other_process
 
@@ -24,38 +25,34 @@ NODE = Node("trial-words", "trial.words", "", ("source.txt",), ("words.parquet",
 
 
 @pytest.fixture
-def pool(tmp_path):
-    stages = StageProcesses(tmp_path, 1, threading.Event())
-    yield stages
-    stages.close()
+def pool():
+    processes = Processes(1, threading.Event())
+    yield processes
+    processes.close()
 
 
-def test_a_stage_runs_elsewhere_and_the_process_is_used_again(pool, monkeypatch):
-    monkeypatch.setattr(processes, "run_stage", other_process.tell_process)
-    first, second = (pool.call(NODE, {}, {}) for _ in range(2))
+def test_a_stage_runs_elsewhere_and_the_process_is_used_again(pool):
+    first, second = (pool.call("trial-words", other_process.tell_process) for _ in range(2))
     assert first.rows_out == second.rows_out != os.getpid()
     assert first.dropped == {"ignores_interrupts": 1}
 
 
-def test_what_a_stage_raises_there_is_raised_here(pool, monkeypatch):
-    monkeypatch.setattr(processes, "run_stage", other_process.refuse)
+def test_what_a_stage_raises_there_is_raised_here(pool):
     with pytest.raises(BadInput, match=r"^params.yaml, line 3: is odd \(make it even\)$"):
-        pool.call(NODE, {}, {})
+        pool.call("trial-words", other_process.refuse)
 
 
-def test_a_process_that_is_killed_costs_its_own_stage_alone(pool, monkeypatch):
-    monkeypatch.setattr(processes, "run_stage", other_process.be_killed)
+def test_a_process_that_is_killed_costs_its_own_stage_alone(pool):
     with pytest.raises(StageFailed, match="trial-words: its process was ended from outside"):
-        pool.call(NODE, {}, {})
-    monkeypatch.setattr(processes, "run_stage", other_process.tell_process)
-    assert pool.call(NODE, {}, {}).rows_out != os.getpid()
+        pool.call("trial-words", other_process.be_killed)
+    assert pool.call("trial-words", other_process.tell_process).rows_out != os.getpid()
 
 
-def test_no_stage_is_begun_in_a_run_that_was_stopped(tmp_path):
+def test_no_stage_is_begun_in_a_run_that_was_stopped():
     stopping = threading.Event()
     stopping.set()
     with pytest.raises(Interrupted):
-        StageProcesses(tmp_path, 1, stopping).call(NODE, {}, {})
+        Processes(1, stopping).call("trial-words", other_process.tell_process)
 
 
 def test_a_process_ends_with_a_run_that_is_killed(tmp_path):
@@ -64,9 +61,7 @@ import threading
 from pathlib import Path
 from flows.run import processes
 from tests.flows.run import other_process
-from tests.flows.run.test_processes import NODE
-processes.run_stage = other_process.sleep_long
-processes.StageProcesses(Path({str(tmp_path)!r}), 1, threading.Event()).call(NODE, {{}}, {{}})
+processes.Processes(1, threading.Event()).call("trial", other_process.sleep_long, {str(tmp_path)!r})
 """
     parent = subprocess.Popen([sys.executable, "-c", script])
     told = tmp_path / "pid"
@@ -85,10 +80,8 @@ sys.path.insert(0, {str(ROOT)!r})
 from pathlib import Path
 from flows.run import processes
 from tests.flows.run import other_process
-from tests.flows.run.test_processes import NODE
 print("begun", flush=True)
-processes.run_stage = other_process.tell_process
-print(processes.StageProcesses(Path({str(tmp_path)!r}), 1, threading.Event()).call(NODE, {{}}, {{}}).rows_in)
+print(processes.Processes(1, threading.Event()).call("trial", other_process.tell_process).rows_in)
 """)
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["begun", "1"], done.stderr
@@ -131,7 +124,7 @@ def bound(monkeypatch):
 def test_an_error_that_is_not_ours_keeps_its_kind_in_the_line(bound, tmp_path):
     bound(Words(ValueError("odd")))
     with pytest.raises(StageFailed, match=r"^ValueError: odd$"):
-        run_stage(NODE, {}, tmp_path, {})
+        begin_stage(StageRun(NODE, {}, tmp_path, {}))
 
 
 def test_a_full_disk_is_said_although_its_error_stays_behind(bound, tmp_path):
@@ -139,19 +132,19 @@ def test_a_full_disk_is_said_although_its_error_stays_behind(bound, tmp_path):
     error.__cause__ = OSError(28, "No space left on device")
     bound(Words(error))
     with pytest.raises(StageFailed, match=r"^the disk is full; make room .*\(the artifact could not"):
-        run_stage(NODE, {}, tmp_path, {})
+        begin_stage(StageRun(NODE, {}, tmp_path, {}))
 
 
 def test_code_that_is_not_what_the_run_knows_proves_nothing(bound, tmp_path, monkeypatch):
     bound(Words())
-    monkeypatch.setattr(processes, "is_loaded_otherwise", lambda path, digest: digest == "old")
-    run_stage(NODE, {}, tmp_path, {"tasks/trial/words.py": "new"})
+    monkeypatch.setattr(stage_work, "is_loaded_otherwise", lambda path, digest: digest == "old")
+    begin_stage(StageRun(NODE, {}, tmp_path, {"tasks/trial/words.py": "new"}))
     with pytest.raises(ChangedWhileRunning, match=r"tasks/trial/words\.py changed while running"):
-        run_stage(NODE, {}, tmp_path, {"tasks/trial/words.py": "old"})
+        begin_stage(StageRun(NODE, {}, tmp_path, {"tasks/trial/words.py": "old"}))
 
 
 def test_a_stage_without_a_place_for_its_calls_may_not_ask(tmp_path):
     with pytest.raises(
         StageFailed, match=r"trial-words: asks a model, and no output of it is `\.calls\.parquet`"
     ):
-        processes.refuse_ask("trial-words", tmp_path, "")
+        refuse_ask("trial-words", tmp_path, "")

@@ -175,3 +175,35 @@ def test_a_graph_that_is_none_is_refused_in_dvcs_words(many, block, line):
 def test_a_folder_without_stages_has_none(project):
     (project.root / "dvc.yaml").unlink()
     assert ProjectGraph(project.root).nodes == {}
+
+
+def test_kept_blocks_are_those_of_the_files_as_they_are_now(many):
+    """DVC resolves the same two files once; after an edit of either, or a broken keep, again."""
+    kept = many.root / ".benchloom/blocks.json"
+
+    def read():
+        graph = ProjectGraph(many.root)
+        try:
+            return dict(graph.nodes)
+        finally:
+            graph.repo.close()
+
+    first = read()
+    assert kept.is_file()
+    before = kept.read_bytes()
+    assert read() == first
+    assert kept.read_bytes() == before
+
+    many.write("params.yaml", many.read("params.yaml") + "  west: {file: s.txt}\n")
+    assert read().keys() - first.keys() == {"each@west"}
+    many.write("dvc.yaml", MANY.replace("made/${key}.txt", "made/${key}.text"))
+    assert read()["each@north"].outs == ("made/north.text",)
+    kept.write_text('{"of": 1, "blocks": []}')
+    assert read()["each@north"].outs == ("made/north.text",)
+    kept.write_text("no json")
+    assert "each@west" in read()
+
+    many.write("dvc.yaml", "vars:\n  - other.yaml\n" + MANY)  # what that file says is in no hash of ours
+    kept.unlink()
+    assert "each@west" in read()
+    assert not kept.exists()

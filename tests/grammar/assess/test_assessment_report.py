@@ -16,6 +16,7 @@ from tests.grammar.assess.test_assessment import write_figures
 from tests.grammar.assess_world import assess, make_world
 from tests.grammar.publish.test_report import read_data
 from tests.grammar.sample import HOSTILE, make_call
+from tests.reports.figure_folders import place_figures
 
 
 def write_page(
@@ -53,6 +54,7 @@ def write_page(
         key=f"v-{name}",
         database=DatabaseEntry(name="villages", file=Path("villages.sqlite"), title="Villages"),
         out=out,
+        **place_figures(out, "metrics", "bars"),
         human_labels_dropped=dropped,
         **{f"{stem}_calls": path for stem, path in paths.items()},
         **rows,
@@ -88,7 +90,11 @@ def test_figures_name_the_rows_that_they_come_from(tmp_path):
     assert {"artifact": "judgements", "where": {"criterion": "long"}} in rate["basis"]["rows"]
     assert record["fault"]["module"] == "retrieval"
     assert set(record["tables"]) == {"1", "2", "3", "4"}
-    assert record["figures"][0]["label"] == "accuracy"
+    assert record["figures"][0]["label"] == "right answers"
+    systems = {system["symbol"]: system for system in record["systems"]}
+    assert set(systems) == {"accuracy", "R", "Acc_retrieval_db"}
+    assert systems["accuracy"]["value"] == record["figures"][0]["value"]
+    assert systems["accuracy"]["basis"] == record["figures"][0]["basis"]
 
 
 def test_withheld_documents_are_told_apart(tmp_path):

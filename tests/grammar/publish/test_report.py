@@ -5,6 +5,7 @@ from tasks.artifacts.rows import Origin
 from tasks.grammar.publish.report import report
 from tasks.grammar.rows import Question, Term
 from tests.grammar.sample import HOSTILE, write, write_sample
+from tests.reports.figure_folders import place_figures
 
 
 def read_data(path):
@@ -15,7 +16,13 @@ def read_data(path):
 def make(tmp_path, **options):
     sample = write_sample(tmp_path, **options)
     out = tmp_path / "out"
-    return sample, out, report(**sample.inputs(), database=sample.entry, settings={}, out=out)
+    return (
+        sample,
+        out,
+        report(
+            **sample.inputs(), database=sample.entry, settings={}, out=out, **place_figures(out, "metrics")
+        ),
+    )
 
 
 def test_every_question_points_at_its_text_group_and_calls(tmp_path):
@@ -40,7 +47,7 @@ def test_the_page_escapes_what_rows_hold(tmp_path):
 
     assert "onerror=alert(1)" in page  # the dropped row's detail is shown ...
     assert "<img" not in page  # ... and is no markup
-    assert page.count("</script>") == page.count("<script src=") == 4
+    assert page.count("</script>") == page.count("<script src=") == 5
     assert "</script>" not in (out / "questions.js").read_text(encoding="utf-8")
     assert HOSTILE in read_data(out / "questions.js")["groups"][0][3][0][1]
 
@@ -52,7 +59,9 @@ def test_the_page_says_whether_the_texts_were_read_a_second_time(tmp_path):
     assert "The same texts: they were not read a second time." in page
     assert "read the same" not in page
     by_model = {"grammar.second_reading.by": "model", "grammar.second_reading.groups": 3}
-    report(**sample.inputs(), database=sample.entry, settings=by_model, out=out)
+    report(
+        **sample.inputs(), database=sample.entry, settings=by_model, out=out, **place_figures(out, "metrics")
+    )
     page = (out / "index.html").read_text(encoding="utf-8")
     assert "texts read the same a second time" in page
     assert "of 4 confirmed" in page
@@ -67,7 +76,7 @@ def test_the_glossary_says_whose_words_it_has(tmp_path):
     ]
     write(sample.folder, "glossary", Term, terms, [])
     out = tmp_path / "out"
-    report(**sample.inputs(), database=sample.entry, settings={}, out=out)
+    report(**sample.inputs(), database=sample.entry, settings={}, out=out, **place_figures(out, "metrics"))
     page = (out / "index.html").read_text(encoding="utf-8")
 
     assert "date &lt;of&gt; birth</td><td>a person" in page
@@ -92,7 +101,9 @@ def test_the_graph_is_drawn_from_origins(tmp_path):
 def test_the_same_rows_give_the_same_bytes(tmp_path):
     sample, out, _ = make(tmp_path)
     again = tmp_path / "again"
-    report(**sample.inputs(), database=sample.entry, settings={}, out=again)
+    report(
+        **sample.inputs(), database=sample.entry, settings={}, out=again, **place_figures(again, "metrics")
+    )
 
     digests = [
         {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in at.iterdir()}
@@ -108,7 +119,7 @@ def test_a_question_of_either_set_is_shown(tmp_path):
     write(sample.folder, "unbalanced", Question, sample.questions[1:4], [])
     out = tmp_path / "out"
 
-    report(**sample.inputs(), database=sample.entry, settings={}, out=out)
+    report(**sample.inputs(), database=sample.entry, settings={}, out=out, **place_figures(out, "metrics"))
 
     shown = {row[0] for row in read_data(out / "questions.js")["questions"]}
     assert shown == {question.id for question in sample.questions}

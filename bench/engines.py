@@ -1,0 +1,179 @@
+"""Shards on engines against one process: reading a dump and scoring tables, in seconds by the clock.
+
+The work takes a minute or more in one process. What starts a process counts; what opens a cluster is told
+beside it, for it is paid once a run. `python -m bench.engines scores threads ray` takes what is named;
+without a name, both works, and threads and Dask. The sample must have been built: its tables are scored, over
+and over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import psutil
+
+from bench.wikidata_shards import SELECTION, make_streams
+from flows.run.computing import Computing
+from flows.run.engine_settings import Cluster, EngineSettings
+from flows.run.engines import THREADS, ClusterEngine
+from flows.run.node import Node
+from flows.run.prefect_server import server_folder, use_prefect
+from flows.run.processes import Processes
+from flows.run.servers import stop_servers
+from flows.run.shards import Engine
+from flows.run.stage_work import StageRun
+from flows.wikidata_import import import_wikidata
+from tasks.artifacts.parquet import read_rows, write_rows
+from tasks.tanq.rows import TanqItem
+from tasks.tanq.solve.rows import Prediction
+
+ENTITIES, PREDICTIONS = 70_000, 130_000
+WORKERS = 2
+SAMPLE = Path("data/tanq/sample")
+SCORES = Node(
+    "tanq-scores@bench",
+    "tanq.scores",
+    "bench",
+    ("data/items.parquet", "data/predictions.parquet"),
+    ("data/scores.parquet",),
+    (),
+)
+Work = Callable[[Engine | None, str], list[str]]
+"""Does work on an engine, or in one process; gives the hashes of what it wrote. The text names its turn."""
+
+
+def main(names: Sequence[str] = ()) -> None:
+    """Print what each work takes in one process, and on each engine."""
+    engines = [name for name in names if name not in WORKS] or [THREADS, "dask"]
+    for what in [name for name in names if name in WORKS] or WORKS:
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            writer = Processes(1)  # of whole stages, and of what is put together
+            work = WORKS[what](root, writer)
+            number = writer.call("writer", os.getpid)
+            whole = measure(work, None, "whole", number)
+            print(f"engines: {what}: one process {whole}", flush=True)
+            for name in engines:
+                with open_workers(root, name) as engine:
+                    own = measure(work, engine, name, number)
+                assert own.found == whole.found, f"{name} gave other bytes"
+                print(
+                    f"engines: {what}: {name}, {WORKERS} processes {own}: "
+                    f"{whole.seconds / own.seconds:.2f} times by the clock, "
+                    f"{whole.longest / own.longest:.2f} by CPU on the longest way",
+                    flush=True,
+                )
+            writer.close()
+            stop_servers(server_folder(root))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What work came to: hashes of what it wrote, seconds by the clock and of CPU.
+
+    longest: CPU seconds of what must be done one after the other: by this process, by the one writer, and by
+    the process that did most shards. It is the time that cores without other work would take.
+    """
+
+    found: list[str]
+    seconds: float
+    cpu: float
+    longest: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.seconds:.1f} s ({self.cpu:.1f} s of CPU, {self.longest:.1f} s on the longest way; "
+            f"load {os.getloadavg()[0]:.1f})"
+        )
+
+
+def measure(work: Work, engine: Engine | None, turn: str, writer: int = 0) -> Measured:
+    """Do work. writer: the process that puts parts together, if it is not this one."""
+    before, begun = count_cpu(), time.perf_counter()
+    found = work(engine, turn)
+    seconds = time.perf_counter() - begun
+    used = {number: cpu - before.get(number, 0) for number, cpu in count_cpu().items()}
+    alone = [used.pop(number, 0.0) for number in (os.getpid(), writer)]
+    return Measured(
+        found, seconds, sum(alone) + sum(used.values()), sum(alone) + max(used.values(), default=0)
+    )
+
+
+def count_cpu() -> dict[int, float]:
+    """Count the CPU seconds of this process and of those below it."""
+    found = {}
+    for process in [psutil.Process(), *psutil.Process().children(recursive=True)]:
+        with suppress(psutil.Error):
+            used = process.cpu_times()
+            found[process.pid] = used.user + used.system
+    return found
+
+
+@contextmanager
+def open_workers(root: Path, name: str) -> Iterator[Engine]:
+    """Open two processes of an engine; tell what it takes to open a cluster."""
+    if name == THREADS:
+        processes = Processes(WORKERS)
+        yield processes
+        processes.close()
+        return
+    cluster = Cluster(workers=WORKERS)
+    settings = EngineSettings(dask=cluster, ray=cluster)
+    with use_prefect(root, lambda line: None, needed=True):
+        engine = ClusterEngine(name, settings, Processes(WORKERS), threading.Event(), print)
+        begun = time.perf_counter()
+        engine.open()
+        print(f"engines: {name} stands after {time.perf_counter() - begun:.1f} s")
+        try:
+            yield engine
+        finally:
+            engine.close()
+
+
+def make_dump(root: Path, writer: Processes) -> Work:
+    """Make a dump of many streams, to be imported."""
+    path, _ = make_streams(root / "dump.json.bz2", ENTITIES)
+
+    def read(engine: Engine | None, turn: str) -> list[str]:
+        import_wikidata(root, [str(path)], turn, SELECTION, engine=engine)
+        folder = root / "data/raw/wikidata" / turn
+        return [digest(folder / name) for name in ("entities.parquet", "claims.parquet")]
+
+    return read
+
+
+def make_scores(root: Path, writer: Processes) -> Work:
+    """Make predictions of tables, the sample's with other ids, to be scored."""
+    items = read_rows(SAMPLE / "items.parquet", TanqItem)
+    given = read_rows(SAMPLE / "sample/predictions.parquet", Prediction)
+    rows = [replace(given[n % len(given)], id=f"{n:06}") for n in range(PREDICTIONS)]
+    write_rows(root / "data/items.parquet", TanqItem, items)
+    write_rows(root / "data/predictions.parquet", Prediction, rows)
+
+    def score(engine: Engine | None, turn: str) -> list[str]:
+        run = StageRun(SCORES, {}, root, {}, "" if engine is None else turn)
+        Computing(writer, engine, print).run(run)
+        return [digest(root / SCORES.outs[0])]
+
+    return score
+
+
+def digest(path: Path) -> str:
+    """Hash a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+WORKS = {"dump": make_dump, "scores": make_scores}
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

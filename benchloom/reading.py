@@ -1,0 +1,361 @@
+"""Samples, calls, figures and lineage of a project, or of a published dataset's folder, as tables.
+
+pyarrow reads them, and pandas holds them where it is asked for; both are imported when something is read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal
+
+from benchloom.places import Refused, find_project, import_from
+
+Form = Literal["pandas", "arrow"]
+CARD = "README.md"
+ROWS = (".jsonl", ".parquet")
+CALLS = ".calls.parquet"
+JSON_BLOCK = 64 * 1024 * 1024
+"""The longest line of a JSON file that is read, in bytes."""
+
+
+class Unreadable(ValueError):
+    """What was asked for is not there, or cannot be read: one line that says what there is."""
+
+
+def samples(place: str | Path = ".", name: str = "", *, form: Form = "pandas") -> Any:
+    """Read the questions of a dataset, a row each.
+
+    place: a project, a folder of a published dataset, or one file of rows. name: in a project an entry of
+    params.yaml (`films`, `longform.sets.sample`) or an artifact's path; in a dataset's folder one of the
+    card's configurations, else the default one. form: a pandas.DataFrame, or a pyarrow.Table for `arrow`.
+
+    Columns are those of the dataset's card. All have `id`, and `origin`: what the row was made from, a list
+    of kind and reference. GRAMMAR's have `group` (questions with one answer), `criterion`, `question`,
+    `answer`, `sql`, `sql_template`, `text_template` and `answer_rows` (JSON). Raises Unreadable.
+    """
+    path = Path(place)
+    if path.is_file():
+        return give(read_rows(path), form)
+    if is_dataset(path):
+        return give(read_rows(find_config(path, name)), form)
+    root = require_project(path)
+    if name.endswith(ROWS):
+        return give(read_rows(root / name), form)
+    found = list_samples(root)
+    return give(read_rows(root / choose(found, name, f"{root}: samples")), form)
+
+
+def calls(place: str | Path = ".", name: str = "", *, form: Form = "pandas") -> Any:
+    """Read the model calls that artifacts stand on, a row each.
+
+    place: a project, a folder of artifacts, or one file of calls. name: in a project an entry of params.yaml
+    or a folder below data/ (`grammar/films`), else all of it.
+
+    Columns: `artifact` (the file's path), `id` (the ledger's key), `stage`, `row`, `role`, `model`,
+    `identity`, `prompt` (its name), `prompt_digest`, `sample`, `attempt`, `epoch`, `messages`, `decoding` and
+    `constraint` (JSON), `text` (the reply), `finish_reason`, `prompt_tokens` and `completion_tokens` (in
+    tokens; `estimated` where the provider did not count), `parsed`, and `problem`. Raises Unreadable.
+    """
+    pa = import_arrow()
+    path = Path(place)
+    root = path if path.is_file() or is_dataset(path) else find_project(path) or path
+    if name and (root / "params.yaml").is_file():
+        below = root / choose(list_folders(root), name, f"{root}: calls")
+    else:
+        below = root / name
+    files = [below] if below.is_file() else sorted(below.rglob(f"*{CALLS}"))
+    files = [file for file in files if ".preview" not in file.parts]
+    if not files:
+        raise Unreadable(f"{below}: no calls lie there (files that end in {CALLS})")
+    tables = [(file, read_rows(file)) for file in files]
+    named = [
+        table.add_column(0, "artifact", [[name_file(file, root)] * table.num_rows]) for file, table in tables
+    ]
+    return give(pa.concat_tables(named, promote_options="default"), form)
+
+
+def figures(place: str | Path = ".", name: str = "", *, form: Form = "pandas") -> Any:
+    """Read the figures that reports show, a row each.
+
+    place: a project, or a folder of reports. name: what a report's path must hold, such as `films-good`.
+
+    Columns: `report` (the path of its report.json), `pointer` (within it: `report#pointer` is what lineage
+    takes), `flow`, `name` (of the entry), `label`, `note` (an interval, where there is one), `value` (null
+    where there is none), and `measure` (how it is computed). Raises Unreadable.
+    """
+    pa = import_arrow()
+    path = Path(place)
+    root = find_project(path) or path
+    below = root / "data/reports" if (root / "data/reports").is_dir() else root
+    files = [file for file in sorted(below.rglob("report.json")) if name in name_file(file, root)]
+    if not files:
+        raise Unreadable(f"{below}: no report.json lies there{f' whose path holds {name!r}' if name else ''}")
+    rows = [row for file in files for row in read_report(file, name_file(file, root))]
+    texts = ("report", "pointer", "flow", "name", "label", "note")
+    columns = {**dict.fromkeys(texts, pa.string()), "value": pa.float64(), "measure": pa.string()}
+    return give(pa.Table.from_pylist(rows, schema=pa.schema(columns)), form)
+
+
+def lineage(target: str, row: str = "", *, place: str | Path = ".", form: Form = "pandas") -> Any:
+    """Walk a figure, an artifact or one of its rows back to its sources; a row a thing, each once.
+
+    target: as of `benchloom lineage`: an artifact's path in the project, or `report.json#/pointer` of a
+    figure. row: the id of a row. place: the project; or a published dataset's folder, of which `target`
+    names a configuration (`balanced`), and then as far as the folder goes.
+
+    Columns: `kind` (figure, row, call, prompt, source, raw, evidence, stage, file, gap), `reference` (what
+    identifies it among its kind), `made_from` (the references that it was made from), `summary` (its details,
+    JSON). Raises Unreadable.
+    """
+    pa = import_arrow()
+    path = Path(place)
+    rows = list(walk_dataset(path, target, row) if is_dataset(path) else walk_project(path, target, row))
+    made_from = pa.list_(pa.string())
+    columns = {"kind": pa.string(), "reference": pa.string(), "made_from": made_from, "summary": pa.string()}
+    return give(pa.Table.from_pylist(rows, schema=pa.schema(columns)), form)
+
+
+def walk_project(place: Path, target: str, row: str) -> Iterator[dict[str, Any]]:
+    """Walk a target of a project back, by its own code."""
+    root = require_project(place)
+    trace = borrow(root, "flows.commands.lineage").trace_target
+    name, mark, pointer = target.partition("#")
+    found = ask(lambda: trace(f"{root / name}{mark}{pointer}", row or None, root))
+    for node in found.nodes:
+        summary = json.dumps(node.summary, ensure_ascii=False, sort_keys=True, default=str)
+        made_from = [parent.reference for parent in node.parents]
+        yield {"kind": node.kind, "reference": node.reference, "made_from": made_from, "summary": summary}
+    for gap in found.gaps:
+        yield {"kind": "gap", "reference": gap.at, "made_from": [], "summary": json.dumps({"what": gap.what})}
+
+
+def walk_dataset(folder: Path, config: str, row: str) -> Iterator[dict[str, Any]]:
+    """Walk a row of a dataset's folder back through its other configurations."""
+    names = {name.rpartition("/")[2].partition(".")[0]: folder / name for name in list_files(folder)}
+    rows: dict[str, dict[str, Any]] = {}
+
+    def find(name: str, key: str) -> Mapping[str, Any] | None:
+        if name not in rows:
+            table = read_rows(names[name]).to_pylist() if name in names else []
+            rows[name] = {str(item.get("id")): item for item in table}
+        return rows[name].get(key)
+
+    first = find_config(folder, config).stem
+    if find(first, row) is None:
+        raise Unreadable(f"{folder}: {first} has no row {row!r} (its ids are in the column `id` of samples)")
+    todo, seen = [("row", f"{first}#{row}")], set[tuple[str, str]]()
+    while todo:
+        kind, reference = thing = todo.pop(0)
+        if thing in seen:
+            continue
+        seen.add(thing)
+        name, _, key = reference.partition("#")
+        item = (find(name, key) if kind == "row" else None) or {}
+        origin = [(str(each["kind"]), str(each["reference"])) for each in item.get("origin") or ()]
+        todo += origin
+        shown = {column: value for column, value in item.items() if column != "origin"}
+        yield {
+            "kind": kind,
+            "reference": reference,
+            "made_from": [made for _, made in origin],
+            "summary": json.dumps(shown, ensure_ascii=False, sort_keys=True, default=str),
+        }
+
+
+# Where things lie
+
+
+def is_dataset(path: Path) -> bool:
+    """Tell whether a folder is a published dataset: a card beside files of rows."""
+    return (path / CARD).is_file() and bool(list_files(path)) and not (path / "dvc.yaml").is_file()
+
+
+def list_files(folder: Path) -> list[str]:
+    """List a dataset's files of rows, relative to its folder."""
+    return sorted(
+        file.relative_to(folder).as_posix()
+        for file in folder.rglob("*")
+        if file.suffix in ROWS and file.is_file() and not file.name.endswith(CALLS)
+    )
+
+
+def find_config(folder: Path, name: str) -> Path:
+    """Find the file of a configuration, or of the card's default one; of two forms of it JSON Lines."""
+    files = list_files(folder)
+    found: dict[str, str] = {}
+    for file in sorted(files, key=lambda file: file.endswith(".parquet")):
+        found.setdefault(Path(file).stem, file)
+    default = next(iter(read_defaults(folder)), "")
+    wanted = name or (default if default in found else "")
+    return folder / choose(found, wanted, f"{folder}: configurations")
+
+
+def read_defaults(folder: Path) -> Iterator[str]:
+    """Read the names of the card's configurations, the default one first."""
+    import yaml
+
+    head = (folder / CARD).read_text(encoding="utf-8").split("---")
+    try:
+        card = yaml.safe_load(head[1]) if len(head) > 2 else {}
+    except yaml.YAMLError as error:
+        raise Unreadable(f"{folder / CARD}: its head is no YAML") from error
+    configs = [each for each in (card or {}).get("configs") or () if isinstance(each, dict)]
+    yield from (
+        str(each.get("config_name")) for each in sorted(configs, key=lambda each: not each.get("default"))
+    )
+
+
+def require_project(place: Path) -> Path:
+    """Find the project that a folder lies in."""
+    root = find_project(place)
+    if root is None:
+        what = "is neither a Benchloom project nor a dataset's folder (a README.md beside .jsonl or .parquet)"
+        raise Unreadable(f"{place.resolve()}: {what}" if place.exists() else f"{place}: is not there")
+    return root
+
+
+def list_samples(root: Path) -> dict[str, str]:
+    """List a project's datasets that are there: entry of params.yaml -> the file of their samples."""
+    found = {
+        entry: f"{folder}/{scope.samples}.parquet"
+        for entry, (scope, folder) in list_entries(root).items()
+        if scope.samples
+    }
+    return add_short_names({entry: path for entry, path in found.items() if (root / path).is_file()})
+
+
+def list_folders(root: Path) -> dict[str, str]:
+    """List the folders of a project's artifacts, by entry of params.yaml and by their names below data/."""
+    found = {entry: folder for entry, (_, folder) in list_entries(root).items()}
+    below = {folder.removeprefix("data/"): folder for folder in found.values()}
+    return {**below, **add_short_names(found)}
+
+
+def list_entries(root: Path) -> dict[str, tuple[Any, str]]:
+    """List the entries of params.yaml that stages run for: dotted name -> their scope, and its folder."""
+    scopes = ask(borrow(root, "flows.discovery").list_scopes)
+    settings = borrow(root, "flows.settings")
+    params = ask(lambda: settings.load_params(root))
+    found: dict[str, tuple[Any, str]] = {}
+    for scope in scopes:
+        for key, entry in (settings.get_section(params, scope.over) if scope.over else {}).items():
+            folder = scope.folder.replace("${key}", key)
+            for field, value in entry.items() if isinstance(entry, dict) else ():
+                folder = folder.replace(f"${{item.{field}}}", str(value))
+            found[f"{scope.over}.{key}"] = scope, folder
+    return found
+
+
+def add_short_names(entries: Mapping[str, str]) -> dict[str, str]:
+    """Add the entries' names without their section, where one entry alone has that name."""
+    keys = [entry.rpartition(".")[2] for entry in entries]
+    short = {key: path for key, path in zip(keys, entries.values(), strict=True) if keys.count(key) == 1}
+    return {**entries, **short}
+
+
+def choose(found: Mapping[str, str], name: str, what: str) -> str:
+    """Choose by name, or the only one; raises Unreadable that says what there is."""
+    if name in found:
+        return found[name]
+    if not name and len(set(found.values())) == 1:
+        return next(iter(found.values()))
+    there = (
+        ", ".join(dict.fromkeys(sorted(found, key=found.__getitem__)))
+        or "none yet: `benchloom run` makes them"
+    )
+    raise Unreadable(f"{what} {f'of {name!r} are not there' if name else 'of which?'} (there: {there})")
+
+
+def name_file(file: Path, root: Path) -> str:
+    """Name a file as from the root."""
+    return (
+        file.relative_to(root).as_posix() if file.is_relative_to(root) and file != root else file.as_posix()
+    )
+
+
+# Reading
+
+
+def import_arrow() -> Any:
+    """Import pyarrow. Raises Unreadable that says how to install it."""
+    try:
+        return import_module("pyarrow")
+    except ModuleNotFoundError as error:
+        raise Unreadable("pyarrow is missing: pip install 'benchloom[score]'") from error
+
+
+def read_rows(path: Path) -> Any:
+    """Read a file of rows as a pyarrow.Table."""
+    pa = import_arrow()
+    import pyarrow.json
+    import pyarrow.parquet
+
+    if not path.is_file():
+        raise Unreadable(f"{path}: is not there (`benchloom status` says what is fresh)")
+    try:
+        if path.suffix == ".parquet":
+            return pyarrow.parquet.read_table(path)
+        if path.suffix != ".jsonl":
+            raise Unreadable(f"{path}: is no .parquet or .jsonl")
+        return pyarrow.json.read_json(path, pyarrow.json.ReadOptions(block_size=JSON_BLOCK))
+    except (pa.ArrowException, OSError) as error:
+        raise Unreadable(f"{path}: cannot be read: {' '.join(str(error).split())[:200]}") from error
+
+
+def read_report(file: Path, name: str) -> Iterator[dict[str, Any]]:
+    """Read the figures of a report, wherever in it they stand."""
+    try:
+        report = json.loads(file.read_bytes())
+    except ValueError as error:
+        raise Unreadable(f"{file}: is no JSON ({error})") from error
+    of = {"report": name, "flow": report.get("flow"), "name": report.get("name")}
+    for pointer, figure in list_figures(report, ""):
+        value = figure["value"]
+        number = float(value) if isinstance(value, int | float) else None
+        own = {key: str(figure.get(key) or "") for key in ("label", "note")}
+        measure = str(figure["basis"].get("measure", ""))
+        yield {**of, "pointer": pointer, **own, "value": number, "measure": measure}
+
+
+def list_figures(part: Any, pointer: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """List the objects of a report that have a value and its basis, with their JSON pointers."""
+    if isinstance(part, dict):
+        if "value" in part and isinstance(part.get("basis"), dict):
+            yield pointer, part
+            return
+        inner: Sequence[tuple[Any, Any]] = list(part.items())
+    else:
+        inner = list(enumerate(part)) if isinstance(part, list) else []
+    for key, value in inner:
+        step = str(key).replace("~", "~0").replace("/", "~1")
+        yield from list_figures(value, f"{pointer}/{step}")
+
+
+def give(table: Any, form: Form) -> Any:
+    """Give a table in the form that was asked for."""
+    if form == "arrow":
+        return table
+    if form == "pandas":
+        return table.to_pandas()
+    raise Unreadable(f"form={form!r}: is `pandas` or `arrow`")
+
+
+def borrow(root: Path, module: str) -> Any:
+    """Import a module of a project's own code."""
+    try:
+        import_from(root)
+    except Refused as error:
+        raise Unreadable(str(error)) from error
+    return import_module(module)
+
+
+def ask(work: Callable[[], Any]) -> Any:
+    """Call a project's code; its errors become one of ours."""
+    errors = import_module("tasks.errors")
+    try:
+        return work()
+    except errors.BenchloomError as error:
+        raise Unreadable(str(error)) from error

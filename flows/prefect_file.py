@@ -1,0 +1,49 @@
+"""prefect.yaml: the deployment of nights, by `nightly` in params.yaml, and below a line, a user's own.
+
+It is the one declaration: `benchloom nightly deploy` and `prefect deploy --all` both register what it says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from flows.graph_file import IndentedDumper
+from flows.night_settings import Nightly
+from flows.settings import parse_section
+
+PREFECT_YAML = "prefect.yaml"
+DEPLOYMENT, POOL = "nightly", "benchloom"
+ENTRYPOINT = "flows/nights/deployment.py:night"
+HEAD = """\
+# Written by `benchloom graph` from `nightly` in params.yaml; do not edit it above the line at its end.
+# `benchloom nightly deploy` registers it, with a server that stays; for a server of yours, named by
+# PREFECT_API_URL: `prefect work-pool create --type process benchloom`, then `prefect deploy --all`.
+"""
+OWN = "# Deployments of your own stand below this line; `benchloom graph` leaves them as they are."
+
+
+def compare_deployments(root: Path, params: Mapping[str, object]) -> tuple[str, str]:
+    """Give prefect.yaml as it is and as it should be. Raises BadInput for a bad `nightly`."""
+    path = root / PREFECT_YAML
+    before = path.read_text(encoding="utf-8") if path.is_file() else ""
+    text = yaml.dump(
+        {"deployments": [describe_nights(parse_section(params, "nightly", Nightly))]},
+        Dumper=IndentedDumper, sort_keys=False, width=1000,
+    )  # fmt: skip
+    _, _, own = before.partition(f"{OWN}\n")
+    return before, f"{HEAD}{text}\n  {OWN}\n{own}"
+
+
+def describe_nights(nightly: Nightly) -> dict[str, Any]:
+    """Describe the deployment of nights as prefect.yaml does; with nothing to ask, its schedule rests."""
+    active = bool(nightly.assessments)
+    return {
+        "name": DEPLOYMENT,
+        "entrypoint": ENTRYPOINT,
+        "work_pool": {"name": POOL},
+        "schedules": [{"cron": nightly.cron, "timezone": nightly.timezone, "active": active}],
+    }

@@ -1,0 +1,31 @@
+"""`run.engine` in params.yaml: what does the shards of stages that split."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+EngineName = Literal["threads", "dask", "ray"]
+
+
+class Cluster(BaseModel):
+    """Where processes are found: at an address, or as many as are wanted on this machine."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    address: str | None = None
+    """Of a cluster that runs; null starts one on this machine, for as long as the run."""
+    workers: int | None = Field(default=None, gt=0)
+    """Processes of one that is started; null is one a core."""
+
+
+class EngineSettings(BaseModel):
+    """`run.engine`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: EngineName = "threads"
+    """What does shards unless `--engine` says otherwise: processes of this machine, Dask or Ray."""
+    dask: Cluster = Cluster()
+    ray: Cluster = Cluster()

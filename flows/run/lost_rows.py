@@ -1,0 +1,114 @@
+"""A stage without rows that its flow says it must have: where all of them were lost, in one line.
+
+Its artifacts stay where they are, for people to look into, and are recorded nowhere.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from flows.discovery import find_stage
+from flows.run.node import Node
+from tasks.errors import StageFailed
+
+if TYPE_CHECKING:
+    from flows.run.binding import Work
+
+LONGEST = 160
+"""Of the text of a dropped row, in characters."""
+DROPPED = ".dropped.parquet"
+SHARED = ("databases.", "roles", "models")
+"""Parameters that no stage alone is turned by."""
+
+
+def require_rows(
+    nodes: Mapping[str, Node],
+    node: Node,
+    work: Work,
+    root: Path,
+    find: Callable[[str], Path] | None = None,
+) -> None:
+    """Hold that a stage that must have rows has some.
+
+    nodes: the graph, in which the first stage is looked for that lost them. find: gives the file of a path,
+    where that does not lie below `root`. Raises StageFailed.
+    """
+    if work.rows_out != 0 or may_be_empty(node):
+        return
+    search = Search(nodes, find or root.joinpath)
+    first = search.find_first(node)
+    there = "" if first is node else f": {first.artifact}, which {first.name} writes, has none"
+    raise StageFailed(f"{node.name} has no rows{there}; {search.describe_loss(first)}; {advise(first)}")
+
+
+def may_be_empty(node: Node) -> bool:
+    """Tell whether no rows may be a right result of a stage, as of one that no flow declares."""
+    declared = find_stage(node.stage)
+    return declared is None or declared.may_be_empty
+
+
+@dataclass(frozen=True)
+class Search:
+    """Looks into the artifacts of a graph."""
+
+    nodes: Mapping[str, Node]
+    find: Callable[[str], Path]
+
+    def find_first(self, node: Node) -> Node:
+        """Follow what a stage reads upwards for as long as one of it was lost: empty, of dropped rows."""
+        for upstream in (self.nodes[name] for name in node.upstream):
+            path = upstream.artifact
+            if path in node.deps and self.count(path) == 0 and self.read_drops(upstream):
+                return self.find_first(upstream)
+        return node
+
+    def count(self, path: str) -> int | None:
+        """Count the rows of an artifact; None of what has none."""
+        if not path.endswith(".parquet") or not self.find(path).is_file():
+            return None
+        from tasks.artifacts.parquet import count_rows
+
+        return count_rows(self.find(path))
+
+    def read_drops(self, node: Node) -> list[tuple[str, str]]:
+        """Read reason and detail of the rows that a stage dropped."""
+        path = next((out for out in node.outs if out.endswith(DROPPED)), "")
+        if not self.count(path):
+            return []
+        import pyarrow.parquet as pq
+
+        table = pq.read_table(self.find(path), columns=["reason", "detail"])
+        return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+    def describe_loss(self, node: Node) -> str:
+        """Say why a stage dropped its rows, with the first text of the most frequent reason."""
+        drops = self.read_drops(node)
+        if not drops:
+            read = [dep for dep in node.deps if not dep.startswith("tasks/")]
+            return f"nothing was found in {' or '.join(read) or 'its parameters'}"
+        counts = Counter(reason for reason, _ in drops).most_common()
+        detail = " ".join(next(detail for reason, detail in drops if reason == counts[0][0]).split())
+        shown = detail if len(detail) <= LONGEST else f"{detail[:LONGEST]} ..."
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in counts)
+        path = next(out for out in node.outs if out.endswith(DROPPED))
+        return (
+            f"dropped were {reasons}"
+            + (f" (as: {shown})" if shown else "")
+            + f", all in {os.path.relpath(self.find(path))}"
+        )
+
+
+def advise(node: Node) -> str:
+    """Say what may be changed."""
+    own = [
+        f"`{name}`" for name in node.params if not name.startswith(SHARED) and node.key not in name.split(".")
+    ]
+    entries = [f"`{name}`" for name in node.params if node.key and name.endswith(f".{node.key}")]
+    what = [*own, *(f"what {name} names" for name in entries)]
+    change = f"change {' or '.join(what)} in params.yaml" if what else "change what it reads"
+    return f"{change}, and run the same command again"

@@ -1,0 +1,37 @@
+"""By what a change of a file or folder is seen without reading it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+Mark = tuple[tuple[str, int, int, int], ...]
+"""Of a file or of all files of a folder: path, size, inode, time in ns."""
+
+
+def mark_path(full: str | Path) -> Mark | None:
+    """Mark what lies at an absolute path; None where nothing does."""
+    try:
+        status = os.stat(full)  # noqa: PTH116 - asked for thousands of times
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if not stat.S_ISDIR(status.st_mode):
+        return (mark_file("", status),)
+    return tuple(sorted(walk_marks(full)))
+
+
+def walk_marks(folder: str | Path) -> Iterator[tuple[str, int, int, int]]:
+    """Mark every file below a folder."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                yield from walk_marks(entry.path)
+            else:
+                yield mark_file(entry.path, entry.stat())
+
+
+def mark_file(path: str, status: os.stat_result) -> tuple[str, int, int, int]:
+    """Mark one file."""
+    return path, status.st_size, status.st_ino, status.st_mtime_ns

@@ -1,0 +1,34 @@
+"""Folders of what was done in part: each is there when all of it was done."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tasks.files import remove_leftovers
+
+
+@contextmanager
+def write_folder_beside(place: Path) -> Iterator[Path]:
+    """Hand over a folder beside a place, which is moved there when the block ends well.
+
+    Where another process was faster, what it moved there stays: both have done the same.
+    """
+    prefix = f".{place.name}."
+    place.parent.mkdir(parents=True, exist_ok=True)
+    remove_leftovers(place.parent, prefix)
+    draft = place.with_name(f"{prefix}{os.getpid()}-{uuid.uuid4().hex}")
+    draft.mkdir()
+    try:
+        yield draft
+        try:
+            draft.rename(place)
+        except OSError:
+            if not place.exists():
+                raise
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)

@@ -1,0 +1,34 @@
+"""Stage: test the judge of a system of the user's on answers with known verdicts, for nights."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from tasks.artifacts.rows import Drafts
+from tasks.judging.canaries import CanaryRow
+from tasks.longform.entries import AgentEvaluation
+from tasks.longform.judge.canary_file import read_peer_canaries
+from tasks.longform.judge.peer_canaries import try_canary
+from tasks.longform.judge.reference_verdicts import ReferenceJudging
+from tasks.longform.judge.reviews import Reviewing
+from tasks.longform.own_entries import OwnAgent, SystemLimits
+from tasks.longform.rows import KINDS
+from tasks.models.ask import Ask
+from tasks.settings import read_section
+
+
+async def system_canaries(entry: OwnAgent, settings: Mapping[str, object], ask: Ask) -> Drafts[CanaryRow]:
+    """Have the judge judge the answers among the canaries; no step is reviewed here, so none of these is.
+
+    settings: `longform.system_interactions`, which names the judge, and `longform.reference_verdicts`.
+    """
+    limits = read_section(settings, "longform.system_interactions", SystemLimits)
+    judging = read_section(settings, "longform.reference_verdicts", ReferenceJudging)
+    judges = AgentEvaluation(set=entry.set, judge=limits.judge, reviewer=limits.reviewer)
+    tried = (
+        try_canary(canary, judges, judging, Reviewing(), ask)
+        for canary in read_peer_canaries()
+        if canary.kind in KINDS
+    )
+    return Drafts(await asyncio.gather(*tried))

@@ -1,0 +1,34 @@
+"""Stage: hold the answers of a system of the user's against the reference answers, for nights."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from tasks.artifacts.rows import Drafts
+from tasks.longform.judge.reference_verdicts import ReferenceJudging, judge_answer
+from tasks.longform.judge.reference_verdicts import list_answered as list_answered
+from tasks.longform.judge.reference_verdicts import list_scored as list_scored
+from tasks.longform.judge.rows import ReferenceVerdict
+from tasks.longform.own_entries import SystemLimits
+from tasks.longform.rows import LongformItem
+from tasks.longform.solve.rows import Interaction
+from tasks.models.ask import Ask
+from tasks.settings import read_section
+
+
+async def system_verdicts(
+    items: list[LongformItem], interactions: list[Interaction], settings: Mapping[str, object], ask: Ask
+) -> Drafts[ReferenceVerdict]:
+    """Judge the answers as `reference_verdicts` does, by the judge that `longform.system_interactions` names.
+
+    settings: that section, and `longform.reference_verdicts`.
+    """
+    limits = read_section(settings, "longform.system_interactions", SystemLimits)
+    judging = read_section(settings, "longform.reference_verdicts", ReferenceJudging)
+    by_id = {item.id: item for item in items}
+    verdicts = (
+        judge_answer(by_id[interaction.item], interaction, limits.judge, judging, ask)
+        for interaction in interactions
+    )
+    return Drafts(await asyncio.gather(*verdicts))

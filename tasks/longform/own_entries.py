@@ -1,0 +1,34 @@
+"""Entries of `longform.systems`, and what is run and judged of a user's system."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tasks.databases.execution import QueryLimits
+
+
+class OwnAgent(BaseModel):
+    """One entry of `longform.systems`: a system of the user's on a question set."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    set: str
+    """A name under `longform.sets`."""
+    system: str
+    """A name under `systems`."""
+
+
+class SystemLimits(BaseModel):
+    """`longform.system_interactions` in params.yaml: what of a user's system is run, and who judges."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    queries: int = Field(default=16, gt=0)
+    """Maximum number of a system's queries that are run."""
+    shown_rows: int = Field(default=8, gt=0)
+    """Maximum number of rows of a result that reviewers are shown."""
+    limits: QueryLimits = QueryLimits()
+    judge: str = "judge"
+    reviewer: str = "reviewer"
+    reviewers: int = Field(default=3, gt=0)
+    meta_reviewers: int = Field(default=3, gt=0)

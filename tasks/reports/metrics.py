@@ -1,0 +1,192 @@
+"""Write a report's main figures as files that DVC shows: metrics (JSON, one a figure) and plots (CSV).
+
+A file a figure, with the same few keys in all: the tables that `dvc metrics show` and `dvc metrics diff`
+print then have a line a figure and few columns, however many systems a report compares.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from tasks.artifacts.export import draft_folder
+from tasks.files import write_text
+from tasks.reports.figure_cells import round_figures
+from tasks.reports.page import Page
+
+Own = TypeVar("Own")
+BAR_COLUMNS = ("name", "value", "low", "high", "n")
+POINT_COLUMNS = ("step", "value", "low", "high", "series")
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One figure. interval: 95%; n: how many it is over; failed: how many more could not be counted."""
+
+    name: str
+    value: int | float
+    interval: Sequence[float] | None = None
+    n: int | None = None
+    failed: int | None = None
+
+
+@dataclass(frozen=True)
+class MetricGroup:
+    """Figures of one kind, such as the accuracy of every method: a folder of metrics, and a plot of bars."""
+
+    name: str
+    metrics: tuple[Metric, ...]
+
+
+@dataclass(frozen=True)
+class SeriesPoint:
+    """A point of a line, such as a method's accuracy after a step of the stream."""
+
+    step: int
+    value: float
+    interval: Sequence[float] | None
+    series: str
+
+
+class MeasuredCell(Protocol):
+    """A figure of a table; it may also have `interval`, `n` and `failed`."""
+
+    @property
+    def value(self) -> int | float | None: ...  # noqa: D102 - see the class
+
+
+class MeasuredLine(Protocol):
+    """A line of a report's table: a label, and as many cells as the table has columns."""
+
+    @property
+    def label(self) -> Sequence[str]: ...  # noqa: D102 - see the class
+    @property
+    def cells(self) -> Sequence[MeasuredCell]: ...  # noqa: D102
+
+
+class MeasuredTable(Protocol):
+    """A table of a report."""
+
+    @property
+    def columns(self) -> Sequence[str]: ...  # noqa: D102 - see the class
+    @property
+    def lines(self) -> Sequence[MeasuredLine]: ...  # noqa: D102
+
+
+def choose_column(
+    name: str,
+    table: MeasuredTable,
+    column: str,
+    *,
+    labels: Sequence[int] | None = None,
+    where: Mapping[int, str] | None = None,
+) -> MetricGroup:
+    """Take a column of a table that the report prints; a cell without a value is left out.
+
+    labels: places of the parts of a line's label that name it, None = all. where: place -> the part that the
+    lines taken have there.
+    Raises ValueError if the table has no such column.
+    """
+    if column not in table.columns:
+        raise ValueError(f"no such column: {column}")
+    place = list(table.columns).index(column)
+    wanted = (where or {}).items()
+    lines = [
+        (line.label, line.cells[place])
+        for line in table.lines
+        if all(line.label[part] == text for part, text in wanted)
+    ]
+    return MetricGroup(
+        name,
+        tuple(
+            make_metric(name_line(label, labels), cell.value, cell)
+            for label, cell in lines
+            if cell.value is not None
+        ),
+    )
+
+
+def name_line(label: Sequence[str], labels: Sequence[int] | None) -> str:
+    """Name a line by parts of its label, all of them where none is chosen."""
+    return " · ".join(filter(None, label if labels is None else [label[place] for place in labels]))
+
+
+def make_metric(name: str, value: int | float, cell: object) -> Metric:
+    """Make a figure of a cell, which may have an interval, `n` and `failed`."""
+    return Metric(
+        name,
+        value,
+        getattr(cell, "interval", None),
+        getattr(cell, "n", None),
+        getattr(cell, "failed", None),
+    )
+
+
+def write_metrics(folder: Path, page: Page, groups: Iterable[MetricGroup]) -> None:
+    """Write a page's headline figures, and of each group every figure, as JSON below a folder.
+
+    A headline's file is named by its symbol, as `R` is `r.json`, else by its label as far as the first comma.
+    """
+    headlines = [
+        Metric(headline.symbol or headline.label.partition(",")[0], headline.value, headline.interval)
+        for headline in page.headlines
+        if isinstance(headline.value, int | float)
+    ]
+    with draft_folder(folder) as draft:
+        for name, metric in name_files((metric.name, metric) for metric in headlines).items():
+            _write_metric(draft / f"{name}.json", metric)
+        for group_name, group in name_files((group.name, group) for group in groups if group.metrics).items():
+            (draft / group_name).mkdir()
+            for name, metric in name_files((metric.name, metric) for metric in group.metrics).items():
+                _write_metric(draft / group_name / f"{name}.json", metric)
+
+
+def write_bars(folder: Path, groups: Iterable[MetricGroup]) -> None:
+    """Write each group as a CSV below a folder: a line a figure, the columns `BAR_COLUMNS`."""
+    with draft_folder(folder) as draft:
+        for name, group in name_files((group.name, group) for group in groups if group.metrics).items():
+            lines = [(one.name, one.value, *_bounds(one.interval), one.n) for one in group.metrics]
+            _write_csv(draft / f"{name}.csv", BAR_COLUMNS, lines)
+
+
+def write_lines(folder: Path, charts: Mapping[str, Sequence[SeriesPoint]]) -> None:
+    """Write each chart as a CSV below a folder: a line a point, the columns `POINT_COLUMNS`."""
+    with draft_folder(folder) as draft:
+        for name, points in name_files((name, points) for name, points in charts.items() if points).items():
+            lines = [(one.step, one.value, *_bounds(one.interval), one.series) for one in points]
+            _write_csv(draft / f"{name}.csv", POINT_COLUMNS, lines)
+
+
+def name_files(named: Iterable[tuple[str, Own]]) -> dict[str, Own]:
+    """Give each a name that is a file's: words and dashes; one that is taken has a number behind it."""
+    found: dict[str, Own] = {}
+    for text, own in named:
+        stem = re.sub(r"[^\w]+", "-", text.lower().replace("'", "")).strip("-_") or "figure"
+        numbers = (f"{stem}-{number}" for number in range(2, len(found) + 3))
+        found[stem if stem not in found else next(name for name in numbers if name not in found)] = own
+    return found
+
+
+def _write_metric(path: Path, metric: Metric) -> None:
+    low, high = _bounds(metric.interval)
+    keys = {"value": metric.value, "low": low, "high": high, "n": metric.n, "failed": metric.failed or None}
+    known = {key: value for key, value in keys.items() if value is not None}
+    write_text(path, json.dumps(round_figures(known), indent=1, allow_nan=False) + "\n")
+
+
+def _write_csv(path: Path, columns: Sequence[str], lines: Iterable[Sequence[object]]) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([round_figures(value) for value in line] for line in lines)
+    write_text(path, text.getvalue())
+
+
+def _bounds(interval: Sequence[float] | None) -> tuple[float | None, float | None]:
+    return (None, None) if interval is None else (interval[0], interval[1])

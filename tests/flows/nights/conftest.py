@@ -1,0 +1,39 @@
+"""The project with what a night stands on, and an endpoint for what the night asks."""
+
+import shutil
+from collections.abc import Iterator
+
+import pytest
+
+from tests.flows.asked import Asked
+from tests.flows.night_model import NightModel
+from tests.flows.nights.night_project import GROUND, commit, list_branches, run_git, set_param
+from tests.flows.sample import Sample, make_sample
+from tests.models.scenes import answering
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> Sample:
+    """The project with all that a night stands on, from the shipped ledger, committed."""
+    sample = make_sample(tmp_path_factory.mktemp("night"))
+    sample.run(*GROUND)
+    commit(sample, "Begin")
+    return sample
+
+
+@pytest.fixture
+def model(built) -> Iterator[NightModel]:
+    model = NightModel()
+    model.counted = Asked(built.root / ".benchloom/drill.sqlite", model.answer)
+    with answering(model.counted.handle) as url:
+        params = built.root / "params.yaml"
+        before = params.read_text()
+        set_param(built, f"run.endpoints.qwen25-coder-1b5={{kind: openai, url: '{url}', in_flight: 16}}")
+        set_param(built, "nightly.assessments=[films-weak]")
+        yield model
+        params.write_text(before)
+    shutil.rmtree(built.root / "data/nightly", ignore_errors=True)
+    shutil.rmtree(built.root / ".benchloom/nightly", ignore_errors=True)
+    run_git(built, "worktree", "prune")
+    for branch in list_branches(built):
+        run_git(built, "branch", "-q", "-D", branch)

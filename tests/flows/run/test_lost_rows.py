@@ -1,0 +1,100 @@
+"""A stage without rows that must have some ends the run, and says where they were lost."""
+
+import pytest
+import yaml
+
+from flows import discovery
+from flows.commands.run import conclude
+from flows.run import lost_rows
+from flows.run.preview import run_preview
+from flows.run.runner import run_plain
+from flows.run.selection import order_nodes
+from flows.stage import Scope
+from tasks.errors import StageFailed
+
+TRIAL = Scope(folder="data/trial")
+LOST = (
+    "trial-words has no rows; dropped were 3 short (as: two), all in data/trial/words.dropped.parquet; "
+    "change `trial.words` in params.yaml, and run the same command again"
+)
+
+
+@pytest.fixture
+def declare(trial, monkeypatch):
+    """Declare the trial's stages, words that may be none or not; no word is long enough."""
+    trial.write("source.txt", "one two six\n")
+    trial.set(trial={"words": {"letters": 9}, "page": {"title": "Words", "look": {}}})
+
+    def declare(*, may_be_empty: bool) -> None:
+        own = {
+            "trial.words": TRIAL.stage("trial.words", may_be_empty=may_be_empty),
+            "trial.answers": TRIAL.stage("trial.answers", roles=("generator",)),
+        }
+        monkeypatch.setattr(lost_rows, "find_stage", own.get)
+
+    return declare
+
+
+def run_all(trial):
+    """Run the trial as `benchloom run --plain` does, in this process; returns what it said too."""
+    run, said = trial.open(), []
+    run.say = said.append
+    names = order_nodes(run.recorder.nodes)
+    try:
+        run_plain(run, names, 2)
+    finally:
+        run.finish()
+        run.recorder.close()
+    return run, conclude(run, names), said
+
+
+def test_a_stage_that_lost_all_its_rows_ends_the_run_and_is_recorded_nowhere(trial, declare):
+    declare(may_be_empty=False)
+    run, code, said = run_all(trial)
+    assert code == 1
+    assert {name: outcome.state for name, outcome in run.outcomes.items()} == {
+        "trial-words": "failed",
+        "trial-answers": "skipped",
+        "trial-page": "skipped",
+    }
+    assert run.outcomes["trial-words"].error == LOST
+    assert sum(LOST in line for line in said) == 1
+    assert not (trial.root / "dvc.lock").exists()
+    assert (trial.root / "data/trial/words.dropped.parquet").is_file()  # to be looked into
+    assert not trial.asked
+
+    trial.set(trial={"words": {"letters": 3}, "page": {"title": "Words", "look": {}}})
+    assert run_all(trial)[1] == 0
+
+
+def test_the_stage_that_lost_them_is_named_where_it_may_be_empty_itself(trial, declare):
+    declare(may_be_empty=True)
+    run, code, _ = run_all(trial)
+    assert code == 1
+    assert run.outcomes["trial-words"].state == "ran"
+    error = run.outcomes["trial-answers"].error
+    assert error.startswith(
+        "trial-answers has no rows: data/trial/words.parquet, which trial-words writes, has none; "
+        "dropped were 3 short (as: two)"
+    )
+    assert list(yaml.safe_load(trial.read("dvc.lock"))["stages"]) == ["trial-words"]
+
+
+def test_a_preview_that_has_nothing_to_show_says_so(trial, declare):
+    declare(may_be_empty=False)
+    run = trial.open()
+    with pytest.raises(
+        StageFailed, match=r"dropped were 3 short .* all in data/\.preview/trial/words\.dropped"
+    ):
+        run_preview(run, ["trial-words"], 2)
+
+
+def test_each_stage_that_may_be_empty_is_said_once_by_its_flow():
+    """What people may fill is declared so; what a dataset is made of is not."""
+    may = {stage.name for stage in discovery.list_stages() if stage.may_be_empty}
+    assert {"grammar.human_labels", "tanq.human_tables", "longform.human_labels", "ragcheck.ratings"} <= may
+    datasets = {"grammar.fill_in", "grammar.balanced", "longform.items", "tanq.items", "streambench.items"}
+    assert not may & datasets
+    for flow in discovery.list_flows():
+        for scope in flow.list_scopes():
+            assert scope.evaluates not in may
