@@ -99,7 +99,7 @@ def test_a_figure_without_a_basis_or_an_artifact_is_a_gap(lineage, tmp_path):
 
 
 def test_a_pointer_to_no_figure_says_what_there_is(sample, tmp_path):
-    with pytest.raises(BadInput, match="/figures/1 is SQL templates"):
+    with pytest.raises(BadInput, match="/figures/2 is SQL templates"):
         find_figure(tmp_path / OUT / "report.json", "/figures")
     with pytest.raises(BadInput, match="is no figure"):
         find_figure(tmp_path / OUT / "report.json", "/figures/99")
