@@ -19,7 +19,7 @@ NIGHTS = "data/nightly/index.html"
 
 def report_command(*, open_it: bool) -> int:
     """Write the site's front page over the reports that the stages have made; returns the exit code."""
-    from flows.commands.graph_page import list_graph, tell_time
+    from flows.commands.cli_graph_page import list_graph, tell_time
     from tasks.reports.graph_page import write_graph
     from tasks.reports.record import RECORD
     from tasks.reports.site import SiteLink, write_index
