@@ -24,6 +24,7 @@ import numpy as np
 from aiohttp import web
 
 import tasks.streambench
+from flows.run.collection import collect_seldom
 from tasks.models.ask import Ask, Role
 from tasks.models.budget import Budget
 from tasks.models.client import ModelClient
@@ -84,6 +85,7 @@ class Stopwatch:
 
 def main() -> None:
     """Print all figures."""
+    collect_seldom()  # as a run does
     asyncio.run(measure_steps(1))
     for size in SIZES:
         step, search = asyncio.run(measure_steps(size))

@@ -5,7 +5,6 @@ What asks a model waits for replies instead, and stays in the threads of the run
 
 from __future__ import annotations
 
-import gc
 import multiprocessing
 import os
 import signal
@@ -22,15 +21,13 @@ from queue import Empty, LifoQueue
 from types import ModuleType
 from typing import TypeVar
 
+from flows.run.collection import collect_seldom
 from flows.run.failures import Interrupted
 from flows.run.progress import say_line
 from flows.run.shards import TRIES, Shard, do_shard, make_lost_error
 from tasks.errors import StageFailed
 
 Result = TypeVar("Result")
-
-COLLECT = (200_000, 20, 100)
-"""When Python looks for circles of objects that nothing else refers to; 700, 10 and 10 by default."""
 
 STARTING = threading.Lock()
 
@@ -153,8 +150,7 @@ def hidden_main() -> Iterator[None]:
 def attach_to_parent() -> None:
     """Leave Ctrl-C to the run, and end with it however it ends: what it holds on paths ends then, too."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # A stage holds millions of cells that refer to nothing: looking through them took a sixth of its time.
-    gc.set_threshold(*COLLECT)
+    collect_seldom()
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_end_after, args=(parent.sentinel,), daemon=True).start()

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from flows.run.collection import collect_seldom
 from flows.run.model_settings import read_mapping, read_models
 from flows.run.progress import Reporter
 from tasks.models.ask import Role
@@ -62,6 +63,7 @@ def open_session(
     limits = {"usd": budget_usd, "tokens": budget_tokens}
     given = {name: value for name, value in limits.items() if value is not None}
     run = run.model_copy(update={"budget": BudgetLimits(**{**run.budget.model_dump(), **given})})
+    collect_seldom()
     dispatcher = open_dispatcher(run, models, list_shipped(root), replay=replay)
     return Session(
         dispatcher,
