@@ -1,11 +1,16 @@
 """The command as a user calls it: the launcher in a process of its own, with no code of ours on the path."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+from benchloom.tree import list_tree
+
 ROOT = Path(__file__).parents[2]
+BUILD = "from setuptools import build_meta; print(build_meta.build_wheel({!r}))"
+LAUNCHER = sorted((ROOT / "benchloom").glob("*.py"))
 LAUNCH = "import sys; sys.path.append({!r}); from benchloom.launcher import main; main()"
 
 
@@ -25,3 +30,27 @@ def git(folder: Path, *words: str, code: int = 0) -> str:
     done = subprocess.run(["git", *user, *words], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout.strip()
+
+
+def build_wheel(folder: Path) -> Path:
+    """Build the wheel of this checkout into a folder; return its path."""
+    source = copy_source(folder / "source")
+    done = subprocess.run(
+        [sys.executable, "-c", BUILD.format(str(folder))],
+        cwd=source, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    shutil.rmtree(source)
+    return folder / done.stdout.splitlines()[-1]
+
+
+def copy_source(folder: Path) -> Path:
+    """Copy what a wheel is built from, with what an earlier build and a run leave in a checkout."""
+    more = ("setup.py", "README.md", "LICENSE", *(f"benchloom/{path.name}" for path in LAUNCHER))
+    for path in [*list_tree(ROOT), *map(Path, more)]:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / path, folder / path)
+    for left in ("build/lib/tasks/left.py", "tasks/__pycache__/files.cpython-311.pyc"):
+        (folder / left).parent.mkdir(parents=True)
+        (folder / left).write_text("")
+    return folder

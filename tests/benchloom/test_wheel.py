@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-import sys
 import sysconfig
 import venv
 import zipfile
@@ -13,13 +12,11 @@ from pathlib import Path
 import pytest
 
 from benchloom.tree import list_tree
-from tests.benchloom.scenes import ROOT
+from tests.benchloom.scenes import LAUNCHER, ROOT, build_wheel
 from tests.grammar.scripted import make_database
 
-BUILD = "from setuptools import build_meta; print(build_meta.build_wheel({!r}))"
 ENTRY = "databases={shop: {file: shop.sqlite, title: A shop}}"
 SCRIPT = "import sys\nfrom benchloom.launcher import main\nsys.exit(main())\n"
-LAUNCHER = sorted((ROOT / "benchloom").glob("*.py"))
 LINES = '{"id": "1", "gold": "a b", "prediction": "a b"}\n'
 
 
@@ -51,14 +48,7 @@ class Installed:
 def installed(tmp_path_factory):
     """Build the wheel, and unpack it as pip does, beside the libraries of this environment."""
     folder = tmp_path_factory.mktemp("wheel")
-    source = copy_source(folder / "source")
-    done = subprocess.run(
-        [sys.executable, "-c", BUILD.format(str(folder))],
-        cwd=source, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    shutil.rmtree(source)
-    found = Installed(folder / done.stdout.splitlines()[-1], folder / "environment")
+    found = Installed(build_wheel(folder), folder / "environment")
     venv.create(found.environment, symlinks=True)
     with zipfile.ZipFile(found.wheel) as wheel:
         wheel.extractall(found.packages)
@@ -68,18 +58,6 @@ def installed(tmp_path_factory):
     # A .pth file names folders for the path; .pth files in them, of an editable install, stay unread.
     (found.packages / "libraries.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
     return found
-
-
-def copy_source(folder):
-    """Copy what a wheel is built from, with what an earlier build and a run leave in a checkout."""
-    more = ("setup.py", "README.md", "LICENSE", *(f"benchloom/{path.name}" for path in LAUNCHER))
-    for path in [*list_tree(ROOT), *map(Path, more)]:
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / path, folder / path)
-    for left in ("build/lib/tasks/left.py", "tasks/__pycache__/files.cpython-311.pyc"):
-        (folder / left).parent.mkdir(parents=True)
-        (folder / left).write_text("")
-    return folder
 
 
 @pytest.fixture(scope="session")
