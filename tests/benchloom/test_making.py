@@ -1,4 +1,5 @@
 import subprocess
+import sys
 
 import pytest
 import yaml
@@ -58,7 +59,9 @@ def test_it_is_committed_whole_and_names_what_it_was_made_from(own):
 
 def test_dvc_takes_it_for_a_repository_of_its_own(own):
     before = git(own, "ls-files", "-s", ".dvc")
-    done = subprocess.run(["dvc", "status"], cwd=own, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "dvc", "status"], cwd=own, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert git(own, "status", "--porcelain") == ""
     assert git(own, "ls-files", "-s", ".dvc") == before

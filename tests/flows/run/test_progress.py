@@ -39,12 +39,13 @@ def test_a_line_and_its_end_are_one_piece_so_that_threads_do_not_mix(monkeypatch
     assert pieces == ["one stage ran\n"]
 
 
-def report(say, terminal, pause_s=0.01):
-    """Report three times while two streams run."""
+def report(say, terminal, before=lambda: None):
+    """Report three times while two streams run. before: called before each report."""
     over = threading.Event()
     looks = iter([Progress(0, 0, 0, 0.0, 0.0, 0)] * 3)
 
     def look():
+        before()
         if (progress := next(looks, None)) is None:
             over.set()
             return Progress(0, 0, 0, 0.0, 0.0, 0)
@@ -52,7 +53,7 @@ def report(say, terminal, pause_s=0.01):
 
     with BOARD.follow({"zero_shot|agent|42": 4, "mem_prompt|agent|42": 4}) as lines:
         lines["zero_shot|agent|42"].tell(True)
-        reporter = Reporter(look, say, pause_s=pause_s, terminal=terminal)
+        reporter = Reporter(look, say, pause_s=0.01, terminal=terminal)
         assert over.wait(5)
         reporter.stop()
 
@@ -74,13 +75,12 @@ def test_what_another_has_said_is_not_drawn_over():
     def say(text):
         said.append(text)
         SAID.count += 1
-        if len(said) == 1:  # within the pause before the second block
-            threading.Timer(0.001, say_elsewhere).start()
 
     def say_elsewhere():
-        SAID.count += 1
+        if len(said) == 1:
+            SAID.count += 1
 
-    report(say, terminal=True, pause_s=0.1)
+    report(say, terminal=True, before=say_elsewhere)
     assert [text.startswith("\x1b") for text in said[:3]] == [False, False, True]
 
 
