@@ -11,7 +11,7 @@ import base64
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +40,10 @@ LOOKS = {
     "narrow": ("light", 390),
     "narrow_dark": ("dark", 390),
 }
+BRIEFLY = {name: LOOKS[name] for name in ("light", "narrow_dark")}
+"""Both schemes and both widths, each once: for tests."""
+Looks = Mapping[str, tuple[str, int]]
+"""Name -> colour scheme and width in pixels."""
 PATIENCE_MS = 60_000
 SHOWN = "grammar-report@films"
 """Run for Prefect's pages: few enough stages that fresh ones are shown, too (`SHOWN_FRESH`)."""
@@ -119,7 +123,7 @@ def make_pages(root: Path, folder: Path) -> list[tuple[View, Path]]:
     ]
 
 
-def look_at_site(browser: Browser, site: Path, pictures: Path) -> list[str]:
+def look_at_site(browser: Browser, site: Path, pictures: Path, looks: Looks = LOOKS) -> list[str]:
     """Open the front page and every report; take pictures of one of each kind.
 
     The last of the sample's assessments is that of the weak system, which has the most to tell.
@@ -127,19 +131,19 @@ def look_at_site(browser: Browser, site: Path, pictures: Path) -> list[str]:
     pages = sorted(site.glob("*/*/index.html"))
     if not pages or not (site / "index.html").is_file():
         raise BadInput(site, "holds no report", hint="benchloom report")
-    complaints = look_at_page(browser, FRONT, site / "index.html", pictures)
+    complaints = look_at_page(browser, FRONT, site / "index.html", pictures, looks)
     others = [
         (GRAPH, site / "graph.html"),
         *((CONTRACTS, path) for path in sorted(site.parent.glob(CHECKED))),
     ]
     for place, (view, path) in enumerate(others):
         if path.is_file():
-            complaints += look_at_page(browser, view, path, pictures if place < 2 else None)
+            complaints += look_at_page(browser, view, path, pictures if place < 2 else None, looks)
     kinds = {path: find_kind(path) for path in pages}
     pictured = {view: path for path, view in reversed(kinds.items())}
     pictured |= {view: path for path, view in kinds.items() if view is ASSESSMENT}
     for path, view in kinds.items():
-        complaints += look_at_page(browser, view, path, pictures if pictured[view] == path else None)
+        complaints += look_at_page(browser, view, path, pictures if pictured[view] == path else None, looks)
     return complaints
 
 
@@ -148,10 +152,12 @@ def find_kind(page: Path) -> View:
     return next((view for script, view in KINDS.items() if (page.parent / script).is_file()), REPORT)
 
 
-def look_at_page(browser: Browser, view: View, path: Path, pictures: Path | None) -> list[str]:
-    """Open a page in every look and click through it; return what is wrong."""
+def look_at_page(
+    browser: Browser, view: View, path: Path, pictures: Path | None, looks: Looks = LOOKS
+) -> list[str]:
+    """Open a page in each look and click through it; return what is wrong."""
     complaints = Complaints(path.parent.resolve().as_uri())
-    for name, (scheme, width) in LOOKS.items():
+    for name, (scheme, width) in looks.items():
         page = new_page(browser, complaints, scheme, width)
         page.goto(path.resolve().as_uri())
         page.wait_for_selector(view.shows)

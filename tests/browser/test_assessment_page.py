@@ -4,7 +4,7 @@ from playwright.sync_api import expect
 from tasks.grammar.assess.ablation import DocumentAblation
 from tasks.reports.site import write_index
 from tests.browser.assessments import open_answer
-from tests.browser.look import LOOKS, look_at_site
+from tests.browser.look import BRIEFLY, look_at_site
 from tests.browser.watch import Complaints, find_chromium, open_chromium
 from tests.grammar.assess.test_assessment_report import write_page
 
@@ -42,12 +42,12 @@ def test_all_looks_are_quiet_pictured_and_no_wider_than_the_window(browser, page
     site = out.parents[1]
     write_index([out], site / "index.html")
     (tmp_path / "pictures").mkdir()
-    assert look_at_site(browser, site, tmp_path / "pictures") == []
+    assert look_at_site(browser, site, tmp_path / "pictures", looks=BRIEFLY) == []
     assert {picture.name for picture in (tmp_path / "pictures").iterdir()} >= {
         "assessment.png",
-        "answer_narrow.png",
+        "answer_narrow_dark.png",
     }
-    for _, width in LOOKS.values():
+    for _, width in BRIEFLY.values():
         page.set_viewport_size({"width": width, "height": 860})
         page.goto((out / "index.html").as_uri())
         assert page.evaluate("document.documentElement.scrollWidth") <= width

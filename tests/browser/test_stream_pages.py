@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.look import STREAM, look_at_page
+from tests.browser.look import BRIEFLY, STREAM, look_at_page
 from tests.browser.streams import write_stream
 from tests.browser.watch import Complaints, find_chromium, open_chromium
 from tests.streambench.made_evaluation import EVIL
@@ -43,7 +43,7 @@ def page(browser: Browser, path: Path) -> Iterator[Page]:
 
 
 def test_every_look_is_quiet_and_fits(browser: Browser, path: Path, tmp_path: Path) -> None:
-    assert look_at_page(browser, STREAM, path, tmp_path) == []
+    assert look_at_page(browser, STREAM, path, tmp_path, looks=BRIEFLY) == []
 
 
 def test_a_step_shows_what_was_retrieved_asked_answered_and_told(page: Page) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.browser.look import TABLES, look_at_page
+from tests.browser.look import BRIEFLY, TABLES, look_at_page
 from tests.browser.tables import open_tables, write_tables
 from tests.browser.watch import Complaints, find_chromium, open_chromium
 from tests.longform.test_page import EVIL
@@ -43,7 +43,7 @@ def page(browser: Browser, path: Path) -> Iterator[Page]:
 
 
 def test_every_look_is_quiet_and_fits(browser: Browser, path: Path, tmp_path: Path) -> None:
-    assert look_at_page(browser, TABLES, path, tmp_path) == []
+    assert look_at_page(browser, TABLES, path, tmp_path, looks=BRIEFLY) == []
 
 
 def test_a_click_shows_the_evidence_with_its_words_marked(page: Page) -> None:
