@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from flows.run.prefect_server import server_folder
+from flows.run.servers import stop_servers
 from tests.flows.asked import Asked
 from tests.flows.night_model import NightModel
 from tests.flows.nights.night_project import GROUND, commit, list_branches, run_git, set_param
@@ -32,6 +34,9 @@ def model(built) -> Iterator[NightModel]:
         set_param(built, "nightly.assessments=[films-weak]")
         yield model
         params.write_text(before)
+    # Prefect's own database, too: an earlier test's flow runs would pass for this one's.
+    stop_servers(server_folder(built.root))
+    shutil.rmtree(server_folder(built.root) / "prefect", ignore_errors=True)
     shutil.rmtree(built.root / "data/nightly", ignore_errors=True)
     shutil.rmtree(built.root / ".benchloom/nightly", ignore_errors=True)
     run_git(built, "worktree", "prune")
