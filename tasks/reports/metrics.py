@@ -18,6 +18,7 @@ from typing import Protocol, TypeVar
 from tasks.artifacts.export import draft_folder
 from tasks.files import write_text
 from tasks.reports.figure_cells import round_figures
+from tasks.reports.measured_table import MeasuredTable
 from tasks.reports.page import Page
 
 Own = TypeVar("Own")
@@ -61,27 +62,9 @@ class MeasuredCell(Protocol):
     def value(self) -> int | float | None: ...  # noqa: D102 - see the class
 
 
-class MeasuredLine(Protocol):
-    """A line of a report's table: a label, and as many cells as the table has columns."""
-
-    @property
-    def label(self) -> Sequence[str]: ...  # noqa: D102 - see the class
-    @property
-    def cells(self) -> Sequence[MeasuredCell]: ...  # noqa: D102
-
-
-class MeasuredTable(Protocol):
-    """A table of a report."""
-
-    @property
-    def columns(self) -> Sequence[str]: ...  # noqa: D102 - see the class
-    @property
-    def lines(self) -> Sequence[MeasuredLine]: ...  # noqa: D102
-
-
 def choose_column(
     name: str,
-    table: MeasuredTable,
+    table: MeasuredTable[MeasuredCell],
     column: str,
     *,
     labels: Sequence[int] | None = None,

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from tasks.lineage.derivation import Derivation
+from tasks.reports.measured_table import MeasuredTable
 from tasks.reports.page import SystemFigure
 
 
-class MeasuredCell(Protocol):
-    """A cell of a table of figures, with how many it is over."""
+class SystemCell(Protocol):
+    """A system's cell of a table, with how many it is over."""
 
     @property
     def value(self) -> int | float | None: ...  # noqa: D102 - see the class
@@ -26,26 +27,8 @@ class MeasuredCell(Protocol):
     def basis(self) -> Derivation | None: ...  # noqa: D102
 
 
-class MeasuredLine(Protocol):
-    """A line of such a table."""
-
-    @property
-    def label(self) -> Sequence[str]: ...  # noqa: D102 - see the class
-    @property
-    def cells(self) -> Sequence[MeasuredCell]: ...  # noqa: D102
-
-
-class MeasuredTable(Protocol):
-    """A table with a line a system."""
-
-    @property
-    def columns(self) -> Sequence[str]: ...  # noqa: D102 - see the class
-    @property
-    def lines(self) -> Sequence[MeasuredLine]: ...  # noqa: D102
-
-
 def read_systems(
-    table: MeasuredTable,
+    table: MeasuredTable[SystemCell],
     column: str,
     *,
     dataset: str,

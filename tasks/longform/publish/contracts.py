@@ -39,6 +39,9 @@ ROWS: Mapping[str, type] = {
 }
 
 
+WORD = r"\w"
+
+
 def contracts(
     control: Path,
     condense: Path,
@@ -84,6 +87,8 @@ def declare(paths: Mapping[str, Path], origins: RowRule) -> Rules:
             rules[stem].append(written)
     kind = "^(" + "|".join(KINDS) + ")$"
     rules["items"] += [
+        expect_match("question_asked", "Its question has words.", "question", WORD),
+        expect_match("reference_given", "Its reference answer has words.", "reference", WORD),
         expect_match("kind", "It is conclusive or interpretive.", "kind", kind),
         RowRule(
             "claims_hold",
