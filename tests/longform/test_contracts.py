@@ -1,10 +1,15 @@
 """The contract on items: their databases open, and every claim's query gives its rows."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
-from tasks.longform.publish.contracts import find_false_claim
+from tasks.artifacts.contracts import Expectation, RowRule
+from tasks.artifacts.parquet import write_rows
+from tasks.longform.publish.contracts import ROWS, declare, find_false_claim
+from tasks.longform.rows import ControlledQuestion
 
 SCRIPT = """CREATE TABLE yards (yard_id INTEGER PRIMARY KEY) STRICT;
 CREATE TABLE boats (
@@ -40,3 +45,18 @@ def test_a_claim_that_its_database_bears_out_holds() -> None:
 )  # fmt: skip
 def test_what_does_not_hold_is_said(script: str, claims: list[dict[str, str]], problem: str) -> None:
     assert problem in find_false_claim({"script": script, "claims": claims})
+
+
+def test_an_item_is_held_to_a_question_and_a_reference_with_words(tmp_path: Path) -> None:
+    paths = {stem: tmp_path / f"{stem}.parquet" for stem in ROWS}
+    write_rows(paths["control"], ControlledQuestion, [])
+    rules = declare(paths, RowRule("origins", "Its origins are there.", ("id",), lambda record: ""))
+    patterns = {
+        rule.options["column"]: rule.options["regex"]
+        for rule in rules[paths["items"]]
+        if isinstance(rule, Expectation) and "regex" in rule.options
+    }
+    for column in ("question", "reference"):
+        assert re.search(patterns[column], "Which yard builds the longest boats?")
+        assert not re.search(patterns[column], "")
+        assert not re.search(patterns[column], " ?")
