@@ -122,7 +122,7 @@ def test_a_judges_drift_and_a_broken_contract_are_told_from_a_regression(whole, 
     again = run_night(whole, "--json")
     assert json.loads(again.stdout)["label"] == night["label"], "the data are what they were"
     run_git(whole, "revert", "--no-edit", "HEAD")
-    whole.dvc("checkout", "--force")
+    whole.dvc("checkout", "--force", "longform-items@sample", "longform-statistics@sample")
     mended = run_night(whole, "--as-of", "six", "--json")
     assert mended.returncode == 0, mended.stderr
     assert recorded.asked > asked

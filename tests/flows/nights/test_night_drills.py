@@ -275,7 +275,9 @@ def test_killed_server_worker_and_run_lose_nothing_and_nothing_is_paid_twice(bui
         nights.worker.communicate(timeout=180)
         assert nights.worker.returncode == 1
 
+        # A night that its worker has left behind still asks: the next worker is there before it is counted.
         nights.work()
+        wait_for(lambda: bool(find_processes(built, "prefect", "worker", "start")), nights.worker)
         reach(12)
         (inner,) = find_processes(built, "prefect", "worker", "start")
         nights.worker.kill()
