@@ -51,7 +51,7 @@ MEASURED = 200
 """Steps at each size."""
 WIDTH = 384
 """Of minilm's vectors."""
-STREAMS, STEPS, ROUNDS, LATENCY_S = 64, 20, 3, 0.05
+STREAMS, STEPS, ROUNDS, LATENCY_S = 64, 100, 5, 0.05
 K = 16
 REPLY = '{"answer": "Oslo"}'
 CHOICE = MethodChoice(method="self_stream_icl")
