@@ -36,7 +36,7 @@ from tasks.artifacts.parquet import read_rows, write_rows
 from tasks.tanq.rows import TanqItem
 from tasks.tanq.solve.rows import Prediction
 
-ENTITIES, PREDICTIONS = 70_000, 130_000
+ENTITIES, PREDICTIONS = 150_000, 135_000
 WORKERS = 2
 SAMPLE = Path("data/tanq/sample")
 SCORES = Node(
@@ -54,26 +54,32 @@ Work = Callable[[Engine | None, str], list[str]]
 def main(names: Sequence[str] = ()) -> None:
     """Print what each work takes in one process, and on each engine."""
     engines = [name for name in names if name not in WORKS] or [THREADS, "dask"]
-    for what in [name for name in names if name in WORKS] or WORKS:
-        with tempfile.TemporaryDirectory() as folder:
-            root = Path(folder)
-            writer = Processes(1)  # of whole stages, and of what is put together
-            work = WORKS[what](root, writer)
-            number = writer.call("writer", os.getpid)
-            whole = measure(work, None, "whole", number)
-            print(f"engines: {what}: one process {whole}", flush=True)
-            for name in engines:
-                with open_workers(root, name) as engine:
-                    own = measure(work, engine, name, number)
-                assert own.found == whole.found, f"{name} gave other bytes"
-                print(
-                    f"engines: {what}: {name}, {WORKERS} processes {own}: "
-                    f"{whole.seconds / own.seconds:.2f} times by the clock, "
-                    f"{whole.longest / own.longest:.2f} by CPU on the longest way",
-                    flush=True,
-                )
-            writer.close()
-            stop_servers(server_folder(root))
+    works = [name for name in names if name in WORKS] or list(WORKS)
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)  # one for all works: Prefect reads once where its server is
+        writer = Processes(1)  # of whole stages, and of what is put together
+        for what in works:
+            compare(what, engines, root, writer)
+        writer.close()
+        stop_servers(server_folder(root))
+
+
+def compare(what: str, engines: Sequence[str], root: Path, writer: Processes) -> None:
+    """Print what one work takes in one process, and on each engine."""
+    work = WORKS[what](root, writer)
+    number = writer.call("writer", os.getpid)
+    whole = measure(work, None, "whole", number)
+    print(f"engines: {what}: one process {whole}", flush=True)
+    for name in engines:
+        with open_workers(root, name) as engine:
+            own = measure(work, engine, name, number)
+        assert own.found == whole.found, f"{name} gave other bytes"
+        print(
+            f"engines: {what}: {name}, {WORKERS} processes {own}: "
+            f"{whole.seconds / own.seconds:.2f} times by the clock, "
+            f"{whole.longest / own.longest:.2f} by CPU on the longest way",
+            flush=True,
+        )
 
 
 @dataclass(frozen=True)
