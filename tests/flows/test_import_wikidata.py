@@ -1,7 +1,6 @@
 """`benchloom import wikidata`: what is read becomes Parquet files, with what was skipped beside them."""
 
 import json
-import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -21,10 +20,11 @@ from tasks.sources.wikidata.rows import ClaimRow, EntityRow, restore_claim
 from tasks.sources.wikidata.values import Text
 from tests.flows.conftest import make_folder
 from tests.models.scenes import serving
+from tests.shared_data import SHARED, needs
 from tests.sources.wikidata.scenes import JULIAN, entity, item, quantity, statement, text, time, write_dump
 from tests.sources.wikidata.test_api import Wikibase, web
 
-SHARED = Path(os.environ.get("BENCHLOOM_WIKIDATA", "no such folder"))
+EXCERPT = SHARED / "wikidata"
 MADE = [
     entity(
         "Q10",
@@ -215,9 +215,9 @@ def test_what_cannot_be_read_is_one_line_and_replaces_nothing(root, words, said)
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="BENCHLOOM_WIKIDATA names no excerpt of Wikidata")
+@needs("wikidata")
 def test_a_real_excerpt_is_brought_in(root):
-    done = call(SHARED / "sample_wikidata_items.json.bz2", "--property", "P571")
+    done = call(EXCERPT / "sample_wikidata_items.json.bz2", "--property", "P571")
     assert done.exit_code == 0, done.output
     assert done.stdout.startswith("main: 100 entities, ")
     _, claims, _ = read(root)

@@ -1,7 +1,6 @@
 """The API's client against a server on loopback that answers as Wikibase does."""
 
 import json
-import os
 from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,9 +15,10 @@ from tasks.sources.wikidata.dump import DumpSource
 from tasks.sources.wikidata.entities import EntitySelection
 from tasks.sources.wikidata.report import ReadingReport
 from tests.models.scenes import serving
+from tests.shared_data import SHARED, needs
 from tests.sources.wikidata.scenes import entity, item, statement, write_dump
 
-SHARED = Path(os.environ.get("BENCHLOOM_WIKIDATA", "no such folder"))
+EXCERPT = SHARED / "wikidata"
 LAG = {"error": {"code": "maxlag", "info": "Waiting for db1: 7.2 seconds lagged.", "lag": 7.2, "type": "db"}}
 
 
@@ -202,10 +202,10 @@ def test_a_selection_by_no_id_is_refused(tmp_path):
         list(ApiSource(WebServer("http://127.0.0.1:9/"), tmp_path).read(EntitySelection(), ReadingReport()))
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="BENCHLOOM_WIKIDATA names no excerpt of Wikidata")
+@needs("wikidata")
 def test_real_answers_come_through(tmp_path):
     files = ("wdtk_wbgetentities-Q32063953.json", "wdtk_wbgetentities-Q6-Q42-P31.json")
-    replies = [json.loads((SHARED / name).read_bytes()) for name in files]
+    replies = [json.loads((EXCERPT / name).read_bytes()) for name in files]
     merged = {"entities": {**replies[0]["entities"], **replies[1]["entities"]}, "success": 1}
     with asking(Wikibase(before=[web.json_response(merged)]), tmp_path) as source:
         found, report, lines = read(source, "Q6", "Q42", "Q32063953", properties=frozenset({"P31"}))

@@ -2,7 +2,6 @@ import bz2
 import gzip
 import json
 import os
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,9 +13,10 @@ from tasks.sources.wikidata.entities import EntityClaim, EntitySelection, Qualif
 from tasks.sources.wikidata.report import ReadingReport
 from tasks.sources.wikidata.values import ItemValue, Precision, Text, Time
 from tasks.sources.wikidata.wikibase_json import read_entity
+from tests.shared_data import SHARED, needs
 from tests.sources.wikidata.scenes import entity, item, quantity, snak, statement, text, time, write_dump
 
-SHARED = Path(os.environ.get("BENCHLOOM_WIKIDATA", "no such folder"))
+EXCERPT = SHARED / "wikidata"
 """An excerpt of the real dump, where this machine has it; it is no part of the project."""
 NAMES = ("dump.json", "dump.json.gz", "dump.json.bz2")
 FILM = (statement(item("P31", "Q11424")), statement(time("P577", "+1979-05-25T00:00:00Z"), entity="Q2"))
@@ -232,9 +232,9 @@ def test_what_is_no_dump_is_one_clear_line(tmp_path):
             EntitySelection(**names)
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="BENCHLOOM_WIKIDATA names no excerpt of Wikidata")
+@needs("wikidata")
 def test_a_real_excerpt_is_read_whole():
-    path = SHARED / "sample_wikidata_items.json.bz2"
+    path = EXCERPT / "sample_wikidata_items.json.bz2"
     found, report, _ = read(path, most=2**24)
     assert len(found) == 100
     # Counted in the file by a plain json.load: 5,598 items, 2,795 quantities, 658 texts, 52 times.
@@ -248,10 +248,10 @@ def test_a_real_excerpt_is_read_whole():
     assert ItemValue("Q239") in [claim.value for claim in belgium.claims]
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="BENCHLOOM_WIKIDATA names no excerpt of Wikidata")
+@needs("wikidata")
 def test_real_answers_of_its_api_are_read():
     found, report, _ = read(
-        *sorted(SHARED.glob("qwikidata*.json")), *sorted(SHARED.glob("wdtk*.json")), most=2**24
+        *sorted(EXCERPT.glob("qwikidata*.json")), *sorted(EXCERPT.glob("wdtk*.json")), most=2**24
     )
     assert ids(found) == ["Q42", "Q131261", "Q1", "Q1040"]
     assert report.redirects == {"Q32063953": "Q1040"}

@@ -1,9 +1,7 @@
 """The SPARQL client against a real engine over Wikibase's RDF: what comes is what a dump gives."""
 
 import json
-import os
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from aiohttp import web
@@ -14,6 +12,7 @@ from tasks.sources.wikidata.dump import DumpSource
 from tasks.sources.wikidata.entities import Entity, EntitySelection
 from tasks.sources.wikidata.report import ReadingReport
 from tasks.sources.wikidata.sparql import SparqlSource, name_site
+from tests.shared_data import SHARED, needs
 from tests.sources.wikidata.rdf import Endpoint, serve_sparql
 from tests.sources.wikidata.scenes import (
     JULIAN,
@@ -27,7 +26,7 @@ from tests.sources.wikidata.scenes import (
     write_dump,
 )
 
-SHARED = Path(os.environ.get("BENCHLOOM_WIKIDATA", "no such folder"))
+EXCERPT = SHARED / "wikidata"
 TIMES = (
     time("P569", "+1952-03-11T00:00:00Z"),
     time("P569", "-0044-03-15T00:00:00Z", 11, JULIAN),
@@ -184,15 +183,15 @@ def test_sites_are_named_as_dumps_name_them(address, site):
     assert name_site(address) == site
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="BENCHLOOM_WIKIDATA names no excerpt of Wikidata")
+@needs("wikidata")
 def test_a_real_entity_comes_through_as_from_its_json():
-    record = json.loads((SHARED / "qwikidata_wd_Q42.json").read_bytes())
+    record = json.loads((EXCERPT / "qwikidata_wd_Q42.json").read_bytes())
     record["sitelinks"] = {"enwiki": record["sitelinks"]["enwiki"]}
     chosen = {"entities": frozenset({"Q42"}), "languages": frozenset({"en", "de"})}
     with serve_sparql(Endpoint([record])) as url:
         (found,), report, _ = read(SparqlSource(WebServer(url)), **chosen)
     (expected,), of_dump, _ = read(
-        DumpSource([SHARED / "qwikidata_wd_Q42.json"]), sites=frozenset({"enwiki"}), **chosen
+        DumpSource([EXCERPT / "qwikidata_wd_Q42.json"]), sites=frozenset({"enwiki"}), **chosen
     )
     aliases = sorted(expected.aliases, key=lambda each: (each.language, each.text))
     assert unordered(found) == unordered(replace(expected, aliases=tuple(aliases)))
