@@ -31,7 +31,7 @@ LONGFORM = Flow(
         SOURCE.stage("longform.source_columns", reads=("${item.file}",), drops=False),
         SOURCE.stage("longform.foci", reads=("${item.file}",), drops=False, may_be_empty=True),
         SOURCE.stage("longform.seeds", reads=("${item.questions}",), out="seeds.json", may_be_empty=True),
-        SOURCE.stage("longform.source_rows", reads=("${item.file}",), drops=False),
+        SOURCE.stage("longform.source_rows", reads=("${item.file}",), drops=False, may_be_empty=True),
         # Control, condense, confirm (section 2.1)
         SET.stage("longform.control", reads=(SOURCES,), prompts=("control",), roles=("generator",)),
         SET.stage("longform.condense", prompts=("condense",), roles=("generator",)),

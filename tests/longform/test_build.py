@@ -2,10 +2,11 @@
 
 import asyncio
 import json
+import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from random import Random
 from statistics import fmean, median
@@ -30,11 +31,12 @@ from tasks.longform.build.designs import DESIGNS, MOST, OPEN, TYPICAL, WITHIN
 from tasks.longform.build.evidence import read_figures, read_script
 from tasks.longform.build.foci import Foci, count_digits, foci
 from tasks.longform.build.items import items
-from tasks.longform.build.prose import check_prose
 from tasks.longform.build.seeds import seeds
 from tasks.longform.build.source_columns import source_columns
 from tasks.longform.build.source_rows import source_rows
+from tasks.longform.build.statement import state_figures
 from tasks.longform.entries import LongformSet, MeasureWords, SourceDatabase
+from tasks.longform.publish.contracts import find_unborne
 from tasks.longform.rows import (
     CondensedQuestion,
     ConfirmedQuestion,
@@ -575,9 +577,7 @@ def answered(sources: Path, tmp_path: Path) -> tuple[ControlledQuestion, str]:
 def hold(prose: str, answered: tuple[ControlledQuestion, str]) -> str:
     """Hold an answer against the figures of the fixture."""
     question, script = answered
-    figures = read_script(script, question)
-    stated = [say_figure(figure, question) for figure in figures]
-    return check_prose(prose, figures, stated, conclude_figures(figures, question), question, "Yes")
+    return state_figures(script, question).check(prose)
 
 
 RIGHT = (
@@ -625,14 +625,39 @@ def test_swapped_values_of_an_open_question_are_refused(sources: Path) -> None:
     built = Built(sources, reply)
     question = built.find(OPEN)
     made = next(one for one in built.made if one.id == question.id)
-    figures = read_script(made.script, question)
-    stated = [say_figure(figure, question) for figure in figures]
-    verdicts = conclude_figures(figures, question)
+    found = state_figures(made.script, question)
     first, second = question.groups
-    swapped = stated[0][0].replace(first, "#").replace(second, first).replace("#", second)
-    prose = " ".join([swapped, *(wordings[0] for wordings in stated[1:]), verdicts[0]])
+    swapped = found.stated[0][0].replace(first, "#").replace(second, first).replace("#", second)
+    prose = " ".join([swapped, *(wordings[0] for wordings in found.stated[1:]), found.verdicts[0]])
     with pytest.raises(Unparsed, match="beside what it is of"):
-        check_prose(prose, figures, stated, verdicts, question, "")
+        found.check(prose)
+
+
+def test_the_contract_holds_the_words_of_claims_and_references_to_the_rows(sources: Path) -> None:
+    built = Built(sources, reply)
+    questions = {question.id: question for question in built.questions}
+    assert len(built.items()) == len(built.made) > 3
+    for item in built.items():
+        record = asdict(item)
+        assert find_unborne(record, questions[item.id]) == ""
+        first, *rest = record["claims"]
+        number = next(iter(re.findall(r"\d+", first["text"])))
+        wrong = {**first, "text": first["text"].replace(number, str(int(number) + 1), 1)}
+        assert "the rows do not say so" in (
+            find_unborne({**record, "claims": [wrong, *rest]}, questions[item.id]) or ""
+        )
+        assert find_unborne({**record, "claims": rest}, questions[item.id]) == (
+            f"it has {len(rest)} claims of {len(rest) + 1}"
+        )
+        said = record["reference"].replace(number, str(int(number) + 777), 1)
+        assert "its reference is not borne out" in (
+            find_unborne({**record, "reference": said}, questions[item.id]) or ""
+        )
+        group, other = questions[item.id].groups[:2]
+        swapped = record["reference"].replace(group, "#").replace(other, group).replace("#", other)
+        assert "its reference is not borne out" in (
+            find_unborne({**record, "reference": swapped}, questions[item.id]) or ""
+        )
 
 
 def test_what_does_not_pass_is_stated_plainly(sources: Path) -> None:

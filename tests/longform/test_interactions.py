@@ -1,7 +1,8 @@
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 
@@ -27,7 +28,7 @@ from tasks.longform.solve.replies import (
 )
 from tasks.longform.solve.room import INSTRUCTIONS, STATISTICS, Fitted, fit_description
 from tasks.longform.solve.rows import AgentStep, Interaction
-from tasks.models.ask import Unparsed, render_prompt
+from tasks.models.ask import Answer, Unparsed, render_prompt
 from tests.longform.scripted_agents import PLAN, PROMPTS, SCRIPT, Asked, ScriptedAgents, make_item
 
 COUNT = "SELECT s.name, count(*) FROM concert c JOIN stadium s ON s.id = c.stadium GROUP BY 1 ORDER BY 2 DESC"
@@ -262,6 +263,27 @@ def test_every_item_model_and_agent_has_a_row_in_this_order() -> None:
     assert len({row.id for row in rows}) == 16
     assert {row.answer for row in rows} == {SAID}
     assert schema_of(Interaction)
+
+
+def test_no_more_items_are_under_way_than_asked_and_their_rows_keep_the_order() -> None:
+    seen: list[set[str]] = []
+    begun: dict[str, int] = {}
+
+    async def ask(prompt: str, fields: Mapping[str, Any], **more: Any) -> Any:
+        begun[fields["question"]] = begun.get(fields["question"], 0) + 1
+        seen.append({question for question, left in begun.items() if left})
+        # The later a question, the sooner its reply.
+        await asyncio.sleep(0.05 / int(fields["question"].split()[-1]))
+        begun[fields["question"]] -= 1
+        return Answer(SAID, SAID, "call", 1)
+
+    items = [replace(make_item(), id=f"i{place}", question=f"Which is it, {place}") for place in range(1, 8)]
+    entry = AgentEvaluation(set="s", agents=("guess",), models=("one", "other"))
+    made = asyncio.run(interactions(items, entry, AgentLimits(at_once=3), cast("Any", ask)))
+    assert max(map(len, seen)) == 3
+    assert [(row.item, row.model) for row in made.rows] == [
+        (item.id, model) for item in items for model in ("one", "other")
+    ]
 
 
 def test_rows_beyond_those_shown_are_counted_and_long_cells_truncated() -> None:

@@ -8,9 +8,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.artifacts.rows import Drafts, Origin
-from tasks.longform.build.answers import conclude_figures, say_figure
-from tasks.longform.build.evidence import make_claim, read_script
-from tasks.longform.build.prose import check_prose
+from tasks.longform.build.statement import state_figures
 from tasks.longform.rows import Conclusion, ConfirmedQuestion, ControlledQuestion, SyntheticDatabase
 from tasks.models.ask import Ask
 from tasks.models.frames import write_frame
@@ -53,19 +51,15 @@ async def _conclude(
     rounds: int,
     ask: Ask,
 ) -> Conclusion:
-    figures = read_script(made.script, controlled)
-    stated = [say_figure(figure, controlled) for figure in figures]
-    verdicts = conclude_figures(figures, controlled)
-    claims = tuple(make_claim(said[0], figure) for said, figure in zip(stated, figures, strict=True))
-    opening = "" if controlled.quality else verdicts[0][:3].rstrip(",:. ")
-    sentences = [verdicts, *stated] if opening else [*stated, verdicts]
+    stated = state_figures(made.script, controlled)
+    sentences = stated.sentences
     plain = " ".join(wordings[0] for wordings in sentences)
     fields = {
         "question": question.text,
-        "findings": [claim.text for claim in claims],
-        "conclusion": verdicts[0],
-        "count": len(claims) + 1,
-        "opening": opening,
+        "findings": [claim.text for claim in stated.claims],
+        "conclusion": stated.verdicts[0],
+        "count": len(sentences),
+        "opening": stated.opening,
     }
     written = await ask_in_rounds(
         ask,
@@ -73,14 +67,14 @@ async def _conclude(
         fields,
         rounds=rounds,
         row=made.id,
-        parse=lambda text: check_prose(text, figures, stated, verdicts, controlled, opening),
+        parse=stated.check,
         grammar=_write_grammar(sentences),
         max_tokens=320,
     )
     origin = (Origin("row", f"construct#{made.id}"), *written.calls)
     if written.text is None:
-        return Conclusion(made.id, plain, claims, "plain", origin)
-    return Conclusion(made.id, written.text, claims, "model", origin)
+        return Conclusion(made.id, plain, stated.claims, "plain", origin)
+    return Conclusion(made.id, written.text, stated.claims, "model", origin)
 
 
 def _write_grammar(sentences: Sequence[Sequence[str]]) -> str:

@@ -8,12 +8,14 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from tasks.artifacts.contracts import Expectation, Record, RowRule, expect_match, read_ids
+from tasks.artifacts.contracts import Expectation, Record, RowRule, expect_match
 from tasks.artifacts.export import draft_folder
+from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Counts
 from tasks.databases.execution import SafeDatabase
 from tasks.databases.scratch import write_database
 from tasks.errors import BenchloomError
+from tasks.longform.build.statement import state_figures
 from tasks.longform.rows import (
     KINDS,
     Conclusion,
@@ -25,6 +27,7 @@ from tasks.longform.rows import (
     QuestionKind,
     SyntheticDatabase,
 )
+from tasks.models.ask import Unparsed
 from tasks.reports.contract_stage import Rules, check_artifacts, expect_hash, require_contracts
 
 ROWS: Mapping[str, type] = {
@@ -74,7 +77,8 @@ def contracts(
 
 def declare(paths: Mapping[str, Path], origins: RowRule) -> Rules:
     """Declare the rules of each artifact."""
-    known = read_ids(paths["control"])
+    written_questions = {row.id: row for row in read_rows(paths["control"], ControlledQuestion)}
+    known = written_questions.keys()
     written = RowRule(
         "question_exists",
         "Its question is one that was written.",
@@ -95,6 +99,13 @@ def declare(paths: Mapping[str, Path], origins: RowRule) -> Rules:
             "Its database opens, all its keys hold, and the query of every claim gives the claim's rows.",
             ("script", "claims"),
             find_false_claim,
+        ),
+        RowRule(
+            "answer_borne_out",
+            "Every claim says in words what its query finds, and the reference answer says no other number, "
+            "group, order or conclusion.",
+            ("id", "script", "claims", "reference"),
+            lambda record: find_unborne(record, written_questions.get(record["id"])),
         ),
     ]
     return {path: rules[stem] for stem, path in paths.items()}
@@ -117,6 +128,30 @@ def find_false_claim(record: Record) -> str:
                         return f"{claim['text'][:80]}: the database says {now}"
         except (BenchloomError, ValueError) as error:
             return " ".join(str(error).split())
+    return ""
+
+
+def find_unborne(record: Record, question: ControlledQuestion | None) -> str | None:
+    """Say which claim, or what in the reference answer, is not what the item's database says.
+
+    None without the question, which is another rule's, or where the database does not even open.
+    """
+    if question is None:
+        return None
+    try:
+        stated = state_figures(record["script"], question)
+    except BenchloomError:
+        return None
+    there = [claim["text"] for claim in record["claims"]]
+    if there != (due := [claim.text for claim in stated.claims]):
+        wrong = next((text for text in there if text not in due), "")
+        return (
+            f"{wrong[:80]}: the rows do not say so" if wrong else f"it has {len(there)} claims of {len(due)}"
+        )
+    try:
+        stated.check(record["reference"])
+    except Unparsed as problem:
+        return f"its reference is not borne out: {problem}"
     return ""
 
 

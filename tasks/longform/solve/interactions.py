@@ -35,18 +35,23 @@ async def interactions(
 
     One row each, also where an agent gave no answer: then `answer` is None and `problem` says why.
     """
-    with TemporaryDirectory(prefix="benchloom-items-") as folder:
-        databases = [open_item(item, Path(folder) / f"{place}.sqlite") for place, item in enumerate(items)]
-        # Requests about one item follow each other: they begin with the same description of its database.
-        rows = await asyncio.gather(
-            *(
-                interact(item, database, agent, model, params, ask)
-                for item, database in zip(items, databases, strict=True)
-                for model in entry.models
-                for agent in entry.agents
-            )
-        )
-    return Drafts(rows)
+    under_way = asyncio.Semaphore(params.at_once)
+
+    async def work_on(item: LongformItem) -> list[Interaction]:
+        async with under_way:
+            with TemporaryDirectory(prefix="benchloom-item-") as folder:
+                database = open_item(item, Path(folder) / "item.sqlite")
+                return await asyncio.gather(
+                    *(
+                        interact(item, database, agent, model, params, ask)
+                        for model in entry.models
+                        for agent in entry.agents
+                    )
+                )
+
+    # Requests about one item follow each other: they begin with the same description of its database.
+    worked = await asyncio.gather(*map(work_on, items))
+    return Drafts([row for rows in worked for row in rows])
 
 
 def open_item(item: LongformItem, file: Path) -> Database:

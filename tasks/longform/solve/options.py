@@ -31,4 +31,6 @@ class AgentLimits(BaseModel):
     """What agents are told about the length of an answer."""
     statistics: bool = False
     """Whether agents that query may also ask for correlations, regressions and quantiles."""
+    at_once: int = Field(default=200, gt=0)
+    """Maximum number of items under way, which bounds memory; each round of a batch has no more of them."""
     limits: QueryLimits = QueryLimits()
