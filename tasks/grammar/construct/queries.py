@@ -19,20 +19,11 @@ from sqlglot import exp
 
 from tasks.artifacts.rows import make_id
 from tasks.databases.columns import split_column_id
+from tasks.databases.quoted_names import quote_column, quote_name
 
 DIALECT = "sqlite"
-PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 PLACEHOLDER = re.compile(r"\[[^\[\]]*\]")
 LITERAL = r"('(?:[^']|'')*'|-?[0-9][0-9.eE+-]*)"
-RESERVED = frozenset([
-    "all", "alter", "and", "as", "asc", "between", "by", "case", "check", "collate", "column",
-    "constraint", "create", "cross", "default", "delete", "desc", "distinct", "drop", "else", "end",
-    "except", "exists", "false", "for", "foreign", "from", "full", "grant", "group", "having", "in",
-    "index", "inner", "insert", "intersect", "into", "is", "join", "key", "left", "like", "limit",
-    "natural", "not", "null", "offset", "on", "or", "order", "outer", "primary", "references", "right",
-    "select", "set", "table", "then", "to", "transaction", "true", "union", "unique", "update", "user",
-    "using", "values", "when", "where", "with",
-])  # fmt: skip
 
 
 Measure = Literal["", "list", "count", "average", "most", "least"]
@@ -234,22 +225,6 @@ def _combine(conditions: Sequence[exp.Binary]) -> exp.Expr:
 
 def _is_set(column: str) -> exp.Expr:
     return exp.Not(this=exp.Is(this=quote_column(column), expression=exp.Null()))
-
-
-def quote_column(name: str) -> exp.Column:
-    """Build a column expression, quoted only if the name needs it."""
-    table, column = split_column_id(name)
-    return exp.column(quote_name(column), table=quote_name(table))
-
-
-def quote_name(name: str) -> exp.Identifier:
-    """Build an identifier, quoted only if it needs quotes."""
-    return exp.to_identifier(name, quoted=needs_quotes(name))
-
-
-def needs_quotes(name: str) -> bool:
-    """Return whether a name must be quoted: a reserved word, or not a plain identifier."""
-    return not PLAIN.fullmatch(name) or name.lower() in RESERVED
 
 
 def _join_tables(select: exp.Select, query: Query) -> exp.Select:

@@ -14,8 +14,9 @@ from sqlglot import exp
 from tasks.databases.columns import Column
 from tasks.databases.dialects import translate
 from tasks.databases.execution import SafeDatabase
+from tasks.databases.quoted_names import quote_name
 from tasks.databases.values import Value
-from tasks.grammar.construct.queries import DIALECT, quote_name
+from tasks.grammar.construct.queries import DIALECT
 from tasks.grammar.construct.sql_reading import BrokenRule, parse_select
 
 

@@ -17,10 +17,10 @@ from tasks.databases.dialects import CANONICAL, translate
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import SafeDatabase
 from tasks.databases.literals import bind
+from tasks.databases.quoted_names import quote_name
 from tasks.databases.values import Value
 from tasks.errors import SqlError
 from tasks.grammar.construct.fill_in import ROWS_JSON, format_value
-from tasks.grammar.construct.queries import quote_name
 from tasks.grammar.construct.world import find_other_answers
 from tasks.grammar.rows import Group
 

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from sqlglot import exp
-
-from tasks.databases.columns import split_column_id
+from tasks.databases import quoted_names
 from tasks.databases.dialects import CANONICAL
 from tasks.databases.values import Value
 
 
 def quote(name: str) -> str:
     """Write a name of a table or column."""
-    return exp.to_identifier(name).sql(dialect=CANONICAL)
+    return quoted_names.quote_name(name).sql(dialect=CANONICAL)
 
 
 def quote_column(column: str) -> str:
     """Write a column, given by its id, as `table.column`."""
-    table, name = split_column_id(column)
-    return f"{quote(table)}.{quote(name)}"
+    return quoted_names.quote_column(column).sql(dialect=CANONICAL)
 
 
 def write_literal(value: Value) -> str:
