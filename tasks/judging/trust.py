@@ -12,8 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from tasks.judging.canaries import CanaryHealth
 from tasks.judging.human_labels import HumanLabel
 from tasks.scoring.agreement import Agreement, RatingSample
-from tasks.scoring.statistics import bootstrap
+from tasks.scoring.statistics import Interval, bootstrap
 
+LEAST_DRAWN = 3
+"""Items that a coefficient's interval needs: of two, every draw in which it is defined is the same."""
 NAMED = 5
 """Maximum number of canaries that a warning names."""
 
@@ -53,6 +55,9 @@ class HumanAgreement:
     """Cohen's kappa between judge and people's majority label; None where it is not defined."""
     raters_alpha: float | None
     """Krippendorff's alpha (nominal) among people; None with one rater per item."""
+    kappa_interval: Interval | None = None
+    """95%, as that of raters_alpha; None where the figure is not defined, or stands on fewer than three items."""
+    raters_alpha_interval: Interval | None = None
 
 
 @dataclass(frozen=True)
@@ -90,14 +95,17 @@ def measure_agreement(
 ) -> HumanAgreement:
     """Compare a judge's verdicts (item -> label, None if unscored) with people's majority labels.
 
-    draws, seed: of the bootstrap for the interval.
+    draws, seed: of the bootstrap over items for the intervals.
     """
     majority = find_majority_labels(labels)
     known = {item: label for item, label in majority.items() if label is not None}
     pairs = [(label, verdict) for item, label in known.items() if (verdict := verdicts.get(item)) is not None]
     sample = _sample(pairs)
     figures = _compute_figures(sample)
-    interval = bootstrap(sample, draws, seed).get("unanimous")
+    drawn = bootstrap(sample, draws, seed)
+    interval = drawn.get("unanimous")
+    raters = _sample_raters(labels)
+    raters_alpha = _compute_figures(raters).get("krippendorff")
     return HumanAgreement(
         n_items=len(majority),
         n_unsettled=len(majority) - len(known),
@@ -106,8 +114,14 @@ def measure_agreement(
         agreement=figures.get("unanimous"),
         low=interval[0] if interval else None,
         high=interval[1] if interval else None,
-        kappa=figures.get("kappa"),
-        raters_alpha=_measure_raters(labels),
+        kappa=(kappa := figures.get("kappa")),
+        raters_alpha=raters_alpha,
+        kappa_interval=None if kappa is None or len(pairs) < LEAST_DRAWN else drawn["kappa"],
+        raters_alpha_interval=(
+            None
+            if raters_alpha is None or raters.counts.sum() < LEAST_DRAWN
+            else bootstrap(raters, draws, seed)["krippendorff"]
+        ),
     )
 
 
@@ -202,11 +216,11 @@ def _percent(share: float | None) -> str:
     return "none" if share is None else f"{100 * share:.1f}%"
 
 
-def _measure_raters(labels: Sequence[HumanLabel]) -> float | None:
+def _sample_raters(labels: Sequence[HumanLabel]) -> RatingSample:
     by_item: defaultdict[str, list[str]] = defaultdict(list)
     for label in sorted(labels, key=lambda label: (label.id, label.rater)):
         by_item[label.id].append(label.label)
-    return _compute_figures(_sample(by_item.values())).get("krippendorff")
+    return _sample(by_item.values())
 
 
 def _sample(items: Iterable[Sequence[str]]) -> RatingSample:

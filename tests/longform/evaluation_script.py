@@ -18,6 +18,15 @@ AGENTS = ("none", "sequential", "iterative", "guess")
 WORKERS = ("sequential", "iterative")
 WORD = {"P": "Perfect", "I": "Imperfect", "?": None}
 RATERS = 3
+STATISTICS = (
+    "pearson(id, seats)",
+    "spearman(id, seats)",
+    "regression(seats, id)",
+    "quantiles(seats, 0.25, 0.9)",
+    "median(seats)",
+    "",
+)
+"""What agents ask for of their queries, in turns: four kinds, one that does not exist, none."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +51,8 @@ class Play:
     """Words of a need, or of each part of a plan."""
     queries: tuple[str, ...]
     """`good`, `empty` (no rows) or `bad` (an error)."""
+    statistics: tuple[str, ...]
+    """Of each query; empty for none."""
     words: int
     """Of the answer; 0 if the agent's reply is none."""
     grade: str
@@ -89,12 +100,15 @@ class Writer:
         works, chance = agent in WORKERS, self._chance
         kinds = ["good" if self._is(skill.valid) else chance.choice(["bad", "empty"]) for _ in range(3)]
         count = chance.randint(1, 3) if agent == "sequential" else chance.randint(0, 3)
+        place = NAMES.index(item)
+        statistics = [STATISTICS[(place + number) % len(STATISTICS)] for number in range(count)]
         return Play(
             item=item,
             model=model,
             agent=agent,
             plan=chance.randint(1, 6),
             queries=tuple(kinds[:count]) if works else (),
+            statistics=tuple(statistics) if works else (),
             words=0 if self._is(skill.broken) else chance.randint(1, 40),
             grade="?" if self._is(skill.broken) else self._grade(item, skill),
             people=tuple(self._grade(item, skill) for _ in range(RATERS)),

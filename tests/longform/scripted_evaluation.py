@@ -1,10 +1,14 @@
-"""Run an evaluation by script: the real stages, from the agents to the figures and the page."""
+"""Run an evaluation by script: the real stages, from the agents to the figures and the page.
+
+The agents' models are endpoints on loopback; judges are scripted in the stage's place of asking, since
+reviewers of one step are sent the same text and differ by their number alone.
+"""
 
 import asyncio
 import csv
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -35,6 +39,7 @@ from tasks.longform.solve import session
 from tasks.longform.solve.interactions import interactions
 from tasks.longform.solve.options import AgentLimits
 from tasks.longform.solve.querying import run_queries
+from tasks.longform.solve.replies import WrittenQuery
 from tasks.longform.solve.rows import AgentQuery
 from tasks.models.calls import Call
 from tests.longform import scripted_agents
@@ -50,13 +55,13 @@ from tests.longform.evaluation_script import (
     Skill,
     Writer,
 )
-from tests.longform.scripted_agents import ScriptedAgents
 from tests.longform.scripted_judges import Asked, ScriptedJudges
+from tests.longform.served_agents import ServedAgents
 from tests.reports.figure_folders import place_figures
 
 SQL = {
-    "good": "SELECT name FROM stadium",
-    "empty": "SELECT name FROM stadium WHERE seats < 0",
+    "good": "SELECT name, id, seats FROM stadium",
+    "empty": "SELECT name, id, seats FROM stadium WHERE seats < 0",
     "bad": "SELECT mascot FROM stadium",
 }
 JUDGED = (
@@ -77,15 +82,18 @@ MORE = MorePeers(items=8, reviewers=3, meta_reviewers=2)
 REPEATED = 20
 """Items whose verdicts are asked for once more: 16 conclusive ones, and 4."""
 WARM = {"roles.judge.temperature": 0.7}
+LIMITS = AgentLimits(statistics=True)
 Judge = Callable[[Asked], str]
 
 
 @dataclass
 class ScriptedEvaluation:
-    """Everybody's script, and what the stages make of it. skills: by model; labelled: agents, by people."""
+    """Everybody's script, and what the stages make of it. skills: by role; labelled: agents, by people."""
 
     folder: Path
     skills: Mapping[str, Skill]
+    endpoints: Mapping[str, str] = field(default_factory=dict)
+    """The name of each role's endpoint; a role that is not in it has one of its own name."""
     seed: int = 1
     more: MorePeers | None = MORE
     labelled: tuple[str, ...] = ("sequential", "guess")
@@ -123,8 +131,13 @@ class ScriptedEvaluation:
         ask: Any = ScriptedJudges(self._judge)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(session, "run_queries", run_by_content)
-            acting: Any = ScriptedAgents(self._act)
-            made = gather(interactions(items, entry, AgentLimits(), acting))
+            served = {role: self.endpoints.get(role, role) for role in self.skills}
+            with ServedAgents(served, self._act, self.folder / "ledger.sqlite") as agents:
+                acting: Any = agents
+                made = gather(interactions(items, entry, LIMITS, acting))
+            self.asked = agents.asked
+            calls = self.folder / "interactions_calls.parquet"
+            write_rows(calls, Call, agents.list_calls())
         verdicts = gather(reference_verdicts(items, made, entry, ReferenceJudging(), ask))
         reviewed = gather(reviews(items, made, entry, Reviewing(), ask))
         weighed = gather(meta_reviews(items, made, reviewed, entry, MetaReviewing(), ask))
@@ -146,10 +159,10 @@ class ScriptedEvaluation:
             judge_repeats=self.repeats,
             peer_canaries=judge_canaries(entry, judge or judge_rightly),
             statistics=self.write_statistics(),
-            interactions_calls=self.folder / "none.parquet",
+            interactions_calls=calls,
             entry=labelled,
             key="tiny",
-            settings={},
+            settings={f"roles.{role}.model": name for role, name in served.items()},
             out=out,
         )
         return json.loads(out.read_text(encoding="utf-8"))
@@ -214,12 +227,10 @@ class ScriptedEvaluation:
         if asked.prompt == "agent_plan":
             return f"Information needed: {words}\nTables and columns: {words}\nRetrieval steps: {words}"
         if asked.prompt == "agent_queries":
-            return "\n".join(f"SQL: {SQL[kind]};" for kind in play.queries)
+            return "\n".join(write_query(play, number) for number in range(len(play.queries)))
         if asked.prompt == "agent_next_query":
             done = asked.text.count("\nRound ")
-            return (
-                "ENOUGH" if done == len(play.queries) else f"Need: {words}\nSQL: {SQL[play.queries[done]]};"
-            )
+            return "ENOUGH" if done == len(play.queries) else f"Need: {words}\n{write_query(play, done)}"
         answer = " ".join(["said"] * play.words)
         return f"Reasoning: so.\nAnswer: {answer}" if asked.prompt == "agent_alone" else answer
 
@@ -249,6 +260,12 @@ class ScriptedEvaluation:
         return "I cannot tell." if verdict is None else write_verdict(asked, verdict)
 
 
+def write_query(play: Play, number: int) -> str:
+    """Write a query of a play, with its statistic."""
+    statistic = play.statistics[number]
+    return f"SQL: {SQL[play.queries[number]]};" + (f"\nStatistic: {statistic}" if statistic else "")
+
+
 def write_script(shape: Sequence[tuple[int, int]]) -> str:
     """Write the script of a database of tables with so many columns and rows."""
     lines = []
@@ -267,7 +284,7 @@ def gather(stage: Any) -> list[Any]:
 
 def make_item(place: int, name: str) -> LongformItem:
     script = scripted_agents.SCRIPT + "".join(
-        f"INSERT INTO stadium VALUES ({number}, 'Ground number {number}', {number});\n"
+        f"INSERT INTO stadium VALUES ({number}, 'Ground number {number}', {number**2 + 1000 * place});\n"
         for number in range(10, 410 if name == LARGE else 11)
     )
     return LongformItem(
@@ -284,20 +301,20 @@ def make_item(place: int, name: str) -> LongformItem:
 
 
 @cache
-def run_once(database: bytes, sql: str, limits: QueryLimits, shown_rows: int) -> AgentQuery:
+def run_once(database: bytes, written: WrittenQuery, limits: QueryLimits, shown_rows: int) -> AgentQuery:
     """Run a query on a database, given as the bytes of its file."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / "item.sqlite"
         file.write_bytes(database)
-        (query,) = run_queries(file, [sql], limits, shown_rows)
+        (query,) = run_queries(file, [written], limits, shown_rows)
     return query
 
 
 def run_by_content(
-    file: Path, queries: Sequence[str], limits: QueryLimits, shown_rows: int
+    file: Path, queries: Sequence[WrittenQuery], limits: QueryLimits, shown_rows: int
 ) -> list[AgentQuery]:
     """Stand in for `run_queries`: a query on the same records is run once, for its process takes long."""
-    return [run_once(file.read_bytes(), sql, limits, shown_rows) for sql in queries]
+    return [run_once(file.read_bytes(), written, limits, shown_rows) for written in queries]
 
 
 def judge_canaries(entry: AgentEvaluation, judge: Judge) -> list[CanaryRow]:

@@ -87,9 +87,11 @@ def make_figures() -> dict[str, Any]:
             "points": [make_point(n, n + 1.0) for n in (0, 1, 3)],
             "n": 3,
             "failed": 0,
-            "pearson": 1.0,
+            "pearson": 0.75,
             "spearman": 1.0,
             "why": "",
+            "pearson_interval": [-0.25, 1.0],
+            "spearman_interval": None,
         },
     }
     bar = {"model": "agent", "agent": "sequential", "match_rate": CELL, "mean_score": score}
@@ -301,7 +303,8 @@ def test_models_are_drawn_beside_a_guess(tmp_path: Path) -> None:
 def test_a_correlation_that_is_none_says_why(page: Path) -> None:
     html = (page / "index.html").read_text(encoding="utf-8")
     assert "No correlation: 1 points, and 3 are wanted." in html
-    assert "Pearson 1.000, Spearman 1.000." in html
+    assert 'aria-label="Pearson: 0.750, 95% interval -0.250 to 1.000, on a scale from -1 to 1"' in html
+    assert 'aria-label="Spearman: 1.000, on a scale from -1 to 1"' in html
 
 
 def test_a_page_without_tables_has_its_viewer(tmp_path: Path) -> None:

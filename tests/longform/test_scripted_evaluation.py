@@ -1,11 +1,11 @@
 """24 scripted items through the real stages: every cell against loops over the script, nothing of tasks/."""
 
-from collections.abc import Callable, Iterable, Sequence
-from math import sqrt
-from statistics import NormalDist, fmean, median
+import json
+import re
+from collections.abc import Callable
+from statistics import median
 from typing import Any
 
-import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
 
@@ -16,147 +16,51 @@ from tests.longform.evaluation_script import (
     KIND,
     LARGE,
     NAMES,
-    RATERS,
+    STATISTICS,
     STEPS,
     WORKERS,
     PeerScript,
     Play,
     Skill,
 )
-from tests.longform.scripted_evaluation import REPEATED, SHAPES, ScriptedEvaluation, judge_kindly
+from tests.longform.plain_figures import (
+    check,
+    check_people,
+    check_quality,
+    check_rate,
+    check_scores,
+    choose,
+    compute_statistics,
+    count_calls,
+    differs_in_reverse,
+    draw_correlations,
+    find_middle,
+    list_labels,
+    list_metas,
+    list_reviews,
+    read_line,
+    take_majority,
+    tell_all,
+    tell_quality,
+    tell_revised,
+    tell_unanimous,
+)
+from tests.longform.scripted_evaluation import REPEATED, SHAPES, ScriptedEvaluation
+from tests.longform.served_agents import COMPLETION_TOKENS, PROMPT_TOKENS
 
 MODELS = ("first", "second")
-ALIKE = Skill(right=0.9, perfect=0.95, valid=0.9, broken=0)
-SKILLS = {"strong": ALIKE, "weak": Skill(right=0.05, perfect=0.1, valid=0.2, broken=0), "twin": ALIKE}
-LEVEL = {"1": "low", "2": "low", "3": "low", "4": "medium", "5": "high"}
-Z = NormalDist().inv_cdf(0.975)
+ENDPOINTS = {"first": "llama-3.3-70b-instruct", "second": "qwen2.5-7b-instruct"}
 
 
 @pytest.fixture(scope="module")
 def evaluation(tmp_path_factory: pytest.TempPathFactory) -> ScriptedEvaluation:
     skills = {"first": Skill(), "second": Skill(right=0.7, valid=0.8)}
-    return ScriptedEvaluation(tmp_path_factory.mktemp("scripted"), skills)
+    return ScriptedEvaluation(tmp_path_factory.mktemp("scripted"), skills, ENDPOINTS)
 
 
 @pytest.fixture(scope="module")
 def figures(evaluation: ScriptedEvaluation) -> Any:
     return evaluation.run()
-
-
-@pytest.fixture(scope="module")
-def contest(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Three models: a strong one, a weak one, and one as strong as the first in other draws."""
-    return ScriptedEvaluation(tmp_path_factory.mktemp("contest"), SKILLS, more=None).run()
-
-
-def read_line(table: Any, *label: str) -> dict[str, Any]:
-    (line,) = [line for line in table["lines"] if line["label"] == list(label)]
-    return dict(zip(table["columns"], line["cells"], strict=True))
-
-
-def list_labels(table: Any) -> list[list[str]]:
-    return [line["label"] for line in table["lines"]]
-
-
-def choose(
-    plays: Iterable[Play], model: str, agent: str, kind: str = "all", but: Sequence[str] = ()
-) -> list[Play]:
-    return [
-        play
-        for play in plays
-        if (play.model, play.agent) == (model, agent)
-        and kind in ("all", KIND[play.item])
-        and play.item not in but
-    ]
-
-
-def check(cell: Any, values: Sequence[float | bool | None]) -> None:
-    """Check a mean over what is known, and how many are and are not."""
-    known = [value for value in values if value is not None]
-    assert (cell["n"], cell["failed"]) == (len(known), len(values) - len(known))
-    if known:
-        assert cell["value"] == pytest.approx(sum(known) / len(known), rel=1e-8)
-        assert cell["why"] == ""
-    else:
-        assert cell["value"] is None
-        assert cell["why"]
-
-
-def check_rate(cell: Any, values: Sequence[float | bool | None]) -> None:
-    """Check a share with Wilson's interval."""
-    check(cell, values)
-    known = [value for value in values if value is not None]
-    if not known:
-        assert cell["interval"] is None
-        return
-    n, share = len(known), sum(known) / len(known)
-    middle = (share + Z * Z / (2 * n)) / (1 + Z * Z / n)
-    half = Z / (1 + Z * Z / n) * sqrt(share * (1 - share) / n + Z * Z / (4 * n * n))
-    assert cell["interval"] == pytest.approx([middle - half, middle + half], abs=1e-8)
-
-
-def check_scores(cell: Any, values: Sequence[float | None]) -> None:
-    """Check a mean score; its interval is a bootstrap's, whose ends move little with the draws."""
-    check(cell, values)
-    known = np.array([value for value in values if value is not None])
-    if len(known) < 2:
-        assert cell["interval"] is None
-        return
-    draws = np.random.default_rng(3).choice(known, (20_000, len(known))).mean(axis=1)
-    assert cell["interval"] == pytest.approx(np.quantile(draws, [0.025, 0.975]), abs=0.13)
-
-
-def tell_quality(play: Play) -> float | None:
-    if not play.answered or play.grade == "?":
-        return None
-    return (
-        {"Match": 1.0, "Not Match": 0.0}[play.grade] if KIND[play.item] == "conclusive" else float(play.grade)
-    )
-
-
-def check_quality(match: Any, score: Any, plays: Sequence[Play]) -> None:
-    check_rate(match, [tell_quality(play) for play in plays if KIND[play.item] == "conclusive"])
-    check_scores(score, [tell_quality(play) for play in plays if KIND[play.item] == "interpretive"])
-
-
-def read_letters(letters: str) -> list[bool | None]:
-    return [{"P": True, "I": False, "?": None}[letter] for letter in letters]
-
-
-def take_majority(verdicts: Sequence[bool | None]) -> bool | None:
-    """A tie is Imperfect; with fewer than half of the verdicts there is none."""
-    known = [verdict for verdict in verdicts if verdict is not None]
-    return None if not known or len(known) < len(verdicts) / 2 else sum(known) > len(known) / 2
-
-
-def tell_unanimous(verdicts: Sequence[bool | None]) -> bool | None:
-    known = [verdict for verdict in verdicts if verdict is not None]
-    return None if len(known) < 2 or len(known) < len(verdicts) / 2 else len(set(known)) == 1
-
-
-def list_reviews(play: Play, step: str) -> list[bool | None]:
-    letters = read_letters(play.steps[step].reviewers)
-    return letters if play.reviewed else [None] * len(letters)
-
-
-def list_metas(play: Play, step: str) -> list[bool | None]:
-    letters = read_letters(play.steps[step].metas)
-    return letters if any(v is not None for v in list_reviews(play, step)) else [None] * len(letters)
-
-
-def tell_revised(play: Play, step: str) -> bool | None:
-    """With unanimous praise there is nothing to revise; without a majority there is no verdict."""
-    metas = list_metas(play, step)
-    if take_majority(metas) is None:
-        return None
-    if False not in metas:
-        return True
-    return read_letters(play.steps[step].revision)[0]
-
-
-def tell_all(steps: Iterable[bool | None]) -> bool | None:
-    listed = list(steps)
-    return None if None in listed else all(listed)
 
 
 def test_table_1(figures: Any) -> None:
@@ -197,7 +101,63 @@ def test_table_2(evaluation: ScriptedEvaluation, figures: Any) -> None:
             check(plan, words)
             check(queries, [len(play.queries) for play in plays])
             check(valid, [play.queries.count("good") for play in plays])
+        for kind, initial in (("conclusive", "C"), ("interpretive", "I")):
+            plays = [play for play in own if KIND[play.item] == kind]
+            calls = [count_calls(play) for play in plays]
+            tokens = [n * (PROMPT_TOKENS + COMPLETION_TOKENS) if n else None for n in calls]
+            check(cells.pop(f"tokens ({initial})"), tokens)
         assert not cells
+
+
+def test_the_models_are_two_endpoints_by_the_names_that_a_user_gave_them(
+    evaluation: ScriptedEvaluation, figures: Any
+) -> None:
+    assert figures["roles"] == ENDPOINTS
+    for model in MODELS:
+        asked = [request for request in evaluation.asked if request.role == model]
+        assert len(asked) == sum(count_calls(play) for play in evaluation.plays if play.model == model)
+    head = evaluation.write_page()
+    assert "first (llama-3.3-70b-instruct), second (qwen2.5-7b-instruct)" in head
+
+
+def test_the_statistics_tool_is_used_and_its_figures_hold(
+    evaluation: ScriptedEvaluation, figures: Any
+) -> None:
+    """Each statistic is of all records of its item, and stands in the prompt from which it is answered."""
+    plays = {play.id: play for play in evaluation.plays}
+    answering = {asked.row: asked.text for asked in evaluation.asked if asked.prompt == "agent_answer"}
+    told: dict[str, int] = dict.fromkeys([*STATISTICS, *MODELS], 0)
+    for row in evaluation.rows["interactions"]:
+        play = plays[row.id]
+        place = NAMES.index(play.item)
+        records = [(1, 4000), (2, 11998), (3, 3808), (4, 3100)]
+        records += [(n, n**2 + 1000 * place) for n in range(10, 410 if play.item == LARGE else 11)]
+        assert [step.kind for step in row.steps].count("statistic") == len([*filter(None, play.statistics)])
+        for kind, request, query in zip(play.queries, play.statistics, row.queries, strict=True):
+            told[request] += 1
+            if not request:
+                assert query.statistics == ()
+                continue
+            (found,) = query.statistics
+            (shown,) = re.findall(rf"^> -- {re.escape(request)}: (.*)$", answering[row.id], re.MULTILINE)
+            assert found.request == request
+            if found.error:
+                assert shown == f"error: {found.error}"
+            if kind == "bad":
+                assert found.error == "its query has no result"
+            elif request.startswith("median"):
+                assert found.error.startswith("there is no such statistic, only pearson(x, y), ")
+            elif kind == "empty":
+                assert found.error.startswith("0 rows have a number in all columns named")
+            else:
+                expected = {**compute_statistics(request, records), "n": len(records)}
+                assert json.loads(found.figures) == pytest.approx(expected, rel=1e-5)
+                read = dict(figure.split(" = ") for figure in shown.split(", "))
+                assert {name: float(value) for name, value in read.items()} == pytest.approx(
+                    expected, rel=1e-5
+                )
+                told[play.model] += 1
+    assert min(told.values()) >= 20
 
 
 def test_table_3(evaluation: ScriptedEvaluation, figures: Any) -> None:
@@ -243,57 +203,6 @@ def test_table_4(evaluation: ScriptedEvaluation, figures: Any) -> None:
             judged = [{True: "P", False: "I", None: None}[tell_revised(play, part)] for play in own]
         check_people(cells, people, judged)
     assert table["notes"][0].startswith("3 raters.")
-
-
-def tell_value(label: str) -> float:
-    return (
-        {"Match": 1.0, "Not Match": 0.0, "P": 1.0, "I": 0.0}[label] if not label.isdigit() else float(label)
-    )
-
-
-def check_people(cells: Any, people: Sequence[Sequence[str]], judged: Sequence[str | None]) -> None:
-    means = [fmean(tell_value(labels[rater]) for labels in people) for rater in range(RATERS)]
-    assert cells["people, mean"]["value"] == pytest.approx(fmean(means), rel=1e-8)
-    assert cells["people, mean"]["n"] == RATERS * len(people)
-    check(cells["judge, mean"], [None if label is None else tell_value(label) for label in judged])
-    levels = [[LEVEL.get(label, label) for label in labels] for labels in people]
-    pairs, failed = [], 0
-    for labels, label in zip(levels, judged, strict=True):
-        most = [one for one in set(labels) if labels.count(one) >= 2]  # of three
-        if label is None or not most:
-            failed += 1
-        else:
-            pairs.append((most[0], LEVEL.get(label, label)))
-    check_rate(cells["agreement"], [one == other for one, other in pairs] + [None] * failed)
-    check_undefined(cells["Cohen's kappa"], compute_kappa(pairs), len(pairs))
-    check_undefined(cells["people's own alpha"], compute_alpha(levels), len(people))
-
-
-def check_undefined(cell: Any, value: float | None, n: int) -> None:
-    assert cell["n"] == n
-    assert cell["value"] == (None if value is None else pytest.approx(value, abs=1e-8))
-    assert bool(cell["why"]) == (value is None)
-
-
-def compute_kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
-    if not pairs:
-        return None
-    n = len(pairs)
-    observed = sum(one == other for one, other in pairs) / n
-    firsts, seconds = [one for one, _ in pairs], [other for _, other in pairs]
-    chance = sum(firsts.count(label) * seconds.count(label) for label in {*firsts, *seconds}) / n**2
-    return None if chance == 1 else (observed - chance) / (1 - chance)
-
-
-def compute_alpha(items: Sequence[Sequence[str]]) -> float | None:
-    """Krippendorff's alpha of nominal labels, each item with the same number of raters."""
-    every = [label for labels in items for label in labels]
-    n = len(every)
-    observed = sum(
-        sum(one != other for one in labels for other in labels) / (len(labels) - 1) for labels in items
-    )
-    expected = sum(one != other for one in every for other in every) / (n - 1)
-    return None if not expected else 1 - observed / expected
 
 
 def test_table_5(evaluation: ScriptedEvaluation, figures: Any) -> None:
@@ -371,7 +280,7 @@ def test_table_of_verdicts_asked_for_once_more(evaluation: ScriptedEvaluation, f
         check_rate(cells[again], expected)
         check_rate(cells[swapped], expected)
         if kind == "interpretive":
-            check(cells[distance], [None if same is None else 0 for same in expected])
+            check_scores(cells[distance], [None if same is None else 0 for same in expected])
     for step in STEPS:
         cells = read_line(table, step, "all")
         assert cells[again]["why"] == "steps are asked in the other order alone"
@@ -379,12 +288,6 @@ def test_table_of_verdicts_asked_for_once_more(evaluation: ScriptedEvaluation, f
         firsts = [list_metas(play, step)[0] for play in working]
         assert firsts
         check_rate(cells[swapped], [None if first is None else not first for first in firsts])
-
-
-def differs_in_reverse(play: Play, step: str) -> bool:
-    """Tell whether reviews that differ by their verdicts alone read otherwise in reverse."""
-    given = [verdict for verdict in list_reviews(play, step) if verdict is not None]
-    return given != given[::-1]
 
 
 def test_figure_2(evaluation: ScriptedEvaluation, figures: Any) -> None:
@@ -414,6 +317,14 @@ def test_figure_3(evaluation: ScriptedEvaluation, figures: Any) -> None:
         queries, quality = zip(*points.values(), strict=True)
         assert found["pearson"] == pytest.approx(pearsonr(queries, quality).statistic, abs=1e-8)
         assert found["spearman"] == pytest.approx(spearmanr(queries, quality).statistic, abs=1e-8)
+        items = {play.id: play.item for play in own}
+        by_item = [
+            [point for row, point in points.items() if items[row] == item]
+            for item in sorted({items[row] for row in points})
+        ]
+        drawn = draw_correlations(by_item)
+        assert found["pearson_interval"] == pytest.approx(find_middle(drawn[:, 0]), abs=0.03)
+        assert found["spearman_interval"] == pytest.approx(find_middle(drawn[:, 1]), abs=0.03)
     assert set(figures["figures"]["3"]) == {"conclusive", "interpretive"}
 
 
@@ -427,52 +338,3 @@ def test_figure_4(evaluation: ScriptedEvaluation, figures: Any) -> None:
         for step in STEPS:
             check_rate(panel["steps"][step], [tell_revised(play, step) for play in own])
         check_rate(panel["steps"]["all"], [tell_all(tell_revised(p, step) for step in STEPS) for p in own])
-
-
-def list_compared(figures: Any) -> Iterable[tuple[str, dict[str, Any]]]:
-    """List the cells on which models are compared, with a name and the cell of each model."""
-    tables = figures["tables"]
-    columns = {
-        "2": ("match rate (C)", "mean score, 1 to 5 (I)"),
-        "3": ("match rate (C)", "mean score, 1 to 5 (I)"),
-        "5": ("reviewers, Perfect", "meta-reviewers, Perfect", "revised, Perfect"),
-    }
-    for number, names in columns.items():
-        for model, *rest in list_labels(tables[number]):
-            for name in names if model == "strong" else ():
-                cells = {other: read_line(tables[number], other, *rest)[name] for other in SKILLS}
-                yield f"table {number}, {rest}, {name}", cells
-    for measure in ("match_rate", "mean_score"):
-        yield f"figure 4, {measure}", {row["model"]: row["bar"][measure] for row in figures["figures"]["4"]}
-
-
-def test_a_strong_model_scores_higher_than_a_weak_one_in_every_table(contest: Any) -> None:
-    compared = dict(list_compared(contest))
-    assert len(compared) > 30
-    for name, cells in compared.items():
-        assert cells["strong"]["interval"][0] > cells["weak"]["interval"][1], name
-    people = contest["tables"]["4"]
-    for model, *rest in list_labels(people):
-        if model == "strong":
-            strong, weak = (read_line(people, other, *rest) for other in ("strong", "weak"))
-            for column in ("people, mean", "judge, mean"):
-                assert strong[column]["value"] > weak[column]["value"], rest
-
-
-def test_models_of_equal_scripts_are_equal_within_their_intervals(contest: Any) -> None:
-    for name, cells in list_compared(contest):
-        (low, high), (other_low, other_high) = cells["strong"]["interval"], cells["twin"]["interval"]
-        assert low <= other_high, name
-        assert other_low <= high, name
-
-
-def test_a_judge_that_is_always_content_is_warned_of_at_the_pages_head(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
-    kind = ScriptedEvaluation(tmp_path_factory.mktemp("kind"), {"first": Skill(broken=0)}, more=None)
-    found = kind.run(judge_kindly)
-    assert found["canaries"]["reviewer"]["agreement"] == 0.5
-    page = kind.write_page()
-    head = page[: page.index("Quality of answers")]
-    assert "Peer review, by `reviewer`: The judge got 6 of 12 canaries right" in head
-    assert "Answers against the reference, by `judge`: The judge got 4 of 12 canaries right" in head

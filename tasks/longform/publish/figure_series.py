@@ -16,8 +16,10 @@ from tasks.longform.publish.answer_basis import choose_interactions
 from tasks.longform.publish.outcomes import AnswerOutcome, average_scores, count_valid, rate_matches, select
 from tasks.longform.publish.tables_peers import Peers, derive_perfect, rate_all_perfect, rate_perfect
 from tasks.longform.rows import CONCLUSIVE, INTERPRETIVE
-from tasks.reports.figure_cells import FigureCell
+from tasks.reports.figure_cells import DRAWS, FigureCell
 from tasks.scoring.correlation import correlate, rank
+from tasks.scoring.metric import FloatArray, IntArray
+from tasks.scoring.statistics import Interval, bootstrap
 
 GUESS = "guess"
 LEAST_POINTS = 3
@@ -79,6 +81,29 @@ class Scatter:
     why: str
     basis: Derivation | None = None
     """The verdicts of all its interactions."""
+    pearson_interval: Interval | None = None
+    """95%, of a bootstrap over items, as interactions on one item are not independent; None of too few."""
+    spearman_interval: Interval | None = None
+
+
+@dataclass(frozen=True)
+class PointSample:
+    """The points of a scatter as numbers; each is a unit."""
+
+    queries: FloatArray
+    quality: FloatArray
+
+    @property
+    def counts(self) -> IntArray:
+        """One of each."""
+        return np.ones(len(self.queries), dtype=np.int64)
+
+    def figures(self, weights: FloatArray) -> dict[str, FloatArray]:
+        """Compute both coefficients."""
+        return {
+            "pearson": correlate(self.queries, self.quality, weights),
+            "spearman": correlate(rank(self.queries, weights), rank(self.quality, weights), weights),
+        }
 
 
 def draw_agents(outcomes: Sequence[AnswerOutcome], entry: AgentEvaluation) -> list[ModelPanel]:
@@ -145,16 +170,10 @@ def derive_scatter(kind: str) -> Derivation:
 
 def scatter(outcomes: Sequence[AnswerOutcome], basis: Derivation) -> Scatter:
     """Correlate the number of valid queries with quality, over interactions that are scored."""
+    scored = [(outcome.interaction, outcome.quality) for outcome in outcomes if outcome.quality is not None]
     points = tuple(
-        Point(
-            outcome.interaction.id,
-            outcome.interaction.model,
-            outcome.interaction.agent,
-            count_valid(outcome.interaction),
-            outcome.quality,
-        )
-        for outcome in outcomes
-        if outcome.quality is not None
+        Point(interaction.id, interaction.model, interaction.agent, count_valid(interaction), quality)
+        for interaction, quality in scored
     )
     queries = np.array([point.valid_queries for point in points], dtype=np.float64)
     quality = np.array([point.quality for point in points], dtype=np.float64)
@@ -162,10 +181,24 @@ def scatter(outcomes: Sequence[AnswerOutcome], basis: Derivation) -> Scatter:
     failed = len(outcomes) - len(points)
     if why:
         return Scatter(points, len(points), failed, None, None, why, basis)
-    weights = np.ones((1, len(points)))
-    pearson = correlate(queries, quality, weights)
-    spearman = correlate(rank(queries, weights), rank(quality, weights), weights)
-    return Scatter(points, len(points), failed, float(pearson[0]), float(spearman[0]), "", basis)
+    sample = PointSample(queries, quality)
+    found = sample.figures(np.ones((1, len(points))))
+    items = sorted({interaction.item for interaction, _ in scored})
+    clusters = np.array([items.index(interaction.item) for interaction, _ in scored], dtype=np.int64)
+    # Of two items, every draw in which the coefficients are defined is the same.
+    several = len(items) >= LEAST_POINTS
+    drawn = bootstrap(sample, DRAWS.draws, DRAWS.seed, clusters) if several else {}
+    return Scatter(
+        points,
+        len(points),
+        failed,
+        float(found["pearson"][0]),
+        float(found["spearman"][0]),
+        "",
+        basis,
+        drawn.get("pearson"),
+        drawn.get("spearman"),
+    )
 
 
 def _find_obstacle(queries: Sequence[float], quality: Sequence[float]) -> str:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from tasks.errors import BadInput
 from tasks.longform.publish.figure_series import ModelBars, ModelPanel, Scatter
 from tasks.reports.figure_cells import ROWS, FigureCell, FigureTable, Line
+from tasks.scoring.statistics import Interval
 
 SHARE, SCORE = (0, 1), (1, 5)
 QUALITY = (("match rate (C)", SHARE, "match_rate"), ("mean score (I)", SCORE, "mean_score"))
@@ -107,7 +108,13 @@ def tabulate_figures(series: PageSeries) -> dict[str, FigureTable]:
         for name, own in panels.items()
     }
     lines = [
-        Line((kind,), tuple(_show_correlation(one, value) for value in (one.pearson, one.spearman)))
+        Line(
+            (kind,),
+            (
+                _show_correlation(one, one.pearson, one.pearson_interval),
+                _show_correlation(one, one.spearman, one.spearman_interval),
+            ),
+        )
         for kind, one in series.scatters.items()
     ]
     tables["figure 3"] = FigureTable(
@@ -116,8 +123,8 @@ def tabulate_figures(series: PageSeries) -> dict[str, FigureTable]:
     return tables
 
 
-def _show_correlation(scatter: Scatter, value: float | None) -> FigureCell:
-    return FigureCell(value, scatter.n, scatter.failed, None, ROWS, scatter.why, scatter.basis)
+def _show_correlation(scatter: Scatter, value: float | None, interval: Interval | None) -> FigureCell:
+    return FigureCell(value, scatter.n, scatter.failed, interval, ROWS, scatter.why, scatter.basis)
 
 
 def _list_bars(models: Sequence[ModelBars], measure: str) -> list[tuple[str, FigureCell]]:

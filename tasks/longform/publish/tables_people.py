@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
+
+import numpy as np
 
 from tasks.artifacts.rows import Dropped
 from tasks.judging.human_labels import HumanLabel
@@ -18,8 +19,18 @@ from tasks.longform.judge.rows import ANSWER, MATCH, PERFECT, STEPS, PersonLabel
 from tasks.longform.publish.outcomes import AnswerOutcome, select
 from tasks.longform.publish.tables_peers import Peers
 from tasks.longform.rows import INTERPRETIVE, KINDS
-from tasks.reports.figure_cells import ROWS, FigureCell, FigureTable, Line, leave_empty, mean_cell
-from tasks.scoring.statistics import find_wilson_interval
+from tasks.reports.figure_cells import (
+    DRAWS,
+    ROWS,
+    FigureCell,
+    FigureTable,
+    Line,
+    leave_empty,
+    mean_cell,
+    rate_cell,
+)
+from tasks.scoring.metric import FloatArray, IntArray, divide
+from tasks.scoring.statistics import Interval, bootstrap, find_wilson_interval
 
 TITLE = "Agreement with people"
 ALL = "all"
@@ -71,7 +82,8 @@ def compare_with_people(
     raters = len({label.rater for label in labels})
     notes = (
         f"{raters} {'rater' if raters == 1 else 'raters'}. People's mean: the mean of the raters' own means; "
-        "a share of Match or of Perfect, or of scores 1 to 5. The judge's: over the same interactions.",
+        "a share of Match or of Perfect, or of scores 1 to 5. The judge's: over the same interactions. "
+        "Intervals are drawn over interactions, each with all its labels; those of shares are Wilson's.",
         "Agreement and kappa: the judge's verdict, for steps the revised one, against the label that most "
         "people gave. Scores are low (1 to 3), medium (4) or high (5) there. An interaction on which people "
         "are split evenly, or without a verdict, is in neither. Alpha: Krippendorff's, nominal.",
@@ -117,30 +129,31 @@ def _compare(
         if part == ANSWER
         else Selection("revisions", {"step": part, **chosen})
     )
-    value = int if part == ANSWER and kind == INTERPRETIVE else _is_good
+    scored = part == ANSWER and kind == INTERPRETIVE
+    value = int if scored else _is_good
+    basis = Derivation("mean over what people labelled", (judged, labelled))
     found = measure_agreement(
         {row: _level(verdict) for row, verdict in given.items()},
         [HumanLabel(label.interaction, _rank(label), label.rater) for label in own],
     )
     return (
         _average_raters(
-            [(label.rater, value(label.label)) for label in own],
+            [(label.interaction, label.rater, value(label.label)) for label in own],
             Derivation("mean of the raters' means", (labelled,), "label"),
         ),
-        mean_cell(
-            [None if verdict is None else value(verdict) for verdict in given.values()],
-            basis=Derivation("mean over what people labelled", (judged, labelled)),
-        ),
+        _average_verdicts(list(given.values()), scored=scored, basis=basis),
         _show_agreement(found, Derivation("agreement of judge and people", (judged, labelled))),
         _show_undefined(
             found.kappa,
             found.n,
+            found.kappa_interval,
             "with one label for all, chance agrees as well",
             Derivation("Cohen's kappa of judge and people", (judged, labelled)),
         ),
         _show_undefined(
             found.raters_alpha,
             found.n_items,
+            found.raters_alpha_interval,
             "one rater, or one label for all",
             Derivation("Krippendorff's alpha", (labelled,)),
         ),
@@ -170,13 +183,47 @@ def _find_verdict(outcome: AnswerOutcome, part: str, peers: Peers) -> str | None
     return verdict.verdict
 
 
-def _average_raters(labels: Sequence[tuple[str, int]], basis: Derivation) -> FigureCell:
-    """Average each rater's mean. Labels on one interaction are not independent: there is no interval."""
-    by_rater: defaultdict[str, list[int]] = defaultdict(list)
-    for rater, value in labels:
-        by_rater[rater].append(value)
-    means = [fmean(values) for _, values in sorted(by_rater.items())]
-    return FigureCell(fmean(means), len(labels), 0, None, "labels", basis=basis)
+def _average_verdicts(verdicts: Sequence[str | None], *, scored: bool, basis: Derivation) -> FigureCell:
+    if scored:
+        marks = [None if verdict is None else int(verdict) for verdict in verdicts]
+        return mean_cell(marks, interval=True, basis=basis)
+    return rate_cell(
+        [None if verdict is None else bool(_is_good(verdict)) for verdict in verdicts], basis=basis
+    )
+
+
+@dataclass(frozen=True)
+class RaterSample:
+    """Labels as numbers, shape (interactions, raters), NaN where a rater gave none; each is a unit."""
+
+    values: FloatArray
+
+    @property
+    def counts(self) -> IntArray:
+        """One of each."""
+        return np.ones(len(self.values), dtype=np.int64)
+
+    def figures(self, weights: FloatArray) -> dict[str, FloatArray]:
+        """Compute the mean of the raters' own means, of those who labelled any."""
+        given = ~np.isnan(self.values)
+        own = divide(weights @ np.where(given, self.values, 0.0), weights @ given.astype(np.float64))
+        told = ~np.isnan(own)
+        return {"mean": divide(np.where(told, own, 0.0).sum(axis=1), told.sum(axis=1).astype(np.float64))}
+
+
+def _average_raters(labels: Sequence[tuple[str, str, int]], basis: Derivation) -> FigureCell:
+    """Average each rater's mean. labels: interaction, rater and value.
+
+    Labels on one interaction are not independent: interactions are drawn, with all their labels.
+    """
+    rows, raters = (sorted({label[place] for label in labels}) for place in (0, 1))
+    values = np.full((len(rows), len(raters)), np.nan)
+    for row, rater, value in labels:
+        values[rows.index(row), raters.index(rater)] = value
+    sample = RaterSample(values)
+    mean = float(sample.figures(np.ones((1, len(rows))))["mean"][0])
+    drawn = bootstrap(sample, DRAWS.draws, DRAWS.seed)["mean"] if len(rows) > 1 else None
+    return FigureCell(mean, len(labels), 0, drawn, "labels", basis=basis)
 
 
 def _show_agreement(found: HumanAgreement, basis: Derivation) -> FigureCell:
@@ -187,8 +234,10 @@ def _show_agreement(found: HumanAgreement, basis: Derivation) -> FigureCell:
     return FigureCell(found.agreement, found.n, failed, interval, ROWS, basis=basis)
 
 
-def _show_undefined(value: float | None, n: int, why: str, basis: Derivation) -> FigureCell:
-    return FigureCell(value, n, 0, None, ROWS, "" if value is not None else f"not defined: {why}", basis)
+def _show_undefined(
+    value: float | None, n: int, interval: Interval | None, why: str, basis: Derivation
+) -> FigureCell:
+    return FigureCell(value, n, 0, interval, ROWS, "" if value is not None else f"not defined: {why}", basis)
 
 
 def _describe_unusable(unusable: Sequence[Dropped]) -> tuple[str, ...]:
