@@ -44,13 +44,13 @@ from tasks.longform.rows import (
     ControlledQuestion,
     Focus,
     LongformItem,
-    SourceColumn,
     SyntheticDatabase,
     WholeRow,
 )
 from tasks.models.ask import Unparsed
 from tests.longform.by_grammar import write_by_grammar
 from tests.longform.scripted_judges import Asked, ScriptedJudges
+from tests.longform.sources import reply, write_questions, write_sources
 
 SOURCE = """
 CREATE TABLE countries (country_code TEXT PRIMARY KEY NOT NULL, country_name TEXT NOT NULL);
@@ -98,35 +98,6 @@ def kennel(tmp_path: Path) -> SourceDatabase:
 def sources(kennel: SourceDatabase, tmp_path: Path) -> Path:
     """The artifacts of the database, as the first three stages write them."""
     return write_sources(kennel, tmp_path / "sources")
-
-
-def write_sources(kennel: SourceDatabase, root: Path) -> Path:
-    folder = root / "kennel"
-    folder.mkdir(parents=True)
-    columns = list(source_columns(kennel).rows)
-    found = list(foci(kennel, columns, Foci()).rows)
-    write_rows(folder / "source_columns.parquet", SourceColumn, columns)
-    write_rows(folder / "foci.parquet", Focus, found)
-    write_rows(folder / "source_rows.parquet", WholeRow, source_rows(kennel, columns, found).rows)
-    kennel.questions.write_text(json.dumps(["Which dogs are  heavy?", "Which dogs are heavy?", "?" * 999]))
-    seeds(kennel, folder / "seeds.json")
-    return root
-
-
-def reply(asked: Asked) -> str:
-    """Write as a model that decodes by the grammar."""
-    if asked.prompt == "confirm":
-        return "Verdict: 1 Yes\nVerdict: 2 Yes\nVerdict: 3 Yes"
-    if asked.prompt == "classify":
-        return "Kind: Interpretive"
-    return write_by_grammar(asked.grammar)
-
-
-def write_questions(
-    sources: Path, ask: ScriptedJudges, count: int = 9, seed: int = 0
-) -> list[ControlledQuestion]:
-    entry = LongformSet(databases=("kennel",), questions=count, seed=seed)
-    return list(asyncio.run(control(sources, entry, Control(), ask)).rows)
 
 
 class Built:

@@ -1,0 +1,47 @@
+"""What a question set is built from: a source database's artifacts, and questions by a scripted model."""
+
+import asyncio
+import json
+from pathlib import Path
+
+from tasks.artifacts.parquet import write_rows
+from tasks.longform.build.control import Control, control
+from tasks.longform.build.foci import Foci, foci
+from tasks.longform.build.seeds import seeds
+from tasks.longform.build.source_columns import source_columns
+from tasks.longform.build.source_rows import source_rows
+from tasks.longform.entries import LongformSet, SourceDatabase
+from tasks.longform.rows import ControlledQuestion, Focus, SourceColumn, WholeRow
+from tests.longform.by_grammar import write_by_grammar
+from tests.longform.scripted_judges import Asked, ScriptedJudges
+
+
+def write_sources(database: SourceDatabase, root: Path) -> Path:
+    """Write the artifacts of a database into a folder of its name, as the first three stages do."""
+    folder = root / database.file.stem
+    folder.mkdir(parents=True)
+    columns = list(source_columns(database).rows)
+    found = list(foci(database, columns, Foci()).rows)
+    write_rows(folder / "source_columns.parquet", SourceColumn, columns)
+    write_rows(folder / "foci.parquet", Focus, found)
+    write_rows(folder / "source_rows.parquet", WholeRow, source_rows(database, columns, found).rows)
+    database.questions.write_text(json.dumps(["Which dogs are  heavy?", "Which dogs are heavy?", "?" * 999]))
+    seeds(database, folder / "seeds.json")
+    return root
+
+
+def reply(asked: Asked) -> str:
+    """Write as a model that decodes by the grammar."""
+    if asked.prompt == "confirm":
+        return "Verdict: 1 Yes\nVerdict: 2 Yes\nVerdict: 3 Yes"
+    if asked.prompt == "classify":
+        return "Kind: Interpretive"
+    return write_by_grammar(asked.grammar)
+
+
+def write_questions(
+    sources: Path, ask: ScriptedJudges, count: int = 9, seed: int = 0, database: str = "kennel"
+) -> list[ControlledQuestion]:
+    """Write the questions of a set over one database."""
+    entry = LongformSet(databases=(database,), questions=count, seed=seed)
+    return list(asyncio.run(control(sources, entry, Control(), ask)).rows)
