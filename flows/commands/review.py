@@ -12,7 +12,7 @@ from flows.commands.cli_options import Json
 
 if TYPE_CHECKING:
     from flows.review.items import ReviewedArtifact
-    from tasks.judging.decisions import Decisions
+    from tasks.judging.decisions import Decisions, PairAgreement
 
 app = typer.Typer(
     rich_markup_mode=None,
@@ -96,6 +96,7 @@ def import_(
         raise BadInput("--reviewer", str(error)) from error
     form = read_form(root, file, reviewer, now)
     merged = record_decisions(root, form.artifact.path, form.decisions, now)
+    pairs = merged.decisions.measure_agreement()
     facts: dict[str, Any] = {
         "path": find_file(root, form.artifact.path).relative_to(root).as_posix(),
         "artifact": form.artifact.path,
@@ -107,13 +108,15 @@ def import_(
         "left_open": form.left_open,
         "refused": [asdict(line) for line in form.refused],
         "split": list_split(form.artifact, merged.decisions),
-        "agreement": [asdict(pair) for pair in merged.decisions.measure_agreement()],
+        "agreement": [asdict(pair) for pair in pairs],
     }
     tell_refused(file, facts["refused"])
     if as_json:
         typer.echo(json.dumps(facts, ensure_ascii=False))
     else:
         print_import(facts)
+        for line in describe_people(pairs, facts["split"]):
+            typer.echo(line)
     raise typer.Exit(1 if form.refused else 0)
 
 
@@ -127,7 +130,8 @@ def serve(
 ) -> None:
     """Serve a page on loopback to decide item by item, by keys; every decision is saved at once.
 
-    Several people may decide at once, each under a name; Ctrl-C ends it.
+    Several people may decide at once, each under a name; Ctrl-C ends it, and then it is told how every two
+    people agree, and which items are split.
 
     Example: benchloom review serve data/grammar/films/questions.parquet --take 50
     """
@@ -137,6 +141,7 @@ def serve(
     from flows.review.server import ReviewServer, serve_review
     from flows.review.store import find_file
     from flows.settings import find_project
+    from tasks.judging.decisions import load_decisions
 
     root = find_project()
     found = open_artifact(root, artifact, beside)
@@ -152,6 +157,9 @@ def serve(
         serve_review(ReviewServer(root, found, items, token), port, announce)
     except KeyboardInterrupt:
         typer.echo("stopped; every decision is saved", err=True)
+        decisions = load_decisions(root / place)
+        for line in describe_people(decisions.measure_agreement(), list_split(found, decisions)):
+            typer.echo(line, err=True)
         raise typer.Exit(130) from None
 
 
@@ -186,9 +194,13 @@ def print_import(facts: dict[str, Any]) -> None:
     counts = ("new", "changed", "unchanged", "older", "left_open")
     told = ", ".join(f"{facts[name]} {name.replace('_', ' ')}" for name in counts)
     typer.echo(f"{facts['path']}: {facts['read']} read: {told}, {len(facts['refused'])} refused")
-    for pair in facts["agreement"]:
-        kappa = "-" if pair["kappa"] is None else f"{pair['kappa']:.4f}"
-        agree = f"{100 * pair['agree']:.2f}%"
-        typer.echo(f"{pair['first']}, {pair['second']}: agree on {agree} of {pair['n']} items, kappa {kappa}")
-    if facts["split"]:
-        typer.echo(f"split, and so not accepted: {', '.join(facts['split'])}")
+
+
+def describe_people(pairs: list[PairAgreement], split: list[str]) -> list[str]:
+    """Say how every two people agree, and which items are split."""
+    lines = []
+    for pair in pairs:
+        kappa = "-" if pair.kappa is None else f"{pair.kappa:.4f}"
+        agree = "-" if pair.agree is None else f"{100 * pair.agree:.2f}%"
+        lines.append(f"{pair.first}, {pair.second}: agree on {agree} of {pair.n} items, kappa {kappa}")
+    return [*lines, *([f"split, and so not accepted: {', '.join(split)}"] if split else [])]

@@ -25,7 +25,15 @@ from tasks.errors import BadInput, BenchloomError
 from tasks.reports.lineage_page import write_lineage
 from tests.browser.assessments import open_answer
 from tests.browser.longforms import open_claim, open_interaction
-from tests.browser.reviewing import ARTIFACT, list_lost, make_project, review, serve_review
+from tests.browser.reviewing import (
+    ARTIFACT,
+    list_let_in,
+    list_lost,
+    list_untold,
+    make_project,
+    review,
+    serve_review,
+)
 from tests.browser.staged import run_ragcheck, stage_ragcheck, write_nights
 from tests.browser.streams import open_item, open_step, open_walk, write_stream
 from tests.browser.tables import open_evidence, open_tables, write_tables
@@ -268,7 +276,7 @@ NIGHTS = View("nights", ".plot .point")
 
 def look_at_review(browser: Browser, root: Path, pictures: Path) -> list[str]:
     """Have two reviewers decide on questions, each in a look of their own; return what is wrong or lost."""
-    with serve_review(ARTIFACT, root=root) as (url, _):
+    with serve_review(ARTIFACT, root=root) as (url, server):
         complaints = Complaints(url)
         for reviewer, (look, name) in {"Anna": ("light", "review"), "Ben": ("dark", "review_dark")}.items():
             page = new_page(browser, complaints, *LOOKS[look])
@@ -277,7 +285,9 @@ def look_at_review(browser: Browser, root: Path, pictures: Path) -> list[str]:
             complaints.lines += [f"review: {overflow}" for overflow in find_overflow(page)]
             page.screenshot(path=pictures / f"{name}.png")
             page.context.close()
-    return complaints.lines + list_lost(root)
+        let_in = list_let_in(browser, url)
+        untold = list_untold(server)
+    return complaints.lines + let_in + list_lost(root) + untold
 
 
 def look_at_prefect(browser: Browser, root: Path, url: str, pictures: Path) -> list[str]:

@@ -1,25 +1,29 @@
 """The page of `benchloom review serve`: served in a process of its own, and driven by two reviewers."""
 
+import http.server
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import Thread
+from urllib.parse import urlsplit
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.rows import Origin
-from tasks.judging.decisions import load_decisions
+from tasks.judging.decisions import Decision, digest_row, load_decisions
+from tests.browser.watch import ELSEWHERE
 
 SERVE = [sys.executable, "-c", "from flows.cli import main; main()", "review", "serve"]
 ROOT = str(Path(__file__).parents[2])
 ARTIFACT = "data/trial/sample/condense.parquet"
 DECISIONS = "data/labels/review/trial-sample-condense.jsonl"
 QUESTIONS = ("Which film won?", "Does Paramount stand out?", "Is Delta later than United?", "Who is ahead?")
-KEPT = {"Anna": ["accept", "edit", "reject"], "Ben": ["accept", "edit", "reject"]}
 
 
 @dataclass(frozen=True)
@@ -62,19 +66,59 @@ def make_project(root: Path) -> Path:
     return root
 
 
+@dataclass(frozen=True)
+class Act:
+    """What a reviewer does with the item that is shown: a rating, a note, a new text, each by keys."""
+
+    decision: str
+    rating: int | None = None
+    note: str = ""
+    edited: dict[str, str] = field(default_factory=dict)
+
+    def expect(self, reviewer: str, number: int) -> Decision:
+        """Make the decision that is to stand in the file, but for its time."""
+        text = {"text": QUESTIONS[number]}
+        return Decision(
+            f"q{number}", ARTIFACT, reviewer, EPOCH, self.decision, digest_row(text),  # type: ignore[arg-type]
+            self.edited, self.rating, self.note,
+        )  # fmt: skip
+
+
+EPOCH = "1970-01-01T00:00:00.000000Z"
+ACTS = {
+    "Anna": (
+        Act("accept", rating=4),
+        Act("edit", edited={"text": "Does Anna stand out?"}),
+        Act("reject", 1, "nobody is named"),
+    ),
+    "Ben": (
+        Act("reject", rating=2, note="it asks for an award"),
+        Act("edit", 5, edited={"text": "Does Ben stand out?"}),
+        Act("reject"),
+    ),
+}
+"""Of the first three questions: one on which they disagree, one edited by each, one rejected by both."""
+TOLD = ("Anna, Ben: agree on 66.67% of 3 items, kappa 0.5000", "split, and so not accepted: q0, q1")
+"""2 of 3 alike; p_e = 1/3 * 0 + 1/3 * 1/3 + 1/3 * 2/3 = 1/3; kappa = (2/3 - 1/3) / (2/3)."""
+
+
 def review(page: Page, name: str) -> None:
-    """Accept one question, edit one, reject one, and load the page anew, as one reviewer."""
+    """Decide on three questions by keys as one reviewer, and load the page anew."""
     page.fill("#name", name)
     page.keyboard.press("Enter")
     heading = page.locator("#item h2")
-    expect(heading).to_contain_text("1 of 4")
-    page.keyboard.press("a")
-    expect(heading).to_contain_text("2 of 4")
-    page.keyboard.press("e")
-    page.fill("#item textarea", f"{name} asks this?")
-    page.keyboard.press("Control+Enter")
-    expect(heading).to_contain_text("3 of 4")
-    page.keyboard.press("r")
+    for number, act in enumerate(ACTS[name], start=1):
+        expect(heading).to_contain_text(f"{number} of 4")
+        if act.rating:
+            page.keyboard.press(str(act.rating))
+        if act.note:
+            page.keyboard.press("n")
+            page.keyboard.type(act.note)
+            page.keyboard.press("Escape")
+        page.keyboard.press(act.decision[0])
+        if act.edited:
+            page.fill("#item textarea", act.edited["text"])
+            page.keyboard.press("Control+Enter")
     expect(heading).to_contain_text("4 of 4")
     expect(page.locator("#said")).to_have_text("Saved.")
     page.reload()
@@ -82,7 +126,85 @@ def review(page: Page, name: str) -> None:
 
 
 def list_lost(root: Path) -> list[str]:
-    """Name the reviewers who decided something else than KEPT says is in the file."""
-    standing = load_decisions(root / DECISIONS).standing
-    found = {name: sorted(acts[name].decision for acts in standing.values() if name in acts) for name in KEPT}
-    return [f"review: {name} decided {found[name]}" for name in KEPT if found[name] != KEPT[name]]
+    """Name what stands in the file and was not decided so, and what was decided and does not stand there."""
+    acts = [
+        act for by_person in load_decisions(root / DECISIONS).standing.values() for act in by_person.values()
+    ]
+    found = [replace(act, at=EPOCH) for act in acts]
+    wanted = [act.expect(name, number) for name, own in ACTS.items() for number, act in enumerate(own)]
+    return [f"review: was not decided: {act}" for act in found if act not in wanted] + [
+        f"review: is lost: {act}" for act in wanted if act not in found
+    ]
+
+
+def list_untold(server: subprocess.Popen[str]) -> list[str]:
+    """End the server, and name what it does not tell of how the two agree."""
+    server.send_signal(signal.SIGINT)
+    _, said = server.communicate(timeout=30)
+    return [f"review: is not told at the end: {line}" for line in TOLD if line not in said.splitlines()]
+
+
+def list_let_in(browser: Browser, url: str) -> list[str]:
+    """Ask without the token, under another name and from another origin's page; say what is let in."""
+    parts = urlsplit(url)
+    page = browser.new_context().new_page()
+    places = {
+        "without the token": f"http://{parts.netloc}/",
+        "with another token": f"http://{parts.netloc}/guess/",
+        "under another name": f"http://{ELSEWHERE}:{parts.port}{parts.path}",
+    }
+    let_in = []
+    for what, place in places.items():
+        answer = page.goto(place)
+        if answer is None or answer.status != 403:
+            let_in.append(f"review: {what}: {answer.status if answer else 'no answer'}")
+    with serve_empty_page() as other:
+        page.goto(other)
+        # A page is not told the status of an answer that it may not read; the browser is.
+        network, statuses = page.context.new_cdp_session(page), []
+        network.on("Network.responseReceivedExtraInfo", lambda told: statuses.append(told["statusCode"]))
+        network.send("Network.enable")
+        outcome = page.evaluate(INTRUDE, url)
+        if outcome != ["TypeError"] * 3 or len(statuses) < 3 or {*statuses} != {403}:
+            let_in.append(f"review: from another origin: {outcome}, {statuses}")
+    page.context.close()
+    return let_in
+
+
+INTRUDE = """async (url) => {
+  const body = JSON.stringify({item: "q3", decision: "accept", reviewer: "Eve"});
+  const json = {"Content-Type": "application/json"};
+  const tries = [
+    () => fetch(url + "items?reviewer=Anna"),
+    () => fetch(url + "decisions", {method: "POST", headers: json, body}),
+    () => fetch(url + "decisions", {method: "POST", mode: "no-cors", body}),
+  ];
+  const found = [];
+  for (const attempt of tries) {
+    try { found.push((await attempt()).type); } catch (error) { found.push(error.name); }
+  }
+  return found;
+}"""
+"""Reads, decides, and decides by a request that needs nobody's leave, whose answer nobody may read."""
+
+
+@contextmanager
+def serve_empty_page() -> Iterator[str]:
+    """Serve an empty page from an origin of its own."""
+
+    class Empty(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            return
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Empty)
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        server.server_close()

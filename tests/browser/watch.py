@@ -13,7 +13,15 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
 from tasks.errors import BadInput
 
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+ELSEWHERE = "elsewhere.example"
+"""A name that Chromium finds on this machine, as one would whose owner has it point here."""
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    f"--host-resolver-rules=MAP {ELSEWHERE} 127.0.0.1",
+]
 MISSING_ICONS = ("/favicon", "/ico/")
 """Prefect 3.8's pages ask their own server for icons under these, which it does not have."""
 

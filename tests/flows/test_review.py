@@ -485,7 +485,22 @@ def test_ctrl_c_ends_it_with_130(project):
         _, said = server.communicate(timeout=20)
     assert server.returncode == 130
     assert "Traceback" not in said
-    assert "every decision is saved" in said
+    assert said.splitlines()[-1] == "stopped; every decision is saved", "nobody to agree with"
+
+
+def test_when_it_ends_it_tells_how_people_agree(project):
+    """1 of 4 alike; p_e = 3/4 * 2/4 + 1/4 * 2/4 = 1/2; kappa = (1/4 - 1/2) / (1/2)."""
+    with serve_review(ARTIFACT) as (url, server):
+        for name, choices in (("Anna", "aaar"), ("Ben", "arra")):
+            for key, choice in zip(IDS, choices, strict=True):
+                assert decide(url, key, {"a": "accept", "r": "reject"}[choice], name) == 200
+        server.send_signal(signal.SIGINT)
+        _, said = server.communicate(timeout=20)
+    assert said.splitlines()[-3:] == [
+        "stopped; every decision is saved",
+        "Anna, Ben: agree on 25.00% of 4 items, kappa -0.5000",
+        f"split, and so not accepted: {', '.join(sorted(IDS[1:]))}",
+    ]
 
 
 def test_a_taken_port_is_one_clear_line(project, served):

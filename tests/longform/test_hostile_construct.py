@@ -73,7 +73,7 @@ def send(sources: Path, folder: Path, inputs: Iterable[Hostile]) -> list[str]:
     }
 
     def answer(asked: Asked) -> str:
-        return texts.get(asked.row) or reply(asked)
+        return texts[asked.row] if asked.row in texts else reply(asked)
 
     names = [*thrown, HONEST]
     ask = ScriptedJudges(answer)
