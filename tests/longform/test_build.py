@@ -4,17 +4,19 @@ import asyncio
 import json
 import re
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
 from random import Random
 from statistics import fmean, median
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
 from tasks.artifacts.parquet import write_rows
+from tasks.artifacts.rows import make_id
 from tasks.databases.execution import SafeDatabase
 from tasks.databases.scratch import write_database
 from tasks.errors import BadInput, StageFailed
@@ -122,6 +124,25 @@ class Built:
 
     def items(self) -> list[LongformItem]:
         return list(items(self.questions, self.confirmed, self.made, self.answers, self.kinds).rows)
+
+    def list_rows(self) -> dict[str, Sequence[Any]]:
+        return {
+            "control": self.questions, "condense": self.short, "confirm": self.confirmed,
+            "conjecture": self.guesses, "construct": self.made, "conclude": self.answers,
+            "classify": self.kinds,
+        }  # fmt: skip
+
+    def walk_back(self, item: LongformItem) -> tuple[set[str], set[str]]:
+        """Follow origins from an item as far as they lead: rows, and calls."""
+        known = {f"{stage}#{row.id}": row.origin for stage, rows in self.list_rows().items() for row in rows}
+        rows: set[str] = set()
+        calls: set[str] = set()
+        ahead = list(item.origin)
+        while ahead:
+            origin = ahead.pop()
+            (rows if origin.kind == "row" else calls).add(origin.reference)
+            ahead += known.get(origin.reference, ())
+        return rows, calls
 
     def find(self, design: str) -> ControlledQuestion:
         return next(question for question in self.questions if question.design == design)
@@ -238,6 +259,12 @@ def test_every_question_is_traceable_through_all_stages(sources: Path) -> None:
     assert {answer.by for answer in built.answers} == {"model"}
     figures = {question.id: len(question.figures) for question in built.questions}
     for item in found:
+        rows, made_by = built.walk_back(item)
+        focus = next(question.focus.id for question in built.questions if question.id == item.id)
+        assert rows == {*(f"{stage}#{item.id}" for stage in built.list_rows()), f"kennel/foci#{focus}"}
+        asked = [asked for asked in built.ask.asked if asked.row == item.id]
+        assert made_by == {make_id(each.prompt, each.text, each.sample) for each in asked}
+        assert len(made_by) >= 6
         assert len(item.claims) == figures[item.id]
         for claim in item.claims:
             with closing(sqlite3.connect(":memory:")) as connection:

@@ -1,6 +1,7 @@
 """Hostile replies to the stage construct: each goes back, is dropped with the reason, and harms nothing."""
 
 import asyncio
+import re
 import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
@@ -40,6 +41,9 @@ ROUNDS = 2
 PARAMS = Construct(rounds=ROUNDS, limits=ScratchLimits(timeout_s=1.5, memory_mb=128))
 GIGABYTE = [hostile for hostile in read_inputs("scratch_replies") if hostile.name.startswith("gigabyte by ")]
 HONEST = "honest question"
+SENT_BACK = re.compile(r"Your last statements were refused: (.+)")
+LATE = "did not end within"
+"""What may be said of the same statements in one round and not in the other, on a busy machine."""
 
 
 @pytest.fixture
@@ -101,10 +105,9 @@ def send(sources: Path, folder: Path, inputs: Iterable[Hostile]) -> list[str]:
         line = found.detail
         if not line.strip() or not line.isprintable() or len(line) > LONGEST_LINE:
             faults.append(f"{name}: no plain line: {line[:200]!r}")
-        if (
-            len(prompts[name]) != ROUNDS
-            or f"Your last statements were refused: {line}" not in prompts[name][1]
-        ):
+        sent = SENT_BACK.search(prompts[name][-1])
+        same = sent is not None and (sent[1] == line or LATE in sent[1] + line)
+        if len(prompts[name]) != ROUNDS or not same:
             faults.append(f"{name}: was not sent back with its reason: {line[:200]!r}")
     return faults
 
