@@ -56,7 +56,7 @@ class HumanAgreement:
     raters_alpha: float | None
     """Krippendorff's alpha (nominal) among people; None with one rater per item."""
     kappa_interval: Interval | None = None
-    """95%, as that of raters_alpha; None where the figure is not defined, or stands on fewer than three items."""
+    """95%, as that of raters_alpha; None of fewer than three items, or where it is not defined."""
     raters_alpha_interval: Interval | None = None
 
 

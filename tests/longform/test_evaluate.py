@@ -12,7 +12,7 @@ from tasks.longform.solve.rows import Interaction
 from tests.flows.sample import Sample, make_sample
 from tests.judging.scripted import sign
 from tests.longform.scripted_agents import SCRIPT
-from tests.models.scenes import answering, say
+from tests.models.scenes import answering, say, serving
 
 OWN = """
 def answer(question, history):
@@ -47,6 +47,23 @@ async def judge(request: web.Request) -> web.Response:
     return say(sign(reply, user))
 
 
+async def reply_as_ours(request: web.Request) -> web.Response:
+    """Answer over HTTP as the function above does."""
+    asked, _, script = (await request.json())["input"].partition("\n\nSQLite database:\n")
+    if "fails" in asked:
+        return web.Response(status=500, text="no answer here")
+    if "mute" in asked:
+        return web.json_response({"said": "Well said."})
+    sql = "SELECT stadium, count(*) AS n FROM concert GROUP BY 1"
+    work = [("plan", "Count the concerts."), ("query", sql), ("", "DROP TABLE concert")]
+    return web.json_response(
+        {
+            "said": "Well said." if "INSERT" in script else "Badly said.",
+            "work": [{"title": title, "text": text} for title, text in work],
+        }
+    )
+
+
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sample]:
     sample = make_sample(tmp_path_factory.mktemp("evaluate-longform"))
@@ -54,14 +71,22 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sample]:
     folder = sample.root / "mine"
     folder.mkdir()
     (folder / "items.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in ITEMS) + "{nope\n")
-    with answering(judge) as url:
+    behind = web.Application()
+    behind.router.add_post("/v1/ask", reply_as_ours)
+    with answering(judge) as url, serving(behind) as agent:
         endpoint = f"{{kind: openai, url: '{url}', in_flight: 4, retries: 0}}"
         ours = "{kind: callable, version: '1', function: 'stranger:answer'}"
+        served = (
+            "{kind: http, version: '1', answer: {path: /ask, body: {input: '{question}'}, text: said, "
+            "contexts: 'work[].text', titles: 'work[].title'}}"
+        )
         set_params(
             sample.root,
             [
                 f"run.endpoints.qwen25-coder-1b5={endpoint}",
                 f"systems.ours={ours}",
+                f"systems.served={served}",
+                f"run.systems.served={{url: '{agent}', retries: 0}}",
                 "longform.system_interactions.reviewers=2",
                 "longform.system_interactions.meta_reviewers=1",
             ],
@@ -104,6 +129,31 @@ def test_a_system_is_asked_judged_and_written_down(project: Sample) -> None:
     assert "4 items, 3 scored, 1 failed, 0 unscored" in " ".join(again.stdout.split())
     assert "IP Perfect, reviewers" in again.stdout
     assert (project.root / "dvc.lock").read_bytes() == lock
+
+
+def test_an_agent_over_http_is_what_a_function_of_the_same_answers_is(project: Sample) -> None:
+    """Only names, ids and the words for a failure differ."""
+    figures = {}
+    for name in ("ours", "served"):
+        words = ("evaluate", "longform", "--dataset", "mine", "--system", name, "--out", f"by-{name}")
+        done = project.call("flows.cli", *words, "--json")
+        assert "Traceback" not in done.stderr, done.stderr
+        assert done.returncode == 1, done.stderr
+        figures[name] = json.loads(done.stdout)
+    assert "item conclusive-fails: no answer: " in done.stderr
+    assert "500" in done.stderr
+    assert figures["served"]["counts"] == {"items": 4, "failed": 1, "scored": 3, "unscored": 0, "reviewed": 2}
+    for part in ("counts", "answers", "steps"):
+        assert figures["served"][part] == figures["ours"][part]
+    made = {
+        name: read_rows(project.root / f"by-{name}/interactions.parquet", Interaction) for name in figures
+    }
+    told = {
+        name: {row.item: (row.plan, row.queries, row.answer, row.steps, row.left_out) for row in rows}
+        for name, rows in made.items()
+    }
+    assert told["served"] == told["ours"]
+    assert {row.model for row in made["served"]} == {"served"}
 
 
 def test_a_dataset_that_is_none_is_told_in_one_line(project: Sample) -> None:

@@ -228,6 +228,24 @@ def test_results_are_as_the_agent_saw_them(page: Path) -> None:
     assert failed[3].startswith("SqlFailed")
 
 
+def test_steps_stand_in_their_order_with_what_was_left_out(page: Path) -> None:
+    rows = {row["id"]: row for row in read_data(page / "rows.js")["rows"]}
+    several, failed = (query[1] for query in rows["x1-sequential"]["queries"])
+    assert rows["x1-sequential"]["steps"] == [
+        ["plan", "Sum the ships."], ["query", several], ["query", failed], ["reasoning", EVIL],
+    ]  # fmt: skip
+    assert rows["x1-sequential"]["left_out"] == ["6 of 9 rows of query 1"]
+    assert (rows["x1-guess"]["steps"], rows["x1-guess"]["left_out"]) == ([], [])
+
+
+def test_each_sentence_of_an_answer_leads_to_the_queries_that_have_what_it_states(page: Path) -> None:
+    rows = {row["id"]: row for row in read_data(page / "rows.js")["rows"]}
+    assert rows["x1-sequential"]["rests_on"] == [["Yes.", []], [EVIL, [1]]], (
+        "the rows of query 1 have the text"
+    )
+    assert rows["x2-sequential"]["rests_on"] == []
+
+
 def test_what_peers_said_stands_side_by_side(page: Path) -> None:
     row = next(row for row in read_data(page / "rows.js")["rows"] if row["id"] == "x1-sequential")
     steps = {step[0]: step[1:] for step in row["peers"]}

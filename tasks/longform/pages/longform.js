@@ -10,7 +10,7 @@ Benchloom.want("rows", (data) => {
 
   function showQuery([, text, result, error], number) {
     const found = error ? make("span", {class: "error"}, "error") : make("span", {class: "dim"}, tellRows(result[3]));
-    return make("details", {class: "query", open: "open"}, make("summary", null, make("strong", null, `Query ${number}`), " · ", found),
+    return make("details", {class: "query", open: "open", id: `query-${number}`}, make("summary", null, make("strong", null, `Query ${number}`), " · ", found),
       make("div", {class: "inside"}, sql(text), ...(error ? [said(error, "error")] : showRows(result))));
   }
 
@@ -26,6 +26,25 @@ Benchloom.want("rows", (data) => {
     return [...steps, ...others];
   }
 
+  // Each sentence with the queries whose rows have what it states; of an agent without queries, the plain text.
+  function showAnswer(row) {
+    if (!row.queries.length) return said(row.answer, "reply response");
+    const told = row.rests_on.flatMap(([sentence, numbers]) => [sentence, " ", ...(numbers.length
+      ? numbers.flatMap((number) => [showLink(number), " "]) : [make("span", {class: "dim"}, "(in no query's rows) ")])]);
+    return make("p", {class: "said reply response"}, ...told);
+  }
+
+  function showLink(number) {
+    const link = make("button", {type: "button", class: "bears", title: "Show the query whose rows have it"}, `query ${number}`);
+    link.addEventListener("click", () => {
+      const query = document.getElementById(`query-${number}`);
+      query.open = true;
+      query.scrollIntoView({block: "center"});
+      query.querySelector("summary").focus();
+    });
+    return link;
+  }
+
   function showWork(row) {
     const steps = showSteps(row);
     return [
@@ -34,7 +53,7 @@ Benchloom.want("rows", (data) => {
       make("h3", null, `Steps (${count(steps.length)})`), ...(steps.length ? steps : [dim("None but its answer.")]),
       ...(row.left_out.length ? [dim(`Left out of its prompts for lack of room: ${row.left_out.join("; ")}.`)] : []),
       make("h3", null, "Answer ", markVerdict(row.verdict)),
-      said(row.answer === null ? `No answer: ${row.problem}` : row.answer, "reply response"),
+      row.answer === null ? said(`No answer: ${row.problem}`, "reply response") : showAnswer(row),
       ...(row.answer !== null && row.problem ? [dim(`Problem: ${row.problem}`)] : []),
       make("h3", null, "Held against the reference"),
       row.reason ? said(row.reason) : dim(row.verdict_problem || "No reason was given."),

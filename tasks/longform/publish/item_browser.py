@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from tasks.artifacts.rows import Origin
 from tasks.longform.judge.rows import STEPS, ErrorLabel, ReferenceVerdict, Review
+from tasks.longform.publish.answer_links import link_sentences
 from tasks.longform.publish.shown_items import ShownItem, ShownQuery, show_origin, show_result
 from tasks.longform.solve.rows import Interaction
 
@@ -37,7 +38,11 @@ class ShownStep(NamedTuple):
 
 @dataclass(frozen=True)
 class ShownInteraction:
-    """An interaction. item: id; verdict: a label, a score, or why there is none; calls: ledger keys."""
+    """An interaction.
+
+    item: id; rests_on: the sentences of the answer, each with the numbers of the queries that have what it
+    states; verdict: a label, a score, or why there is none; calls: ledger keys.
+    """
 
     id: str
     item: str
@@ -47,6 +52,7 @@ class ShownInteraction:
     steps: list[tuple[str, str]]
     queries: list[ShownQuery]
     answer: str | None
+    rests_on: list[tuple[str, list[int]]]
     left_out: list[str]
     problem: str
     verdict: str
@@ -123,6 +129,7 @@ def _show_interaction(
             for query in interaction.queries
         ],
         answer=interaction.answer,
+        rests_on=link_sentences(interaction.answer or "", interaction.queries),
         left_out=list(interaction.left_out),
         problem=interaction.problem,
         verdict=name_verdict(interaction, verdict),

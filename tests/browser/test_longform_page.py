@@ -1,0 +1,35 @@
+"""The viewer of interactions in Chromium: steps in their order, what was left out, and links of the answer."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.browser.watch import Complaints, find_chromium, open_chromium
+from tests.longform.test_page import write_example
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
+def test_what_an_agent_did_is_shown_and_its_answer_leads_to_its_queries(tmp_path: Path) -> None:
+    out, _ = write_example(tmp_path)
+    complaints = Complaints("file:")
+    with open_chromium() as browser:
+        page = browser.new_page()
+        complaints.hear(page)
+        page.goto(f"{(out / 'index.html').as_uri()}#interaction=x1-sequential")
+        page.wait_for_selector("#detail .query")
+        steps = page.locator("#detail .query > summary strong, #detail .step > .who")
+        assert steps.all_inner_texts() == ["plan", "Query 1", "Query 2", "reasoning"]
+        assert "Left out of its prompts for lack of room: 6 of 9 rows of query 1." in page.inner_text(
+            "#detail"
+        )
+        answer = page.inner_text("#detail .response")
+        assert answer.startswith("Yes. (in no query's rows) ")
+        page.click("#query-1 summary")
+        assert page.get_attribute("#query-1", "open") is None, "it is closed now"
+        (link,) = page.locator("#detail .response .bears").all()
+        assert link.inner_text() == "query 1"
+        link.click()
+        assert page.get_attribute("#query-1", "open") is not None
+        assert page.evaluate("document.activeElement.parentElement.id") == "query-1"
+    assert complaints.lines == []
