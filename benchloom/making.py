@@ -129,7 +129,13 @@ def empty_databases(params: Any) -> Any:
     params["companies"], params["closed"], params["assessments"] = {}, {}, {}
     params["longform"] |= {"databases": {}, "sets": {}, "evaluations": {}}
     params["tanq"] |= {"sources": {}, "sets": {}, "evaluations": {}}
-    params["streambench"] |= {"databases": {}, "streams": {}, "evaluations": {}, "systems": {}}
+    params["streambench"] |= {
+        "databases": {},
+        "streams": {},
+        "evaluations": {},
+        "systems": {},
+        "overviews": {},
+    }
     params["grammar"]["profiles"]["entities"] = {}
     params["nightly"]["assessments"] = []
     params.yaml_set_comment_before_after_key("databases", before=FILL_IN)

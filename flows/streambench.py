@@ -5,22 +5,24 @@ from __future__ import annotations
 from flows.stage import Flow, Scope, Usual
 
 RAW = "data/raw/streambench"
+STREAMS = "data/streambench"
 DATABASE = Scope(over="streambench.databases", folder=RAW)
-STREAM = Scope(over="streambench.streams", folder="data/streambench/${key}", samples="items")
+STREAM = Scope(over="streambench.streams", folder=f"{STREAMS}/${{key}}", samples="items")
 EVALUATION = Scope(
     over="streambench.evaluations",
-    folder="data/streambench/${item.stream}/${key}",
+    folder=f"{STREAMS}/${{item.stream}}/${{key}}",
     looks_in=(STREAM.at("${item.stream}"),),
     evaluates="streambench.steps",
     gold="streambench.gold",
 )
 OWN = Scope(
     over="streambench.systems",
-    folder="data/streambench/${item.stream}/systems/${key}",
+    folder=f"{STREAMS}/${{item.stream}}/systems/${{key}}",
     looks_in=(STREAM.at("${item.stream}"),),
     evaluates="streambench.system_steps",
     gold="streambench.gold",
 )
+OVERVIEW = Scope(over="streambench.overviews", folder="data/streambench-overviews/${key}")
 PLUGS = ("tasks/streambench/environments", "tasks/streambench/methods")
 """Folders that parts of a user's own are found in by their names."""
 
@@ -67,6 +69,13 @@ STREAMBENCH = Flow(
             out="evaluation_figures.json",
         ),
         EVALUATION.stage("streambench.evaluation_page", out="data/reports/streambench/${key}"),
+        # Evaluations of several streams on one page, a column a dataset (tables 2 to 6)
+        OVERVIEW.stage(
+            "streambench.overview_page",
+            reads=(STREAMS,),
+            settings=("streambench.evaluations",),
+            out="data/reports/streambench-overviews/${key}",
+        ),
     ),
     usual={
         "streambench.steps": Usual((480, 480), 543, 60),

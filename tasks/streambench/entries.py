@@ -1,4 +1,4 @@
-"""Entries of `streambench.databases`, `.streams`, `.evaluations` and `.systems` in params.yaml."""
+"""Entries of `streambench.databases`, `.streams`, `.evaluations`, `.systems`, `.overviews` in params.yaml."""
 
 from __future__ import annotations
 
@@ -153,3 +153,13 @@ class OwnStream(BaseModel):
     k: int | None = Field(default=None, gt=0)
     embedder: str = "embedder"
     judge: str = "judge"
+
+
+class StreamOverview(BaseModel):
+    """One entry of `streambench.overviews`: evaluations of several streams joined on one page."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    evaluations: Names | None = None
+    """Names under `streambench.evaluations`; null takes all of them. Of two over one stream the first shows a
+    method that both have."""

@@ -35,7 +35,7 @@ from tests.browser.reviewing import (
     serve_review,
 )
 from tests.browser.staged import run_ragcheck, stage_ragcheck, write_nights
-from tests.browser.streams import open_item, open_step, open_walk, write_stream
+from tests.browser.streams import open_item, open_run, open_step, open_walk, write_stream
 from tests.browser.tables import open_evidence, open_tables, write_tables
 from tests.browser.watch import Complaints, find_violations, open_chromium
 from tests.flows.prefect_api import ask_prefect
@@ -257,6 +257,7 @@ TABLE_SET = View("tanq_set", "#list a", "evidence", open_evidence)
 PREDICTIONS = View("tanq", "#list a", "prediction", open_evidence)
 STREAM_ITEMS = View("stream_set", "#list a", "item", open_item)
 EVALUATION = View("streambench", "#list a", "sample_step", open_step)
+OVERVIEW = View("stream_overview", "#list a", "run", open_run)
 KINDS = {
     "assessment.js": ASSESSMENT,
     "longform.js": INTERACTIONS,
@@ -265,6 +266,7 @@ KINDS = {
     "tanq.js": PREDICTIONS,
     "stream.js": STREAM_ITEMS,
     "streambench.js": EVALUATION,
+    "overview.js": OVERVIEW,
 }
 CORRECTNESS = View("correctness", "#list a", "graded", open_graded)
 CONTINUITY = View("continuity", "#list a", "conversation", open_conversation)

@@ -28,6 +28,14 @@ def open_walk(page: Page) -> None:
     show_steps(page)
 
 
+def open_run(page: Page) -> None:
+    """Narrow the runs to one method, and open one."""
+    page.select_option("#by-method", index=page.locator("#by-method option").count() - 1)
+    page.click("#list a >> nth=0")
+    page.wait_for_selector("#detail .command")
+    show_steps(page)
+
+
 def show_steps(page: Page) -> None:
     """Bring the list and what is opened into the picture."""
     page.locator("#browse").evaluate("section => section.scrollIntoView({behavior: 'instant'})")

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.look import BRIEFLY, STREAM, look_at_page
+from tests.browser.look import BRIEFLY, OVERVIEW, STREAM, look_at_page
 from tests.browser.streams import write_stream
 from tests.browser.watch import Complaints, find_chromium, open_chromium
 from tests.streambench.made_evaluation import EVIL
+from tests.streambench.made_overview import make_evaluations, write_overview
 
 pytestmark = [
     pytest.mark.browser,
@@ -104,3 +105,23 @@ def test_the_address_holds_step_and_filters(page: Page, browser: Browser) -> Non
 def test_a_link_to_no_step_says_so(page: Page) -> None:
     page.goto(page.url + "#step=feed")
     assert "no step feed here" in page.inner_text("#detail")
+
+
+def test_an_overview_is_quiet_and_its_runs_lead_to_their_evaluations(
+    browser: Browser, tmp_path: Path
+) -> None:
+    out, _ = write_overview(tmp_path / "project", make_evaluations())
+    assert look_at_page(browser, OVERVIEW, out / "index.html", tmp_path, looks=BRIEFLY) == []
+    page = browser.new_page()
+    page.goto((out / "index.html").as_uri())
+    page.select_option("#by-dataset", "ddxplus")
+    page.select_option("#by-method", "MAM-StreamICL")
+    expect(page.locator("#found")).to_contain_text("1 of 63 runs")
+    page.click("#list a")
+    expect(page.locator("#detail a")).to_have_attribute("href", "../../streambench/diagnoses/index.html")
+    expect(page.locator("#detail .command code")).to_contain_text(
+        "benchloom lineage data/streambench/patients/diagnoses/scores.parquet --row"
+    )
+    page.click("#table-means td >> nth=0 >> button")
+    expect(page.locator("#lineage code")).to_contain_text("report.json#/tables/0/lines/0/cells/0")
+    page.close()

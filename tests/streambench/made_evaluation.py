@@ -33,7 +33,14 @@ from tests.reports.figure_folders import place_figures
 
 STEPS, SEEDS, MODELS = 40, (42, 7), ("agent", "second_agent")
 EVIL = "<script>alert('stream')</script>"
-RATES = {"zero_shot": 30, "few_shot": 40, "self_stream_icl": 62, "mem_prompt": 50, "mam_stream_icl": 75}
+RATES = {
+    "zero_shot": 30,
+    "few_shot": 40,
+    "self_stream_icl": 62,
+    "mem_prompt": 50,
+    "mam_stream_icl": 75,
+    "grow_prompt": 45,
+}
 """Percent of right steps, about."""
 METHODS: tuple[Any, ...] = (
     "zero_shot",
@@ -172,21 +179,27 @@ def write_figures(made: MadeEvaluation, path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def write_evaluation(folder: Path, made: MadeEvaluation | None = None) -> tuple[Path, Counts]:
-    """Write an evaluation's artifacts and its page as a project has them; return the page's folder."""
-    made = made or make_evaluation()
-    data = folder / "data/streambench/sample"
+def write_artifacts(folder: Path, made: MadeEvaluation, name: str = "trial") -> Path:
+    """Write an evaluation's artifacts as a project has them; return their folder."""
+    data = folder / "data/streambench" / made.entry.stream
     for path, row, rows in (
         (data / "items.parquet", StreamItem, made.items),
-        (data / "trial/steps.parquet", StreamStep, made.steps),
-        (data / "trial/steps.calls.parquet", Call, made.calls),
-        (data / "trial/scores.parquet", StepScore, made.scores),
-        (data / "trial/curves.parquet", CurvePoint, made.curves),
+        (data / name / "steps.parquet", StreamStep, made.steps),
+        (data / name / "steps.calls.parquet", Call, made.calls),
+        (data / name / "scores.parquet", StepScore, made.scores),
+        (data / name / "curves.parquet", CurvePoint, made.curves),
     ):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_rows(path, row, rows)
-    figures, out = data / "trial/evaluation_figures.json", folder / "data/reports/streambench/trial"
-    write_figures(made, figures)
+    write_figures(made, data / name / "evaluation_figures.json")
+    return data / name
+
+
+def write_evaluation(folder: Path, made: MadeEvaluation | None = None) -> tuple[Path, Counts]:
+    """Write an evaluation's artifacts and its page as a project has them; return the page's folder."""
+    made = made or make_evaluation()
+    figures = write_artifacts(folder, made) / "evaluation_figures.json"
+    out = folder / "data/reports/streambench/trial"
     out.parent.mkdir(parents=True, exist_ok=True)
     counts = evaluation_page(
         made.items,

@@ -1,0 +1,211 @@
+"""The page that joins evaluations of several streams: each cell by a plain computation, and its rows."""
+
+import json
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import pytest
+
+from tasks.artifacts.rows import Counts
+from tasks.errors import BadInput
+from tasks.lineage.figures import list_figures
+from tasks.lineage.walk import Lineage
+from tasks.streambench.entries import StreamOverview
+from tasks.streambench.publish.joined_streams import nest_section
+from tests.streambench.made_evaluation import EVIL, MODELS, MadeEvaluation
+from tests.streambench.made_overview import (
+    DIAGNOSES,
+    FURTHER,
+    flatten,
+    make_evaluations,
+    show_overview,
+    write_overview,
+)
+from tests.streambench.plain_tables import TITLES as NAMES
+
+COLUMNS = ["films", "flights", "ddxplus"]
+TITLES = {**NAMES, "grow_prompt": "GrowPrompt"}
+MAIN = ["zero_shot", "few_shot", "grow_prompt", "mem_prompt", "self_stream_icl", "mam_stream_icl"]
+
+
+@pytest.fixture(scope="module")
+def evaluations() -> dict[str, MadeEvaluation]:
+    return make_evaluations()
+
+
+@pytest.fixture(scope="module")
+def page(evaluations: dict[str, MadeEvaluation], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out, counts = write_overview(tmp_path_factory.mktemp("project"), evaluations)
+    twice = (
+        80  # zero-shot by the first model over both seeds: `first` has it, so that of `second` is left out
+    )
+    read = sum(len(made.steps) for made in evaluations.values())
+    assert counts == Counts(read, read - twice, {"shown by another evaluation": twice})
+    return out
+
+
+@pytest.fixture(scope="module")
+def tables(page: Path) -> dict[str, Any]:
+    record = json.loads((page / "report.json").read_text(encoding="utf-8"))
+    return {
+        table["key"]: {line["label"]: line["cells"] for line in table["lines"]} for table in record["tables"]
+    }
+
+
+def list_bits(
+    evaluations: dict[str, MadeEvaluation], method: str, dataset: str, model: str | None = None
+) -> dict[tuple[str, int, str], int]:
+    """List whether each step of a method was right: (models, seed, item) -> bit, the first evaluation's."""
+    bits: dict[tuple[str, int, str], int] = {}
+    for made in evaluations.values():
+        datasets = {item.id: item.dataset for item in made.items}
+        for step in made.steps:
+            if (
+                step.method == method
+                and datasets[step.item] == dataset
+                and (not model or step.agents == (model,))
+            ):
+                bits.setdefault(("+".join(step.agents), step.seed, step.item), int(step.bit))
+    return bits
+
+
+def expect(bits: dict[tuple[str, int, str], int]) -> float | str:
+    return pytest.approx(mean(bits.values()), rel=1e-9) if bits else "not run"
+
+
+def read(cells: list[Any]) -> list[Any]:
+    assert [cell["step"] for cell in cells] == COLUMNS
+    return [cell.get("value", cell.get("why")) for cell in cells]
+
+
+def test_table_2_has_a_line_a_method_and_a_column_a_dataset(
+    evaluations: dict[str, MadeEvaluation], tables: dict[str, Any]
+) -> None:
+    groups = ["Non-streaming"] * 2 + ["Streaming"] * 4
+    assert list(tables["means"]) == [f"{group} · {TITLES[m]}" for group, m in zip(groups, MAIN, strict=True)]
+    for method, cells in zip(MAIN, tables["means"].values(), strict=True):
+        wanted = [list_bits(evaluations, method, dataset) for dataset in COLUMNS]
+        assert read(cells) == [expect(bits) for bits in wanted], method
+        assert [cell["n"] for cell in cells if "n" in cell] == [len(bits) for bits in wanted if bits]
+        assert all(c["interval"][0] <= c["value"] <= c["interval"][1] for c in cells if "value" in c)
+
+
+def test_tables_4_and_5_have_one_model_each_and_table_3_its_gain(
+    evaluations: dict[str, MadeEvaluation], tables: dict[str, Any]
+) -> None:
+    for model in MODELS:
+        own = {label.rpartition(" · ")[2]: read(cells) for label, cells in tables[f"model-{model}"].items()}
+        alone = [m for m in MAIN[:-1] if m != "grow_prompt" or model == MODELS[0]]
+        assert own == {
+            TITLES[m]: [expect(list_bits(evaluations, m, dataset, model)) for dataset in COLUMNS]
+            for m in alone
+        }
+        for method in ("zero_shot", "self_stream_icl"):
+            assert read(tables["gains"][f"{model} · {TITLES[method]}"]) == own[TITLES[method]]
+    assert len(tables["gains"]) == 2 * len(MODELS)
+
+
+def test_differences_are_over_the_seeds_and_items_that_both_have(
+    evaluations: dict[str, MadeEvaluation], tables: dict[str, Any]
+) -> None:
+    seen = 0
+    for model in MODELS:
+        for method in MAIN[1:-1]:
+            cells = tables["differences"].get(f"{model} · {TITLES[method]}", [{}] * len(COLUMNS))
+            for dataset, cell in zip(COLUMNS, cells, strict=True):
+                own, base = (list_bits(evaluations, m, dataset, model) for m in (method, "zero_shot"))
+                if own:
+                    pairs = [bit - base[place] for place, bit in own.items()]
+                    assert cell["value"] == pytest.approx(mean(pairs), abs=1e-9), (model, method, dataset)
+                    assert cell["n"] == len(own)
+                    assert cell["interval"][0] <= cell["value"] <= cell["interval"][1]
+                    seen += 1
+    assert seen == 3 * 2 * 2 + 2 + 2  # three methods, GrowPrompt by one model, diagnoses by one method
+
+
+def test_what_is_joined_is_counted_and_what_is_not_shown_is_said(page: Path, tables: dict[str, Any]) -> None:
+    counted = {label: [cell["value"] for cell in cells] for label, cells in tables["joined"].items()}
+    assert counted["ddxplus · ddxplus · patients · diagnoses"][:5] == [40, 1, 2, 5, 200]
+    assert counted["films · sql · sample · second"][:5] == [20, 1, 1, 1, 20]
+    assert len(counted) == 5
+    html = (page / "index.html").read_text(encoding="utf-8")
+    for dataset in ("films", "flights"):
+        assert f"Zero-Shot (agent) of second over {dataset} is not shown: first has it, too." in html
+    assert 'href="../../streambench/diagnoses/index.html"' in html
+    assert html.index("diagnoses: 40 steps are few") < html.index("<h1>")
+    for title in ("Table 2", "Table 3", "Table 4", "Table 5"):
+        assert f"<strong>{title}</strong>" in html
+    assert EVIL not in html
+
+
+def test_every_figure_leads_to_the_scores_of_its_own_evaluations(page: Path) -> None:
+    root = page.parents[3]
+    path = page.relative_to(root).as_posix() + "/report.json"
+    record = json.loads((root / path).read_text(encoding="utf-8"))
+    lineage = Lineage(root)
+    figures = [figure for figure in list_figures(record) if figure.derivation]
+    for figure in figures:
+        node = lineage.trace_figure(path, figure.pointer, first=0)
+        assert node.summary["rows"], figure.label
+        again = node.summary["again"]
+        assert (again is None) is (node.summary["measure"] == "paired difference"), figure.label
+    assert [gap for gap in lineage.gaps if "its rows come to" in gap.what] == []
+    (zero,) = [
+        f for f in figures if f.label.endswith("Non-streaming · Zero-Shot: films") and "mean over" in f.label
+    ]
+    assert [part.artifact for part in zero.derivation.rows] == ["data/streambench/sample/first/scores"]
+    (grown,) = [
+        f for f in figures if f.label.endswith("Streaming · GrowPrompt: films") and "mean over" in f.label
+    ]
+    assert [part.artifact for part in grown.derivation.rows] == ["data/streambench/sample/second/scores"]
+
+
+def test_columns_of_other_models_and_the_same_dataset_in_two_streams_are_told(
+    evaluations: dict[str, MadeEvaluation], tmp_path: Path
+) -> None:
+    made = evaluations["second"]
+    again = MadeEvaluation(
+        FURTHER.model_copy(update={"stream": "other"}),
+        made.items,
+        made.steps,
+        made.calls,
+        made.scores,
+        made.curves,
+    )
+    out, _ = write_overview(tmp_path, {"first": evaluations["first"], "again": again})
+    record = json.loads((out / "report.json").read_text(encoding="utf-8"))
+    columns = [cell["step"] for cell in record["tables"][0]["lines"][0]["cells"]]
+    assert columns == ["films (other)", "flights (other)", "films (sample)", "flights (sample)"]
+    assert any(warning.startswith("The columns are not of the same models") for warning in record["warnings"])
+
+
+def test_one_stream_alone_is_a_page_too(evaluations: dict[str, MadeEvaluation], tmp_path: Path) -> None:
+    out, counts = write_overview(tmp_path, evaluations, StreamOverview(evaluations=("diagnoses",)))
+    assert counts == Counts(200, 200, {})
+    record = json.loads((out / "report.json").read_text(encoding="utf-8"))
+    assert {
+        cell["step"] for table in record["tables"][:-1] for line in table["lines"] for cell in line["cells"]
+    } == {"ddxplus"}
+    best = max(TITLES, key=lambda m: mean(list_bits(evaluations, m, "ddxplus").values() or [0]))
+    assert record["finding"] == f"Right most often: {TITLES[best]} on ddxplus."
+
+
+def test_an_evaluation_that_is_not_there_is_told(
+    evaluations: dict[str, MadeEvaluation], tmp_path: Path
+) -> None:
+    own = {"first": evaluations["first"]}
+    with pytest.raises(BadInput, match=r"nothing: is not under streambench.evaluations \(there: first\)"):
+        write_overview(tmp_path, own, StreamOverview(evaluations=("nothing",)))
+    (tmp_path / "data/streambench/sample/first/scores.parquet").unlink()
+    with pytest.raises(BadInput, match="the evaluation was not run"):
+        show_overview(tmp_path, own)
+    with pytest.raises(BadInput, match="has no evaluation"):
+        show_overview(tmp_path, {})
+
+
+def test_settings_are_read_as_params_has_them(evaluations: dict[str, MadeEvaluation]) -> None:
+    nested = nest_section(flatten(evaluations))
+    assert list(nested) == ["diagnoses", "first", "second"]
+    assert nested["second"]["method_seeds"] == {"grow_prompt": [7]}
+    assert nested["diagnoses"]["stream"] == DIAGNOSES.stream
