@@ -1,6 +1,7 @@
 """`benchloom import` of StreamBench's seven datasets, on small ones in their published layouts."""
 
 import json
+import re
 import shutil
 import tarfile
 import zipfile
@@ -156,6 +157,33 @@ def test_ddxplus_draws_as_many_patients_of_each_diagnosis(root, tmp_path):
     with pytest.raises(BadInput, match="asks for 99 items, and there are 98"):
         call("ddxplus", release, "--take", "99")
     assert len(read(root, "ddxplus")[1]) == 98
+
+
+@needs("ddxplus")
+def test_ddxplus_says_the_published_evidences_and_labels_the_published_conditions(root, tmp_path):
+    given = SHARED / "ddxplus"
+    call("ddxplus", published.make_ddxplus(tmp_path / "ddxplus", 1, given))
+    _, items, shots, _ = read(root, "ddxplus")
+    conditions = json.loads((given / "release_conditions.json").read_text(encoding="utf-8"))
+    evidences = json.loads((given / "release_evidences.json").read_text(encoding="utf-8"))
+    folder = root / "data/raw/streambench/ddxplus"
+    assert json.loads((folder / "files/diagnoses.json").read_text(encoding="utf-8")) == list(conditions)
+    assert [(item["gold"], item["details"]["pathology"]) for item in items] == [
+        (str(label), name) for label, name in enumerate(conditions)
+    ]
+    assert {shot["answer"] for shot in shots} == {f"{label}. {name}" for label, name in enumerate(conditions)}
+    said = set()
+    for item in items:
+        condition = conditions[item["details"]["pathology"]]
+        for code in (*condition["symptoms"], *condition["antecedents"]):
+            own = evidences[code]
+            meanings = [
+                own["value_meaning"].get(str(v), {"en": str(v)})["en"] for v in own["possible-values"]
+            ]
+            assert f"{own['question_en']} {', '.join(meanings[-2:]) or 'yes'}" in item["text"], code
+            said.add(code)
+        assert not re.search(r"\b[EV]_\d", item["text"]), "a code is no word"
+    assert len(said) > 200
 
 
 def test_hotpotqa_in_both_layouts(root, tmp_path):

@@ -164,12 +164,14 @@ def make_toolbench(folder: Path, count: int = 11) -> Path:
     return folder
 
 
-def make_ddxplus(folder: Path, each: int = 2) -> Path:
-    """Make so many patients of each of 49 conditions, zipped as published, and a validation split."""
+def make_ddxplus(folder: Path, each: int = 2, vocabulary: Path | None = None) -> Path:
+    """Make so many patients of each of 49 conditions, zipped as published, and a validation split.
+
+    vocabulary: a folder with published conditions and evidences, whose patients have what these say of them.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     names = [f"Illness {number}" for number in range(49)]
-    (folder / "release_conditions.json").write_text(json.dumps({name: {} for name in names}))
-    evidences = {
+    evidences: dict[str, dict[str, object]] = {
         "E_1": {"question_en": "Do you cough?", "is_antecedent": False, "value_meaning": {}},
         "E_2": {
             "question_en": "Where is the pain?",
@@ -178,20 +180,41 @@ def make_ddxplus(folder: Path, each: int = 2) -> Path:
         },
         "E_3": {"question_en": "Do you smoke?", "is_antecedent": True, "value_meaning": {}},
     }
+    conditions = {name: {} for name in names}
+    had = {name: ["E_1", "E_2_@_V_1", "E_2_@_V_2", "E_3"] for name in names}
+    if vocabulary is not None:
+        conditions, evidences = (
+            json.loads((vocabulary / f"release_{part}.json").read_text(encoding="utf-8"))
+            for part in ("conditions", "evidences")
+        )
+        names = list(conditions)
+        had = {name: list_evidences(own, evidences) for name, own in conditions.items()}
+    (folder / "release_conditions.json").write_text(json.dumps(conditions))
     (folder / "release_evidences.json").write_text(json.dumps(evidences))
-    codes = "['E_1', 'E_2_@_V_1', 'E_2_@_V_2', 'E_3']"
-    for split, count in (("test", each), ("validate", 1)):
+    for split, count, youngest in (("test", each, 0), ("validate", 1, 49 * each)):
         text = io.StringIO()
         rows = csv.writer(text)
         rows.writerow(["AGE", "DIFFERENTIAL_DIAGNOSIS", "SEX", "PATHOLOGY", "EVIDENCES", "INITIAL_EVIDENCE"])
         for number in range(49 * count):
-            rows.writerow([number, "[]", "MF"[number % 2], names[number % 49], codes, "E_1"])
-        rows.writerow([3, "[]", "M", "Unheard of", codes, "E_1"])
-        rows.writerow([3, "[]", "M", "Illness 1", "['E_9']", "E_9"])
-        rows.writerow([3, "[]", "X", "Illness 1", codes, "E_1"])
+            name = names[number % 49]
+            age = youngest + number
+            rows.writerow([age, "[]", "MF"[number % 2], name, str(had[name]), had[name][0]])
+        codes = str(had[names[1]])
+        rows.writerow([3, "[]", "M", "Unheard of", codes, had[names[1]][0]])
+        rows.writerow([3, "[]", "M", names[1], "['E_999']", "E_999"])
+        rows.writerow([3, "[]", "X", names[1], codes, had[names[1]][0]])
         with zipfile.ZipFile(folder / f"release_{split}_patients.zip", "w") as archive:
             archive.writestr(f"release_{split}_patients", text.getvalue())
     return folder
+
+
+def list_evidences(condition: dict[str, object], evidences: dict[str, dict[str, object]]) -> list[str]:
+    """List codes of all symptoms and antecedents of a condition; where there are values, the last two."""
+    codes: list[str] = []
+    for code in (*condition["symptoms"], *condition["antecedents"]):
+        values = evidences[code]["possible-values"]
+        codes += [f"{code}_@_{value}" for value in values[-2:]] if values else [code]
+    return sorted(codes, key=lambda code: "_@_" in code)
 
 
 def make_hotpotqa(folder: Path, count: int = 22) -> Path:

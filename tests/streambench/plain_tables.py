@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 from math import comb, sqrt
 from statistics import mean, stdev
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-
-from tests.streambench.made_evaluation import MODELS, SEEDS, MadeEvaluation
+import pytest
 
 TITLES = {
     "zero_shot": "Zero-Shot",
     "few_shot": "Few-Shot",
+    "chain": "CoT",
+    "self_refine": "Self-Refine",
+    "grow_prompt": "GrowPrompt",
     "mem_prompt": "MemPrompt",
     "self_stream_icl": "Self-StreamICL",
     "mam_stream_icl": "MAM-StreamICL",
@@ -23,21 +27,47 @@ TITLES = {
     "mam_stream_icl-store_on_turn-agent": "MAM-StreamICL (memory of agent, store on turn)",
     "mam_stream_icl-shadow-second_agent": "MAM-StreamICL (memory of second_agent, shadow)",
 }
-MAIN = tuple(TITLES)[:5]
-BOTH = " + ".join(MODELS)
+NON_STREAMING = ("zero_shot", "few_shot", "chain", "self_refine")
+KIND_FIELDS = {"sql": "db_id", "ds1000": "library", "toolbench": "api", "hotpotqa": "type"}
 Tables = dict[str, dict[tuple[str, ...], list[float | None]]]
 
 
-class PlainRuns:
-    """Steps by method, model (or both, for methods that share a memory) and seed, in order."""
+class Evaluated(Protocol):
+    """The artifacts of an evaluation."""
 
-    def __init__(self, made: MadeEvaluation) -> None:
+    @property
+    def entry(self) -> Any: ...
+    @property
+    def items(self) -> Iterable[Any]: ...
+    @property
+    def steps(self) -> Iterable[Any]: ...
+    @property
+    def calls(self) -> Iterable[Any]: ...
+
+
+class PlainRuns:
+    """Steps by method, model (all of them joined, for methods that share a memory) and seed, in order."""
+
+    def __init__(self, made: Evaluated) -> None:
         self.items = {item.id: item for item in made.items}
         calls = {call.id: call for call in made.calls}
-        self.runs: dict[tuple[str, str], dict[int, list[Any]]] = {}
+        found: dict[tuple[str, str], dict[int, list[Any]]] = {}
         for step in sorted(made.steps, key=lambda step: step.position):
-            own = self.runs.setdefault((step.method, " + ".join(step.agents)), {})
+            own = found.setdefault((step.method, " + ".join(step.agents)), {})
             own.setdefault(step.seed, []).append(step)
+        self.methods = [choice.label for choice in made.entry.methods]
+        self.runs = {
+            (method, model): found[method, model]
+            for method in self.methods
+            for model in sorted(model for own, model in found if own == method)
+        }
+        self.main = [method for method in self.methods if "-" not in method]
+        self.models = list(dict.fromkeys(name for _, model in self.runs for name in model.split(" + ")))
+        self.seeds = sorted({seed for own in self.runs.values() for seed in own})
+        self.length = max(len(steps) for own in self.runs.values() for steps in own.values())
+        used = {step.item for own in self.runs.values() for steps in own.values() for step in steps}
+        self.used = [item for item in self.items.values() if item.id in used]
+        self.datasets = sorted({item.dataset for item in self.used})
         self.tokens = {
             step.id: (
                 sum(calls[key].prompt_tokens for key in step.calls),
@@ -46,122 +76,155 @@ class PlainRuns:
             for step in made.steps
         }
 
-    def model_of(self, method: str, model: str) -> str:
-        return BOTH if method.startswith("mam") else model
+    def models_of(self, method: str) -> list[str]:
+        return [model for own, model in self.runs if own == method]
 
-    def rate(self, method: str, model: str, keep: Callable[[Any], bool] = lambda step: True) -> float:
-        own = self.runs[method, self.model_of(method, model)]
-        return mean(mean(float(s.bit) for s in steps if keep(s)) for steps in own.values())
+    def systems_of(self, model: str) -> list[tuple[str, str]]:
+        """List the methods that a model takes part in, with all their models."""
+        return [(m, models) for m, models in self.runs if model in models.split(" + ")]
+
+    def rate(self, method: str, model: str, keep: Callable[[Any], bool] = lambda step: True) -> float | None:
+        own = self.runs.get((method, model))
+        return own and mean(mean(float(s.bit) for s in steps if keep(s)) for steps in own.values())
 
     def rates(self, method: str, models: Sequence[str]) -> list[float | None]:
-        kept: list[Callable[[Any], bool]] = [
-            lambda step: True,
-            *(lambda step, name=name: self.items[step.item].dataset == name for name in ("films", "flights")),
-        ]
-        return [mean(self.rate(method, model, keep) for model in models) for keep in kept]
-
-    def list_systems(self) -> list[tuple[str, str]]:
-        return [
-            (method, model) for method in TITLES for model in ([BOTH] if method.startswith("mam") else MODELS)
-        ]
+        """Rate over all, and over each dataset where there are several."""
+        kept: list[Callable[[Any], bool]] = [lambda step: True]
+        if len(self.datasets) > 1:
+            kept += [lambda step, name=name: self.items[step.item].dataset == name for name in self.datasets]
+        return [mean(self.rate(method, model, keep) or 0 for model in models) for keep in kept]
 
 
 def group(method: str) -> str:
-    return "Non-streaming" if method in ("zero_shot", "few_shot") else "Streaming"
+    return "Non-streaming" if method in NON_STREAMING else "Streaming"
 
 
-def compute_tables(made: MadeEvaluation) -> Tables:
+def compute_tables(made: Evaluated) -> Tables:
     runs = PlainRuns(made)
     tables: Tables = {
-        "means": {(group(m), TITLES[m]): runs.rates(m, MODELS) for m in MAIN},
+        "means": {(group(m), TITLES[m]): runs.rates(m, runs.models_of(m)) for m in runs.main},
         "gains": {},
         "memories": compute_memories(runs),
-        "uses": {
-            (model, "MemPrompt"): [
-                runs.rate(m, model)
-                for m in ("mem_prompt", "mem_prompt-correct", "mem_prompt-incorrect", "zero_shot")
-            ]
-            for model in MODELS
-        },
-        "seeds": {(model, TITLES[m]): compute_seeds(runs.runs[m, model]) for m, model in runs.list_systems()},
-        "kinds": {(model, TITLES[m]): runs.rates(m, [model])[1:] for m, model in runs.list_systems()},
+        "uses": compute_uses(runs),
+        "seeds": {(model, TITLES[m]): compute_seeds(runs, own) for (m, model), own in runs.runs.items()},
+        "kinds": compute_kinds(runs),
         "values": compute_values(runs),
         "times": {},
         "regrets": {},
         "tokens-gains": {},
         "tokens-means": {
-            (group(m), TITLES[m]): compute_tokens(runs, [(m, model) for model in MODELS]) for m in MAIN
+            (group(m), TITLES[m]): compute_tokens(runs, [(m, model) for model in runs.models_of(m)])
+            for m in runs.main
         },
     }
-    for model in MODELS:
-        tables[f"model-{model}"] = {(group(m), TITLES[m]): runs.rates(m, [model]) for m in MAIN[:-1]}
-        zero, own = runs.rates("zero_shot", [model]), runs.rates("self_stream_icl", [model])
-        tables["gains"][model, "Zero-Shot"] = [*zero, None]
-        tables["gains"][model, "Self-StreamICL"] = [*own, (own[0] or 0) - (zero[0] or 0)]
-        tables[f"tokens-{model}"] = {
-            (group(m), TITLES[m]): compute_tokens(runs, [(m, model)]) for m in MAIN[:-1]
-        }
-        turns = runs.runs["mam_stream_icl", BOTH]
-        tables[f"tokens-{model}"] |= {
-            ("Streaming", "MAM-StreamICL, its turns"): compute_tokens(runs, [("mam_stream_icl", model)]),
-            ("Streaming", "MAM-StreamICL, mean over its models"): [
-                *(mean(average_agents(runs, steps, n) for steps in turns.values()) for n in (0, 1)),
-                None,
-                None,
-            ],
-        }
-        for m in ("zero_shot", "self_stream_icl"):
+    for model in runs.models:
+        alone = [m for m in runs.main if (m, model) in runs.runs]
+        tables[f"model-{model}"] = {(group(m), TITLES[m]): runs.rates(m, [model]) for m in alone}
+        zero = runs.rate("zero_shot", model)
+        for m in (m for m in ("zero_shot", "self_stream_icl") if m in alone):
+            rates = runs.rates(m, [model])
+            gain = None if m == "zero_shot" or zero is None else (rates[0] or 0) - zero
+            tables["gains"][model, TITLES[m]] = [*rates, gain]
             tables["tokens-gains"][model, TITLES[m]] = compute_tokens(runs, [(m, model)])
+        tables[f"tokens-{model}"] = compute_costs(runs, model)
         tables[f"pairs-{model}"] = compute_pairs(runs, model)
     compute_curves(runs, tables)
     return tables
 
 
-def compute_memories(runs: PlainRuns) -> Any:
-    whole = runs.rate("mam_stream_icl", BOTH)
-    return {
-        ("Zero-Shot", "none", "single agent"): [runs.rate("zero_shot", m) for m in MODELS],
-        ("Self-StreamICL", "single agent", "single agent"): [runs.rate("self_stream_icl", m) for m in MODELS],
-        ("MAM-StreamICL (ablation, store on turn)", "single agent", "multi agent"): [
-            runs.rate("mam_stream_icl-store_on_turn-agent", BOTH),
-            None,
-        ],
-        ("MAM-StreamICL (ablation, shadow)", "single agent", "multi agent"): [
-            None,
-            runs.rate("mam_stream_icl-shadow-second_agent", BOTH),
-        ],
-        ("MAM-StreamICL", "multi agent", "multi agent"): [whole, whole],
-    }
-
-
-def compute_seeds(own: dict[int, list[Any]]) -> list[float | None]:
-    rates = {seed: mean(float(step.bit) for step in steps) for seed, steps in own.items()}
-    error = stdev(rates.values()) / sqrt(len(rates)) if len(rates) > 1 else None
-    return [mean(rates.values()), error, *(rates.get(seed) for seed in sorted(SEEDS))]
-
-
-def compute_values(runs: PlainRuns) -> Any:
-    import json
-
-    lines = {}
-    for method, model in runs.list_systems():
-        values = [json.loads(s.values) for steps in runs.runs[method, model].values() for s in steps]
-        lines[model, TITLES[method]] = [
-            mean(own[name] for own in values if name in own) for name in ("accuracy", "f1")
-        ]
+def compute_costs(runs: PlainRuns, model: str) -> Any:
+    lines: dict[tuple[str, ...], list[float | None]] = {}
+    for method, models in runs.systems_of(model):
+        label, cost = (group(method), TITLES[method]), compute_tokens(runs, [(method, models)])
+        if method not in runs.main:
+            continue
+        if models == model:
+            lines[label] = cost
+            continue
+        turns = runs.runs[method, models].values()
+        means = [mean(average_agents(runs, steps, n) for steps in turns) for n in (0, 1)]
+        lines[label[0], f"{label[1]}, its turns"] = cost
+        lines[label[0], f"{label[1]}, mean over its models"] = [*means, None, None]
     return lines
 
 
+def compute_memories(runs: PlainRuns) -> Any:
+    lines: dict[tuple[str, ...], list[float | None]] = {}
+    for method, memory in (("zero_shot", "none"), ("self_stream_icl", "single agent")):
+        lines[TITLES[method], memory, "single agent"] = [runs.rate(method, m) for m in runs.models]
+    for rule in ("store_on_turn", "shadow"):
+        chosen = {m: f"mam_stream_icl-{rule}-{m}" for m in runs.models}
+        if any(label in runs.methods for label in chosen.values()):
+            title = f"MAM-StreamICL (ablation, {rule.replace('_', ' ')})"
+            lines[title, "single agent", "multi agent"] = [
+                runs.rate(chosen[m], " + ".join(runs.models)) for m in runs.models
+            ]
+    whole = runs.rate("mam_stream_icl", " + ".join(runs.models))
+    lines["MAM-StreamICL", "multi agent", "multi agent"] = [whole for _ in runs.models]
+    return lines
+
+
+def compute_uses(runs: PlainRuns) -> Any:
+    lines: dict[tuple[str, ...], list[float | None]] = {}
+    for model in runs.models:
+        for method in ("grow_prompt", "mem_prompt"):
+            shown = [runs.rate(f"{method}{use}", model) for use in ("", "-correct", "-incorrect")]
+            if any(rate is not None for rate in shown):
+                lines[model, TITLES[method]] = [*shown, runs.rate("zero_shot", model)]
+    return lines
+
+
+def compute_seeds(runs: PlainRuns, own: dict[int, list[Any]]) -> list[float | None]:
+    rates = {seed: mean(float(step.bit) for step in steps) for seed, steps in own.items()}
+    error = stdev(rates.values()) / sqrt(len(rates)) if len(rates) > 1 else None
+    return [mean(rates.values()), error, *(rates.get(seed) for seed in runs.seeds)]
+
+
+def compute_kinds(runs: PlainRuns) -> Any:
+    def read(item: Any) -> str:
+        if item.kind == "ddxplus":
+            return str(item.gold)
+        return str(json.loads(item.details).get(KIND_FIELDS[item.kind], ""))
+
+    counted = Counter(kind for item in runs.used if (kind := read(item)))
+    shown = sorted(counted, key=lambda kind: (-counted[kind], kind))[:12]
+    if len(counted) < 2:
+        return {}
+    return {
+        (model, TITLES[method]): [
+            runs.rate(method, model, lambda step, kind=kind: read(runs.items[step.item]) == kind)
+            for kind in shown
+        ]
+        for method, model in runs.runs
+    }
+
+
+def compute_values(runs: PlainRuns) -> Any:
+    values = {
+        system: [json.loads(step.values) for steps in own.values() for step in steps]
+        for system, own in runs.runs.items()
+    }
+    names = sorted({name for own in values.values() for one in own for name in one})
+    return {
+        (model, TITLES[method]): [mean_or_none(one[name] for one in own if name in one) for name in names]
+        for (method, model), own in values.items()
+    }
+
+
+def mean_or_none(values: Iterable[float]) -> float | None:
+    own = list(values)
+    return mean(own) if own else None
+
+
 def compute_tokens(runs: PlainRuns, systems: Sequence[tuple[str, str]]) -> list[float | None]:
-    own = {(m, runs.model_of(m, model)) for m, model in systems}
-    made = [steps for system in own for steps in runs.runs[system].values()]
+    made = [steps for system in systems for steps in runs.runs[system].values()]
     sums = [[sum(runs.tokens[s.id][n] for s in steps) for steps in made] for n in (0, 1)]
     return [mean(sums[0]), mean(sums[1]), *(mean(one) / len(made[0]) for one in sums)]
 
 
 def average_agents(runs: PlainRuns, steps: Sequence[Any], n: int) -> float:
     costs: list[float] = []
-    for agent in MODELS:
+    for agent in steps[0].agents:
         turns = [runs.tokens[step.id][n] for step in steps if step.agent == agent]
         costs.append(len(steps) * sum(turns) / len(turns))
     return sum(costs) / len(costs)
@@ -169,43 +232,46 @@ def average_agents(runs: PlainRuns, steps: Sequence[Any], n: int) -> float:
 
 def compute_curves(runs: PlainRuns, tables: Tables) -> None:
     best = {}
-    for seed in SEEDS:
+    for seed in runs.seeds:
         ends = {
             own[seed][0].run: [float(s.bit) for s in own[seed]] for own in runs.runs.values() if seed in own
         }
         highest = max(sum(bits) for bits in ends.values())
         best[seed] = ends[min(run for run, bits in ends.items() if sum(bits) == highest)]
-    ends_at = {model: mean_curve(runs.runs["zero_shot", model])[-1] for model in MODELS}
-    for method, model in runs.list_systems():
-        own = runs.runs[method, model]
+    half = max(runs.length // 2, 1)
+    for (method, model), own in runs.runs.items():
         curve = mean_curve(own)
         levels: list[float | None] = [0.25, 0.5, 0.75, 0.9]
-        levels.append(None if model == BOTH or method == "zero_shot" else ends_at[model])
+        zero = runs.runs.get(("zero_shot", model))
+        levels.append(None if zero is None or method == "zero_shot" else mean_curve(zero)[-1])
         tables["times"][model, TITLES[method]] = [
             None if level is None else find_first(curve, level) for level in levels
         ]
         tables["regrets"][model, TITLES[method]] = [
             *(
                 mean(sum(best[seed][:t]) - sum(s.bit for s in own[seed][:t]) for seed in own)
-                for t in (20, 40)
+                for t in (half, runs.length)
             ),
-            *(mean(own[seed][t - 1].memory_size for seed in own) for t in (20, 40)),
+            *(mean(own[seed][t - 1].memory_size for seed in own) for t in (half, runs.length)),
         ]
 
 
 def mean_curve(own: dict[int, list[Any]]) -> list[float]:
-    return [mean(sum(s.bit for s in steps[:t]) / t for steps in own.values()) for t in range(1, 41)]
+    length = len(next(iter(own.values())))
+    return [mean(sum(s.bit for s in steps[:t]) / t for steps in own.values()) for t in range(1, length + 1)]
 
 
 def find_first(curve: Sequence[float], level: float) -> int | None:
-    return next((t for t in range(1, 41) if all(value >= level - 1e-9 for value in curve[t - 1 :])), None)
+    steps = range(1, len(curve) + 1)
+    return next((t for t in steps if all(value >= level - 1e-9 for value in curve[t - 1 :])), None)
 
 
 def compute_pairs(runs: PlainRuns, model: str) -> Any:
     lines: dict[tuple[str, ...], list[float | None]] = {}
-    names = {m: TITLES[m] + (f" ({BOTH})" if m.startswith("mam") else "") for m in TITLES}
-    for first, second in combinations(TITLES, 2):
-        a, b = (runs.runs[m, runs.model_of(m, model)] for m in (first, second))
+    systems = runs.systems_of(model)
+    names = {m: TITLES[m] + (f" ({models})" if models != model else "") for m, models in systems}
+    for (first, ones), (second, others) in combinations(systems, 2):
+        a, b = runs.runs[first, ones], runs.runs[second, others]
         seeds = sorted({*a} & {*b})
         pairs = []
         for seed in seeds:
@@ -241,3 +307,36 @@ def correct(values: Sequence[float]) -> list[float]:
         least = max(least, min(1.0, values[n] * (len(values) - rank)))
         adjusted[n] = least
     return adjusted
+
+
+NOTHING = -1e6
+"""Stands for None, which approx cannot compare."""
+
+
+def fill(values: Iterable[float | None]) -> list[float]:
+    """Put a number that no cell has in the place of None."""
+    return [NOTHING if value is None else value for value in values]
+
+
+def read_values(table: Any) -> dict[tuple[str, ...], list[float | None]]:
+    return {tuple(line["label"]): [cell["value"] for cell in line["cells"]] for line in table["lines"]}
+
+
+def assert_cells(found: Any, wanted: Any) -> None:
+    """Hold every cell of a table to the plain computation, and the lines to those that it has."""
+    cells = read_values(found)
+    assert sorted(cells) == sorted(wanted)
+    for label, values in wanted.items():
+        assert fill(cells[label]) == pytest.approx(fill(values), rel=1e-9, abs=1e-12), label
+
+
+def assert_pairs(found: Any, wanted: Any) -> None:
+    """Hold pairs to the plain computation; the drawn p value within chance, Holm's to the p that decides."""
+    cells = read_values(found)
+    assert list(cells) == list(wanted)
+    for label, (*counted, drawn) in wanted.items():
+        assert fill(cells[label][:4]) == pytest.approx(fill(counted), abs=1e-9), label
+        assert cells[label][4] == pytest.approx(drawn, abs=0.04), label
+    tested = [p if exact is None else exact for _, _, _, exact, p, _ in cells.values()]
+    holm = [line[-1] for line in cells.values()]
+    assert holm == pytest.approx(correct([p for p in tested if p is not None]), abs=1e-9)

@@ -1,11 +1,13 @@
-"""All seven datasets from their published layouts to the page: 20 steps by four methods, on a script.
+"""All seven datasets from their published layouts to the page: 20 steps by all eight methods, on a script.
 
-The data that lie beside the project are read from there, the others are made in the same layout.
+The data that lie beside the project are read from there, the others are made in the same layout. Bits are
+held to `benchloom score` (ToolBench's to its published calls and what the judge said), every cell of every
+table to a plain computation.
 """
 
 import json
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from typer.testing import CliRunner
 
 from flows.commands.import_ import app
 from tasks.artifacts.rows import Counts
+from tasks.scoring.toolbench import WITHOUT_JUDGE
 from tasks.streambench.build.items import items
 from tasks.streambench.entries import Stream, StreamEvaluation
 from tasks.streambench.environments.replies import write_text
@@ -27,10 +30,17 @@ from tests.streambench.environment_scenes import (
     make_environment,
     score_records,
 )
+from tests.streambench.made_evaluation import MadeEvaluation
+from tests.streambench.plain_tables import assert_cells, assert_pairs, compute_tables
 from tests.streambench.whole_stream import ScriptedModels, Whole, run_stages
 
 STEPS = 20
-METHODS = ("zero_shot", "chain", "mem_prompt", "self_stream_icl")
+METHODS = (
+    "zero_shot", "few_shot", "chain", "self_refine", "grow_prompt", "mem_prompt", "self_stream_icl",
+    "mam_stream_icl",
+)  # fmt: skip
+MODELS = ("agent", "second_agent")
+HELPED = ("few_shot", "self_refine", "grow_prompt", "mem_prompt", "self_stream_icl", "mam_stream_icl")
 MADE = {
     "spider": published.make_spider,
     "cosql": published.make_cosql,
@@ -40,6 +50,8 @@ MADE = {
     "ddxplus": published.make_ddxplus,
     "hotpotqa": published.make_hotpotqa,
 }
+WITHOUT_SHOTS = ("ds1000", "toolbench")
+"""What is published without examples: a file of one's own brings them."""
 BESIDE = {
     "spider": ["spider"],
     "cosql": ["cosql", "--databases", SHARED / "spider/database"],
@@ -47,16 +59,23 @@ BESIDE = {
     "hotpotqa": ["hotpotqa/hotpot_dev_distractor_100.json"],
 }
 """What the shared data have whole, by dataset: the path, and options of the import."""
+TURNED = 5
+"""On one item of so many ToolBench's judge says the opposite of what is so."""
 
 
 def write_right(item: StreamItem) -> str:
-    """Write the gold answer as a model would."""
+    """Write the gold answer as a model would; where a rule compares arguments, as loosely as it allows."""
     if item.kind == "sql":
         return f"```sql\n{item.gold}\n```"
     if item.kind == "ds1000":
         return f"```python\n{item.gold}\n```"
     if item.kind == "hotpotqa":
         return json.dumps({"answer": item.gold})
+    if item.kind == "toolbench":
+        call = json.loads(item.gold)
+        if call["api"] in WITHOUT_JUDGE:
+            loose = {name: f" {value}\t".upper() for name, value in call["arguments"].items()}
+            return json.dumps({"api": call["api"], "arguments": {**loose, "more": [1]}})
     return f"{item.gold}. x" if item.kind == "ddxplus" else item.gold
 
 
@@ -68,8 +87,15 @@ def write_wrong(item: StreamItem) -> str:
     return {"sql": "SELECT 'no'", "ds1000": "result = None", "ddxplus": "none of them"}.get(item.kind, "No")
 
 
+def read_object(quoted: str) -> object:
+    return json.loads(quoted[quoted.index("{") : quoted.rindex("}") + 1])
+
+
 class HalfKnown(ScriptedModels):
-    """Knows a third of the items, a third more with an example in the prompt; on the last it is silent."""
+    """Knows a third of the items, a third more when helped: by an example, or by a critique of its answer.
+
+    On the last it is silent.
+    """
 
     def __init__(self, rows: Sequence[StreamItem]) -> None:
         super().__init__()
@@ -77,22 +103,41 @@ class HalfKnown(ScriptedModels):
         self.places = {item.id: place for place, item in enumerate(sorted(rows, key=lambda item: item.id))}
 
     def say(self, prompt: str, messages: Sequence[Mapping[str, str]], fields: Mapping[str, Any]) -> str:
+        asked = fields["query" if prompt == "judge_arguments" else "question"]
+        item = next(item for item in self.items if write_text(item.text) in asked)
         if prompt == "judge_arguments":
-            return "Yes." if fields["given"] == fields["gold"] else "No."
-        item = next(item for item in self.items if write_text(item.text) in fields["question"])
+            same = read_object(fields["given"]) == read_object(fields["gold"])
+            return "Yes." if same is not self.is_turned(item) else "No."
         if self.is_silent(item):
             return " "
-        said = write_right(item) if self.knows(item, "examples" in fields) else write_wrong(item)
+        if prompt == "critique":
+            return f"It is good: {fields['marker']}" if self.knows(item, helped=False) else "It is not so."
+        helped = "examples" in fields or prompt == "refine"
+        said = write_right(item) if self.knows(item, helped=helped) else write_wrong(item)
         reasons = "step by step" in fields["instruction"]
         return f"1. It is so.\nAnswer: {said}" if reasons else said
 
-    def knows(self, item: StreamItem, shown: bool) -> bool:
+    def knows(self, item: StreamItem, *, helped: bool) -> bool:
         """Tell whether it answers rightly."""
-        return self.places[item.id] % 3 == 0 or (self.places[item.id] % 3 == 1 and shown)
+        return self.places[item.id] % 3 == 0 or (self.places[item.id] % 3 == 1 and helped)
 
     def is_silent(self, item: StreamItem) -> bool:
         """Tell whether its reply is empty."""
         return self.places[item.id] == STEPS - 1
+
+    def is_turned(self, item: StreamItem) -> bool:
+        """Tell whether the judge says the opposite."""
+        return self.places[item.id] % TURNED == 0
+
+    def is_right(self, step: StreamStep, item: StreamItem) -> bool:
+        """Tell whether a step is right, by what was asked in it."""
+        if step.answer is None:
+            return False
+        known = self.knows(item, helped=bool(step.shown) or step.method == "self_refine")
+        call = json.loads(item.gold) if item.kind == "toolbench" else {"api": None}
+        if call["api"] is None or call["api"] in WITHOUT_JUDGE or not (known or call["arguments"]):
+            return known
+        return known is not self.is_turned(item)
 
 
 @pytest.fixture
@@ -109,47 +154,96 @@ def root(tmp_path, monkeypatch):
 def run_imported(root: Path, name: str, path: Path, *words: object) -> tuple[Whole, HalfKnown]:
     """Import a dataset by the command and run all stages over it."""
     named = ["--streambench", name] if name == "spider" else []
+    if name in WITHOUT_SHOTS:
+        lines = [json.dumps({"text": f"Old {number}?", "answer": "No"}) for number in range(3)]
+        (root / "shots.jsonl").write_text("\n".join(lines))
+        named = ["--shots", str(root / "shots.jsonl")]
     done = CliRunner().invoke(app, [name, str(path), *named, *map(str, words)])
-    raw, stream = root / "data/raw/streambench", Stream(datasets=(name,), take=STEPS, shots=0)
+    raw, stream = root / "data/raw/streambench", Stream(datasets=(name,), take=STEPS)
     assert (raw / name / "items.jsonl").is_file(), done.output
     models = HalfKnown(list(items(raw, stream).rows))
-    return run_stages(root, raw, stream, StreamEvaluation(stream=name, methods=METHODS), models), models
+    shown = [method for method in METHODS if method != "few_shot" or has_shots(raw / name)]
+    entry = StreamEvaluation(
+        stream=name, methods=shown, models=MODELS[:1], method_models={"mam_stream_icl": MODELS}
+    )
+    return run_stages(root, raw, stream, entry, models), models
+
+
+def has_shots(folder: Path) -> bool:
+    return bool((folder / "shots.jsonl").read_text(encoding="utf-8"))
 
 
 def check_whole(root: Path, whole: Whole) -> None:
-    """Hold bits to `benchloom score`, and what the report says to the bits."""
-    raw, rows = root / "data/raw/streambench", list(whole.items.values())
+    """Hold bits to `benchloom score`, and every cell of the report to a plain computation over the steps."""
+    counted = Counter(step.method for step in whole.steps)
+    shown = has_shots(root / "data/raw/streambench" / whole.entry.stream)
+    assert counted == dict.fromkeys([m for m in METHODS if m != "few_shot" or shown], STEPS)
+    check_bits(root, whole)
+    assert {score.id: score.score for score in whole.scores} == {s.id: float(s.bit) for s in whole.steps}
+    found, wanted = whole.figures["tables"], compute_tables(make_evaluated(whole))
+    assert sorted(found) == sorted(wanted)
+    for key, table in found.items():
+        (assert_pairs if key.startswith("pairs-") else assert_cells)(table, wanted[key])
     by_method: defaultdict[str, list[StreamStep]] = defaultdict(list)
     for step in sorted(whole.steps, key=lambda step: step.position):
         by_method[step.method].append(step)
-    assert {method: len(own) for method, own in by_method.items()} == dict.fromkeys(METHODS, STEPS)
+    best = max(sum(step.bit for step in own) for own in by_method.values())
+    for point in whole.curves:
+        own_bits = [step.bit for step in by_method[point.method][: point.position]]
+        assert point.accuracy == pytest.approx(sum(own_bits) / point.position)
+        if point.position == STEPS:
+            assert point.regret == best - sum(own_bits)
+    assert whole.counts == Counts(len(whole.steps), len(whole.steps), {})
+    assert "Self-StreamICL" in (whole.page / "index.html").read_text()
+
+
+def make_evaluated(whole: Whole) -> MadeEvaluation:
+    """Give the artifacts as the plain computation takes them."""
+    rows, calls = list(whole.items.values()), list(whole.calls.values())
+    return MadeEvaluation(whole.entry, rows, whole.steps, calls, whole.scores, whole.curves)
+
+
+def check_bits(root: Path, whole: Whole) -> None:
+    """Hold each bit, its words and figures to what the metric's command gives for the same line."""
+    raw, rows = root / "data/raw/streambench", list(whole.items.values())
     environment = make_environment(rows[0].kind, raw, rows, whole.models)
     folder = {"databases": raw / rows[0].dataset / "files"} if rows[0].kind == "sql" else {}
     judged = {(s.item, s.answer): s for s in whole.steps if s.answer is not None}
     pairs = [(whole.items[item], answer) for item, answer in judged]
     found = dict(zip(judged, assert_bits_equal_scores(root, environment, pairs, **folder), strict=True))
+    failed = {step.item for step in whole.steps if step.answer is None}
+    missing = [(whole.items[item], None, None) for item in failed]
+    scored = score_records(root, environment, missing, **folder) if missing else []
+    assert [line.get(environment.primary) for line in scored] == [None] * len(failed)
     for step in whole.steps:
         if step.answer is None:
-            lines = score_records(root, environment, [(whole.items[step.item], None, None)], **folder)
             assert (step.bit, step.outcome) == (False, "failed")
-            assert lines[0].get(environment.primary) is None
             continue
         own = found[step.item, step.answer]
         assert (step.bit, step.outcome, step.words) == (own.bit, own.outcome, own.words)
         told = {name: value for name, value in json.loads(step.values).items() if "prompt." not in name}
         assert told == dict(own.values)
-    assert {score.id: score.score for score in whole.scores} == {s.id: float(s.bit) for s in whole.steps}
-    shares = {method: sum(step.bit for step in own) / STEPS for method, own in by_method.items()}
-    cells = whole.figures["tables"]["means"]["lines"]
-    assert sorted(line["cells"][0]["value"] for line in cells) == pytest.approx(sorted(shares.values()))
-    for point in whole.curves:
-        own_bits = [step.bit for step in by_method[point.method][: point.position]]
-        best = max(by_method.values(), key=lambda own: sum(step.bit for step in own))
-        assert point.accuracy == pytest.approx(sum(own_bits) / point.position)
-        if point.position == STEPS:
-            assert point.regret == sum(step.bit for step in best) - sum(own_bits)
-    assert whole.counts == Counts(len(whole.steps), len(whole.steps), {})
-    assert "Self-StreamICL" in (whole.page / "index.html").read_text()
+
+
+def check_calls(whole: Whole, folder: Path) -> None:
+    """Hold ToolBench's bits to the published calls by a rule of this test's own, and to the judge's words."""
+    published = json.loads((folder / "tool_test.json").read_text(encoding="utf-8"))
+    told = Counter[tuple[bool, bool]]()
+    for step in (step for step in whole.steps if step.answer is not None):
+        api, _, number = whole.items[step.item].key.rpartition("#")
+        gold, said = published[api][int(number)], json.loads(step.answer or "")
+        arguments = json.loads(gold["action_input"])
+        wanted = {name: str(value).strip().lower() for name, value in arguments.items()}
+        given = {name: str(value).strip().lower() for name, value in said["arguments"].items()}
+        asked = said["api"] == gold["action"] and gold["action"] not in WITHOUT_JUDGE
+        assert len(step.judge_calls) == int(asked), step.run
+        if asked:
+            verdict = whole.calls[step.judge_calls[0]].text == "Yes."
+            told[verdict, said["arguments"] == arguments] += 1
+            assert step.bit is verdict
+        else:
+            assert step.bit is (said["api"] == gold["action"] and wanted.items() <= given.items())
+    assert told[True, False] + told[False, True] > 0, "the judge decides, not the equality of arguments"
 
 
 @needs_bwrap
@@ -160,12 +254,16 @@ def test_a_published_layout_becomes_a_page_whose_bits_are_what_score_says(name, 
     for step in whole.steps:
         item = whole.items[step.item]
         assert (step.answer is None) is models.is_silent(item)
-        assert step.bit is (step.answer is not None and models.knows(item, bool(step.shown))), step.run
-    judges = [call for step in whole.steps for call in step.judge_calls]
-    assert bool(judges) is (name == "toolbench")
-    right = {method: sum(s.bit for s in whole.steps if s.method == method) for method in METHODS}
-    assert right["self_stream_icl"] > right["zero_shot"] == right["chain"] > 0
-    assert right["mem_prompt"] > right["zero_shot"]
+        assert step.bit is models.is_right(step, item), step.run
+    if name == "toolbench":
+        check_calls(whole, tmp_path / "given")
+    assert any(step.judge_calls for step in whole.steps) is (name == "toolbench")
+    right = Counter(step.method for step in whole.steps if step.bit)
+    assert right["zero_shot"] == right["chain"] > 0
+    for method in {*HELPED} & {choice.label for choice in whole.entry.methods}:
+        assert right[method] > right["zero_shot"], method
+    prompts = Counter(whole.calls[key].prompt for step in whole.steps for key in step.calls)
+    assert min(prompts["critique"], prompts["refine"]) > 0, "an answer was refined, too"
 
 
 @needs("toolbench_ste")
@@ -174,7 +272,17 @@ def test_so_does_what_is_published_itself(name, root):
     path, *words = BESIDE[name]
     whole, models = run_imported(root, name, SHARED / str(path), "--take", 24, *words)
     check_whole(root, whole)
+    if name == "toolbench":
+        check_calls(whole, SHARED / str(path))
     # A gold query that gives no row is never right by the stream's rule.
-    known = [models.knows(whole.items[step.item], bool(step.shown)) for step in whole.steps]
+    known = [models.is_right(step, whole.items[step.item]) for step in whole.steps]
     assert all(knows or not step.bit for step, knows in zip(whole.steps, known, strict=True))
     assert sum(step.bit for step in whole.steps) > 0.8 * sum(known)
+
+
+@needs("ddxplus")
+def test_so_do_patients_with_the_published_evidences_and_conditions(root, tmp_path):
+    given = published.make_ddxplus(tmp_path / "given", vocabulary=SHARED / "ddxplus")
+    whole, models = run_imported(root, "ddxplus", given)
+    check_whole(root, whole)
+    assert all(step.bit is models.is_right(step, whole.items[step.item]) for step in whole.steps)

@@ -66,6 +66,7 @@ class ScriptedModels(ABC):
 class Whole:
     """What the stages have made."""
 
+    entry: StreamEvaluation
     items: dict[str, StreamItem]
     steps: list[StreamStep]
     scores: list[StepScore]
@@ -113,5 +114,14 @@ def run_stages(
     )
     found = {row.id: row for row in rows}
     return Whole(
-        found, own, scored, points, json.loads(figures.read_text()), out, counts, models.calls, models
+        evaluation,
+        found,
+        own,
+        scored,
+        points,
+        json.loads(figures.read_text()),
+        out,
+        counts,
+        models.calls,
+        models,
     )
