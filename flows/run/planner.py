@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from flows.run.node import Node
 from flows.run.outcomes import load_outcome
 from flows.run.recorder import Recorder
 from flows.run.session import Session
+from flows.settings import get_section
 from flows.stage import Usual
 from tasks.errors import BenchloomError, LockHeld, StageFailed
 from tasks.models.planning import CallPlan
@@ -86,12 +87,12 @@ def plan_stages(
         waiting = [upstream for upstream in stale if not (known and plans[upstream].restored)]
         if waiting:
             after = tuple(f"after {upstream}" for upstream in waiting)
-            plans[name] = _plan_from_last(recorder, node, after, session)
+            plans[name] = _plan_from_last(recorder, node, after, params, session)
             continue
         try:
             why = tuple(recorder.explain(name, patience_s=0))
         except LockHeld as error:
-            plans[name] = _plan_from_last(recorder, node, (str(error),), session)
+            plans[name] = _plan_from_last(recorder, node, (str(error),), params, session)
             continue
         if not why:
             continue
@@ -100,7 +101,7 @@ def plan_stages(
             recorder.hashes.assumed |= outs
             plans[name] = StagePlan(name, why, exact_calls=0, seconds=NOTHING, restored=True)
         elif stale:  # of what the run cache would bring back, the bytes are not at hand
-            plans[name] = _plan_from_last(recorder, node, why, session)
+            plans[name] = _plan_from_last(recorder, node, why, params, session)
         else:
             plans[name] = _plan_at_hand(recorder, node, why, params, session)
     return list(plans.values())
@@ -144,11 +145,13 @@ def _plan_at_hand(
             plan.max_usd * retries + (unknown if plan.max_usd else 0),
             exact,
         ),
-        seconds=_scale_seconds(recorder, node, session, calls, tokens),
+        seconds=_scale_seconds(recorder, node, params, session, calls, tokens),
     )
 
 
-def _plan_from_last(recorder: Recorder, node: Node, why: tuple[str, ...], session: Session) -> StagePlan:
+def _plan_from_last(
+    recorder: Recorder, node: Node, why: tuple[str, ...], params: Mapping[str, Any], session: Session
+) -> StagePlan:
     """Give a range for a stage whose inputs another will only make: by its last calls, or a like stage's."""
     root = recorder.root
     if not _asks(node):
@@ -161,17 +164,21 @@ def _plan_from_last(recorder: Recorder, node: Node, why: tuple[str, ...], sessio
         paid = (price(call["model"], call["prompt_tokens"], call["completion_tokens"]).usd for call in last)
         return StagePlan(
             node.name, why, calls=calls, tokens=tokens, usd=_grow(sum(paid)),
-            seconds=_scale_seconds(recorder, node, session, calls, tokens),
+            seconds=_scale_seconds(recorder, node, params, session, calls, tokens),
         )  # fmt: skip
-    usual, model = find_usual(recorder, node), _find_model(node, session)
+    usual = find_usual(recorder, node)
     if usual is None:
         return StagePlan(node.name, why, calls=UNKNOWN, tokens=UNKNOWN, usd=UNKNOWN)
     calls = Range(usual.calls[0] / GROWTH, usual.calls[1] * GROWTH, exact=False)
-    each = price(model, usual.prompt_tokens, usual.completion_tokens).usd if model else 0.0
+    each = [
+        price(model, usual.prompt_tokens, usual.completion_tokens).usd
+        for model in find_models(node, params, session)
+    ] or [0.0]
     tokens = _times(calls, usual.prompt_tokens + usual.completion_tokens)
+    usd = Range(calls.low * min(each), calls.high * max(each), exact=False)
     return StagePlan(
-        node.name, why, calls=calls, tokens=tokens, usd=_times(calls, each),
-        seconds=_scale_seconds(recorder, node, session, calls, tokens),
+        node.name, why, calls=calls, tokens=tokens, usd=usd,
+        seconds=_scale_seconds(recorder, node, params, session, calls, tokens),
     )  # fmt: skip
 
 
@@ -194,10 +201,28 @@ def find_usual(recorder: Recorder, node: Node) -> Usual | None:
     return flow.usual.get(node.stage) if flow is not None else None
 
 
-def _find_model(node: Node, session: Session) -> str:
-    """Find the model of the first role that a stage declares; nothing where it declares none by name."""
-    named = (key.removeprefix("roles.").partition(".")[0] for key in node.params if key.startswith("roles."))
-    return next((session.roles[name].model for name in named if name in session.roles), "")
+def find_models(node: Node, params: Mapping[str, Any], session: Session) -> tuple[str, ...]:
+    """Find the models that a stage may ask: of the roles that it declares by name.
+
+    Where it declares all roles, they are those that its entry names; all, if it names none.
+    """
+    named = [key.removeprefix("roles.").partition(".")[0] for key in node.params if key.startswith("roles.")]
+    if "roles" in node.params:
+        entries = [get_section(params, key) for key in node.params if key.endswith(f".{node.key}")]
+        named = [text for text in _list_texts(entries) if text in session.roles] or list(session.roles)
+    return tuple(dict.fromkeys(session.roles[name].model for name in named if name in session.roles))
+
+
+def _list_texts(value: object) -> Iterator[str]:
+    """List the texts in a value of params.yaml, those in lists and mappings too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            yield from _list_texts(part)
+    elif isinstance(value, Sequence):
+        for part in value:
+            yield from _list_texts(part)
 
 
 def _times(span: Range, figure: float) -> Range:
@@ -235,16 +260,22 @@ def _last_seconds(root: Path, node: Node) -> Range | None:
 
 
 def _scale_seconds(
-    recorder: Recorder, node: Node, session: Session, calls: Range, tokens: Range
+    recorder: Recorder,
+    node: Node,
+    params: Mapping[str, Any],
+    session: Session,
+    calls: Range,
+    tokens: Range,
 ) -> Range | None:
-    """Estimate the time of calls: by the stage's last run, else by an embedded model's speed."""
+    """Estimate the time of calls: by the stage's last run, else by the embedded models' speed."""
     last = load_outcome(recorder.root, node.name)
     if last is not None and last.calls_live:
         each = last.seconds / last.calls_live
         return Range(round(calls.low * each, 1), round(calls.high * each, 1), exact=False)
     if calls.high == 0:
         return NOTHING
-    if session.is_embedded(_find_model(node, session)) and math.isfinite(tokens.high):
+    models = find_models(node, params, session)
+    if models and all(map(session.is_embedded, models)) and math.isfinite(tokens.high):
         slow, quick = EMBEDDED_TOKENS_PER_S
         return Range(round(tokens.low / quick, 1), round(tokens.high / slow, 1), exact=False)
     return None

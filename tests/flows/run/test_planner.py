@@ -3,16 +3,19 @@
 import functools
 import json
 import math
+from types import SimpleNamespace
 
 import pytest
 
 from flows.commands.plan import print_plan, show, to_document
 from flows.discovery import list_flows
 from flows.run import planner
-from flows.run.planner import UNKNOWN, Range, plan_stages
+from flows.run.node import PARAMS, Node
+from flows.run.planner import UNKNOWN, Range, find_models, plan_stages
 from flows.run.selection import order_nodes
 from flows.stage import Flow, Scope, Usual
 from tasks.errors import StageFailed
+from tasks.models.ask import Role
 
 ONE_PAID = 20 * 100 / 1e6 + 5 * 1000 / 1e6
 """Dollars of one call: 20 prompt and 5 completion tokens at the trial's prices."""
@@ -74,6 +77,57 @@ def test_where_nothing_has_run_a_range_follows_from_what_the_flow_declares(trial
     said = capsys.readouterr().out
     assert "New calls: ~2 to 10, " in said
     assert "no run here tells how long their calls take: trial-answers." in said
+
+
+ROLES = {
+    "agent": Role(model="small"),
+    "second": Role(model="tiny"),
+    "judge": Role(model="rented"),
+    "embedder": Role(model="tiny"),
+}
+
+
+@pytest.mark.parametrize(
+    ("declared", "entry", "models"),
+    [
+        (("roles.judge.model", "roles.agent"), {}, ("rented", "small")),
+        (
+            ("roles",),
+            {"methods": ["zero"], "models": ["second"], "by": {"zero": ["agent"]}},
+            ("tiny", "small"),
+        ),
+        (("roles",), {"methods": ["zero"]}, ("small", "tiny", "rented")),
+        ((), {"models": ["agent"]}, ()),
+    ],
+)
+def test_the_models_of_a_stage_are_of_its_roles_or_of_those_that_its_entry_names(declared, entry, models):
+    sections = ("streambench.evaluations.mine", *declared)
+    node = Node("steps@mine", "streambench.steps", "mine", (), (), (), settings={PARAMS: sections})
+    params = {"streambench": {"evaluations": {"mine": entry}}}
+    assert find_models(node, params, SimpleNamespace(roles=ROLES)) == models
+
+
+def test_a_stage_of_all_roles_has_a_time_where_the_models_of_its_entry_are_embedded(trial, monkeypatch):
+    monkeypatch.setattr(planner, "find_models", lambda *given: ("tester", "other"))
+    trial.run()
+    trial.write("source.txt", "quince olive fig")
+    (trial.root / ".benchloom/stages/trial-answers.json").unlink()  # what tells how long a call took
+    run = trial.open(replay=True)
+    session = run.open_session()
+    try:
+        for own, known in (({"tester": "x", "other": "y"}, True), ({"tester": "x"}, False)):
+            monkeypatch.setattr(session, "identities", own)
+            planned = plan_stages(run.recorder, order_nodes(run.recorder.nodes), run.params, session)
+            (answers,) = [each for each in planned if each.stage == "trial-answers"]
+            slow, quick = planner.EMBEDDED_TOKENS_PER_S
+            span = Range(
+                round(answers.tokens.low / quick, 1), round(answers.tokens.high / slow, 1), exact=False
+            )
+            assert answers.seconds == (span if known else None)
+            assert answers.tokens.high > 0
+    finally:
+        session.close()
+        run.recorder.close()
 
 
 def test_a_flow_declares_what_stages_that_ask_came_to_in_the_sample():
