@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
-from tasks.sources.wikipedia.article import clean_title, is_title
+from tasks.sources.wikipedia.article import clean_title, is_title, read_path
 
 LINK = re.compile(r"\[\[([^\[\]|]*)(?:\|([^\[\]]*))?\]\]")
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
@@ -78,8 +78,8 @@ def read_title(value: object) -> str:
         if not WIKI.fullmatch(address.netloc.lower()):
             return ""
         named = parse_qs(address.query).get("title", [""])[0]
-        text = named or unquote(address.path.removeprefix("/wiki/"))
-    title = clean_title(text) if isinstance(value, str) else ""
+        text = named or address.path
+    title = read_path(text) if isinstance(value, str) else ""
     return title if title and is_title(title) and not title.isdigit() else ""
 
 

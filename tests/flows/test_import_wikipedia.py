@@ -1,6 +1,7 @@
 """`benchloom import wikipedia`: a source's articles become two tables and a list of what was left out."""
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -11,6 +12,7 @@ from flows.commands.import_ import app
 from tasks.errors import BadInput
 from tasks.sources.wikipedia import wikitext
 from tests.flows.conftest import make_folder
+from tests.shared_data import SHARED, needs
 from tests.sources.wikipedia.conftest import OwnReader
 from tests.sources.wikipedia.scenes import PAGES, write_dump
 
@@ -102,3 +104,45 @@ def test_entries_about_looks_are_counted_by_their_keys(root, tmp_path):
     assert "2 infobox entries about looks (width 2)" in done.stdout
     lines = [json.loads(line) for line in (root / FOLDER / "skipped.jsonl").read_text().splitlines()]
     assert {"where": "width", "reason": "infobox_look", "detail": "2 times about looks"} in lines
+
+
+def read_skipped(root):
+    return [json.loads(line) for line in (root / FOLDER / "skipped.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "reasons"),
+    [
+        # 71 pages, one of them a redirect; 42, one of them without a part. `part`: pages with broken markup.
+        pytest.param("wikitext", "70 articles, 1 aliases", {"part": 3}, marks=needs("wikitext")),
+        pytest.param("infobox", "41 articles, 0 aliases", {"empty": 1, "part": 5}, marks=needs("infobox")),
+    ],
+)
+def test_real_folders_come_whole_and_what_is_left_out_is_said(root, name, said, reasons):
+    done = call(SHARED / name, "--name", "small")
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith(f"{said}: ")
+    skipped = read_skipped(root)
+    counts = Counter(line["reason"] for line in skipped)
+    assert {reason: counts[reason] for reason in counts.keys() - {"template", "infobox_look"}} == reasons
+    parts = pq.read_table(root / FOLDER / "parts.parquet").to_pylist()
+    assert {part["kind"] for part in parts} == {"text", "cell", "infobox"}
+    assert not [part["text"] for part in parts if "{{" in part["text"] or "[[" in part["text"]]
+    files = {file.stem for file in (SHARED / name).iterdir()}
+    articles = pq.read_table(root / FOLDER / "articles.parquet").to_pylist()
+    assert len(articles) + sum(len(row["aliases"]) for row in articles) == len(files) - 1 - counts["empty"]
+    assert sum(row["parts"] for row in articles) == len(parts)
+
+
+@needs("ottqa")
+def test_real_passages_come_under_the_titles_of_their_pages(root):
+    file = SHARED / "ottqa/passages/1930_Santa_Clara_Broncos_football_team_0.json"
+    done = call(file, "--name", "small", "--title", "Sacramento, CA", "--title", "Olympic Club")
+    assert done.exit_code == 0, done.output
+    articles = pq.read_table(root / FOLDER / "articles.parquet").to_pylist()
+    assert [row["article"] for row in articles] == ["Sacramento, CA", "Olympic Club"]
+    assert read_skipped(root) == []
+    parts = pq.read_table(root / FOLDER / "parts.parquet").to_pylist()
+    assert parts[0]["text"].startswith(
+        "Sacramento ( ; ; ) is the capital city of the U.S. state of California"
+    )

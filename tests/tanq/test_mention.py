@@ -149,6 +149,7 @@ DAY, MONTH, YEAR, DECADE, CENTURY = 11, 10, 9, 8, 7
         ((1879, 3, 14, DAY), "born on 14 March 1879 in Ulm", "14 March 1879"),
         ((1879, 3, 14, DAY), "born on March 14, 1879, in Ulm", "March 14, 1879"),
         ((1879, 3, 14, DAY), "born on March 14th 1879", "March 14th 1879"),
+        ((1879, 3, 14, DAY), "born on March 14 , 1879 , in Ulm", "March 14 , 1879"),
         ((1879, 3, 14, DAY), "the 14th of March, 1879", "14th of March, 1879"),
         ((1879, 3, 14, DAY), "14 Mar. 1879", "14 Mar. 1879"),
         ((1879, 3, 14, DAY), "1879-03-14", "1879-03-14"),

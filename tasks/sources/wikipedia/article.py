@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
+from urllib.parse import unquote
 
 TEXT, CELL, INFOBOX = "text", "cell", "infobox"
 LICENCE = "CC BY-SA 4.0"
@@ -13,6 +14,8 @@ MOST_BYTES = 2 * 2**20
 """Of one page's text: what MediaWiki itself allows."""
 LONGEST_TITLE = 255
 """In bytes, as in MediaWiki."""
+PATH = "/wiki/"
+"""Of a page's address, before its title."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,11 @@ def clean_title(title: str) -> str:
     if len(first) != 1 or "\u1c90" <= first <= "\u1cbf":
         return name
     return first + name[1:]
+
+
+def read_path(text: str) -> str:
+    """Clean a title that may be written as the path of its page: `/wiki/Berkeley,_CA`, as OTT-QA has them."""
+    return clean_title(unquote(text.removeprefix(PATH)) if text.startswith(PATH) else text)
 
 
 def is_title(title: str) -> bool:

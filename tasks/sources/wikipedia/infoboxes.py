@@ -25,6 +25,7 @@ PAIRS = (
     (re.compile(r"(.*)data(\d+)$"), r"\1label\2"),
     (re.compile(r"(.*)value(\d+)$"), r"\1name\2"),
     (re.compile(r"(leader)_name(\d*)$"), r"\1_title\2"),
+    (re.compile(r"((?:area|population)_blank\d+)(?:_\w+)?$"), r"\1_title"),
 )
 """Key of a value -> key of the entry that names it: of `established_date2`, `established_title2`."""
 LOOK = re.compile(

@@ -9,7 +9,7 @@ import ijson
 
 from tasks.errors import BadInput
 from tasks.sources.streams import BROKEN, Metered, TooLong, open_packed, say
-from tasks.sources.wikipedia.article import Skip, SkippedPage, clean_title
+from tasks.sources.wikipedia.article import Skip, SkippedPage, read_path
 from tasks.sources.wikipedia.pages import PageText, read_plain
 from tasks.sources.wikipedia.wikitext import PageSource, RawPage
 
@@ -17,7 +17,7 @@ DEEPEST = 50
 
 
 class PlainTexts(PageSource):
-    """One object of titles and their texts; .json or .json.gz. See `ArticleSource`."""
+    """One object of titles, or paths of pages, and their texts; .json or .json.gz. See `ArticleSource`."""
 
     def __init__(self, path: Path, skip: Skip) -> None:
         super().__init__(skip)
@@ -36,7 +36,7 @@ class PlainTexts(PageSource):
                 for title, text in _list_texts(metered):
                     count += 1
                     if text is not None:
-                        yield RawPage(clean_title(title), None, None, text)
+                        yield RawPage(read_path(title), None, None, text)
                     elif only_titles:
                         yield SkippedPage(title[:200], "broken", "its value is no text")
             except (ijson.JSONError, TooLong, UnicodeDecodeError, RecursionError, *BROKEN) as error:

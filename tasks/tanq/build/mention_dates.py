@@ -24,6 +24,8 @@ NUMBER_BEFORE = r"(?<![\w,.$€£#/\u2013-])"
 YEAR_BEFORE = r"(?<![\w$€£#/])(?<!\d[,.])"
 """A year may end a span: `1879-1955`."""
 ENDING = r"(?:st|nd|rd|th)?"
+COMMA = "(?: ?,)?"
+"""Before a year; published texts that are split into tokens have a blank before it, too."""
 EARLY = 1000
 """Years before it are written with their era, or they are any number."""
 
@@ -82,15 +84,15 @@ def _name_day(year: int, month: int, day: int, calendar: Calendar) -> Iterator[t
 
 def _write_day(year: int, month: int, day: int) -> Iterator[str]:
     name, written = _write_name(month), _write_dated_year(year)
-    yield rf"{NUMBER_BEFORE}0?{day}{ENDING}(?: of)? {name},? {written}"
-    yield rf"(?<!\w){name} 0?{day}{ENDING},? {written}"
+    yield rf"{NUMBER_BEFORE}0?{day}{ENDING}(?: of)? {name}{COMMA} {written}"
+    yield rf"(?<!\w){name} 0?{day}{ENDING}{COMMA} {written}"
     if year > 0:
         yield rf"(?<![\w-]){year:04}-{month:02}-{day:02}(?!\d)"
 
 
 def _write_month(year: int, month: int) -> Iterator[str]:
     name, written = _write_name(month), _write_dated_year(year)
-    yield rf"(?<!\w)(?:\d{{1,2}}{ENDING}(?: of)? )?{name}(?: \d{{1,2}}{ENDING})?(?:,? | of ){written}"
+    yield rf"(?<!\w)(?:\d{{1,2}}{ENDING}(?: of)? )?{name}(?: \d{{1,2}}{ENDING})?(?:{COMMA} | of ){written}"
     if year > 0:
         yield rf"(?<![\w-]){year:04}-{month:02}(?:-\d\d)?(?!\d)"
 

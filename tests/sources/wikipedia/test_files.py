@@ -7,9 +7,12 @@ import pytest
 from tasks.errors import BadInput
 from tasks.sources.streams import Metered
 from tasks.sources.wikipedia import plain
+from tasks.sources.wikipedia.article import CELL, INFOBOX, read_path
 from tasks.sources.wikipedia.folder import WikitextFolder
 from tasks.sources.wikipedia.opening import open_source
+from tasks.sources.wikipedia.pages import read_page
 from tasks.sources.wikipedia.plain import PlainTexts
+from tests.shared_data import SHARED, needs
 from tests.sources.wikipedia.scenes import ALM, Heard, read_all, write_dump, write_lines
 
 
@@ -81,3 +84,129 @@ def test_what_is_no_source_is_refused(tmp_path, name):
     (tmp_path / "empty").mkdir()
     with pytest.raises(BadInput, match=r"is not there|is no source|holds no pages"):
         open_source(str(tmp_path / name), Heard().append, tmp_path)
+
+
+def read_folder(name, titles):
+    heard = Heard()
+    return read_all(WikitextFolder(SHARED / name, heard.append), titles), heard
+
+
+def entries_of(article):
+    return {part.headers[0]: (part.headers[1], part.text) for part in article.parts if part.kind == INFOBOX}
+
+
+@needs("wikitext")
+def test_real_pages_of_a_folder_are_what_they_say():
+    titles = ["Redirect", "Bodmin", "2008-British-motorcycle-Grand-Prix", "Licence-note"]
+    articles, heard = read_folder("wikitext", titles)
+    assert [(title, own.aliases) for title, own in articles.items()] == [
+        ("2008-British-motorcycle-Grand-Prix", ()), ("Bodmin", ()), ("Toronto", ("Redirect",)),
+    ]  # fmt: skip
+    assert heard.reasons() == {"Licence-note": "missing"}
+    assert entries_of(articles["Bodmin"])["population"] == ("population", "14,736")
+    race = articles["2008-British-motorcycle-Grand-Prix"].parts
+    stoner = [part for part in race if part.section == "MotoGP classification" and part.row == 1]
+    assert [(part.headers[1], part.text) for part in stoner] == [
+        ("Pos.", "1"), ("No.", "1"), ("Rider", "Casey Stoner"), ("Manufacturer", "Ducati"), ("Laps", "30"),
+        ("Time/Retired", "44:44.982"), ("Grid", "1"), ("Points", "25"),
+    ]  # fmt: skip
+
+
+@needs("infobox")
+def test_real_boxes_of_a_folder_are_what_they_say():
+    articles, heard = read_folder("infobox", ["Dublin", "Copper", "Mykola-hvylovy-ukraine"])
+    # Its box is `{{Письменник`, which no word tells from another template.
+    assert heard.reasons() == {"Mykola-hvylovy-ukraine": "empty"}
+    dublin, copper = (entries_of(articles[name]) for name in ("Dublin", "Copper"))
+    assert {key: dublin[key] for key in ("subdivision_name1", "leader_name1", "population_blank1")} == {
+        "subdivision_name1": ("Province", "Leinster"),
+        "leader_name1": ("Lord Mayor", "Brendan Carr, (Lab)"),
+        "population_blank1": ("Demonym", "Dubliner, Dub"),
+    }
+    assert (dublin["area_total_km2"][1], copper["melting point K"][1]) == ("114.99", "1357.77")
+
+
+@pytest.fixture(scope="module")
+def passages():
+    """All passages of OTT-QA by title, with the number of texts; a title stands in several files."""
+    found, texts = {}, 0
+    for file in sorted((SHARED / "ottqa/passages").iterdir()):
+        heard = Heard()
+        own = read_all(PlainTexts(file, heard.append))
+        assert heard == []
+        found |= own
+        texts += len(own)
+    return found, texts
+
+
+def read_tables():
+    files = sorted((SHARED / "ottqa/tables").iterdir())
+    return {file.stem: json.loads(file.read_bytes()) for file in files}
+
+
+@needs("ottqa")
+def test_passages_are_found_by_the_titles_that_tables_link_to(passages):
+    found, texts = passages
+    # Counted by a plain json.load: 4,298 texts of 4,063 paths; 5,616 links of 150 tables.
+    assert (texts, len(found)) == (4_298, 4_063)
+    assert not [title for title in found if "_" in title or title.startswith("/")]
+    assert {"Berkeley, CA", "Duleek/Bellewstown GAA", "Bert D'Angelo/Superstar"} <= found.keys()
+    links = [
+        link for own in read_tables().values() for row in own["data"] for _, linked in row for link in linked
+    ]
+    assert len(links) == 5_616
+    assert {read_path(link) for link in links} <= found.keys()
+
+
+@needs("ottqa")
+def test_answers_stand_in_the_sentences_of_their_passages(passages):
+    found, _ = passages
+    items = json.loads((SHARED / "ottqa/dev.traced.subset.json").read_bytes())
+    asked = [
+        (item["answer-text"], read_path(path))
+        for item in items
+        for _, _, path, kind in item["answer-node"]
+        if kind == "passage"
+    ]
+    told = [any(answer in part.text for part in found[title].parts) for answer, title in asked]
+    whole = {}
+    for file in (SHARED / "ottqa/passages").iterdir():
+        whole |= {read_path(path): text for path, text in json.loads(file.read_bytes()).items()}
+    # The others have the answer in other letters (`Gold`), and no sentence is split amid one.
+    assert told == [answer in whole[title] for answer, title in asked]
+    assert (len(told), sum(told)) == (1_254, 1_076)
+
+
+def write_wikitext(table):
+    """Write a table of OTT-QA as its page would."""
+    rows = [[f"! {name}" for name, _ in table["header"]]]
+    rows += [[f"| {text}" for text, _ in row] for row in table["data"]]
+    return "\n".join(['{| class="wikitable"', *("|-\n" + "\n".join(row) for row in rows), "|}"])
+
+
+@needs("ottqa")
+def test_cells_of_real_tables_come_back_with_their_headers():
+    cells, other = 0, []
+    for name, table in read_tables().items():
+        parts = read_page(write_wikitext(table)).parts
+        read = {(part.row, part.column): (part.headers[1], part.text) for part in parts if part.kind == CELL}
+        for row, own in enumerate(table["data"], 1):
+            for column, (text, _) in enumerate(own):
+                expected = (table["header"][column][0], text)
+                cells += bool(text.strip())
+                # Blanks before marks go: `Sacramento , CA`.
+                if text.strip() and squeeze(read.get((row, column))) != squeeze(expected):
+                    other.append((name, text, read.get((row, column))))
+    # Counted by a plain json.load: 9,252 cells with a text. Brackets around nothing go, too.
+    assert cells == 9_252
+    assert other == [
+        (
+            "2018_Emerging_Nations_World_Championship_0",
+            "Shane Gray , Payne Haas ( ) , Paul Sheedy",
+            ("Notable players", "Shane Gray, Payne Haas, Paul Sheedy"),
+        )
+    ]
+
+
+def squeeze(texts):
+    return texts and tuple(text.replace(" ", "") for text in texts)
