@@ -75,6 +75,14 @@ def test_only_the_best_rank_stands(tmp_path: Path) -> None:
     assert Counter(row.reason for row in drafts.dropped) == {"deprecated": 1, "outranked": 1}
 
 
+def test_a_thing_is_no_value_of_its_own(tmp_path: Path) -> None:
+    drafts = facts(write_graph(tmp_path, item("Varn", "P30", "Varn")))
+    assert [(row.id, row.reason) for row in drafts.dropped] == [("Varn/P30/Varn/normal", "of_itself")]
+    assert {fact.shown for fact in drafts.rows if (fact.entity, fact.relation) == ("Varn", "P30")} == {
+        "North"
+    }
+
+
 def test_what_has_no_name_is_dropped_and_counted_past_the_named_ones(tmp_path: Path) -> None:
     nameless = [f"Nameless {place}" for place in range(MOST_NAMED + 3)]
     claims = [item(name, "P36", "Varn City") for name in nameless]

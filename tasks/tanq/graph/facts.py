@@ -23,8 +23,9 @@ def facts(entry: GraphSource) -> Drafts[Fact]:
     """Read the facts of the relations in R, and what things are instances of.
 
     An amount of a relation is given in the unit that most have. Drop reasons, of statements: `deprecated`,
-    `outranked`, `not_shown` (a value without a name, a date by millennia), `other_unit`. Raises BadInput for
-    a graph that is none, StageFailed if no fact is left.
+    `outranked`, `of_itself` (Wikidata has Brazil as the country of Brazil), `not_shown` (a value without a
+    name, a date by millennia), `other_unit`. Raises BadInput for a graph that is none, StageFailed if no fact
+    is left.
     """
     relations = set(entry.relations) or set(KNOWN)
     labels = {entity.id: find_label(entity.labels) for entity in read_entities(entry.graph)}
@@ -45,6 +46,9 @@ def facts(entry: GraphSource) -> Drafts[Fact]:
             if claim not in best:
                 left.add(claim, "deprecated" if claim.rank == "deprecated" else "outranked")
         for claim in best:
+            if claim.value.item == entity:
+                left.add(claim, "of_itself")
+                continue
             shown = show_value(claim.value, labels)
             if not shown or not labels.get(entity):
                 left.add(claim, "not_shown")

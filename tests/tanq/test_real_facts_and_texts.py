@@ -1,0 +1,235 @@
+"""Facts borne out by real texts: Wikidata's excerpt by OTT-QA's passages, dates of people by their pages.
+
+Eleven of the excerpt's things have a passage and none has a page of `wikitext` or `infobox`; so these pages
+bear out dates of their own people, written as Wikidata has them.
+"""
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from flows.wikidata_import import import_wikidata, make_selection
+from flows.wikipedia_import import import_wikipedia
+from tasks.tanq.build.proofs import Proofs, proofs
+from tasks.tanq.build.skill_choices import list_uses
+from tasks.tanq.build.skill_table import BaseRow, BaseTable, apply_skills
+from tasks.tanq.build.skills import make_base, make_graph
+from tasks.tanq.build.tables import Tables, tables
+from tasks.tanq.build.verify import Verify, verify
+from tasks.tanq.entries import GraphSource
+from tasks.tanq.graph.articles import articles
+from tasks.tanq.graph.facts import facts
+from tasks.tanq.graph.relations import relations
+from tasks.tanq.graph.rows import Fact, Relation, Thing
+from tasks.tanq.graph.things import things
+from tasks.tanq.rows import (
+    SUPPORTED,
+    AnswerTable,
+    ExtendedQuestion,
+    Proof,
+    ProofVerdict,
+    SeedQuestion,
+    SkillUse,
+)
+from tests.shared_data import SHARED, needs
+from tests.sources.wikidata.scenes import entity, statement, time, write_dump
+from tests.tanq.test_skills import MARGIN
+from tests.tanq.test_verify import ScriptedReader
+
+EXCERPT = SHARED / "wikidata/sample_wikidata_items.json.bz2"
+
+
+@dataclass(frozen=True)
+class Built:
+    """What steps 1 to 3 make of a graph and articles, for one question of all facts."""
+
+    things: Sequence[Thing]
+    relations: Sequence[Relation]
+    facts: Mapping[str, Fact]
+    proofs: Mapping[str, Proof]
+    verdicts: Sequence[ProofVerdict]
+    table: AnswerTable
+    asked: Sequence[str]
+
+    def list_borne_out(self) -> dict[tuple[str, str, str], str]:
+        """List what is supported: (label, relation, value) -> the words that mention it."""
+        labels = {thing.id: thing.label for thing in self.things}
+        own = [
+            (self.facts[each.fact], self.proofs[each.id]) for each in self.verdicts if each.label == SUPPORTED
+        ]
+        return {
+            (labels[fact.entity], fact.relation, fact.shown): f"{proof.article}: {proof.mention}"
+            for fact, proof in own
+        }
+
+    def make_base(self) -> BaseTable:
+        return make_base(self.table, make_graph(self.facts.values(), self.relations, self.things))
+
+
+def build(folder: Path, dump: Path, texts: Path, asked: Sequence[str], says_yes: Sequence[str] = ()) -> Built:
+    """Run steps 1 to 3; a reader supports the texts that have one of `says_yes`, and no others."""
+    import_wikidata(folder, [str(dump)], "graph", make_selection(None, None, None, None))
+    import_wikipedia(folder, str(texts), "texts", [])
+    graph, pages = folder / "data/raw/wikidata/graph", folder / "data/raw/wikipedia/texts"
+    entry = GraphSource(graph=graph, articles=pages, seeds=graph, relations=dict.fromkeys(asked))
+    all_facts = facts(entry).rows
+    own_things, own_relations = things(all_facts, entry).rows, relations(all_facts, entry).rows
+    articles(own_things, entry, folder / "articles")
+    wanted = [fact for fact in all_facts if fact.relation in asked]
+    entities = tuple(sorted({fact.entity for fact in wanted}))
+    question = ExtendedQuestion("q", "s", "Q?", tuple(asked), entities, tuple(fact.id for fact in wanted), ())
+    found = proofs([question], wanted, own_things, own_relations, folder / "articles", Proofs(rounding=0.02))
+    ask = ScriptedReader(lambda text: "Yes" if any(own in text for own in says_yes) else "No")
+    verdicts = asyncio.run(
+        verify(found.rows, [question], wanted, own_things, own_relations, Verify(rules=True), ask)
+    ).rows
+    seed = SeedQuestion("s", "simple", "", "Which things?", "things", "", (), (), (), "graph", ())
+    (table,) = tables(
+        [question], [seed], verdicts, wanted, own_things, own_relations, Tables(most_values=9)
+    ).rows
+    return Built(
+        own_things, own_relations, {fact.id: fact for fact in wanted},
+        {proof.id: proof for proof in found.rows}, verdicts, table, ask.asked,
+    )  # fmt: skip
+
+
+READ = ("place in 1048", "approximately 9,600,000 square", "At 8.5 million square", "At 513,120 km2")
+"""Of texts that were read and say the fact."""
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("places")
+    merged = {}
+    for file in sorted((SHARED / "ottqa/passages").iterdir()):
+        merged |= json.loads(file.read_bytes())
+    (folder / "passages.json").write_text(json.dumps(merged), encoding="utf-8")
+    return build(folder, EXCERPT, folder / "passages.json", ["P17", "P47", "P571", "P1082", "P2046"], READ)
+
+
+@needs("wikidata")
+@needs("ottqa")
+def test_places_of_the_excerpt_are_borne_out_by_their_passages(places):
+    assert places.list_borne_out() == {
+        ("Oslo", "P571", "1048"): "Oslo: 1048",
+        ("People's Republic of China", "P2046", "9596961"): "China: 9,600,000 square kilometers",
+        ("Brazil", "P2046", "8515767"): "Brazil: 8.5 million square kilometers",
+        ("Thailand", "P2046", "513119.5"): "Thailand: 513,120 km2",
+        ("Germany", "P1082", "82521653"): "Germany: 83 million",
+        ("Lille", "P1082", "232741"): "Lille: 232,741",
+        ("Germany", "P47", "Belgium"): "Germany: Belgium",
+        ("Belgium", "P47", "Germany"): "Belgium: Germany",
+        ("Laos", "P47", "Thailand"): "Thailand: Laos",
+        ("Thailand", "P47", "Laos"): "Thailand: Laos",
+    }
+    # What names no word of founding is shown to no reader, Chile's `independence from Spain in 1818`.
+    assert {(each.split("Statement: ")[1].split("\n")[0]) for each in places.asked} == {
+        "Oslo was founded in 1048.",
+        "The area of the People's Republic of China is 9,596,961 square kilometres.",
+        "The area of Brazil is 8,515,767 square kilometres.",
+        "The area of Thailand is 513,119.5 square kilometres.",
+    }
+
+
+def narrow(base: BaseTable, *names: str) -> BaseTable:
+    """Leave some columns, and the rows that have a value in one of them."""
+    places = [base.find(name) for name in names]
+    rows = [BaseRow(row.entity, row.label, tuple(row.cells[place] for place in places)) for row in base.rows]
+    return BaseTable(
+        tuple(base.columns[place] for place in places), tuple(row for row in rows if any(row.cells))
+    )
+
+
+def read_cells(base: BaseTable, use: SkillUse, column: int) -> dict[str, tuple[str, ...]]:
+    return {row.label: row.cells[column].values for row in apply_skills(base, [use])[1]}
+
+
+@needs("wikidata")
+@needs("ottqa")
+def test_areas_in_square_miles_are_those_that_the_passages_give_beside(places):
+    base = narrow(places.make_base(), "P2046")
+    (use,) = list_uses(base, MARGIN, 2)["conversion"]
+    converted = read_cells(base, use, 0)
+    assert converted == {
+        "People's Republic of China": ("3705407",), "Brazil": ("3287956",), "Thailand": ("198117",),
+    }  # fmt: skip
+    for proof in places.proofs.values():
+        beside = re.search(r"\( ([\d.,]+)( million)? (?:square miles|sq mi) \)", proof.text)
+        if beside and places.facts[proof.fact].relation == "P2046":
+            label = next(thing.label for thing in places.things if thing.article == proof.article)
+            told = float(beside[1].replace(",", "")) * (1e6 if beside[2] else 1)
+            own = float(converted.pop(label)[0])
+            assert own == pytest.approx(told, rel=0.03), proof.text
+    assert converted == {}
+
+
+PEOPLE = {
+    "Bob Marley": ("infobox/bob-marley.txt", "1945-02-06", "1981-05-11", "36"),
+    "Elizabeth II": ("infobox/queen.txt", "1926-04-21", "2022-09-08", "96"),
+    "Freddie Mercury": ("infobox/freddie-mercury.txt", "1946-09-05", "1991-11-24", "45"),
+    "Chuck Yeager": ("infobox/yeager.txt", "1923-02-13", "2020-12-07", "97"),
+    "Harry McPherson": ("wikitext/Harry-McPherson.txt", "1929-08-22", "2012-02-16", "82"),
+}
+"""Name -> page, birth, death, and the age that the page gives."""
+
+
+def build_people(folder: Path, births: Mapping[str, str]) -> Built:
+    made = []
+    (folder / "pages").mkdir()
+    for number, (name, (file, _, death, _)) in enumerate(PEOPLE.items(), 1):
+        (folder / "pages" / f"{name}.txt").write_bytes((SHARED / file).read_bytes())
+        dates = {"P569": births[name], "P570": death}
+        own = [statement(time(key, f"+{day}T00:00:00Z"), 0, f"Q{number}") for key, day in dates.items()]
+        sites = {"enwiki": {"site": "enwiki", "title": name, "badges": []}}
+        made.append(entity(f"Q{number}", *own, label=name, sitelinks=sites))
+    return build(folder, write_dump(folder / "dump.json", *made), folder / "pages", ["P569", "P570"])
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory):
+    return build_people(tmp_path_factory.mktemp("people"), {name: own[1] for name, own in PEOPLE.items()})
+
+
+@needs("wikitext")
+@needs("infobox")
+def test_dates_of_people_are_borne_out_by_their_boxes_and_their_ages_stand_there(people):
+    by_rule = [each for each in people.verdicts if (each.label, each.by) == (SUPPORTED, "rule")]
+    assert len(by_rule) == 2 * len(PEOPLE)
+    assert {people.proofs[each.id].headers[0] for each in by_rule} == {"birth_date", "death_date"}
+    assert people.table.unsupported == 0
+    base = people.make_base()
+    found = list_uses(base, MARGIN, 2)
+    (ages,) = found["time_calculation"]
+    assert read_cells(base, ages, 2) == {name: (age,) for name, (_, _, _, age) in PEOPLE.items()}
+    for each in by_rule:
+        if people.facts[each.fact].relation == "P570":
+            proof = people.proofs[each.id]
+            assert f"(aged {PEOPLE[proof.article][3]})" in proof.text
+    births = next(use for use in found["date_to_year"] if use.relation == "P569")
+    assert read_cells(base, births, 0) == {name: (own[1][:4],) for name, own in PEOPLE.items()}
+    bounds = {use.operator: use for use in found["filter_time"] if use.relation == "P570"}
+    for operator, use in bounds.items():
+        passing = {row.label for row in apply_skills(base, [use])[1] if row.filter_pass}
+        late = {name for name, own in PEOPLE.items() if int(own[2][:4]) >= int(use.operand)}
+        early = {name for name, own in PEOPLE.items() if int(own[2][:4]) <= int(use.operand)}
+        assert passing == (late if operator == ">=" else early)
+    assert bounds
+
+
+@needs("wikitext")
+@needs("infobox")
+def test_a_date_that_no_page_gives_is_left_out_with_what_is_made_of_it(tmp_path):
+    wrong = {name: own[1] for name, own in PEOPLE.items()} | {"Bob Marley": "1945-02-07"}
+    built = build_people(tmp_path, wrong)
+    assert ("Bob Marley", "P569", "7 February 1945") not in built.list_borne_out()
+    assert len(built.list_borne_out()) == 2 * len(PEOPLE) - 1
+    assert built.table.unsupported == 1
+    base = built.make_base()
+    (ages,) = list_uses(base, MARGIN, 2)["time_calculation"]
+    expected = {name: (age,) for name, (_, _, _, age) in PEOPLE.items()}
+    assert read_cells(base, ages, 2) == expected | {"Bob Marley": ()}
