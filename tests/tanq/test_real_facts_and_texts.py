@@ -136,6 +136,19 @@ def test_places_of_the_excerpt_are_borne_out_by_their_passages(places):
     }
 
 
+@needs("wikidata")
+def test_of_real_statements_the_best_rank_stands_with_its_qualifiers(tmp_path):
+    import_wikidata(tmp_path, [str(EXCERPT)], "graph", make_selection(None, None, None, None))
+    graph = tmp_path / "data/raw/wikidata/graph"
+    entry = GraphSource(graph=graph, articles=graph, seeds=graph, relations=dict.fromkeys(["P17", "P1082"]))
+    drafts = facts(entry)
+    (people,) = (fact for fact in drafts.rows if (fact.entity, fact.relation) == ("Q31", "P1082"))
+    assert (people.shown, people.value.unit) == ("11150516", None)
+    assert [(own.property, own.value.year) for own in people.qualifiers] == [("P585", 2014)]
+    deprecated = {drop.detail for drop in drafts.dropped if drop.reason == "deprecated"}
+    assert deprecated == {"P1082 of Q1711", "P17 of Q2119"}
+
+
 def narrow(base: BaseTable, *names: str) -> BaseTable:
     """Leave some columns, and the rows that have a value in one of them."""
     places = [base.find(name) for name in names]

@@ -2,6 +2,8 @@ import bz2
 import gzip
 import json
 import os
+from collections import Counter
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
@@ -11,7 +13,7 @@ from tasks.errors import BadInput
 from tasks.sources.wikidata.dump import DumpSource
 from tasks.sources.wikidata.entities import EntityClaim, EntitySelection, Qualifier, Sitelink
 from tasks.sources.wikidata.report import ReadingReport
-from tasks.sources.wikidata.values import ItemValue, Precision, Text, Time
+from tasks.sources.wikidata.values import ItemValue, Precision, Quantity, Text, Time
 from tasks.sources.wikidata.wikibase_json import read_entity
 from tests.shared_data import SHARED, needs
 from tests.sources.wikidata.scenes import entity, item, quantity, snak, statement, text, time, write_dump
@@ -246,6 +248,49 @@ def test_a_real_excerpt_is_read_whole():
     (belgium,), _, _ = read(path, entities=frozenset({"Q31"}), properties=frozenset({"P36"}), most=2**24)
     assert Text("Belgium", "en") in belgium.labels
     assert ItemValue("Q239") in [claim.value for claim in belgium.claims]
+
+
+@needs("wikidata")
+def test_units_ranks_qualifiers_aliases_and_several_values_of_a_real_excerpt_are_kept():
+    found, _, lines = read(EXCERPT / "sample_wikidata_items.json.bz2", most=2**24)
+    by_id = {each.id: each for each in found}
+    claims = [(each.id, claim) for each in found for claim in each.claims]
+    amounts = [claim.value for _, claim in claims if isinstance(claim.value, Quantity)]
+    # All of this counted in the file by a plain json.load.
+    assert Counter(claim.rank for _, claim in claims) == {"normal": 8_780, "preferred": 299, "deprecated": 24}
+    assert Counter(value.unit for value in amounts) == {
+        None: 1_792, "Q11229": 575, "Q4917": 159, "Q712226": 85, "Q24564698": 66, "Q11573": 53, "Q550207": 33,
+        "Q25250": 19, "Q25343": 7, "Q180154": 2, "Q4916": 1, "Q577": 1, "Q3710": 1, "Q232291": 1,
+    }  # fmt: skip
+    assert sum(value.upper is not None for value in amounts) == 226
+    assert sum(count > 1 for count in Counter((name, own.property) for name, own in claims).values()) == 750
+    assert sum(text.language == "en" for each in found for text in each.aliases) == 178
+    qualifiers = Counter(type(own.value) for _, claim in claims for own in claim.qualifiers)
+    # Of 4,025 dates two name the 31st of June.
+    assert qualifiers == {Time: 4_023, ItemValue: 2_464, Quantity: 82, Text: 4}
+    assert [(line["entity"], line["detail"]) for line in lines if line["reason"] == "broken qualifier"] == [
+        (name, "statement 1, P585: 2016-06-31 is no day of the Gregorian calendar")
+        for name in ("Q2683", "Q3543")
+    ]
+    moved = Time(1960, 4, 22, Precision.DAY)
+    assert [claim for claim in by_id["Q155"].claims if claim.property == "P36"] == [
+        EntityClaim(
+            "q155$14A8A9D4-F7D1-4B46-BB83-C015F95E7DF3", "P36", 0, "preferred", ItemValue("Q2844"),
+            (Qualifier("P580", moved),),
+        ),
+        EntityClaim(
+            "Q155$21140730-4833-9970-92a7-e2db71649b10", "P36", 1, "normal", ItemValue("Q8678"),
+            (Qualifier("P582", moved),),
+        ),
+    ]  # fmt: skip
+    (area,) = (claim.value for claim in by_id["Q45"].claims if claim.property == "P2046")
+    assert area == Quantity(Decimal(92_212), "Q712226", Decimal(92_211), Decimal(92_213))
+    rulers = [(own.rank, own.value) for own in by_id["Q585"].claims if own.property == "P17"]
+    assert rulers == [("preferred", ItemValue("Q20"))] + [
+        ("normal", ItemValue(name)) for name in ("Q62589", "Q2597352", "Q62651")
+    ]
+    english = [text.text for text in by_id["Q31"].aliases if text.language == "en"]
+    assert english == ["Kingdom of Belgium", "be", "\U0001f1e7\U0001f1ea"]
 
 
 @needs("wikidata")
