@@ -1,0 +1,33 @@
+"""Import a dump, and be killed at the n-th file operation: python -m tests.flows.killed_import N DUMP.
+
+0 is never; it prints how many there were.
+"""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+from flows.wikidata_import import import_wikidata, make_selection
+
+OPERATIONS = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "shutil.rmtree"}
+
+
+def main(wanted: int, dump: str) -> None:
+    root, count = Path.cwd(), 0
+
+    def hear(event: str, args: tuple[object, ...]) -> None:
+        nonlocal count
+        writes = event == "open" and isinstance(args[1], str) and set(args[1]) & set("wax+")
+        if (writes or event in OPERATIONS) and str(root) in str(args[0]):
+            count += 1
+            if count == wanted:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(hear)
+    import_wikidata(root, [dump], "main", make_selection(None, None, None, None))
+    print(count)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2])
