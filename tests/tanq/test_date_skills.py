@@ -8,7 +8,13 @@ from dateutil.relativedelta import relativedelta
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tasks.sources.wikidata.calendars import from_day_number, to_astronomical, to_day_number
+from tasks.sources.wikidata.calendars import (
+    from_day_number,
+    is_leap,
+    to_astronomical,
+    to_day_number,
+    to_historical,
+)
 from tasks.sources.wikidata.values import Precision, Time
 from tasks.tanq.build.date_skills import (
     count_days_between,
@@ -46,16 +52,82 @@ def test_ages_are_those_of_dateutil(one, other):
     assert count_full_years(make(first), make(second)) == count_by_dateutil(first, second)
 
 
-@settings(max_examples=200, deadline=None)
-@given(
-    st.integers(-3000, 2100), st.integers(-3000, 2100), st.sampled_from([(2, 28), (2, 29), (3, 1), (12, 31)])
-)
-def test_ages_at_the_end_of_february_too(year, other, day):
-    start, end = sorted((year, other))
-    born = to_day_number((4 * (start // 4) or -5, 2, 28), "gregorian") + 1 - EPOCH
-    died = to_day_number((end or 1, day[0], min(day[1], 28)), "gregorian") - EPOCH
-    if died >= born:
-        assert count_full_years(make(born), make(died)) == count_by_dateutil(born, died)
+YEARS = range(-3000, 2101)
+"""Astronomical ones, as both libraries and the tests here count them: 0 is 1 BCE."""
+LEAPS = {
+    "gregorian": [year for year in YEARS if gregorian.isleap(year)],
+    "julian": [year for year in YEARS if julian.leap(year)],
+}
+
+
+def make_day(year, month, day, calendar):
+    return Time(to_historical(year), month, day, Precision.DAY, calendar)
+
+
+def count_by_cycles(born, died, calendar):
+    """Count full years by dateutil, in years of 1 to 9999 whose leap years fall alike.
+
+    The Gregorian calendar repeats every 400 years, the Julian every 4: within 1901 to 2099 both are one.
+    """
+    start, period = (1904, 4) if calendar == "julian" else (2000, 400)
+    first = start + born[0] % period
+    last = first + died[0] - born[0]
+    assert calendar == "gregorian" or last < 2100
+    return relativedelta(date(last, *died[1:]), date(first, *born[1:])).years
+
+
+@pytest.mark.parametrize("calendar", ["gregorian", "julian"])
+def test_leap_years_are_those_of_convertdate(calendar):
+    assert [year for year in YEARS if is_leap(to_historical(year), calendar)] == LEAPS[calendar]
+    assert sum(year < 1 for year in LEAPS[calendar]) == {"gregorian": 728, "julian": 751}[calendar]
+
+
+ENDS = [(2, 28), (2, 29), (3, 1), (12, 31)]
+
+
+SPANS = (0, 1, 3, 4, 8, 57, 100, 189)
+
+
+def list_lives(calendar):
+    """List lives that begin or end on a leap day, before our era, in it and over its beginning."""
+    for leap in LEAPS[calendar][::7]:
+        for span in SPANS:
+            for month, day in ENDS:
+                if day != 29 or leap + span in LEAPS[calendar]:
+                    yield (leap, 2, 29), (leap + span, month, day)
+                if day != 29 or leap - span in LEAPS[calendar]:
+                    yield (leap - span, month, day), (leap, 2, 29)
+
+
+@pytest.mark.parametrize("calendar", ["gregorian", "julian"])
+def test_ages_from_and_to_leap_days_are_those_of_dateutil(calendar):
+    lives = [(born, died) for born, died in list_lives(calendar) if born <= died]
+    assert sum(died[1:] == (2, 29) and died[0] < 1 for _, died in lives) > 2_000
+    wrong = [
+        (born, died)
+        for born, died in lives
+        if count_full_years(make_day(*born, calendar), make_day(*died, calendar))
+        != count_by_cycles(born, died, calendar)
+    ]
+    assert wrong == []
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(-1_400_000, 700_000), st.integers(0, 69_000))
+@example(julian.to_jd(0, 2, 29) - 1_721_425.5, 0)
+def test_ages_by_the_julian_calendar_are_those_of_dateutil(born, days):
+    # Both libraries: days of convertdate, years of dateutil.
+    first, second = (julian.from_jd(1_721_425.5 + number) for number in (born, born + days))
+    age = count_full_years(make_day(*first, "julian"), make_day(*second, "julian"))
+    assert age == count_by_cycles(first, second, "julian")
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(-1_400_000, 700_000), st.integers(0, 69_000))
+def test_ages_over_both_calendars_are_those_of_the_gregorian_one(born, days):
+    first, second = julian.from_jd(1_721_425.5 + born), gregorian.from_jd(1_721_425.5 + born + days)
+    age = count_full_years(make_day(*first, "julian"), make_day(*second, "gregorian"))
+    assert age == count_by_cycles(julian.to_gregorian(*first), second, "gregorian")
 
 
 @settings(max_examples=300, deadline=None)
