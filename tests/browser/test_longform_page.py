@@ -1,4 +1,4 @@
-"""The viewer of interactions in Chromium: steps in their order, what was left out, links of the answer."""
+"""The viewer of interactions in Chromium: its steps, what was left out, and the links of an answer."""
 
 from pathlib import Path
 

@@ -1,16 +1,19 @@
-"""A person's decision makes the stage that goes by it stale, and a replay of it follows the decision."""
+"""Readings are of the items that are shipped, and a decision of a person makes `confirm` stale."""
 
 import csv
 import json
-from pathlib import Path
+
+import pytest
 
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Dropped
-from tasks.longform.rows import ConfirmedQuestion
-from tests.flows.sample import Sample, make_sample
+from tasks.longform.rows import ConfirmedQuestion, LongformItem
+from tests.flows.sample import ROOT, Sample, make_sample
 
 STAGE = "longform-confirm@sample"
-CONDENSED, CONFIRMED = (f"data/longform/sample/{stem}.parquet" for stem in ("condense", "confirm"))
+CONDENSED, CONFIRMED, ITEMS = (
+    f"data/longform/sample/{stem}.parquet" for stem in ("condense", "confirm", "items")
+)
 
 
 def read_state(sample: Sample) -> tuple[str, list[str]]:
@@ -37,9 +40,30 @@ def decide(sample: Sample, item: str, decision: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_decision_makes_confirm_stale_and_its_replay_follows_it(tmp_path: Path) -> None:
-    sample = make_sample(tmp_path)
-    sample.run(STAGE)
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Sample:
+    """The sample's items, replayed."""
+    made = make_sample(tmp_path_factory.mktemp("reviewed"))
+    made.run("longform-items@sample")
+    return made
+
+
+def test_what_was_read_is_what_is_shipped(sample: Sample) -> None:
+    """Spider's items, which cannot be shipped, are named as another artifact's."""
+    read = list(csv.DictReader((ROOT / "docs/readings/longform.csv").read_text("utf-8").splitlines()))
+    own = {
+        row["item"]: (row["database"], row["text"], row["reference"])
+        for row in read
+        if row["artifact"] == ITEMS
+    }
+    shipped = read_rows(sample.root / ITEMS, LongformItem)
+    assert own == {item.id: (item.database, item.question, item.reference) for item in shipped}
+    others = [row for row in read if row["artifact"] != ITEMS]
+    assert {row["artifact"] for row in others} == {"data/longform/many/items.parquet"}
+    assert (len(own), len(others)) == (8, 9)
+
+
+def test_a_decision_makes_confirm_stale_and_its_replay_follows_it(sample: Sample) -> None:
     assert read_state(sample)[0] == "fresh"
     kept = read_rows(sample.root / CONFIRMED, ConfirmedQuestion)
     decide(sample, kept[0].id, "reject")
