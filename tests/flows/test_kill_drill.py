@@ -17,7 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -58,6 +58,8 @@ MADE = {
 }
 """What a run to targets writes."""
 LEDGER = ".benchloom/drill.sqlite"
+Kind = Callable[[Path], AbstractContextManager["Work"]]
+"""Opens a kind of work in a folder."""
 LEFT_S = 30.0
 """How long what a killed process had started may live on."""
 
@@ -453,10 +455,42 @@ KINDS = {
 """The share of the kills that falls on each kind: one costs as much as coming up so far."""
 
 
+def choose_kinds(names: str) -> dict[Kind, int]:
+    """Share the kills among the kinds of these names (`judging run`), all of them for none."""
+    known = {kind.__name__.removeprefix("open_"): kind for kind in KINDS}
+    chosen = names.split() or list(known)
+    if unknown := sorted({*chosen} - {*known}):
+        raise ValueError(f"DRILL_KINDS: no kind {', '.join(unknown)}; there are {', '.join(known)}")
+    whole = sum(KINDS[known[name]] for name in chosen)
+    return {known[name]: round(KILLS * KINDS[known[name]] / whole) for name in chosen}
+
+
+@pytest.mark.parametrize(
+    ("names", "counts"),
+    [
+        ("judging", [KILLS]),
+        ("run judging", [KILLS - KILLS // 2, KILLS // 2]),
+        ("", [round(KILLS * share) for share in KINDS.values()]),
+    ],
+)
+def test_kinds_are_chosen_by_name_and_share_the_kills(names, counts):
+    chosen = choose_kinds(names)
+    assert list(chosen.values()) == counts
+    assert [kind.__name__.removeprefix("open_") for kind in chosen] == (
+        names.split() or ["run", "judging", "stream", "night", "evaluation", "server", "sandbox"]
+    )
+
+
+def test_an_unknown_kind_is_named():
+    with pytest.raises(ValueError, match="no kind judge; there are run, judging, "):
+        choose_kinds("judge run")
+
+
 @pytest.mark.drill
 @pytest.mark.timeout(5400)
 def test_kills_at_seeded_moments_lose_nothing_and_ask_nothing_twice(tmp_path):
     begun = time.monotonic()
+    kinds = choose_kinds(os.environ.get("DRILL_KINDS", ""))
     works: list[Work] = []
     errors: list[Exception] = []
 
@@ -464,13 +498,13 @@ def test_kills_at_seeded_moments_lose_nothing_and_ask_nothing_twice(tmp_path):
         try:
             with kind(tmp_path) as work:
                 works.append(work)
-                work.kill_through(round(KILLS * KINDS[kind]))
+                work.kill_through(kinds[kind])
                 print(f"{work.kind}: {len(work.table)} kills, {time.monotonic() - begun:.0f} s", flush=True)
         except Exception as error:  # noqa: BLE001 - the table is printed whatever one kind came to
             errors.append(error)
 
     with ThreadPoolExecutor(LANES) as pool:
-        list(pool.map(kill_one, KINDS))
+        list(pool.map(kill_one, kinds))
     print(f"{'kind':10}{'victim':14}{'at s':>8}{'share':>8}{'asked':>8}")
     for row in (row for work in works for row in work.table):
         print(f"{row.kind:10}{row.victim:14}{row.moment:8.2f}{row.share:8.2f}{row.calls:8}")
@@ -483,6 +517,6 @@ def test_kills_at_seeded_moments_lose_nothing_and_ask_nothing_twice(tmp_path):
     print(f"{sum(len(work.table) for work in works)} kills in {time.monotonic() - begun:.0f} s, seed {SEED}")
     if errors:
         raise ExceptionGroup("not every kind of work held", errors)
-    assert sum(len(work.table) for work in works) == KILLS
+    assert sum(len(work.table) for work in works) == sum(kinds.values())
     assert [work.kind for work in works if work.asked is not None and work.asked.after_commit] == []
     assert all(work.asked is None or work.asked.requests for work in works)
