@@ -289,7 +289,7 @@ def test_a_good_set_holds_its_contracts_and_a_planted_cell_and_proof_break_them(
         contracts(**paths, out=tmp_path / "bad" / "contracts")
 
 
-@pytest.mark.parametrize("fault", ["cell", "proof", "leak"])
+@pytest.mark.parametrize("fault", ["cell", "proof", "leak", "leaked cell"])
 def test_each_planted_fault_alone_ends_the_run_and_is_named(tmp_path, fault):
     item = MADE.rows[0]
     other = replace(item.proofs[0], text="The king likes fish.")
@@ -306,13 +306,38 @@ def test_each_planted_fault_alone_ends_the_run_and_is_named(tmp_path, fault):
             replace(item, ext_question_cleaned=f"Norway aside, {item.ext_question_cleaned}"),
             "the question names Norway, which its table gives",
         ),
+        "leaked cell": (
+            replace(item, ext_question_cleaned=f"Beside that of Oslo, {item.ext_question_cleaned}"),
+            "the question names Oslo, which its table gives",
+        ),
     }[fault]
-    paths = write_set(tmp_path, {"items": [planted, *MADE.rows[1:]]})
+    assert said in find_broken(tmp_path, {"items": [planted, *MADE.rows[1:]]}, item)
+
+
+@pytest.mark.parametrize(
+    ("text", "objection"),
+    [("The capital of Sweden is not Stockholm.", "denied"), ("Stockholm was formerly the capital.", "past")],
+)
+def test_a_proof_that_denies_its_fact_ends_the_run_though_text_and_verdict_agree(tmp_path, text, objection):
+    name = "proof-Sweden-P36-Stockholm"
+    item = next(row for row in MADE.rows if name in {proof.id for proof in row.proofs})
+
+    def deny(proofs):
+        return [replace(proof, text=text) if proof.id == name else proof for proof in proofs]
+
+    turned = [replace(row, proofs=tuple(deny(row.proofs))) for row in MADE.rows]
+    said = find_broken(tmp_path, {"proofs": deny(PROOFS), "items": turned}, item)
+    assert f"the proof {name} from Sweden does not bear it out ({objection}): {text}" in said
+
+
+def find_broken(folder, rows, item):
+    """Hold a set to its contracts; return the line, which names the item."""
+    paths = write_set(folder, rows)
     with pytest.raises(ContractBroken) as broken:
-        contracts(**paths, out=tmp_path / "contracts")
-    assert said in str(broken.value)
+        contracts(**paths, out=folder / "contracts")
     assert item.id in str(broken.value)
     assert "\n" not in str(broken.value)
+    return str(broken.value)
 
 
 def test_statistics_are_what_a_plain_count_gives(tmp_path):

@@ -2,9 +2,9 @@
 
 Years are historical: the year before 1 is -1 (1 BCE), and there is no year 0.
 
-Written out, since datetime and dateutil begin at the year 1 and know no Julian calendar, and the libraries that
-do are not shipped: convertdate brings PyMeeus (LGPL-3.0), juliandate is of GPL-3.0 itself. The tests hold
-both calendars against convertdate, and ages against dateutil.
+Written out, since datetime and dateutil begin at the year 1 and know no Julian calendar, and the libraries
+that do are not shipped: convertdate brings PyMeeus (LGPL-3.0), juliandate is of GPL-3.0 itself. The tests
+hold both calendars against convertdate, and ages against dateutil.
 """
 
 from __future__ import annotations

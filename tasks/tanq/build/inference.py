@@ -24,13 +24,17 @@ KINDS = {CELL: "table row", INFOBOX: "infobox"}
 LONGEST = 900
 """Characters of a proof that are shown."""
 DENIED = re.compile(
-    r"\b(?:not|never|no longer|neither|nor|unlike|except|excluding|instead of|rather than|without)\b"
+    r"\b(?:not(?! (?:only|just|merely|to be confused))|cannot|"
+    r"no(?!\.| (?:more|less|fewer|later|earlier) than)|never|neither|nor|none|hardly|unlike|except|excluding|"
+    r"instead of|rather than|without|wrongly|mistakenly|falsely|erroneously|incorrectly|lost|ceased|"
+    r"failed to)\b|n['\u2019]t\b"
 )
 PAST = re.compile(
     r"\b(?:(?:former(?:ly)?|previous(?:ly)?|historical(?:ly)?|once)\b"
     r"(?! (?:known|called|named|spel|romani[sz]|written))|"
     r"until|was the|were the|proposed|claim(?:s|ed)?|planned(?! (?:city|capital))|moved from|replaced|"
-    r"before \d{4}|used to)\b"
+    r"before \d{4}|used to|had been|served as|erstwhile|one-time|ex-(?=capital)|"
+    r"(?:was|were) (?:its|their|briefly|capital))\b"
 )
 BORDER = "P47"
 AT_SEA = re.compile(
@@ -40,6 +44,8 @@ AT_SEA = re.compile(
 PRESENT = re.compile(r"\b(?:is|are|shares)\b")
 BEHIND, AHEAD = 70, 30
 """Characters around a mention in which a word turns what is said of it."""
+FAR = 160
+"""Characters before a mention in which the words of its clause deny it."""
 PATTERNS: Mapping[str, str] = {
     "P36": r"\bcapital(?: city)?(?: and[^.;,]{0,40})?,? (?:is|of)(?: the)? {}"
     r"|{} is the (?:\w+ and )?capital(?: city)?(?: and[^.;]{0,40})?(?: of (?!its)|[.,])",
@@ -98,14 +104,12 @@ def find_objection(evidence: Evidence, relation: Relation) -> str:
         return "value"
     if not names_relation(" ".join((*evidence.headers, evidence.text)), relation):
         return "relation"
-    near = evidence.text[max(0, place - BEHIND) : place + len(evidence.mention) + AHEAD]
-    clause = _cut_clause(near, evidence.mention).lower()
-    if DENIED.search(clause):
+    if DENIED.search(_cut_clause(evidence, FAR)):
         return "denied"
     if relation.id == BORDER and AT_SEA.search(evidence.text[:place]):
         return "at_sea"
     now = PRESENT.search(find_saying(relation).template)
-    return "past" if now and PAST.search(clause) else ""
+    return "past" if now and PAST.search(_cut_clause(evidence, BEHIND)) else ""
 
 
 def tells_outright(evidence: Evidence, relation: Relation) -> bool:
@@ -157,7 +161,8 @@ def _shorten(evidence: Evidence) -> str:
     return f"... {evidence.text[start : start + LONGEST]} ..."
 
 
-def _cut_clause(near: str, mention: str) -> str:
-    """Cut the words around a mention at the ends of their clause."""
-    before, _, after = near.partition(mention)
-    return re.split(r"[.;:]\s", before)[-1] + mention + re.split(r"[.;:,]\s|\sand the\s", after)[0]
+def _cut_clause(evidence: Evidence, behind: int) -> str:
+    """Cut the words around a mention, so many characters before it, at the ends of their clause."""
+    before, _, after = evidence.text.partition(evidence.mention)
+    said = re.split(r"[.;:]\s", before[-behind:])[-1] + evidence.mention
+    return (said + re.split(r"[.;:,]\s|\sand the\s", after[:AHEAD])[0]).lower()

@@ -13,17 +13,21 @@ from tasks.artifacts.contracts import Record, RowRule
 from tasks.artifacts.rows import schema_of
 from tasks.tanq.build.answer_text import write_answer
 from tasks.tanq.build.ends import make_value_end
+from tasks.tanq.build.inference import find_objection
 from tasks.tanq.build.item_faults import find_disorder, find_leak, find_unlike_noun, find_unnamed_unit
 from tasks.tanq.build.mention import find_mention
 from tasks.tanq.build.mention_names import NamedEnd, make_names
 from tasks.tanq.build.skill_table import BaseRow, BaseTable, apply_skills
 from tasks.tanq.build.skill_words import write_question
 from tasks.tanq.build.skills import Graph, make_column
+from tasks.tanq.build.verify import make_evidence
 from tasks.tanq.graph.rows import ITEM, Fact
 from tasks.tanq.rows import SUPPORTED, FinalColumn, FinalRow, Proof, ProofVerdict, TanqItem
 
 ROUNDING = Decimal("0.05")
 """How far a figure of a text may be from the fact's, as a share: proofs were found by a stricter rule."""
+TURNED = frozenset({"denied", "past"})
+"""Objections to a text that names relation and value, and turns what is said of them."""
 COLUMNS = tuple(schema_of(TanqItem).names)
 
 
@@ -61,7 +65,8 @@ def list_item_rules(grounds: Grounds) -> list[RowRule]:
         ),
         make(
             "proofs_say_it",
-            "Every proof is a text that was verified, and mentions what it proves.",
+            "Every proof is a text that was verified, mentions what it proves, and does not deny it where it "
+            "supports it.",
             lambda item: find_false_proof(item, grounds),
         ),
         make(
@@ -129,7 +134,7 @@ def find_unproven(item: TanqItem) -> str:
 
 
 def find_false_proof(item: TanqItem, grounds: Grounds) -> str:
-    """Find a proof that is not the text that was verified, or does not mention its fact's other end."""
+    """Find a proof that is not the verified text, or does not mention its fact's other end, or denies it."""
     for proof in item.proofs:
         verified, verdict = grounds.proofs.get(proof.id), grounds.verdicts.get(proof.id)
         fact = grounds.graph.facts.get(proof.fact)
@@ -142,7 +147,9 @@ def find_false_proof(item: TanqItem, grounds: Grounds) -> str:
             return f"{where} is not the text that was verified: {proof.text[:80]}"
         if (proof.entity, proof.relation, proof.value) != (fact.entity, fact.relation, fact.shown):
             return f"{where} is said to prove another fact than {proof.fact}"
-        if problem := find_no_mention(verified, grounds.graph):
+        if problem := find_no_mention(verified, grounds.graph) or find_denial(
+            verified, verdict, grounds.graph
+        ):
             return f"{where} {problem}"
     return ""
 
@@ -158,6 +165,16 @@ def find_no_mention(proof: Proof, graph: Graph) -> str:
         return ""
     other = fact.shown if proof.side == "entity" else fact.entity
     return f"does not mention {other}: {proof.text[:80]}"
+
+
+def find_denial(proof: Proof, verdict: ProofVerdict, graph: Graph) -> str:
+    """Say that a proof that was found to support its fact denies it, or tells of the past."""
+    fact = graph.facts.get(proof.fact)
+    relation = graph.relations.get(fact.relation) if fact else None
+    if verdict.label != SUPPORTED or relation is None:
+        return ""
+    objection = find_objection(make_evidence(proof), relation)
+    return f"does not bear it out ({objection}): {proof.text[:80]}" if objection in TURNED else ""
 
 
 def mentions_end(proof: Proof, fact: Fact, graph: Graph) -> bool:
