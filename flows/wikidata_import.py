@@ -165,7 +165,7 @@ def open_source(
     if "://" in first and alone and first.endswith("/api.php"):
         return ApiSource(WebServer(first, contact), folder / "answers")
     if "://" in first and alone and first.endswith("/sparql"):
-        return SparqlSource(WebServer(first, contact))
+        return SparqlSource(WebServer(first, contact), folder / "answers")
     if any("://" in place for place in places):
         raise BadInput(first, "is no address that can be read", hint="one alone, .../w/api.php or .../sparql")
     databases = [place for place in places if is_database(Path(place))]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import math
+import re
 import reprlib
 import time
 from collections.abc import Callable, Mapping
@@ -224,3 +225,10 @@ def check_accepted(reply: object, url: str) -> None:
 def tell_error(error: Mapping[str, object]) -> str:
     """Make one line of an error of MediaWiki's API."""
     return f"{tell(error.get('code', ''))}: {tell(error.get('info', ''))}"
+
+
+def name_server(url: str) -> str:
+    """Name the folder of a server's answers: host, port and path, without `w/api.php`, where most are."""
+    parts = urlsplit(url)
+    path = parts.path.removesuffix("/w/api.php")
+    return re.sub(r"[^A-Za-z0-9.]+", "-", parts.netloc.lower() + path).strip("-.") or "server"

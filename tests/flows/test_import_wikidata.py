@@ -21,6 +21,7 @@ from tasks.sources.wikidata.values import Text
 from tests.flows.conftest import make_folder
 from tests.models.scenes import serving
 from tests.shared_data import SHARED, needs
+from tests.sources.wikidata.rdf import Endpoint, serve_sparql
 from tests.sources.wikidata.scenes import JULIAN, entity, item, quantity, statement, text, time, write_dump
 from tests.sources.wikidata.test_api import Wikibase, web
 
@@ -175,6 +176,18 @@ def test_an_api_is_read_and_its_answers_are_kept(root):
     assert [line["reason"] for line in skipped] == ["no such entity"]
     host = url.removeprefix("http://").removesuffix("/v1").replace(":", "-")
     assert (root / "data/raw/wikidata/main/answers" / host / "99/Q99.json").exists()
+
+
+def test_a_sparql_endpoint_is_read_and_its_answers_are_kept_in_the_folder(root):
+    endpoint = Endpoint(MADE)
+    with serve_sparql(endpoint) as address:
+        assert call(address, "--entity", "Q9").exit_code == 0
+        count = len(endpoint.asked)
+        assert call(address, "--entity", "Q9").exit_code == 0
+    assert len(endpoint.asked) == count > 0
+    assert [row.id for row in read(root)[0]] == ["Q9"]
+    host = address.removeprefix("http://").replace("/", "-").replace(":", "-")
+    assert len(list((root / "data/raw/wikidata/main/answers" / host).iterdir())) == count
 
 
 def test_a_database_with_item_ids_is_read(root, tmp_path):

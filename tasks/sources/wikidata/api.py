@@ -5,15 +5,21 @@ The files are what a dump's line would be. A folder of them can be tracked, and 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from tasks.errors import BadInput, DatabaseGone
 from tasks.sources.answers import KeptAnswers
-from tasks.sources.web import MEDIAWIKI_FIELDS, Client, WebServer, check_accepted, check_passing, find_error
+from tasks.sources.web import (
+    MEDIAWIKI_FIELDS,
+    Client,
+    WebServer,
+    check_accepted,
+    check_passing,
+    find_error,
+    name_server,
+)
 from tasks.sources.wikidata.entities import Entity, EntitySelection, list_named
 from tasks.sources.wikidata.known_ids import KnownIds
 from tasks.sources.wikidata.report import ReadingReport, SkippedEntity
@@ -78,13 +84,6 @@ class ApiSource:
             break
         for name in names:
             yield name, self._kept.read(place_answer(name))
-
-
-def name_server(url: str) -> str:
-    """Name the folder of a server's answers: host, port and path, without `w/api.php`, where most are."""
-    parts = urlsplit(url)
-    path = parts.path.removesuffix("/w/api.php")
-    return re.sub(r"[^A-Za-z0-9.]+", "-", parts.netloc.lower() + path).strip("-.") or "server"
 
 
 def place_answer(name: str) -> str:

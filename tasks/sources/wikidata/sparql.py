@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from tasks.errors import BadInput, DatabaseGone
-from tasks.sources.web import Client, WebServer
+from tasks.sources.answers import ASKED_AGAIN, KeptAnswers
+from tasks.sources.web import Client, WebServer, name_server
 from tasks.sources.wikidata import sparql_queries as queries
 from tasks.sources.wikidata.entities import (
     RANKS,
@@ -55,10 +58,13 @@ class _Draft:
 
 
 class SparqlSource:
-    """Entities from an endpoint, by POST with results as JSON."""
+    """Entities from an endpoint, by POST with results as JSON.
 
-    def __init__(self, server: WebServer) -> None:
-        self._server = server
+    cache: a folder for what it answered, `<host>/<hash of the query>.json`: no query is sent twice.
+    """
+
+    def __init__(self, server: WebServer, cache: Path) -> None:
+        self._server, self._kept = server, KeptAnswers(cache / name_server(server.url), server.url)
 
     def read(self, selection: EntitySelection, report: ReadingReport) -> Iterator[Entity]:
         """Yield what is selected, in the order of ids; see `EntitySource.read`.
@@ -69,19 +75,23 @@ class SparqlSource:
             raise BadInput(self._server.url, "gives entities by id or class", hint="--entity Q42, --class Q5")
         known = KnownIds()
         with Client(self._server) as client:
-            asked = _Asking(client, self._server.url, selection, report)
+            asked = _Asking(client, self._kept, self._server.url, selection, report)
             try:
                 names = asked.list_names()
                 for start in range(0, len(names), ITEMS):
                     found = list(asked.gather(names[start : start + ITEMS]))
                     yield from (entity for entity in found if known.add(entity.id))
             except NoValue as error:
-                raise DatabaseGone(f"{self._server.url}: answered with a result that {error}") from error
+                raise DatabaseGone(
+                    f"{self._server.url}: answered with a result that {error} (kept in {self._kept.folder}: "
+                    f"{ASKED_AGAIN})"
+                ) from error
 
 
 @dataclass(frozen=True)
 class _Asking:
     client: Client
+    kept: KeptAnswers
     url: str
     selection: EntitySelection
     report: ReadingReport
@@ -94,12 +104,14 @@ class _Asking:
         return sorted(names, key=lambda name: (name[0], int(name[1:])))
 
     def query(self, query: str) -> list[Binding]:
-        reply = self.client.ask("POST", {"query": query}, ACCEPT)
-        results = reply.get("results") if isinstance(reply, dict) else None
-        rows = results.get("bindings") if isinstance(results, dict) else None
-        if not isinstance(rows, list) or not all(map(is_binding, rows)):
-            raise DatabaseGone(f"{self.url}: answered with what are no SPARQL results")
-        return rows
+        fields = {"query": query}
+        return list_bindings(self.kept.ask_once(fields, lambda: self.ask_server(fields)), self.url)
+
+    def ask_server(self, fields: Mapping[str, str]) -> dict[str, Any]:
+        reply = self.client.ask("POST", fields, ACCEPT)
+        whole = reply if isinstance(reply, dict) else {}
+        list_bindings(whole, self.url)
+        return whole
 
     def gather(self, names: Sequence[str]) -> Iterator[Entity]:
         """Gather a batch of entities, those that redirects lead to in place of what was asked for."""
@@ -205,6 +217,15 @@ class _Asking:
         except KeptOut as kept:
             self.report.keep_out(kept.reason, self.url, entity, what, kept.detail)
         return None
+
+
+def list_bindings(reply: Mapping[str, Any], url: str) -> list[Binding]:
+    """List the results of a reply. Raises DatabaseGone for one that has none."""
+    results = reply.get("results")
+    rows = results.get("bindings") if isinstance(results, dict) else None
+    if not isinstance(rows, list) or not all(map(is_binding, rows)):
+        raise DatabaseGone(f"{url}: answered with what are no SPARQL results")
+    return rows
 
 
 def is_binding(row: object) -> bool:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from tasks.errors import BadInput, DatabaseGone
-from tasks.sources.answers import ASKED_AGAIN, KeptAnswers
+from tasks.sources.answers import KeptAnswers
 from tasks.sources.streams import say
 from tasks.sources.web import MEDIAWIKI_FIELDS, Client, WebServer, check_accepted, check_passing
 from tasks.sources.wikipedia.article import Article, Skip, SkippedPage, clean_title, is_title
@@ -127,20 +124,13 @@ class WikipediaApi:
         return pages, followed, aliases
 
     def _ask(self, fields: Mapping[str, str]) -> dict[str, Any]:
-        # Sorted by name, so that the order in which fields are written here makes no other file of them.
-        key = orjson.dumps([self._server.url, fields], option=orjson.OPT_SORT_KEYS)
-        name = hashlib.sha256(key).hexdigest()[:32]
-        if self._kept.has(name):
-            record = self._kept.read(name)
-            answer = record.get("answer") if isinstance(record, dict) else None
-            if not isinstance(answer, dict):
-                raise BadInput(self._kept.find(name), "is no kept answer", hint=ASKED_AGAIN)
-            return answer
+        return self._kept.ask_once(fields, lambda: self._ask_server(fields))
+
+    def _ask_server(self, fields: Mapping[str, str]) -> dict[str, Any]:
         answer = self._client.ask("GET", fields, "application/json", check_passing)
         check_accepted(answer, self._server.url)
         if not isinstance(answer, dict):
             raise DatabaseGone(f"{self._server.url}: answered no JSON object")
-        self._kept.keep(name, {"url": self._server.url, "parameters": dict(fields), "answer": answer})
         return answer
 
 

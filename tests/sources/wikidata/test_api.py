@@ -9,8 +9,8 @@ import pytest
 from aiohttp import web
 
 from tasks.errors import BadInput, DatabaseGone
-from tasks.sources.web import WebServer
-from tasks.sources.wikidata.api import ApiSource, name_server
+from tasks.sources.web import WebServer, name_server
+from tasks.sources.wikidata.api import ApiSource
 from tasks.sources.wikidata.dump import DumpSource
 from tasks.sources.wikidata.entities import EntitySelection
 from tasks.sources.wikidata.report import ReadingReport

@@ -88,9 +88,9 @@ def endpoint():
 
 
 @pytest.fixture(scope="module")
-def source(endpoint):
+def source(endpoint, tmp_path_factory):
     with serve_sparql(endpoint) as url:
-        yield SparqlSource(WebServer(url, first_wait_s=0.01, retries=1))
+        yield SparqlSource(WebServer(url, first_wait_s=0.01, retries=1), tmp_path_factory.mktemp("answers"))
 
 
 def test_entities_are_those_of_a_dump(source, tmp_path):
@@ -135,22 +135,26 @@ def test_the_target_of_a_redirect_has_its_revision(source):
     assert read(source, entities=frozenset({"Q70"}))[0][0].revision is not None
 
 
+NAMELESS = {"results": {"bindings": [{"other": {"value": "x", "type": "literal"}}]}}
+
+
 @pytest.mark.parametrize(
-    "reply",
-    [[], {}, {"results": {"bindings": [3]}},
-     {"results": {"bindings": [{"item": {"value": 3, "type": "uri"}}]}},
-     {"results": {"bindings": [{"other": {"value": "x", "type": "literal"}}]}}],
+    ("reply", "kept"),
+    [([], 0), ({}, 0), ({"results": {"bindings": [3]}}, 0),
+     ({"results": {"bindings": [{"item": {"value": 3, "type": "uri"}}]}}, 0), (NAMELESS, 1)],
 )  # fmt: skip
-def test_an_endpoint_that_answers_otherwise_is_one_clear_line(reply):
+def test_an_endpoint_that_answers_otherwise_is_one_clear_line(reply, kept, tmp_path):
     class Other(Endpoint):
         async def answer(self, request):
             return web.json_response(reply)
 
-    with serve_sparql(Other([])) as url, pytest.raises(DatabaseGone, match="answered with"):
-        read(SparqlSource(WebServer(url)), entities=frozenset({"Q1"}))
+    with serve_sparql(Other([])) as url, pytest.raises(DatabaseGone, match="answered with") as error:
+        read(SparqlSource(WebServer(url), tmp_path), entities=frozenset({"Q1"}))
+    assert len(list(tmp_path.rglob("*.json"))) == kept
+    assert (f"kept in {tmp_path}" in str(error.value)) == bool(kept)
 
 
-def test_results_that_break_off_are_asked_for_again():
+def test_results_that_break_off_are_asked_for_again(tmp_path):
     class Breaking(Endpoint):
         async def answer(self, request):
             whole = await super().answer(request)
@@ -158,13 +162,36 @@ def test_results_that_break_off_are_asked_for_again():
             return whole if len(self.asked) % 2 == 0 else web.Response(body=cut)
 
     with serve_sparql(Breaking(MADE)) as url:
-        source = SparqlSource(WebServer(url, first_wait_s=0.01, retries=1))
+        source = SparqlSource(WebServer(url, first_wait_s=0.01, retries=1), tmp_path)
         assert [each.id for each in read(source, entities=frozenset({"Q3"}))[0]] == ["Q3"]
 
 
-def test_everything_is_not_asked_for():
+def test_answers_are_kept_and_no_query_is_sent_twice(tmp_path):
+    endpoint = Endpoint(MADE, {"Q70": "Q2"})
+    chosen = {"entities": frozenset({"Q1", "Q70"}), "classes": frozenset({"Q5"})}
+    with serve_sparql(endpoint) as url:
+        first, report, _ = read(SparqlSource(WebServer(url), tmp_path), **chosen)
+        kept = {path: path.read_bytes() for path in tmp_path.rglob("*.json")}
+        assert len(kept) == len(endpoint.asked) == len(set(endpoint.asked))
+        assert sorted(json.loads(content)["parameters"]["query"] for content in kept.values()) == sorted(
+            endpoint.asked
+        )
+        count = len(endpoint.asked)
+        read(SparqlSource(WebServer(url), tmp_path), **chosen, properties=frozenset({"P31"}))
+        assert len(endpoint.asked) > count, "another query is"
+    # The server is gone, and its answers are here.
+    again, same, _ = read(SparqlSource(WebServer(url, retries=0), tmp_path), **chosen)
+    assert (again, same.redirects) == (first, report.redirects)
+    assert {path: path.read_bytes() for path in kept} == kept
+    for content, said in ((b"{", "is no JSON"), (b"[]", "is no kept answer")):
+        next(iter(kept)).write_bytes(content)
+        with pytest.raises(BadInput, match=f"{said}.*delete it, and it is asked for again"):
+            read(SparqlSource(WebServer(url, retries=0), tmp_path), **chosen)
+
+
+def test_everything_is_not_asked_for(tmp_path):
     with pytest.raises(BadInput, match="by id or class"):
-        read(SparqlSource(WebServer("http://127.0.0.1:9/sparql")))
+        read(SparqlSource(WebServer("http://127.0.0.1:9/sparql"), tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -184,12 +211,12 @@ def test_sites_are_named_as_dumps_name_them(address, site):
 
 
 @needs("wikidata")
-def test_a_real_entity_comes_through_as_from_its_json():
+def test_a_real_entity_comes_through_as_from_its_json(tmp_path):
     record = json.loads((EXCERPT / "qwikidata_wd_Q42.json").read_bytes())
     record["sitelinks"] = {"enwiki": record["sitelinks"]["enwiki"]}
     chosen = {"entities": frozenset({"Q42"}), "languages": frozenset({"en", "de"})}
     with serve_sparql(Endpoint([record])) as url:
-        (found,), report, _ = read(SparqlSource(WebServer(url)), **chosen)
+        (found,), report, _ = read(SparqlSource(WebServer(url), tmp_path), **chosen)
     (expected,), of_dump, _ = read(
         DumpSource([EXCERPT / "qwikidata_wd_Q42.json"]), sites=frozenset({"enwiki"}), **chosen
     )
