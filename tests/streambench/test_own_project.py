@@ -1,6 +1,9 @@
-"""A project of `benchloom init`: a method in one file, a stream in one folder, a run of both."""
+"""A project of `benchloom init`: a method in one file, a stream in one folder, both through to the report."""
 
 import json
+import shutil
+from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 import yaml
@@ -9,8 +12,8 @@ from aiohttp import web
 from benchloom.making import init_command
 from flows.settings import set_params
 from tasks.artifacts.parquet import read_rows
-from tasks.streambench.rows import StreamStep
-from tests.benchloom.scenes import call
+from tasks.streambench.rows import StreamItem, StreamStep
+from tests.benchloom.scenes import ROOT, call
 from tests.models.scenes import answering, say
 from tests.packages import read_example
 
@@ -18,6 +21,9 @@ ITEMS = [
     {"key": f"q{number}", "text": f"What is the capital of land {number}?", "gold": "Oslo"}
     for number in range(6)
 ]
+Answering = Callable[[web.Request], Awaitable[web.Response]]
+SAMPLE = ROOT / "data/raw/streambench"
+"""GRAMMAR's questions over films and flights, where `make reproduce` made them."""
 
 
 async def know_the_first_or_follow(request: web.Request) -> web.Response:
@@ -34,39 +40,107 @@ def own(tmp_path, monkeypatch):
     project = tmp_path / "mine"
     assert init_command(project) == 0
     (project / "tasks/streambench/methods/last_right.py").write_text(read_example("A method"))
-    folder = project / "data/raw/streambench/lands"
-    folder.mkdir(parents=True)
-    (folder / "dataset.json").write_text(json.dumps({"name": "lands", "kind": "hotpotqa"}))
-    (folder / "items.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in ITEMS))
     return project
 
 
-def test_a_method_in_one_file_is_run_beside_the_others(own):
-    with answering(know_the_first_or_follow) as url:
-        model = yaml.safe_load((own / "params.yaml").read_text())["roles"]["agent"]["model"]
-        set_params(
-            own,
-            [
-                f"run.endpoints.{model}={{kind: openai, url: '{url}', retries: 0}}",
-                "streambench.streams={lands: {datasets: [lands], seeds: [42, 7]}}",
-                "streambench.evaluations={lands: {stream: lands, methods: [zero_shot, last_right], k: 2}}",
-            ],
-        )
+def run_stream(own: Path, model: Answering, *settings: str) -> dict[str, list[StreamStep]]:
+    """Set a stream, run the flow, and once more without a model; return the steps of each run, in order."""
+    with answering(model) as url:
+        name = yaml.safe_load((own / "params.yaml").read_text())["roles"]["agent"]["model"]
+        set_params(own, [f"run.endpoints.{name}={{kind: openai, url: '{url}', retries: 0}}", *settings])
         checked = call(own, "graph", "--check")
         assert checked.returncode == 0, "a file of the folder is in no declaration: " + checked.stdout
-        done = call(own, "run", "--plain", "streambench-steps@lands")
+        done = call(own, "run", "--plain", "streambench")
     assert done.returncode == 0, done.stderr
-    rows = list(read_rows(own / "data/streambench/lands/lands/steps.parquet", StreamStep))
+    again = call(own, "run", "--plain", "--replay", "streambench")
+    assert again.returncode == 0, again.stderr
     runs: dict[str, list[StreamStep]] = {}
-    for row in sorted(rows, key=lambda row: row.position):
+    for row in sorted(read_rows(own / "data/streambench/mine/mine/steps.parquet", StreamStep), key=position):
         runs.setdefault(row.run, []).append(row)
+    return runs
+
+
+def position(step: StreamStep) -> int:
+    return step.position
+
+
+def read_means(own: Path, page: str) -> dict[str, float]:
+    """Read Table 2 of a page's record: the line's label -> its first value."""
+    record = json.loads((own / "data/reports" / page / "report.json").read_text(encoding="utf-8"))
+    (table,) = [table for table in record["tables"] if table["key"] == "means"]
+    return {line["label"]: line["cells"][0]["value"] for line in table["lines"]}
+
+
+def test_a_method_in_one_file_goes_beside_the_others_into_the_report(own):
+    folder = own / "data/raw/streambench/lands"
+    folder.mkdir(parents=True)
+    (folder / "dataset.json").write_text(json.dumps({"name": "lands", "kind": "hotpotqa"}))
+    (folder / "items.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in ITEMS))
+    runs = run_stream(
+        own,
+        know_the_first_or_follow,
+        "streambench.streams={mine: {datasets: [lands], seeds: [42, 7]}}",
+        "streambench.evaluations={mine: {stream: mine, methods: [zero_shot, last_right], k: 2}}",
+        "streambench.overviews={all: {}}",
+    )
     assert {name: len(steps) for name, steps in runs.items()} == {
         f"{method}|agent|{seed}": 6 for method in ("zero_shot", "last_right") for seed in (42, 7)
     }
+    right = 0
     for seed in (42, 7):
         assert sum(row.bit for row in runs[f"zero_shot|agent|{seed}"]) == 1
         own_bits = [row.bit for row in runs[f"last_right|agent|{seed}"]]
         known = own_bits.index(True)
         assert own_bits == [False] * known + [True] * (6 - known), "all is right after land 0"
-    again = call(own, "run", "--plain", "--replay", "streambench-steps@lands")
-    assert again.returncode == 0, again.stderr
+        right += 6 - known
+    means = {"Non-streaming · Zero-Shot": 2 / 12, "Streaming · last_right": right / 12}
+    assert read_means(own, "streambench/mine") == pytest.approx(means)
+    assert read_means(own, "streambench-overviews/all") == pytest.approx(means)
+    assert "last_right" in (own / "data/reports/streambench/mine/index.html").read_text(encoding="utf-8")
+    figure = "data/reports/streambench-overviews/all/report.json#/tables/0/lines/1/cells/0"
+    traced = call(own, "lineage", figure)
+    assert traced.returncode == 0, traced.stderr
+    assert "last_right|agent|" in traced.stdout
+
+
+@pytest.mark.skipif(not SAMPLE.is_dir(), reason="no sample stream: make reproduce")
+def test_a_method_in_one_file_runs_on_the_sample_stream(own):
+    """On a model that knows every third question, and every one with an example in the prompt."""
+    for dataset in ("films", "flights"):
+        shutil.copytree(SAMPLE / dataset, own / "data/raw/streambench" / dataset)
+    golds = {
+        item["text"]: (place, item["gold"])
+        for dataset in ("films", "flights")
+        for place, item in enumerate(
+            map(json.loads, (SAMPLE / dataset / "items.jsonl").open(encoding="utf-8"))
+        )
+    }
+
+    async def know_a_third_or_follow(request: web.Request) -> web.Response:
+        user = (await request.json())["messages"][-1]["content"]
+        asked = user.rpartition("Question: ")[2].partition("\n")[0]
+        place, gold = golds[asked]
+        knows = place % 3 == 0 or "earlier tasks" in user
+        return say(gold if knows else "SELECT 'no'", prompt_tokens=20, completion_tokens=5)
+
+    runs = run_stream(
+        own,
+        know_a_third_or_follow,
+        "streambench.streams={mine: {datasets: [films, flights], take: 45, rule: streambench}}",
+        "streambench.evaluations={mine: {stream: mine, methods: [zero_shot, grow_prompt, last_right], k: 4}}",
+    )
+    texts = {
+        item.id: item.text for item in read_rows(own / "data/streambench/mine/items.parquet", StreamItem)
+    }
+    third = [golds[texts[row.item]][0] % 3 == 0 for row in runs["zero_shot|agent|42"]]
+    first = third.index(True)
+    assert [row.bit for row in runs["zero_shot|agent|42"]] == third
+    assert [row.bit for row in runs["grow_prompt|agent|42"]] == [third[0]] + [True] * 44
+    assert [row.bit for row in runs["last_right|agent|42"]] == [False] * first + [True] * (45 - first)
+    assert read_means(own, "streambench/mine") == pytest.approx(
+        {
+            "Non-streaming · Zero-Shot": sum(third) / 45,
+            "Streaming · GrowPrompt": (44 + third[0]) / 45,
+            "Streaming · last_right": (45 - first) / 45,
+        }
+    )
