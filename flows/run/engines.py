@@ -112,7 +112,7 @@ class ClusterEngine:
 
         runner = self.open()
         try:
-            lost = run_shards(shards, runner, self._stopping)
+            lost = run_shards(shards, runner, self._workers, self._stopping)
         except BenchloomError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a cluster, Prefect or the way to them may raise
@@ -126,6 +126,11 @@ class ClusterEngine:
         if lost:
             raise make_lost_error(lost)
 
+    @property
+    def _workers(self) -> int | None:
+        """Processes of a cluster of this run's own; of one at an address nobody knows."""
+        return None if self._cluster.address else self._cluster.workers or os.cpu_count() or 1
+
     def close(self) -> None:
         """End the cluster, if it is this run's own."""
         self._opened.close()
@@ -136,7 +141,7 @@ class ClusterEngine:
             if self._runner is None:
                 if self._stopping.is_set():
                     raise Interrupted("the run was stopped")
-                where = self._cluster.address or f"{self._cluster.workers or os.cpu_count()} processes here"
+                where = self._cluster.address or f"{self._workers} processes here"
                 self._say(f"shards go to {self._name}: {where}")
                 try:
                     self._runner = self._opened.enter_context(OPEN[self._name](self._cluster))

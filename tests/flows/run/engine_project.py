@@ -139,7 +139,8 @@ class EngineProject:
         return [hashlib.sha256((self.root / "data" / name).read_bytes()).hexdigest() for name in outs]
 
 
-def make_engine_project(folder: Path) -> EngineProject:
+def make_engine_project(folder: Path, words: int = WORDS) -> EngineProject:
+    """Make the project; its stage has a shard of every five words."""
     root = make_folder(folder / "project")
     for package in ("flows", "tasks"):
         shutil.copytree(ROOT / package, root / package, ignore=shutil.ignore_patterns("__pycache__"))
@@ -152,7 +153,7 @@ def make_engine_project(folder: Path) -> EngineProject:
         "from tasks.artifacts.parquet import write_rows\n"
         "from tasks.artifacts.rows import make_id\n"
         "from tasks.sources.lengths import Word\n"
-        f'texts = [f\'{{"even" if n % 3 else "odd"}}-{{n:02}}\' for n in range({WORDS})]\n'
+        f'texts = [f\'{{"even" if n % 3 else "odd"}}-{{n:02}}\' for n in range({words})]\n'
         "write_rows(Path('data/words.parquet'), Word, [Word(make_id(text), text) for text in texts])\n"
     )
     subprocess.run(

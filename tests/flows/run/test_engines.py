@@ -4,14 +4,26 @@ import pytest
 
 from flows.run.engines import require_engine
 from flows.run.prefect_server import server_folder
+from flows.run.prefect_shards import TASKS
 from flows.run.servers import stop_servers
 from tasks.errors import BadInput
 from tests.flows.run.engine_project import SHARDS, make_engine_project
+
+LARGE = 2 * 2 * TASKS + 6
+"""Shards that are two in a task of two workers, and one in a task of four."""
 
 
 @pytest.fixture
 def project(tmp_path):
     made = make_engine_project(tmp_path)
+    yield made
+    stop_servers(server_folder(made.root))
+
+
+@pytest.fixture
+def large(tmp_path):
+    """A project whose shards are several in each task of two workers."""
+    made = make_engine_project(tmp_path, LARGE * 5)
     yield made
     stop_servers(server_folder(made.root))
 
@@ -69,30 +81,30 @@ def test_an_engine_that_is_not_there_is_one_line(monkeypatch):
 @pytest.mark.drill
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(("engine", "numbers"), [("dask", (2, 4)), ("ray", (2,))])
-def test_clusters_give_the_same_bytes_and_a_killed_worker_costs_its_shard(project, engine, numbers):
-    whole = run_whole(project)
+def test_clusters_give_the_same_bytes_and_a_killed_worker_costs_its_shard(large, engine, numbers):
+    whole = run_whole(large)
     for workers in numbers:
-        done = project.run(engine, workers=workers)
+        done = large.run(engine, workers=workers)
         assert done.returncode == 0, done.stderr
         assert f"shards go to {engine}: {workers} processes here" in done.stderr
         assert "lost on the way" not in done.stderr
-        assert project.digest() == whole
-        assert len(project.read_done()) == SHARDS
-        assert 2 <= project.count_processes() <= workers
-    done = project.run(engine, kill="even-20", times=1)
+        assert large.digest() == whole
+        assert len(large.read_done()) == LARGE
+        assert 2 <= large.count_processes() <= workers
+    done = large.run(engine, kill="even-20", times=1)
     assert done.returncode == 0, done.stderr
     assert "lost on the way" not in done.stderr
-    assert project.digest() == whole
-    (again,) = [text for text in set(project.read_done()) if project.read_done().count(text) == 2]
-    assert len(project.read_done()) == SHARDS + 1
-    killed = project.run(engine, kill="even-20", times=2)
+    assert large.digest() == whole
+    (again,) = [text for text in set(large.read_done()) if large.read_done().count(text) == 2]
+    assert len(large.read_done()) == LARGE + 1
+    killed = large.run(engine, kill="even-20", times=2)
     assert killed.returncode == 1
     assert "the process was ended from outside twice" in killed.stderr
-    assert len(project.list_parts()) == SHARDS - 1
-    before = len(project.read_done())
-    assert project.run("threads", plain=True, again=True, kill="even-20", times=2).returncode == 0
-    assert project.read_done()[before:] == [again]
-    refused = project.run(engine, refuse="odd-00")
+    assert len(large.list_parts()) == LARGE - 1
+    before = len(large.read_done())
+    assert large.run("threads", plain=True, again=True, kill="even-20", times=2).returncode == 0
+    assert large.read_done()[before:] == [again]
+    refused = large.run(engine, refuse="odd-00")
     assert (refused.returncode, refused.stderr.count("words: odd-00 is refused")) == (2, 1), refused.stderr
 
 
