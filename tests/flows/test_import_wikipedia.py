@@ -1,5 +1,6 @@
 """`benchloom import wikipedia`: a source's articles become two tables and a list of what was left out."""
 
+import gzip
 import json
 from collections import Counter
 from pathlib import Path
@@ -14,7 +15,8 @@ from tasks.sources.wikipedia import wikitext
 from tests.flows.conftest import make_folder
 from tests.shared_data import SHARED, needs
 from tests.sources.wikipedia.conftest import OwnReader
-from tests.sources.wikipedia.scenes import PAGES, write_dump
+from tests.sources.wikipedia.scenes import PAGES, write_dump, write_lines
+from tests.sources.wikipedia.test_structured import RECORD
 
 ROOT = Path(__file__).parents[2]
 FOLDER = Path("data/raw/wikipedia/small")
@@ -104,6 +106,38 @@ def test_entries_about_looks_are_counted_by_their_keys(root, tmp_path):
     assert "2 infobox entries about looks (width 2)" in done.stdout
     lines = [json.loads(line) for line in (root / FOLDER / "skipped.jsonl").read_text().splitlines()]
     assert {"where": "width", "reason": "infobox_look", "detail": "2 times about looks"} in lines
+
+
+def test_structured_contents_are_tables_with_their_kinds_of_parts(root, tmp_path):
+    (tmp_path / "contents").mkdir()
+    other = {**RECORD, "name": "Ada_Brack", "redirects": [], "version": {"identifier": 7}}
+    write_lines(tmp_path / "contents/enwiki_namespace_0_0.ndjson", [RECORD, {"identifier": 3}])
+    packed = gzip.compress((json.dumps(other) + "\n").encode())
+    (tmp_path / "contents/enwiki_namespace_0_1.ndjson.gz").write_bytes(packed)
+    done = call(tmp_path / "contents", "--name", "small")
+    assert done.exit_code == 0, done.output
+    assert done.stdout.splitlines()[:3] == [
+        f"2 articles, 1 aliases: {FOLDER}/articles.parquet",
+        f"20 parts (8 cell, 4 infobox, 8 text): {FOLDER}/parts.parquet",
+        f"left out: 1 broken: {FOLDER}/skipped.jsonl",
+    ]
+    articles = pq.read_table(root / FOLDER / "articles.parquet").to_pylist()
+    assert [(row["article"], row["page"], row["revision"], row["aliases"]) for row in articles] == [
+        ("Josephine Quill", 255083, 1227, ["J. Quill"]),
+        ("Ada Brack", 255083, 7, []),
+    ]
+    assert read_skipped(root) == [
+        {
+            "where": "enwiki_namespace_0_0.ndjson, line 2",
+            "reason": "broken",
+            "detail": "is no article: has no name",
+        }
+    ]
+    parts = pq.read_table(root / FOLDER / "parts.parquet").to_pylist()
+    (year,) = (part for part in parts if (part["article"], part["text"]) == ("Ada Brack", "1990"))
+    assert (year["kind"], year["section"], year["parent"], year["headers"]) == (
+        "cell", "Youth", "Life", ["Orb", "Year"],
+    )  # fmt: skip
 
 
 def read_skipped(root):

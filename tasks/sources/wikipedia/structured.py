@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ from tasks.sources.wikipedia.pages import PageBuilder, PageText, UnreadablePage
 from tasks.sources.wikipedia.wikitext import PageSource, RawPage
 
 PATTERNS = ("*.ndjson", "*.jsonl", "*.ndjson.gz", "*.jsonl.gz")
+INFOBOXES, SECTIONS = ("infoboxes", "infobox"), ("sections", "article_sections")
+"""Fields by the names that they have, and had at first."""
 DEEPEST = 30
 """Levels of sections, lists and fields in each other."""
 LONGEST_RECORD = 8 * MOST_BYTES
@@ -55,13 +57,13 @@ class StructuredContents(PageSource):
 def read_record(record: Mapping[str, Any]) -> PageText:
     """Read one article. Raises UnreadablePage for parts too deep in each other, TypeError for other types."""
     builder = PageBuilder("")
-    for box in _list(record, "infoboxes"):
+    for box in _list_first(record, INFOBOXES):
         number, builder.boxes = builder.boxes, builder.boxes + 1
         for name, value in _list_fields(box, 0):
             builder.add(INFOBOX, (name, name), value, number)
     tables = {str(table.get("identifier", "")): table for table in _list(record, "tables")}
     count = len(tables)
-    for section in _list(record, "sections"):
+    for section in _list_first(record, SECTIONS):
         _read_part(builder, section, 1, tables)
     builder.enter(1, "")
     for name in list(tables):
@@ -179,6 +181,11 @@ def _list(part: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     if not isinstance(found, list) or any(not isinstance(one, dict) for one in found):
         raise TypeError(f"{name!r} is no list of objects")
     return found
+
+
+def _list_first(part: Mapping[str, Any], names: Sequence[str]) -> list[Mapping[str, Any]]:
+    """List the first field of these names that has something."""
+    return next(filter(None, (_list(part, name) for name in names)), [])
 
 
 def _text(part: Mapping[str, Any], name: str) -> str:
