@@ -46,12 +46,7 @@ def import_shards(
     if len(left) < len(wanted):
         say_progress(f"{len(wanted) - len(left)} of {len(wanted)} parts were read before")
     if engine is not None and len(left) > 1:
-        engine.work(
-            [
-                Shard(name_part(part), read_part, (part, selection, store), store / part.key, root)
-                for part in left
-            ]
-        )
+        engine.work([make_shard(part, selection, store, root) for part in left])
     else:
         for part in left:
             read_part(part, selection, store)
