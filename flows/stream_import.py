@@ -99,6 +99,7 @@ def import_stream(root: Path, path: Path, source: StreamSource, choice: ImportCh
         files,
         {file.name: digest_file(file) for file in published},
         lost,
+        {"seed": choice.seed, "take": choice.take or None},
     )
     done.items, done.shots, done.files = len(items), len(shots), len(files)
     return done
@@ -201,7 +202,7 @@ def say_stream(done: ImportedStream, head: DatasetHead) -> list[str]:
     """Say what an import did, a line each."""
     place = done.folder.as_posix()
     lines = [
-        f"{done.items:,} items of {done.read:,} records, {done.shots:,} shots, {done.files:,} files: {place}"
+        f"{done.items:,} items of {done.read:,} records, {done.shots:,} shots, {done.files:,} files: {place}",
     ]
     lines += [f"skipped: {reason}: {count:,}" for reason, count in sorted(done.skipped.items())]
     if done.skipped:

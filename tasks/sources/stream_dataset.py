@@ -71,11 +71,13 @@ def write_dataset(
     files: Mapping[str, Path | bytes],
     published: Mapping[str, str] | None = None,
     skipped: Iterable[Mapping[str, str]] = (),
+    draw: Mapping[str, int | None] | None = None,
 ) -> None:
     """Write a dataset's folder in one piece; one that was there before is replaced.
 
     files: name below `files/` -> the file that is copied there, or its content. published: name -> SHA-256 of
-    the files that were read. skipped: what was not taken, a line each.
+    the files that were read. skipped: what was not taken, a line each. draw: the seed that items and shots
+    were drawn by, and how many items (None: all); None where nothing was drawn.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(folder.parent, f".{folder.name}.")
@@ -97,7 +99,8 @@ def write_dataset(
         sums = {f"{PUBLISHED}{name}": digest for name, digest in (published or {}).items()}
         for file in sorted(place for place in draft.rglob("*") if place.is_file()):
             sums[file.relative_to(draft).as_posix()] = digest_file(file)
-        about = {**asdict(head), **counts, "sha256": dict(sorted(sums.items()))}
+        drawn = {} if draw is None else {"draw": dict(draw)}
+        about = {**asdict(head), **counts, **drawn, "sha256": dict(sorted(sums.items()))}
         (draft / ABOUT).write_text(json.dumps(about, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
         if folder.exists():
             shutil.rmtree(folder)

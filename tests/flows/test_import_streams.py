@@ -141,6 +141,7 @@ def test_ddxplus_draws_as_many_patients_of_each_diagnosis(root, tmp_path):
     call("ddxplus", release)
     about, items, shots, skipped = read(root, "ddxplus")
     assert (len(items), len(shots), about["stratum"]) == (98, 49, "pathology")
+    assert about["draw"] == {"seed": 42, "take": 98}
     # One of each in the test split, and in the validation split that shots are of.
     assert skipped == {"unknown_condition": 2, "unknown_evidence": 2, "incomplete": 2}
     assert items[1]["gold"] == "1"
@@ -153,7 +154,9 @@ def test_ddxplus_draws_as_many_patients_of_each_diagnosis(root, tmp_path):
     _, few, _, _ = read(root, "few")
     assert sorted(int(item["gold"]) for item in few) == list(range(49))
     call("ddxplus", release, "--take", "49", "--name", "again", "--seed", "7")
-    assert {item["key"] for item in read(root, "again")[1]} != {item["key"] for item in few}
+    about, again, _, _ = read(root, "again")
+    assert about["draw"] == {"seed": 7, "take": 49}
+    assert {item["key"] for item in again} != {item["key"] for item in few}
     with pytest.raises(BadInput, match="asks for 99 items, and there are 98"):
         call("ddxplus", release, "--take", "99")
     assert len(read(root, "ddxplus")[1]) == 98
@@ -188,8 +191,9 @@ def test_ddxplus_says_the_published_evidences_and_labels_the_published_condition
 
 def test_hotpotqa_in_both_layouts(root, tmp_path):
     call("hotpotqa", published.make_hotpotqa(tmp_path / "hotpot"))
-    _, items, shots, skipped = read(root, "hotpotqa")
+    about, items, shots, skipped = read(root, "hotpotqa")
     assert (len(items), skipped) == (23, {"incomplete": 1})
+    assert about["draw"] == {"seed": 42, "take": None}, "all items, and shots by the seed"
     assert items[0]["key"] == "h0"
     assert items[0]["context"] == "Ann 0\nAnn lives in Town 0. She sings.\n\nBo\nBo ran."
     assert (items[22]["key"], items[22]["context"]) == ("hotpot_dev_distractor_v1-22", "Cy\nCy is 7.")
