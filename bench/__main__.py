@@ -21,6 +21,7 @@ BENCHMARKS = (
     "execution",
     "longform",
     "streambench",
+    "streambench_index",
     "wikidata",
     "wikidata_shards",
     "evidence",

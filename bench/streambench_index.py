@@ -1,0 +1,41 @@
+"""StreamBench's memory above the size where an index takes over: which share it finds, and how long it takes.
+
+Of the 16 nearest among 50,000 entries, by the index and by exact search over the same vectors: in clusters,
+as texts about a few things are, and without any structure. `python -m bench streambench_index` takes minutes.
+"""
+
+from __future__ import annotations
+
+import time
+
+from bench.streambench import K, Stopwatch, draw_vectors, fill_memory
+from tasks.streambench.solve.memory_keys import normalise
+
+INDEXED, SEARCHES = 50_000, 500
+SPREADS = {"in clusters": 0.5, "without structure": None}
+
+
+def main() -> None:
+    """Compare the index with exact search among many memories: what it finds, and how long it takes."""
+    for name, spread in SPREADS.items():
+        vectors = [normalise(vector) for vector in draw_vectors(INDEXED + SEARCHES, spread)]
+        asked = vectors[INDEXED:]
+        exact, indexed = fill_memory(vectors[:INDEXED], INDEXED), fill_memory(vectors[:INDEXED])
+        begun = time.perf_counter()
+        indexed.nearest(asked[0], K)
+        built = time.perf_counter() - begun
+        found, spent = [], []
+        for memory in (exact, indexed):
+            watch = Stopwatch()
+            found.append([{one.entry.item for one in memory.nearest(vector, K)} for vector in asked])
+            spent.append(watch.read(SEARCHES))
+        recall = sum(len(one & other) for one, other in zip(*found, strict=True)) / (K * SEARCHES)
+        print(
+            f"streambench_index: {INDEXED:,} {name}: the index finds {recall:.3f} of the {K} nearest "
+            f"in {spent[1]} a search, exact search all in {spent[0]}; built in {built:.1f} s",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
