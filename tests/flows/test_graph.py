@@ -52,6 +52,7 @@ SWITCHED_ON = {
         "streams": {"trial": {"datasets": ["trial"]}},
         "evaluations": {"trial": {"stream": "trial", "methods": ["zero_shot"]}},
         "systems": {"trial": {"stream": "trial", "system": "good"}},
+        "overviews": {"trial": {}},
     },
     "assessments": {"trial": {"database": "films", "system": "weak", "llm_only": "trial"}},
     "companies": {"trial": {"seed": 0}},

@@ -139,12 +139,22 @@ def test_what_is_joined_is_counted_and_what_is_not_shown_is_said(page: Path, tab
     assert EVIL not in html
 
 
+def count_right(page: Path) -> list[int]:
+    """List the right steps of each run that the page lists."""
+    text = (page / "rows.js").read_text(encoding="utf-8")
+    return [run["right"] for run in json.loads(text.partition(",")[2].removesuffix(");\n"))]
+
+
 def test_every_figure_leads_to_the_scores_of_its_own_evaluations(page: Path) -> None:
     root = page.parents[3]
     path = page.relative_to(root).as_posix() + "/report.json"
     record = json.loads((root / path).read_text(encoding="utf-8"))
     lineage = Lineage(root)
-    figures = [figure for figure in list_figures(record) if figure.derivation]
+    figures = list(list_figures(record))
+    assert [figure.pointer for figure in figures if figure.derivation is None] == []
+    assert {figure.label: figure.value for figure in figures[:4]} == {
+        "datasets": 3, "methods": 10, "steps": 58 * 20 + 5 * 40, "right": sum(count_right(page)),
+    }  # fmt: skip
     for figure in figures:
         node = lineage.trace_figure(path, figure.pointer, first=0)
         assert node.summary["rows"], figure.label

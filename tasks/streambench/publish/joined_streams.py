@@ -73,10 +73,13 @@ class StreamColumn:
 
     def select(self, folder: Path, runs: Sequence[str]) -> Selection:
         """Select the scores of some runs of an evaluation on the items of this dataset."""
-        items = Selection(name_in_project(folder.parent / "items"), {"dataset": self.dataset})
-        return Selection(
-            name_in_project(folder / "scores"), {"run": tuple(runs)}, {"item": items} if self.mixed else {}
-        )
+        through = {"item": self.select_items()} if self.mixed else {}
+        return Selection(name_in_project(folder / "scores"), {"run": tuple(runs)}, through)
+
+    def select_items(self) -> Selection:
+        """Select the items of this dataset."""
+        folder = next(iter(self.sources.values())).folder.parent
+        return Selection(name_in_project(folder / "items"), {"dataset": self.dataset})
 
     def derive_all(self, measure: str, column: str = "") -> Derivation:
         """Name the scores of all its runs as what a figure was computed from."""

@@ -125,8 +125,12 @@ def make_overview_headlines(
         return Derivation(measure, tuple(rows for part in parts for rows in part.rows), field)
 
     return [
-        Headline("datasets", len(columns), ", ".join(column.title for column in columns)),
-        Headline("evaluations", len(evaluations), ", ".join(one.name for one in evaluations)),
+        Headline(
+            "datasets",
+            len({column.dataset for column in columns}),
+            f"in {len(evaluations)} evaluations",
+            Derivation("distinct", tuple(column.select_items() for column in columns), "dataset"),
+        ),
         Headline(
             "methods",
             len({one.step.method for one in steps}),

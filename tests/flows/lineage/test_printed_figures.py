@@ -17,6 +17,7 @@ FIGURES = {
     "longform/sample": ("match rate (C)", "data/raw/packages"),
     "longform-sets/sample": ("claims", "data/raw/packages"),
     "streambench/sample": ("right", "data/raw/packages"),
+    "streambench-overviews/all": ("right", "data/raw/packages"),
     "streambench-streams/sample": ("items", "data/raw/packages"),
     "tanq/sample": ("all: f1", "data/raw/packages"),
     "tanq-sets/sample": ("with a skill", "data/raw/packages"),
