@@ -39,7 +39,7 @@ STREAMBENCH = Flow(
         # Streams: their items, the exact order by seed, few-shot examples (section 3)
         STREAM.stage("streambench.items", reads=(RAW,)),
         STREAM.stage("streambench.sequence", drops=False),
-        STREAM.stage("streambench.shots", reads=(RAW,), drops=False, may_be_empty=True),
+        STREAM.stage("streambench.shots", reads=(RAW,), may_be_empty=True),
         STREAM.stage("streambench.contracts", out="contracts"),
         STREAM.stage("streambench.stream_page", out="data/reports/streambench-streams/${key}"),
         # Methods over a stream (section 4.1), and a system of the user's

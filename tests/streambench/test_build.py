@@ -101,8 +101,12 @@ def test_shots_are_drawn_once_and_none_is_an_item(tmp_path):
     found = shots(tmp_path, Stream(datasets=("one", "two"), shots=4)).rows
     assert [shot.place for shot in found] == [0, 1, 2, 3]
     assert Counter(shot.dataset for shot in found) == {"one": 3, "two": 1}
-    every = shots(tmp_path, Stream(datasets=("one", "two"), shots=16)).rows
+    made = shots(tmp_path, Stream(datasets=("one", "two"), shots=16))
+    every = made.rows
     assert len(every) == 6
+    assert sorted((row.reason, row.detail) for row in made.dropped) == [
+        ("asked", "one 0?"), ("asked", "two 0?"),
+    ]  # fmt: skip
     assert not any(shot.text in {"one 0?", "two 0?"} for shot in every)
     assert shots(tmp_path, Stream(datasets=("one",), shots=0)).rows == []
 

@@ -19,7 +19,11 @@ class FewShot(StreamMethod):
         super().__init__(setup)
         refuse_ablations(setup)
         if not setup.shots:
-            raise BadInput("streambench: method few_shot", "the stream has no shots", hint="see its `shots`")
+            raise BadInput(
+                "streambench: method few_shot",
+                "the stream has no shots",
+                hint="see shots.dropped.parquet",
+            )
         self._examples = tuple(
             ShownExample(RetrievedEntry(shot.id, 0, 0.0), shot.memory_key, shot.answer)
             for shot in sorted(setup.shots, key=lambda shot: shot.place)[: setup.k]
