@@ -56,6 +56,7 @@ def read_files(folder):
 
 
 @needs("wikidata")
+@pytest.mark.drill
 @pytest.mark.timeout(300)
 def test_an_import_that_is_killed_at_its_file_operations_leaves_whole_files_and_is_done_again(project):
     before = write_dump(project.parent / "before.json", entity("Q7"), b"{")
@@ -114,6 +115,7 @@ MOMENTS = {
 }
 
 
+@pytest.mark.drill
 @pytest.mark.timeout(300)
 def test_a_command_whose_processes_are_killed_goes_on_from_its_last_part(project):
     dump = write_streams(project.parent / "dump.json.bz2")

@@ -634,10 +634,10 @@ def test_swapped_values_of_an_open_question_are_refused(sources: Path) -> None:
 def test_the_contract_holds_the_words_of_claims_and_references_to_the_rows(sources: Path) -> None:
     built = Built(sources, reply)
     questions = {question.id: question for question in built.questions}
-    assert len(built.items()) == len(built.made) > 3
-    for item in built.items():
+    made = built.items()
+    assert {find_unborne(asdict(item), questions[item.id]) for item in made} == {""}
+    for item in (made[0], next(item for item in made if questions[item.id].design == OPEN)):
         record = asdict(item)
-        assert find_unborne(record, questions[item.id]) == ""
         first, *rest = record["claims"]
         number = next(iter(re.findall(r"\d+", first["text"])))
         wrong = {**first, "text": first["text"].replace(number, str(int(number) + 1), 1)}
