@@ -198,7 +198,7 @@ def read_warm(calls: int) -> None:
         ]
         ledger.put_many(LedgerEntry(key, "42", "stop", 20, 1) for key in keys)
         rounds, bare = [], []
-        with contextlib.closing(sqlite3.connect(ledger.path)) as connection:
+        with contextlib.closing(sqlite3.connect(ledger.address)) as connection:
             for _ in range(ROUNDS):
                 rounds.append(time_reads(keys, ledger.get))
                 bare.append(time_reads(keys, lambda key: connection.execute(SELECT, (key,)).fetchone()))

@@ -244,7 +244,7 @@ def serve(
             identities=identities,
         )
         try:
-            serve_ledger(server, port, lambda url: typer.echo(f"answering at {url} from {ledger.path}"))
+            serve_ledger(server, port, lambda url: typer.echo(f"answering at {url} from {ledger.address}"))
         except KeyboardInterrupt:
             typer.echo(json.dumps(server.counts.report()), err=True)
         except OSError as error:
@@ -270,7 +270,8 @@ def load_models() -> tuple[ModelRun, dict[str, EmbeddedModel]]:
 
 def open_ledger() -> Ledger:
     """Open the live ledger under the project's shipped ones."""
-    from tasks.models.ledger import Ledger, find_ledger
+    from tasks.models.ledger import Ledger
+    from tasks.models.ledger_address import find_ledger
 
     run, _ = load_models()
     return Ledger(find_ledger(run.ledger), sorted((find_root() / "data" / "ledger").glob("*.jsonl.gz")))

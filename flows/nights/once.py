@@ -111,6 +111,6 @@ def run_inside(tree: NightTree, options: Sequence[str], lock: int) -> int:
 def place_ledger(home: Path) -> dict[str, str]:
     """Say where the live ledger lies, if params.yaml names it by a path within the project."""
     named = (load_params(home).get("run") or {}).get("ledger")
-    if named and not os.environ.get("BENCHLOOM_LEDGER"):
-        return {"BENCHLOOM_LEDGER": str(home / str(named))}
-    return {}
+    if not named or os.environ.get("BENCHLOOM_LEDGER") or "://" in str(named):
+        return {}
+    return {"BENCHLOOM_LEDGER": str(home / str(named))}

@@ -1,6 +1,6 @@
 """Locks per model call between processes, so that two processes never pay for the same call.
 
-A lock is a lock on one byte of a file beside the ledger, at an offset computed from the call's key.
+Beside a file, a lock is a lock on one byte of another file, at an offset computed from the call's key.
 The kernel releases it when its process ends, however that ends, so it is never stale.
 """
 
@@ -9,10 +9,24 @@ from __future__ import annotations
 import fcntl
 import os
 from pathlib import Path
+from typing import Protocol
 
 
-class CallLocks:
-    """The locks that one process holds on calls of one ledger.
+class CallLocks(Protocol):
+    """The locks that one process holds on calls of one ledger."""
+
+    def acquire(self, key: str) -> bool:
+        """Lock a call; return False if another process holds it. Locking again in this process succeeds."""
+
+    def release(self, key: str) -> None:
+        """Release a lock, if it is held."""
+
+    def close(self) -> None:
+        """Release all locks."""
+
+
+class FileLocks:
+    """The locks on calls of a ledger that is a file.
 
     Use one object per process and file: closing any descriptor of a file drops all its locks.
     """

@@ -1,4 +1,4 @@
-"""One writing thread for a SQLite file with group commit: what arrives during a commit shares the next.
+"""One writing thread for a ledger with group commit: what arrives during a commit shares the next.
 
 A commit waits for the disk. With many calls in flight, one commit per call would limit the throughput
 of the whole layer.
@@ -7,13 +7,23 @@ of the whole layer.
 from __future__ import annotations
 
 import queue
-import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import Protocol
 
 Statement = tuple[str, tuple[object, ...]]
+
+
+class Writer(Protocol):
+    """A connection that commits."""
+
+    def commit(self, statements: Sequence[Statement]) -> None:
+        """Run statements in one transaction; it is on disk on return."""
+
+    def close(self) -> None:
+        """Close the connection."""
 
 
 @dataclass
@@ -25,8 +35,8 @@ class _Job:
 class Committer:
     """Runs statements in order on a connection of its own; a job's future is done when it is on disk."""
 
-    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
-        self._connect = connect
+    def __init__(self, open_writer: Callable[[], Writer]) -> None:
+        self._open_writer = open_writer
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
@@ -57,21 +67,24 @@ class Committer:
             thread.join()
 
     def _work(self) -> None:
-        connection: sqlite3.Connection | None = None
+        writer: Writer | None = None
         try:
             while (first := self._jobs.get()) is not None:
                 jobs, last = self._gather(first)
                 try:
-                    connection = connection or self._connect()
-                    _commit(connection, jobs)
+                    writer = writer or self._open_writer()
+                    writer.commit([statement for job in jobs for statement in job.statements])
                 except Exception as error:  # noqa: BLE001 - raised where the results are awaited
                     for job in jobs:
                         job.done.set_exception(error)
+                else:
+                    for job in jobs:
+                        job.done.set_result(None)
                 if last:
                     return
         finally:
-            if connection is not None:
-                connection.close()
+            if writer is not None:
+                writer.close()
 
     def _gather(self, first: _Job) -> tuple[list[_Job], bool]:
         jobs = [first]
@@ -83,18 +96,3 @@ class Committer:
             if job is None:
                 return jobs, True
             jobs.append(job)
-
-
-def _commit(connection: sqlite3.Connection, jobs: Sequence[_Job]) -> None:
-    try:
-        connection.execute("BEGIN IMMEDIATE")
-        for job in jobs:
-            for statement, values in job.statements:
-                connection.execute(statement, values)
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-    for job in jobs:
-        job.done.set_result(None)

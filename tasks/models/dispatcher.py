@@ -16,7 +16,6 @@ from typing import Any, TypeVar
 from tasks.models.ask import Request, Send
 from tasks.models.batching import Batcher
 from tasks.models.budget import Budget
-from tasks.models.call_locks import CallLocks
 from tasks.models.client import CallResult, ModelClient
 from tasks.models.entries import LedgerEntry
 from tasks.models.ledger import Ledger
@@ -56,7 +55,7 @@ class Dispatcher:
         self.batch = batch or BatchMode()
         self.counter = CallCounter()
         self._client, self._systems = client, systems
-        self._locks = CallLocks(ledger.path.with_name(ledger.path.name + "-claims"))
+        self._locks = ledger.open_locks()
         self._batcher = (
             Batcher(client, ledger, self.budget, self.batch, self._locks) if client is not None else None
         )

@@ -12,7 +12,8 @@ from tasks.models.budget import Budget
 from tasks.models.client import LocateServer, ModelClient
 from tasks.models.dispatcher import Dispatcher
 from tasks.models.embedded import ensure_server
-from tasks.models.ledger import Ledger, find_ledger
+from tasks.models.ledger import Ledger
+from tasks.models.ledger_address import find_ledger
 from tasks.models.settings import EmbeddedModel, ModelRun, Price
 from tasks.models.systems import SystemClient
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import hashlib
 import os
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Literal, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from tasks.errors import BadInput
+from tasks.models.ledger_address import read_address
 
 SettingsT = TypeVar("SettingsT", bound=BaseModel)
 
@@ -192,15 +192,18 @@ class ModelRun(StrictModel):
     prices: dict[str, Price] = Field(default_factory=dict)
     budget: BudgetLimits = BudgetLimits()
     batch: BatchMode = BatchMode()
-    ledger: Path | None = None
-    """The live ledger; null is the user's data folder. The variable BENCHLOOM_LEDGER takes precedence."""
+    ledger: str | None = None
+    """The live ledger: a file, or postgresql://user@host/database (its password in PGPASSWORD or ~/.pgpass);
+    null is a file in the user's data folder. The variable BENCHLOOM_LEDGER takes precedence."""
     idle_s: float = Field(default=600, ge=0)
     """After how many seconds without a call the embedded model's server ends; 0 is never."""
 
     @field_validator("ledger")
     @classmethod
-    def _expand(cls, path: Path | None) -> Path | None:
-        return path.expanduser() if path is not None else None
+    def _check_ledger(cls, address: str | None) -> str | None:
+        if address is not None:
+            read_address(address)
+        return address
 
 
 def read_secret(place: str, key_env: str | None) -> str:

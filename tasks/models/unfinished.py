@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from tasks.models.ledger import Ledger
 
+INSERT = "INSERT INTO unfinished VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 NOTED_AT_ONCE = 200
 """So many calls that were found recorded wait to be noted, since nothing was paid for them now."""
 
@@ -28,7 +29,7 @@ class Unfinished:
         if asked or len(self._waiting) >= NOTED_AT_ONCE:
             rows = [(self._project, self._stage, key) for key in sorted(self._waiting)]
             self._waiting.clear()
-            self._ledger.submit(("INSERT OR IGNORE INTO unfinished VALUES (?, ?, ?)", row) for row in rows)
+            self._ledger.submit((INSERT, row) for row in rows)
 
     def forget(self) -> None:
         """Forget the stage's calls: it has finished."""
@@ -40,7 +41,7 @@ class Unfinished:
 def list_unfinished(ledger: Ledger, project: str, flow: str) -> list[str]:
     """List the keys that a flow's unfinished stages have used, sorted; a call may not be answered yet."""
     rows = ledger.read(
-        "SELECT DISTINCT key FROM unfinished WHERE project = ? AND stage GLOB ? ORDER BY key",
-        (project, f"{flow}-*"),
+        "SELECT DISTINCT key FROM unfinished WHERE project = ? AND stage >= ? AND stage < ? ORDER BY key",
+        (project, f"{flow}-", f"{flow}."),  # "." comes next after "-": what begins with the flow's name
     )
     return [key for (key,) in rows]

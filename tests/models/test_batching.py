@@ -38,10 +38,10 @@ def ask(dispatcher, requests):
 
 
 @pytest.fixture
-def scene(tmp_path):
+def scene(tmp_path, live):
     """Forty recorded calls, a server that answers from them, and an empty ledger."""
     requests = [make_request(number) for number in range(40)]
-    with record(tmp_path / "recorded.sqlite", requests) as recorded, Ledger(tmp_path / "l.sqlite") as ledger:
+    with record(tmp_path / "recorded.sqlite", requests) as recorded, Ledger(live) as ledger:
         yield requests, LedgerServer(recorded), ledger
 
 

@@ -1,12 +1,12 @@
 import subprocess
 import sys
 
-from tasks.models.call_locks import CallLocks
+from tasks.models.call_locks import FileLocks
 
 KEY, OTHER = "ab" * 32, "cd" * 32
 HOLD = (
-    "import sys, time; from pathlib import Path; from tasks.models.call_locks import CallLocks;"
-    "locks = CallLocks(Path(sys.argv[1])); print(locks.acquire(sys.argv[2]), flush=True); time.sleep(600)"
+    "import sys, time; from pathlib import Path; from tasks.models.call_locks import FileLocks;"
+    "locks = FileLocks(Path(sys.argv[1])); print(locks.acquire(sys.argv[2]), flush=True); time.sleep(600)"
 )
 
 
@@ -16,7 +16,7 @@ def test_what_another_process_claims_is_free_again_once_it_is_killed(tmp_path):
     )
     try:
         assert holder.stdout.readline() == "True\n"
-        ours = CallLocks(tmp_path / "locks")
+        ours = FileLocks(tmp_path / "locks")
         assert not ours.acquire(KEY)
         assert ours.acquire(OTHER)
     finally:
@@ -26,7 +26,7 @@ def test_what_another_process_claims_is_free_again_once_it_is_killed(tmp_path):
 
 
 def test_what_is_released_may_be_taken(tmp_path):
-    ours = CallLocks(tmp_path / "locks")
+    ours = FileLocks(tmp_path / "locks")
     assert ours.acquire(KEY)
     assert ours.acquire(KEY)  # it is ours already
     ours.release(KEY)

@@ -13,21 +13,21 @@ def open_dispatcher(url, ledger, **settings):
     return Dispatcher(ledger, ModelClient({MODEL: make_endpoint(url, **settings)}, Budget()))
 
 
-def test_an_answer_is_in_the_ledger_when_it_is_handed_out(tmp_path):
+def test_an_answer_is_in_the_ledger_when_it_is_handed_out(live):
     async def answer(request):
         return say("ok")
 
     with (
         answering(answer) as url,
-        Ledger(tmp_path / "l.sqlite") as ledger,
+        Ledger(live) as ledger,
         open_dispatcher(url, ledger) as dispatcher,
     ):
         sent = asyncio.run(dispatcher.ask(make_request()))
-        with Ledger(tmp_path / "l.sqlite") as other:
+        with Ledger(live) as other:
             assert other.get(make_request().key()) == sent.entry
 
 
-def test_equal_requests_of_several_threads_are_sent_once(tmp_path):
+def test_equal_requests_of_several_threads_are_sent_once(live):
     asked, lives = [], []
 
     async def answer(request):
@@ -42,7 +42,7 @@ def test_equal_requests_of_several_threads_are_sent_once(tmp_path):
 
     with (
         answering(answer) as url,
-        Ledger(tmp_path / "l.sqlite") as ledger,
+        Ledger(live) as ledger,
         open_dispatcher(url, ledger) as dispatcher,
     ):
         threads = [threading.Thread(target=lambda: asyncio.run(ask_often(dispatcher))) for _ in range(3)]
@@ -55,12 +55,12 @@ def test_equal_requests_of_several_threads_are_sent_once(tmp_path):
     assert len(lives) == 15
 
 
-def test_a_call_that_another_process_recorded_meanwhile_is_not_sent(tmp_path):
+def test_a_call_that_another_process_recorded_meanwhile_is_not_sent(live):
     asked = []
 
     async def answer(request):
         asked.append((await request.json())["messages"][0]["content"])
-        with Ledger(tmp_path / "l.sqlite") as other:
+        with Ledger(live) as other:
             other.put(make_entry(make_request(2), "from elsewhere"))
         return say("ok")
 
@@ -69,7 +69,7 @@ def test_a_call_that_another_process_recorded_meanwhile_is_not_sent(tmp_path):
 
     with (
         answering(answer) as url,
-        Ledger(tmp_path / "l.sqlite") as ledger,
+        Ledger(live) as ledger,
         open_dispatcher(url, ledger, in_flight=1) as dispatcher,
     ):
         _, second = asyncio.run(ask(dispatcher))
@@ -77,7 +77,7 @@ def test_a_call_that_another_process_recorded_meanwhile_is_not_sent(tmp_path):
     assert (second.entry.text, second.live) == ("from elsewhere", False)
 
 
-def test_an_interrupted_run_keeps_what_is_in_flight_and_sends_no_more(tmp_path):
+def test_an_interrupted_run_keeps_what_is_in_flight_and_sends_no_more(live):
     asked = []
 
     async def answer(request):
@@ -93,14 +93,14 @@ def test_an_interrupted_run_keeps_what_is_in_flight_and_sends_no_more(tmp_path):
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    with answering(answer) as url, Ledger(tmp_path / "l.sqlite") as ledger:
+    with answering(answer) as url, Ledger(live) as ledger:
         with open_dispatcher(url, ledger, in_flight=2) as dispatcher:
             asyncio.run(interrupt(dispatcher))
         assert ledger.stats().live_calls == 2
     assert len(asked) == 2
 
 
-def test_closing_does_not_wait_for_ever(tmp_path):
+def test_closing_does_not_wait_for_ever(live):
     async def answer(request):
         await asyncio.sleep(60)
 
@@ -109,7 +109,7 @@ def test_closing_does_not_wait_for_ever(tmp_path):
         await asyncio.sleep(0.2)
         task.cancel()
 
-    with answering(answer) as url, Ledger(tmp_path / "l.sqlite") as ledger:
+    with answering(answer) as url, Ledger(live) as ledger:
         client = ModelClient(
             {MODEL: make_endpoint(url)}, Budget(), record_possibly_paid=ledger.record_possibly_paid
         )
@@ -121,7 +121,7 @@ def test_closing_does_not_wait_for_ever(tmp_path):
         assert [call.problem for call in ledger.list_possibly_paid()] == ["interrupted (CancelledError)"]
 
 
-def test_a_call_keeps_its_place_in_flight_until_it_is_recorded(tmp_path, monkeypatch):
+def test_a_call_keeps_its_place_in_flight_until_it_is_recorded(live, monkeypatch):
     asked, recording = [], asyncio.Event()
 
     async def answer(request):
@@ -144,7 +144,7 @@ def test_a_call_keeps_its_place_in_flight_until_it_is_recorded(tmp_path, monkeyp
     monkeypatch.setattr(Ledger, "put_async", record_slowly)
     with (
         answering(answer) as url,
-        Ledger(tmp_path / "l.sqlite") as ledger,
+        Ledger(live) as ledger,
         open_dispatcher(url, ledger, in_flight=2) as dispatcher,
     ):
         assert asyncio.run(ask(dispatcher)) <= 2

@@ -2,12 +2,9 @@
 
 import itertools
 import json
-import os
 import random
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -15,36 +12,15 @@ import pytest
 
 from tasks.models.ledger import Ledger
 from tasks.models.ledger_server import FAULTS
+from tests.models.drilling import Watch, finish, settle
+from tests.models.drilling import start as start_worker
 from tests.models.scenes import LedgerServer, serving
 from tests.models.worker import record_sums
 
 pytestmark = [pytest.mark.drill, pytest.mark.timeout(1800)]
 
 CALLS, IN_FLIGHT, KILLS, PROCESSES = 2_000, 16, 20, 4
-SETTLING_S = 0.5
 SECRET = "sk-drill-0123456789abcdef"
-
-
-class Watch(LedgerServer):
-    """A server that looks, as each call comes in, whether it came before and whether it is committed."""
-
-    def __init__(self, recorded: Ledger, asking: Path, **options) -> None:
-        super().__init__(recorded, **options)
-        self._asking = asking
-        self.asked_after_commit = self.asked_again = 0
-        self._asked: set[str] = set()
-
-    def progress(self) -> int:
-        return len(self.counts.answered) + len(self.batches.batches)
-
-    def _find(self, keys, body):
-        with sqlite3.connect(f"file:{self._asking}?mode=ro", uri=True) as connection:
-            for key in keys:
-                found = connection.execute("SELECT 1 FROM calls WHERE key = ?", (key,)).fetchone()
-                self.asked_after_commit += found is not None
-                self.asked_again += key in self._asked
-                self._asked.add(key)
-        return super()._find(keys, body)
 
 
 @pytest.fixture
@@ -55,32 +31,8 @@ def scripted(tmp_path):
 
 
 def start(folder: Path, url: str, *more: str, out: str = "out.calls.parquet", **environment: str):
-    command = [
-        sys.executable, "-m", "tests.models.worker", str(folder / "live.sqlite"), url, str(CALLS),
-        str(folder / out), "--in-flight", str(IN_FLIGHT), *more,
-    ]  # fmt: skip
-    return subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, **environment},
-        cwd=Path(__file__).parents[2],
-    )
-
-
-def finish(process: subprocess.Popen) -> dict:
-    stdout, stderr = process.communicate(timeout=900)
-    assert process.returncode == 0, stderr
-    return json.loads(stdout)
-
-
-def settle(server: Watch) -> None:
-    """Wait until what a killed process had sent has come in."""
-    seen = -1
-    while seen != server.counts.requests:
-        seen = server.counts.requests
-        time.sleep(SETTLING_S)
+    limits = ["--in-flight", str(IN_FLIGHT), *more]
+    return start_worker(folder / "live.sqlite", url, CALLS, folder / out, *limits, **environment)
 
 
 def check_ledger(folder: Path, keys: list[str]) -> None:

@@ -60,7 +60,9 @@ def open_dispatcher(folder, url):
 
 
 def make_ask(dispatcher, kind=RecordedModel):
-    return kind(RequestBuilder("paper.stage", dispatcher.ledger.path.parent, {"embedder": ROLE}), dispatcher)
+    return kind(
+        RequestBuilder("paper.stage", dispatcher.ledger.address.parent, {"embedder": ROLE}), dispatcher
+    )
 
 
 def embed(ask, texts):

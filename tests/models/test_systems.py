@@ -58,7 +58,7 @@ def open_dispatcher(folder, url=None, budget=None, replay=False, **settings):
 
 
 def make_ask(dispatcher, kind=RecordedModel, epoch=""):
-    return kind(RequestBuilder("paper.stage", dispatcher.ledger.path.parent, {}, epoch=epoch), dispatcher)
+    return kind(RequestBuilder("paper.stage", dispatcher.ledger.address.parent, {}, epoch=epoch), dispatcher)
 
 
 def read(text):

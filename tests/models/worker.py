@@ -17,6 +17,7 @@ from tasks.models.calls import Call
 from tasks.models.client import ModelClient
 from tasks.models.dispatcher import Dispatcher
 from tasks.models.ledger import Ledger
+from tasks.models.ledger_address import read_address
 from tasks.models.recorded_model import RecordedModel
 from tasks.models.request_builder import RequestBuilder
 from tasks.models.settings import BatchMode, BudgetLimits, Endpoint
@@ -55,7 +56,7 @@ def record_sums(ledger: Ledger, folder: Path, calls: int) -> list[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("ledger", type=Path)
+    parser.add_argument("ledger", type=read_address)
     parser.add_argument("url")
     parser.add_argument("calls", type=int)
     parser.add_argument("out", type=Path)

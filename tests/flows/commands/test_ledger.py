@@ -1,5 +1,4 @@
 import json
-import sqlite3
 
 import pytest
 import yaml
@@ -11,18 +10,26 @@ from tasks.errors import BadInput
 from tasks.models.ask import Prompt
 from tasks.models.calls import Call, make_call
 from tasks.models.ledger import Ledger, PossiblyPaid
+from tasks.models.ledger_address import find_ledger
 from tasks.models.shipped import read_shipped, write_shipped
 from tasks.models.unfinished import NOTED_AT_ONCE, Unfinished, list_unfinished
+from tests.models.ledger_places import ENGINES, damage, place_ledger
 from tests.models.scenes import MODEL, LedgerServer, answering, make_entry, make_request, say, serving
 
 PROMPT = Prompt("ask", "digest", ())
 
 
+@pytest.fixture(params=ENGINES)
+def live(request, tmp_path):
+    with place_ledger(request.param, tmp_path) as address:
+        yield address
+
+
 @pytest.fixture
-def project(tmp_path, monkeypatch):
+def project(tmp_path, monkeypatch, live):
     """A project with six calls in its artifacts and in the live ledger."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("BENCHLOOM_LEDGER", str(tmp_path / "live.sqlite"))
+    monkeypatch.setenv("BENCHLOOM_LEDGER", str(live))
     (tmp_path / "dvc.yaml").write_text("stages: {}\n")
     point_at(tmp_path, "http://127.0.0.1:9/v1")
     requests = [make_request(number) for number in range(6)]
@@ -33,7 +40,7 @@ def project(tmp_path, monkeypatch):
     ]
     write_rows(tmp_path / "data/grammar/films/ask.calls.parquet", Call, calls[:4])
     write_rows(tmp_path / "data/grammar/flights/ask.calls.parquet", Call, calls[3:])
-    with Ledger(tmp_path / "live.sqlite") as ledger:
+    with Ledger(live) as ledger:
         ledger.put_many(entries)
     return tmp_path
 
@@ -53,13 +60,15 @@ def invoke(*arguments):
 def test_stats_are_one_json_object(project):
     facts = json.loads(invoke("stats", "--json").stdout)
     assert (facts["live_calls"], facts["shipped_calls"], facts["prompt_tokens"]) == (6, 0, 42)
+    assert facts["path"] == str(find_ledger())
+    assert facts["bytes"] > 0
 
 
 def test_stats_and_prune_name_models_and_dollars(project):
     price = {"input_usd_per_million": 10, "output_usd_per_million": 100, "batch_share": 0.5}
     (project / "params.yaml").write_text(yaml.safe_dump({"run": {"prices": {"dear": price}}}))
     requests = [make_request(100 + number) for number in range(4)]
-    with Ledger(project / "live.sqlite") as ledger:
+    with Ledger(find_ledger()) as ledger:
         ledger.put_many(make_entry(each, model="dear", at=1.0) for each in requests[:2])
         ledger.put_many(make_entry(each, model="dear", batch=True, at=1.0) for each in requests[2:3])
         ledger.put_many(make_entry(each, model="other", at=1.0) for each in requests[3:])
@@ -121,7 +130,7 @@ def test_verify_asks_past_the_ledger_and_compares(project):
 
 
 def test_verify_of_a_sample_asks_no_more_than_that(project):
-    with Ledger(project / "live.sqlite") as ledger:
+    with Ledger(find_ledger()) as ledger:
         server = LedgerServer(ledger)
         with serving(server.application()) as url:
             point_at(project, url)
@@ -142,8 +151,7 @@ def test_prune_deletes_only_when_meant(project):
 
 
 def test_prune_deletes_what_is_damaged_and_says_so_of_nothing_else(project):
-    with sqlite3.connect(project / "live.sqlite") as connection:
-        connection.execute("UPDATE calls SET text = 'answer 9' WHERE text = 'answer 3'")
+    damage(find_ledger(), b"answer 3", b"answer 9")
     with pytest.raises(BadInput, match=r"is damaged \(`benchloom ledger prune --damaged` deletes"):
         invoke("export", "grammar")
     assert json.loads(invoke("prune", "--damaged", "--dry-run", "--json").stdout) == {"would_delete": 1}
@@ -161,14 +169,14 @@ def test_every_help_has_an_example(command):
 
 def note(project, flow_stage, number, *, of=None, asked=True):
     """Note a call as an unfinished stage's; give its key."""
-    with Ledger(project / "live.sqlite") as ledger:
+    with Ledger(find_ledger()) as ledger:
         key = make_request(number).key()
         Unfinished(ledger, str(of or project), flow_stage).note([key], asked=asked)
         return key
 
 
 def test_a_partial_export_takes_the_calls_of_unfinished_stages_and_what_was_shipped(project):
-    with Ledger(project / "live.sqlite") as ledger:
+    with Ledger(find_ledger()) as ledger:
         ledger.put_many(make_entry(make_request(number), "live", at=1.0) for number in range(6, 10))
     taken = note(project, "grammar-late@films", 6)
     note(project, "grammar-late@films", 99)  # asked, and never answered
@@ -191,13 +199,13 @@ def test_a_stage_that_never_finished_can_be_exported_alone(project):
         invoke("export", "grammar")
     note(project, "grammar-ask@films", 3)
     assert json.loads(invoke("export", "grammar", "--partial", "--json").stdout)["calls"] == 1
-    with Ledger(project / "live.sqlite") as ledger:
+    with Ledger(find_ledger()) as ledger:
         Unfinished(ledger, str(project), "grammar-ask@films").forget()
         assert list_unfinished(ledger, str(project), "grammar") == []
 
 
 def test_what_is_found_recorded_is_noted_with_the_next_call_that_is_asked(project):
-    with Ledger(project / "live.sqlite") as ledger:
+    with Ledger(find_ledger()) as ledger:
         unfinished = Unfinished(ledger, str(project), "grammar-ask@films")
         unfinished.note(["b"], asked=False)
         assert list_unfinished(ledger, str(project), "grammar") == []

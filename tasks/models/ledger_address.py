@@ -1,0 +1,49 @@
+"""Where the live ledger lies: a SQLite file, or a PostgreSQL database whose password is in no address."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
+
+import platformdirs
+
+from tasks.errors import BadInput
+
+SCHEMES = frozenset({"postgresql", "postgres"})
+PASSWORD_HINT = "put it into PGPASSWORD or ~/.pgpass"  # noqa: S105 - where it belongs
+
+Address = Path | str
+"""A file's path, or the URL of a database."""
+
+
+def find_ledger(setting: str | None = None) -> Address:
+    """Return the live ledger's address: BENCHLOOM_LEDGER, else the setting, else in the user's data folder.
+
+    Raises BadInput for an address that no ledger can have.
+    """
+    if named := os.environ.get("BENCHLOOM_LEDGER"):
+        try:
+            return read_address(named)
+        except ValueError as error:
+            raise BadInput("BENCHLOOM_LEDGER", str(error)) from None
+    if setting:
+        return read_address(setting)
+    return Path(platformdirs.user_data_dir("benchloom", appauthor=False)) / "ledger.sqlite"
+
+
+def read_address(text: str) -> Address:
+    """Read an address. Raises ValueError, which never repeats it: it may hold a password."""
+    if "://" not in text:
+        return Path(text).expanduser()
+    try:
+        parts = urlsplit(text)
+        has_password = parts.password is not None
+    except ValueError:
+        raise ValueError("is no address of a database (postgresql://user@host/database)") from None
+    if parts.scheme not in SCHEMES:
+        raise ValueError("must be a file's path or postgresql://user@host/database")
+    # passfile names a file; password and sslpassword are secrets.
+    if has_password or any("password" in name.lower() for name, _ in parse_qsl(parts.query)):
+        raise ValueError(f"holds a password: {PASSWORD_HINT}")
+    return text

@@ -1,0 +1,41 @@
+"""The tables of a live ledger and the statements on them, in SQL that every engine of ours understands."""
+
+from __future__ import annotations
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS calls (
+    key TEXT PRIMARY KEY, text TEXT NOT NULL, finish_reason TEXT NOT NULL,
+    prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, estimated INTEGER NOT NULL,
+    extra TEXT NOT NULL, latency_s REAL NOT NULL, attempts INTEGER NOT NULL, at REAL NOT NULL,
+    model TEXT NOT NULL DEFAULT '', batch INTEGER NOT NULL DEFAULT 0, checksum TEXT NOT NULL DEFAULT ''
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS possibly_paid (
+    key TEXT NOT NULL, model TEXT NOT NULL, problem TEXT NOT NULL,
+    prompt_tokens INTEGER NOT NULL, max_tokens INTEGER NOT NULL, at REAL NOT NULL
+);
+CREATE TABLE IF NOT EXISTS batches (
+    token TEXT PRIMARY KEY, model TEXT NOT NULL, id TEXT NOT NULL, keys TEXT NOT NULL, at REAL NOT NULL
+);
+CREATE TABLE IF NOT EXISTS unfinished (
+    project TEXT NOT NULL, stage TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (project, stage, key)
+) WITHOUT ROWID;
+"""
+COLUMNS = (
+    "key, text, finish_reason, prompt_tokens, completion_tokens, estimated, extra, latency_s, attempts, at, "
+    "model, batch, checksum"
+)
+SELECT_CALL = f"SELECT {COLUMNS} FROM calls WHERE key = ?"  # noqa: S608 - constant columns
+SELECT_CALLS = f"SELECT {COLUMNS} FROM calls ORDER BY key"  # noqa: S608 - constant columns
+INSERT_CALL = (
+    f"INSERT INTO calls ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"  # noqa: S608 - constant columns
+)
+INSERT_POSSIBLY_PAID = "INSERT INTO possibly_paid VALUES (?, ?, ?, ?, ?, ?)"
+INSERT_BATCH = (
+    "INSERT INTO batches VALUES (?, ?, ?, ?, ?) ON CONFLICT (token) DO UPDATE SET "
+    "model = excluded.model, id = excluded.id, keys = excluded.keys, at = excluded.at"
+)
+COUNT_CALLS = (
+    "SELECT count(*), CAST(coalesce(sum(prompt_tokens), 0) AS BIGINT), "
+    "CAST(coalesce(sum(completion_tokens), 0) AS BIGINT), CAST(coalesce(sum(estimated), 0) AS BIGINT) "
+    "FROM calls"
+)
