@@ -138,11 +138,16 @@ class Batcher:
         path = find_path(request)
         pending = self._pending.setdefault((endpoint.name, path), PendingBatch(endpoint, path))
         call = PendingCall(key, request, loop.create_future())
-        pending.calls.append(call)
+        self._gather(pending, [call], self._mode.gather_s)
+        return await call.outcome
+
+    def _gather(self, pending: PendingBatch, calls: Sequence[PendingCall], wait_s: float) -> None:
+        """Let calls join the next batch, which is submitted once none has joined it for so long."""
+        pending.calls += calls
         if pending.timer is not None:
             pending.timer.cancel()
-        pending.timer = loop.call_later(self._mode.gather_s, lambda: self._start(self._flush(pending)))
-        return await call.outcome
+        loop = asyncio.get_running_loop()
+        pending.timer = loop.call_later(wait_s, lambda: self._start(self._flush(pending)))
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
@@ -155,8 +160,11 @@ class Batcher:
             calls, pending.calls = [call for call in pending.calls if not call.outcome.done()], []
             try:
                 api = await self._connect(pending.endpoint)
-                await self._adopt_open_batches(pending.endpoint, api)
+                followed = await self._adopt_open_batches(pending.endpoint, api)
                 new = [call for call in calls if not self._is_under_way(call)]
+                if late := [call for call in new if call.key in followed]:
+                    new = [call for call in new if call.key not in followed]
+                    self._gather(pending, late, self._mode.poll_s)
                 for start in range(0, len(new), self._mode.calls):
                     await self._submit(pending, api, new[start : start + self._mode.calls])
             except Exception as error:  # noqa: BLE001 - the waiting calls must be failed
@@ -177,12 +185,14 @@ class Batcher:
             return True
         return False
 
-    async def _adopt_open_batches(self, endpoint: EndpointClient, api: AsyncOpenAI) -> None:
-        """Follow the open batches whose process has ended."""
+    async def _adopt_open_batches(self, endpoint: EndpointClient, api: AsyncOpenAI) -> set[str]:
+        """Follow the open batches whose process has ended; return the calls in those of another process."""
+        followed: set[str] = set()
         for batch in self._ledger.list_batches():
             if batch.model != endpoint.name or batch.token in self._open:
                 continue
             if not self._locks.acquire(batch.token):
+                followed.update(batch.keys)
                 continue
             # Since the list was read, its owner may have recorded its id, or collected it and ended.
             current = next(
@@ -194,6 +204,7 @@ class Batcher:
                 self._locks.release(batch.token)
             else:
                 self._follow(endpoint, api, current)
+        return followed
 
     async def _find_lost(self, api: AsyncOpenAI, batch: OpenBatch) -> OpenBatch | None:
         found = await find_batch(api, batch)

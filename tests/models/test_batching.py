@@ -1,5 +1,7 @@
 import asyncio
+import contextlib
 import json
+import time
 
 import pytest
 
@@ -11,6 +13,7 @@ from tasks.models.dispatcher import Dispatcher
 from tasks.models.embeddings import make_embedding
 from tasks.models.ledger import Ledger, OpenBatch
 from tasks.models.settings import BatchMode, BudgetLimits, Endpoint, Price
+from tests.models.ledger_places import place_ledger
 from tests.models.scenes import MODEL, LedgerServer, make_endpoint, make_entry, make_request, record, serving
 
 MODE = BatchMode(stages=("*",), gather_s=0.05, poll_s=0.05)
@@ -193,3 +196,30 @@ def test_a_line_is_what_a_single_call_would_post(scene):
     assert (line["method"], line["url"]) == ("POST", "/v1/chat/completions")
     assert line["body"]["model"] == "theirs"
     assert line["body"]["messages"] == [{"role": "user", "content": "question 0"}]
+
+
+def test_a_call_in_a_batch_that_another_process_follows_waits_for_it(tmp_path):
+    request = make_request()
+    key = request.key()
+
+    async def ask_and_collect(dispatcher, other, theirs):
+        asked = asyncio.create_task(dispatcher.ask_all({key: request}, batch=True))
+        await asyncio.sleep(1.0)
+        await other.close_batch("token", [make_entry(request, "by their batch")])
+        theirs.release("token")
+        return (await asked)[key]
+
+    with (
+        place_ledger("postgresql", tmp_path) as live,  # where each ledger's locks are as another process's
+        record(tmp_path / "recorded.sqlite", [request]) as recorded,
+        Ledger(live) as ledger,
+        Ledger(live) as other,
+        contextlib.closing(other.open_locks()) as theirs,
+    ):
+        server = LedgerServer(recorded)
+        asyncio.run(other.book_batch(OpenBatch("token", MODEL, "their-batch", (key,), time.time())))
+        assert theirs.acquire("token")
+        with serving(server.application()) as url, open_dispatcher(url, ledger) as dispatcher:
+            sent = asyncio.run(ask_and_collect(dispatcher, other, theirs))
+    assert sent.entry.text == "by their batch"
+    assert not server.batches.batches
