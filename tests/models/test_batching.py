@@ -204,7 +204,7 @@ def test_a_call_in_a_batch_that_another_process_follows_waits_for_it(tmp_path):
 
     async def ask_and_collect(dispatcher, other, theirs):
         asked = asyncio.create_task(dispatcher.ask_all({key: request}, batch=True))
-        await asyncio.sleep(1.0)
+        await asyncio.sleep(2.0)
         await other.close_batch("token", [make_entry(request, "by their batch")])
         theirs.release("token")
         return (await asked)[key]
