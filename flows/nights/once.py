@@ -113,4 +113,4 @@ def place_ledger(home: Path) -> dict[str, str]:
     named = (load_params(home).get("run") or {}).get("ledger")
     if not named or os.environ.get("BENCHLOOM_LEDGER") or "://" in str(named):
         return {}
-    return {"BENCHLOOM_LEDGER": str(home / str(named))}
+    return {"BENCHLOOM_LEDGER": str(home / Path(str(named)).expanduser())}
