@@ -14,7 +14,7 @@ import time
 from contextlib import suppress
 
 from tasks.errors import BenchloomError
-from tasks.models.postgres_session import Connection, Session
+from tasks.models.postgres_session import Connection, Session, make_durable
 
 CLAIMS = """
 CREATE TABLE IF NOT EXISTS claims (
@@ -23,6 +23,8 @@ CREATE TABLE IF NOT EXISTS claims (
 """
 DEAD = "pg_try_advisory_xact_lock(holder)"
 """Whether no connection of the holder is left."""
+AT_LEISURE = "set_config('synchronous_commit', 'off', true) = 'off'"
+"""Lets one statement's commit wait for no disk: a release that a crash undid is made good on reconnecting."""
 GRACE_S = 5.0
 """So long a holder must have been without a connection, in seconds, before its calls are taken over."""
 WATCH_S = 1.0
@@ -60,7 +62,8 @@ class PostgresLocks:
         with suppress(BenchloomError):  # without a connection it is released by the next one
             self._session.run(
                 lambda connection: connection.execute(
-                    "DELETE FROM claims WHERE key = %s AND holder = %s", (key, self._holder)
+                    f"DELETE FROM claims WHERE key = %s AND holder = %s AND {AT_LEISURE}",  # noqa: S608 - constant words
+                    (key, self._holder),
                 )
             )
 
@@ -123,8 +126,7 @@ class PostgresLocks:
                 self._session.run(lambda connection: connection.execute("SELECT 1"))
 
     def _greet(self, connection: Connection) -> None:
-        # A claim need not outlive a crash of the server by more than the calls it was written with.
-        connection.execute("SET synchronous_commit = off")
+        make_durable(connection)  # a claim that a crash of the server undid would be another's for the asking
         connection.execute("SELECT pg_advisory_lock_shared(%s)", (self._holder,))
         if not self._lost:
             return

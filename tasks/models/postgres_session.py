@@ -127,6 +127,14 @@ def connect(address: str) -> Connection:
     return connection
 
 
+def make_durable(connection: Connection) -> None:
+    """Let what is committed be on the server's disk, whatever the server is set to."""
+    connection.execute(
+        "SELECT set_config('synchronous_commit', 'on', false) "
+        "WHERE current_setting('synchronous_commit') = 'off'"
+    )
+
+
 @contextmanager
 def reporting(address: str) -> Iterator[None]:
     """Raise psycopg's errors as ours, in one line."""

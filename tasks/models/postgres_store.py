@@ -9,7 +9,7 @@ from typing import Any
 from tasks.models.committer import Statement
 from tasks.models.ledger_tables import SCHEMA
 from tasks.models.postgres_locks import CLAIMS, PostgresLocks, delete_old_claims
-from tasks.models.postgres_session import Connection, Session, connect, reporting, translate
+from tasks.models.postgres_session import Connection, Session, connect, make_durable, reporting, translate
 
 TYPES = {"TEXT": "BYTEA", "INTEGER": "BIGINT", "REAL": "DOUBLE PRECISION", " WITHOUT ROWID": ""}
 """Words of the schema -> PostgreSQL's."""
@@ -80,11 +80,7 @@ class PostgresStore:
 
     def _greet_writer(self, connection: Connection) -> None:
         self._greet(connection)
-        # What is said to be recorded must be on the server's disk.
-        connection.execute(
-            "SELECT set_config('synchronous_commit', 'on', false) "
-            "WHERE current_setting('synchronous_commit') = 'off'"
-        )
+        make_durable(connection)
 
 
 class PostgresWriter:
