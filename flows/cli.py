@@ -84,6 +84,34 @@ def report(
     raise typer.Exit(report_command(open_it=open_it))
 
 
+def publish(
+    name: Annotated[str, typer.Argument(help="An entry: films, longform.sets.sample, films-good")],
+    to: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="A new folder, or an earlier one of this dataset.")
+    ] = None,
+    hub: Annotated[
+        str, typer.Option(metavar="OWNER/NAME", help="A repository of a hub: HF_ENDPOINT, HF_TOKEN.")
+    ] = "",
+    public: Annotated[bool, typer.Option("--public", help="For everybody; else it is private.")] = False,
+    private_sources: Annotated[
+        bool,
+        typer.Option(
+            "--private-sources", help="Even what is made from sources without a licence, or not for others."
+        ),
+    ] = False,
+    language: Annotated[str, typer.Option(help="Of the questions, where no stage says it.")] = "en",
+    as_json: Json = False,
+) -> None:
+    """Publish a dataset or an evaluation's items: rows, calls and their ledger, card, licences, checksums.
+
+    Example: benchloom publish films --to films-dataset
+    """
+    from flows.commands.publish import PublishOptions, publish_command
+
+    options = PublishOptions(to, hub, public, private_sources, language)
+    raise typer.Exit(publish_command(name, options, as_json=as_json))
+
+
 def doctor(as_json: Json = False) -> None:
     """Say what is missing on this machine, and the command that mends it.
 
@@ -117,6 +145,7 @@ for command in (
     snapshot,
     lineage,
     report,
+    publish,
     doctor,
     stop,
 ):

@@ -11,7 +11,7 @@ from tasks.errors import BadInput
 PACKAGE = "benchloom"
 PROJECT = "project"
 """The extra that a run needs."""
-LANDMARKS = {"score": "scipy", PROJECT: "dvc"}
+LANDMARKS = {"score": "scipy", PROJECT: "dvc", "publish": "huggingface_hub"}
 """Extra -> a library that is installed if the extra is."""
 
 

@@ -1,6 +1,5 @@
 """Projects and published datasets read from Python: the examples of docs/python.md, and what is not there."""
 
-import json
 import re
 import subprocess
 import sys
@@ -9,10 +8,8 @@ from pathlib import Path
 import pytest
 
 import benchloom
-from benchloom.yaml_files import load_yaml, write_yaml
-from tests.benchloom.scenes import ROOT, call
-from tests.grammar.construct.test_own_templates import LINES
-from tests.grammar.scripted import make_database
+from tests.benchloom.scenes import ROOT
+from tests.benchloom.shop import make_shop
 
 PAGE = ROOT / "docs/python.md"
 SHOWN = """
@@ -35,23 +32,7 @@ else:
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory):
     """A user's project with one small database, whose dataset a person's templates made."""
-    folder = tmp_path_factory.mktemp("reading")
-    assert call(folder, "init", "shop").returncode == 0
-    root = folder / "shop"
-    make_database(root / "data/shop.sqlite")
-    params = load_yaml(root / "params.yaml")
-    params["databases"] = {"shop": {"file": "data/shop.sqlite", "title": "Shop", "licence": "CC0-1.0"}}
-    write_yaml(root / "params.yaml", params)
-    lines = folder / "lines.jsonl"
-    lines.write_text("".join(json.dumps(line) + "\n" for line in LINES))
-    for words in (
-        ("import", "templates", str(lines), "--database", "shop", "--instead"),
-        ("run", "--plain", "--set", "grammar.documents.written_by=plain",
-         "grammar-dataset@shop", "grammar-report@shop"),
-    ):  # fmt: skip
-        done = call(root, *words)
-        assert done.returncode == 0, done.stderr
-    return root
+    return make_shop(tmp_path_factory.mktemp("reading"), "grammar-dataset@shop", "grammar-report@shop")
 
 
 def test_the_examples_of_the_page_read_a_project_and_its_dataset(shop):

@@ -1,6 +1,7 @@
 """Small real DVC projects for the runner's tests: one of shell commands, one of stages that ask a model."""
 
 import asyncio
+import hashlib
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from flows.run.recorder import Recorder
 from flows.run.runner import Run, run_plain
 from flows.run.selection import order_nodes
 from flows.settings import load_params
+from tests.flows.sample import ROOT, make_sample
 from tests.flows.trial import answers, page, words
 from tests.models.scenes import answering
 
@@ -183,3 +185,34 @@ def trial(tmp_path, monkeypatch) -> Iterator[Trial]:
         run = {"workers": 2, "endpoints": {"tester": endpoint}, "prices": {"tester": price}}
         trial.write("params.yaml", yaml.safe_dump({**TRIAL_PARAMS, "run": run}))
         yield trial
+
+
+def is_replayed(root):
+    """Whether a project holds the very artifacts that its dvc.lock records, reports and code included."""
+    try:
+        stages = yaml.safe_load((root / "dvc.lock").read_text())["stages"].values()
+        files = {
+            record["path"]: record["md5"] for stage in stages for record in (*stage["outs"], *stage["deps"])
+        }
+        return all(
+            hashlib.md5((root / path).read_bytes()).hexdigest() == md5
+            for path, md5 in files.items()
+            if not md5.endswith(".dir")
+        )
+    except OSError:
+        return False
+
+
+@pytest.fixture(scope="session")
+def root(tmp_path_factory):
+    """The project where its sample has been replayed, else a copy that is replayed and committed here."""
+    if is_replayed(ROOT):
+        return ROOT
+    sample = make_sample(tmp_path_factory.mktemp("sample"))
+    sample.run()
+    for command in (
+        ["add", "-A"],
+        ["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-qm", "the sample"],
+    ):
+        subprocess.run(["git", "-C", str(sample.root), *command], check=True)
+    return sample.root

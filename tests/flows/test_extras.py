@@ -85,7 +85,12 @@ def test_the_extra_score_is_enough_to_score(metric, item, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "extra"), [(["score", "rms", "x.jsonl"], "score"), (["status"], "project")]
+    ("words", "extra"),
+    [
+        (["score", "rms", "x.jsonl"], "score"),
+        (["status"], "project"),
+        (["publish", "shop", "--to", "x"], "publish"),
+    ],
 )
 def test_a_command_whose_libraries_are_missing_names_their_extra(words, extra):
     done = call_with("", *words)
@@ -100,7 +105,7 @@ def test_a_library_of_the_users_own_code_is_no_matter_of_extras():
 
 
 def test_every_extra_stands_on_the_ones_it_names():
-    assert {"embedded", "japanese", "mariadb", "postgresql", "project", "retrieval", "score"} <= set(
+    assert {"embedded", "japanese", "mariadb", "postgresql", "project", "publish", "retrieval", "score"} <= set(
         list_extras()
     )
     assert set(list_requirements("score")) < set(list_requirements("project"))

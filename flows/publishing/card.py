@@ -1,0 +1,201 @@
+"""The card of a published dataset: written by ours, then read and completed by the hub's own library."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from flows.code import find_function, to_path
+from flows.discovery import list_flows
+from flows.publishing.choice import Choice
+from flows.publishing.folder import LEDGER, LICENCES
+from flows.run.binding import locate_module
+from flows.run.node import Node
+from flows.settings import get_section
+from tasks.artifacts.card import HUB_LICENCES, DatasetCard, DatasetConfig, DatasetSource, write_card
+from tasks.artifacts.markdown import draw_list, escape
+from tasks.artifacts.statistics import read_statistics
+
+OWN_CARD = "dataset/README.md"
+"""Below an entry's folder: the card that a stage of its flow wrote. It knows more than the declaration."""
+CONTENT, SOURCES = "What is in it", "Sources and licence"
+FROM_DECLARATION = (
+    CONTENT, SOURCES, "Rows, drops and calls by stage", "Models and prompts", "Parameters",
+    "How to rebuild it",
+)  # fmt: skip
+"""Sections that are about the published artifacts, and are not taken from the flow's own card."""
+MEANING = re.compile(r"^- `(\w+)`: (.+)$", re.MULTILINE)
+"""A column of a card, with what it means."""
+CREATIVE_COMMONS = re.compile(r"CC[ -]?(0|BY(?:-(?:SA|NC|ND))*)[ -](\d\.\d)", re.IGNORECASE)
+HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
+NOT_SHOWN = frozenset({"databases", "systems"})
+"""Sections of params.yaml, at any depth, that say where things lie and how they are reached."""
+LIMITS = (
+    "Rows that a stage dropped are counted above, with their reasons, and are not in the folder.",
+    "The texts of replies in `ledger/` are a model's, as it gave them.",
+)
+
+
+@dataclass(frozen=True)
+class OwnCard:
+    """What a flow's own card says: its metadata, title, summary and sections."""
+
+    metadata: Mapping[str, Any]
+    summary: str
+    sections: Mapping[str, str]
+
+
+def make_card(
+    root: Path, choice: Choice, sources: Sequence[DatasetSource], params: Mapping[str, Any], version: str,
+    *, language: str, calls: int,
+) -> str:  # fmt: skip
+    """Make the card's whole text. calls: of the ledger in the folder."""
+    from huggingface_hub import DatasetCard as HubCard
+
+    own = read_own_card(root / choice.folder / OWN_CARD)
+    flow = next(flow for flow in list_flows() if flow.find(choice.lead.stage))
+    key = choice.entry.rpartition(".")[2]
+    artifacts = [read_statistics(root / node.artifact) for node in choice.sets]
+    title = own.metadata.get("pretty_name") or f"{flow.title}: {key}"
+    lead = artifacts[0]
+    text = write_card(
+        DatasetCard(
+            title=title,
+            summary=own.summary
+            or f"{lead.rows:,} rows of `{lead.name}`: the entry `{choice.entry}` of a Benchloom project, "
+            "and what they were made by.",
+            language=own.metadata.get("language", [language])[0],
+            tasks=("question-answering",),
+            tags=own.metadata.get("tags") or (flow.name, "synthetic"),
+            sources=sources,
+            sets=[
+                DatasetConfig(
+                    artifact.name, f"data/{artifact.name}.parquet", artifact.rows, describe_stage(root, node)
+                )
+                for artifact, node in zip(artifacts, choice.sets, strict=True)
+            ],
+            artifacts=artifacts,
+            columns=list_columns(root / choice.lead.artifact, own),
+            made=[f"`{node.stage}`: {describe_stage(root, node)}" for node in choice.stages],
+            rebuild=list_rebuilding(choice, calls),
+            limits=LIMITS,
+            parameters=list_parameters(choice.stages, params),
+        )
+    )
+    head, sections = split_sections(text)
+    sections |= {name: part for name, part in own.sections.items() if name not in FROM_DECLARATION}
+    sections["Files"] = describe_files(choice, calls)
+    sections["Citation"] = cite(title, choice, sources, version)
+    card = HubCard("\n\n".join([head, *(f"## {name}\n\n{part}" for name, part in sections.items())]) + "\n")
+    licences = list(dict.fromkeys(re.sub(r"\s+", "-", source.licence.lower()) for source in sources))
+    if licences and set(licences) <= HUB_LICENCES:
+        card.data["license"] = licences if len(licences) > 1 else licences[0]
+        card.data.pop("license_name")
+    else:
+        card.data["license_name"], card.data["license_link"] = "licences-of-the-sources", LICENCES
+    return str(card)
+
+
+def write_licences(sources: Iterable[DatasetSource]) -> str:
+    """Write LICENSE.md: under which terms each source stands, and whom it wants named."""
+    return (
+        f"# Licences of the sources\n\n{draw_list(map(describe_source, sources))}\n\n"
+        "Rows of these were selected, joined and put into questions and answers by the stages that README.md "
+        "lists; a passage of a source stands as it is where it is quoted as evidence.\n"
+    )
+
+
+def describe_source(source: DatasetSource) -> str:
+    """Write a source as a line: what it is, its licence with the address of its text, and whom it names."""
+    links = [
+        f"https://creativecommons.org/publicdomain/zero/{number}/"
+        if kind == "0"
+        else f"https://creativecommons.org/licenses/{kind.lower()}/{number}/"
+        for kind, number in CREATIVE_COMMONS.findall(source.licence)
+    ]
+    parts = (
+        f"{escape(source.title)}: {escape(source.licence)}",
+        source.url,
+        escape(source.description),
+        f"Attribution: {escape(source.attribution)}." if source.attribution else "",
+        *links,
+    )
+    return " ".join(filter(None, parts))
+
+
+def read_own_card(path: Path) -> OwnCard:
+    """Read the card of a flow's own, where there is one."""
+    from huggingface_hub import DatasetCard as HubCard
+
+    if not path.is_file():
+        return OwnCard({}, "", {})
+    card = HubCard(path.read_text(encoding="utf-8"))
+    head, sections = split_sections(card.text.strip())
+    summary = "\n\n".join(part for part in head.split("\n\n") if not part.startswith("# "))
+    return OwnCard(vars(card.data), summary.strip(), sections)
+
+
+def split_sections(text: str) -> tuple[str, dict[str, str]]:
+    """Split Markdown into what stands above its first section, and its sections by their headings."""
+    head, *parts = HEADING.split(text)
+    return head.strip(), {name: part.strip() for name, part in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def describe_stage(root: Path, node: Node) -> str:
+    """Say what a stage does, as its function does in its first line."""
+    path = root / to_path(locate_module(node.stage))
+    function = find_function(path, node.stage.rpartition(".")[2])
+    documented = ast.get_docstring(function) if function else None
+    return documented.splitlines()[0].rstrip(".") if documented else f"the rows of `{node.stage}`"
+
+
+def list_columns(path: Path, own: OwnCard) -> dict[str, str]:
+    """List a file's columns: name -> type, and what it means where the flow's own card says it."""
+    meanings = dict(MEANING.findall(own.sections.get(CONTENT, "")))
+    return {
+        field.name: f"`{field.type}`" + (f", {meanings[field.name]}" if field.name in meanings else "")
+        for field in pq.read_schema(path)
+    }
+
+
+def list_parameters(nodes: Sequence[Node], params: Mapping[str, Any]) -> dict[str, object]:
+    """List the parameters that shaped the artifacts, without those that say where things lie."""
+    names = sorted({name for node in nodes for name in node.params})
+    return {name: get_section(params, name) for name in names if not NOT_SHOWN & set(name.split("."))}
+
+
+def list_rebuilding(choice: Choice, calls: int) -> list[str]:
+    """List the commands that make the dataset anew in its project."""
+    asked = [f"benchloom ledger import {LEDGER}   # the recorded replies"] if calls else []
+    return [*asked, f"benchloom run --replay {choice.lead.name}   # to the byte, and asks nobody"]
+
+
+def describe_files(choice: Choice, calls: int) -> str:
+    """Say what lies in the folder beside the rows."""
+    return draw_list(
+        [
+            "`data/NAME.parquet` and `data/NAME.jsonl`: the same rows in two forms",
+            *(["`data/NAME.calls.parquet`: the model calls of these rows"] if calls else []),
+            *([f"`{LEDGER}`: {calls:,} recorded replies, for `benchloom ledger import`"] if calls else []),
+            f"`{LICENCES}`: the licences and attributions of the sources",
+            "`SHA256SUMS`: of every file (`sha256sum -c SHA256SUMS`)",
+            *(f"left out: `{Path(path).stem}` ({why})" for path, why in sorted(choice.left_out.items())),
+        ]
+    )
+
+
+def cite(title: str, choice: Choice, sources: Sequence[DatasetSource], version: str) -> str:
+    """Write how to cite the dataset, with all whom its sources want named."""
+    named = "; ".join(dict.fromkeys(filter(None, (source.attribution for source in sources))))
+    key = re.sub(r"[^a-z0-9]+", "-", choice.entry.lower())
+    note = f"Made by Benchloom {version} from: {', '.join(source.title for source in sources)}"
+    fields = [("title", title), ("note", note)]
+    body = ",\n".join(f"  {name} = {{{text}}}" for name, text in fields)
+    attribution = f"Whoever uses it names: {escape(named)}.\n\n" if named else ""
+    return f"{attribution}```bibtex\n@misc{{{key},\n{body}\n}}\n```"

@@ -1,0 +1,127 @@
+"""Choose what is published: the artifacts of an entry of params.yaml, by the flows' declarations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchloom.reading import add_short_names
+from flows.discovery import find_section_of, find_stage, list_scopes
+from flows.run.node import Node
+from flows.run.recorder import Recorder
+from flows.run.selection import order_nodes, select_nodes
+from flows.run.staleness import NEVER
+from flows.stage import CONTRACTS, Scope
+from tasks.artifacts.parquet import count_rows
+from tasks.errors import BadInput
+
+ROWS = ".parquet"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is published of an entry.
+
+    entry: `databases.films`; lead: the stage whose rows are the dataset's; stages: all whose artifacts are
+    published, each after what it stands on; left_out: artifact -> why it is not published.
+    """
+
+    entry: str
+    lead: Node
+    stages: tuple[Node, ...]
+    left_out: Mapping[str, str]
+
+    @property
+    def sets(self) -> tuple[Node, ...]:
+        """The stages, the leading one first: the dataset's configurations."""
+        return self.lead, *(node for node in self.stages if node is not self.lead)
+
+    @property
+    def folder(self) -> str:
+        """Where the entry's artifacts lie."""
+        return str(Path(self.lead.artifact).parent)
+
+
+def choose(recorder: Recorder, name: str) -> Choice:
+    """Choose the artifacts of an entry, named as in params.yaml, in short where that is unique.
+
+    A dataset's are led by its questions, an evaluation's by its scores. Raises BadInput for another name, and
+    where one of them, or what it was made from, is not fresh.
+    """
+    entries = list_entries(recorder.nodes)
+    entry = find_entry(entries, name)
+    nodes = entries[entry]
+    lead = find_lead(find_scope(nodes[0]), nodes)
+    if lead is None:
+        raise BadInput(name, "has no artifact with its rows in dvc.yaml", hint="benchloom graph")
+    contracts = [node for node in nodes if any(Path(out).name == CONTRACTS for out in node.outs)]
+    check_fresh(recorder, name, (lead, *contracts))
+    kept, left_out = list[Node](), dict[str, str]()
+    for node in nodes:
+        if not node.artifact.endswith(ROWS):
+            continue
+        if recorder.explain(node.name) == [NEVER]:
+            left_out[node.artifact] = "never run"
+            continue
+        check_fresh(recorder, name, (node,))
+        if node is lead or count_rows(recorder.root / node.artifact):
+            kept.append(node)
+        else:
+            left_out[node.artifact] = "no rows"
+    return Choice(entry, lead, tuple(kept), left_out)
+
+
+def list_entries(nodes: Mapping[str, Node]) -> dict[str, list[Node]]:
+    """List the entries whose artifacts are a dataset or an evaluation's, with their stages in order."""
+    found: dict[str, list[Node]] = {}
+    scopes = {scope.over for scope in list_scopes() if scope.over and (scope.samples or scope.evaluates)}
+    for name in order_nodes(nodes):
+        node = nodes[name]
+        section = find_section_of(node.stage) if node.stage else ""
+        if node.key and section in scopes:
+            found.setdefault(f"{section}.{node.key}", []).append(node)
+    return found
+
+
+def find_entry(entries: Mapping[str, Sequence[Node]], name: str) -> str:
+    """Find an entry by its name. Raises BadInput that says what there is."""
+    names = add_short_names({entry: entry for entry in entries})
+    if name in names:
+        return names[name]
+    there = ", ".join(sorted(entries)) or "none; `benchloom run` makes them"
+    several = [entry for entry in entries if entry.rpartition(".")[2] == name]
+    what = "names several datasets" if several else "is no dataset and no evaluation of params.yaml"
+    raise BadInput(name, what, hint=f"there are: {', '.join(several) or there}")
+
+
+def find_scope(node: Node) -> Scope:
+    """Find the scope that a stage was declared in."""
+    declared = find_stage(node.stage)
+    if declared is None:
+        raise BadInput(node.name, "is declared by no flow")
+    return declared.scope
+
+
+def find_lead(scope: Scope, nodes: Sequence[Node]) -> Node | None:
+    """Find the stage whose rows are the dataset's: its questions, or an evaluation's scores."""
+    return next(
+        (
+            node
+            for node in nodes
+            if (scope.samples and Path(node.artifact).name == f"{scope.samples}{ROWS}")
+            or (scope.evaluates and node.stage == scope.evaluates)
+        ),
+        None,
+    )
+
+
+def check_fresh(recorder: Recorder, name: str, wanted: Sequence[Node]) -> None:
+    """Raise BadInput that says what to run where a stage, or one that it stands on, is not fresh."""
+    names = [node.name for node in wanted]
+    for each in select_nodes(recorder.nodes, names):
+        why = recorder.explain(each)
+        if why:
+            raise BadInput(
+                name, f"is not fresh: {each} ({'; '.join(why)})", hint=f"benchloom run {' '.join(names)}"
+            )

@@ -1,0 +1,132 @@
+"""The folder of a published dataset: rows in two forms, calls, their ledger, card and checksums."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow.parquet as pq
+
+from flows.publishing.choice import Choice
+from tasks.artifacts.export import draft_folder, write_jsonl
+from tasks.artifacts.parquet import read_rows
+from tasks.artifacts.statistics import name_beside
+from tasks.errors import BadInput
+from tasks.files import write_text
+from tasks.models.calls import Call
+from tasks.models.shipped import write_shipped
+
+if TYPE_CHECKING:
+    from tasks.models.entries import LedgerEntry
+    from tasks.models.ledger import Ledger
+
+RECORD, SUMS, CARD, LICENCES = "publication.json", "SHA256SUMS", "README.md", "LICENSE.md"
+LEDGER = "ledger/calls.jsonl.gz"
+
+
+def check_own(folder: Path, entry: str) -> None:
+    """Raise BadInput where a folder holds anything but what was published of this entry, as it was then."""
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise BadInput(folder, "is a file", hint="name a new folder")
+    files = {path.relative_to(folder).as_posix() for path in list_files(folder)}
+    if not files:
+        return
+    record, listed = (
+        (folder / name).read_text("utf-8", errors="replace") if name in files else ""
+        for name in (RECORD, SUMS)
+    )
+    check_record(str(folder), entry, record, files, listed)
+    sums = parse_sums(listed)
+    changed = sorted(name for name in files & sums.keys() if digest(folder / name) != sums[name])
+    if changed:
+        raise BadInput(folder / changed[0], "was edited since it was published", hint="name a new folder")
+
+
+def check_record(where: str, entry: str, record: str, files: Iterable[str], sums: str) -> None:
+    """Raise BadInput where files, in a folder or a repository, are not this entry's as published."""
+    try:
+        told = json.loads(record or "{}")
+        published = told.get("dataset", "")
+    except (ValueError, AttributeError) as error:
+        raise BadInput(where, f"holds a {RECORD} that is none of ours", hint="name another place") from error
+    if not published:
+        raise BadInput(where, "is not empty, and was not published by Benchloom", hint="name another place")
+    if published != entry:
+        raise BadInput(where, f"holds another dataset, {published}", hint="name another place")
+    foreign = sorted(set(files) - parse_sums(sums).keys() - {SUMS})
+    if foreign:
+        raise BadInput(where, f"holds {foreign[0]}, which was not published", hint="name another place")
+
+
+def find_entries(root: Path, choice: Choice, ledger: Ledger) -> list[LedgerEntry]:
+    """Find the ledger's entries of the calls that the artifacts stand on. Raises BadInput where one lacks."""
+    beside = (name_beside(root / node.artifact, "calls") for node in choice.stages)
+    keys = sorted({call.id for path in beside if path.is_file() for call in read_rows(path, Call)})
+    found = {key: ledger.get(key) for key in keys}
+    entries = [entry for entry in found.values() if entry is not None]
+    if len(entries) < len(keys):
+        lost = next(key for key, entry in found.items() if entry is None)
+        raise BadInput(
+            choice.entry,
+            f"{len(keys) - len(entries)} of {len(keys)} calls are in no ledger, first {lost[:12]}",
+            hint="benchloom ledger import the ledger that they were recorded in",
+        )
+    return entries
+
+
+def write_folder(
+    out: Path, root: Path, choice: Choice, entries: Sequence[LedgerEntry], texts: Mapping[str, str]
+) -> int:
+    """Write the folder beside its place, rename it, and return the number of its files.
+
+    entries: of the ledger. texts: name of a file -> its text. A row that JSON cannot hold raises BadInput.
+    """
+    with draft_folder(out) as draft:
+        (draft / "data").mkdir()
+        for node in choice.stages:
+            copy_rows(root / node.artifact, draft / "data")
+        if entries:
+            write_shipped(draft / LEDGER, entries)
+        for name, text in texts.items():
+            write_text(draft / name, text)
+        sums = {path.relative_to(draft).as_posix(): digest(path) for path in list_files(draft)}
+        write_text(draft / SUMS, "".join(f"{sums[name]}  {name}\n" for name in sorted(sums)))
+        return len(sums) + 1
+
+
+def copy_rows(artifact: Path, folder: Path) -> None:
+    """Copy an artifact and its calls, and write its rows as JSON Lines beside."""
+    shutil.copyfile(artifact, folder / artifact.name)
+    calls = name_beside(artifact, "calls")
+    if calls.is_file():
+        shutil.copyfile(calls, folder / calls.name)
+    batches = pq.ParquetFile(artifact).iter_batches()
+    try:
+        write_jsonl(
+            folder / f"{artifact.stem}.jsonl", (row for batch in batches for row in batch.to_pylist())
+        )
+    except (TypeError, ValueError) as error:
+        raise BadInput(artifact, f"has a value that JSON cannot hold: {error}") from error
+
+
+def list_files(folder: Path) -> list[Path]:
+    """List the files below a folder."""
+    return sorted(path for path in folder.rglob("*") if not path.is_dir())
+
+
+def parse_sums(text: str) -> dict[str, str]:
+    """Read checksums as sha256sum writes them: name -> checksum."""
+    pairs = (line.split("  ", 1) for line in text.splitlines() if "  " in line)
+    return {name: checksum for checksum, name in pairs}
+
+
+def digest(path: Path) -> str:
+    """Compute a file's SHA-256."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

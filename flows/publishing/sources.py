@@ -1,0 +1,162 @@
+"""What a dataset was made from, with the licences and attributions that its card must carry.
+
+Sources are found by the graph: every file that the dataset's stages read, and the stages before them, and
+that no stage wrote. A database says who made it in its entry of params.yaml, an imported folder in its own
+about.json or dataset.json, or article by article.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from flows.discovery import find_section_of
+from flows.run.node import Node
+from flows.settings import get_section, parse_database
+from tasks.artifacts.card import DatasetSource
+from tasks.errors import BadInput
+from tasks.streambench.build.grammar_dataset import LICENCE as OF_THE_DATABASE
+
+UNKNOWN = "unknown"
+PRIVATE = frozenset(
+    {UNKNOWN, "all rights reserved", "confidential", "internal", "none", "private", "proprietary"}
+)
+"""Licences, in small letters, under which a source is not for others."""
+OWN_INPUTS = ("flows/", "tasks/", "data/labels", "data/templates", "data/worlds", "pyproject.toml")
+"""What stages read beside their sources: code, and what the project's own people wrote."""
+ABOUT = ("about.json", "dataset.json")
+"""Files in which a folder says what it is, as imports write them."""
+ARTICLES = "articles.parquet"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A source, with the place in the project by which it was found."""
+
+    place: str
+    told: DatasetSource
+
+    @property
+    def private(self) -> bool:
+        """Whether its licence keeps it from others, or none is named."""
+        return self.told.licence.strip().lower() in PRIVATE
+
+
+def list_sources(
+    nodes: Mapping[str, Node], lead: Node, params: Mapping[str, Any], root: Path
+) -> list[Source]:
+    """List the sources of a stage's rows, each once, in the order of their places."""
+    made = {out for node in nodes.values() for out in node.outs}
+    databases = find_databases(params)
+    read: dict[str, set[str]] = {}
+    for node in walk_upstream(nodes, lead, params):
+        for path in node.deps:
+            read.setdefault(path, set()).update(list_names(params, node))
+    found: dict[DatasetSource, Source] = {}
+    for path, names in sorted(read.items()):
+        told = [describe_database(params, name) for name, file in databases.items() if file == path]
+        if not told and not path.startswith(OWN_INPUTS):
+            own = is_made(path, made)
+            if (root / path).is_dir() or not own:
+                told = list(read_told(root, path, names, made=own))
+            if not told and not own:
+                told = [DatasetSource(path, UNKNOWN)]
+        for each in told:
+            found.setdefault(each, Source(path, each))
+    return list(found.values())
+
+
+def is_made(path: str, made: Collection[str]) -> bool:
+    """Tell whether stages wrote a path, the folder that it lies in, or what lies in it."""
+    above = {parent.as_posix() for parent in Path(path).parents}
+    return path in made or bool(above & set(made)) or any(each.startswith(f"{path}/") for each in made)
+
+
+def walk_upstream(nodes: Mapping[str, Node], lead: Node, params: Mapping[str, Any]) -> Iterator[Node]:
+    """Walk from a stage to all that it stands on.
+
+    A stage reads a folder of all entries of a section; where its own entry names some of them
+    (`databases: [films]`), the others are none of its sources.
+    """
+    seen, todo = {lead.name}, [lead]
+    while todo:
+        node = todo.pop()
+        yield node
+        names = list_names(params, node)
+        for name in node.upstream:
+            above = nodes[name]
+            keys = {each.key for each in map(nodes.__getitem__, node.upstream) if each.stage == above.stage}
+            if name in seen or (len(keys) > 1 and names & keys and above.key not in names):
+                continue
+            seen.add(name)
+            todo.append(above)
+
+
+def list_names(params: Mapping[str, Any], node: Node) -> set[str]:
+    """List the texts of the entry that a stage runs for: among them names of other entries."""
+    entry = get_section(params, f"{find_section_of(node.stage)}.{node.key}") or {}
+    values = [value for each in entry.values() for value in (each if isinstance(each, list) else [each])]
+    return {value for value in values if isinstance(value, str)}
+
+
+def find_databases(params: Mapping[str, Any]) -> dict[str, str]:
+    """Find the databases of params.yaml: name -> the file that DVC hashes."""
+    section = get_section(params, "databases") or {}
+    entries = {name: parse_database(params, name) for name in section}
+    return {name: entry.file.as_posix() for name, entry in entries.items() if entry.file is not None}
+
+
+def describe_database(params: Mapping[str, Any], name: str) -> DatasetSource:
+    """Describe a database as its entry does."""
+    entry = parse_database(params, name)
+    url = entry.source if entry.source.startswith(("http://", "https://")) else ""
+    source = f"From: {entry.source}." if entry.source and not url else ""
+    description = " ".join(filter(None, (entry.description, source)))
+    return DatasetSource(entry.title or name, entry.licence or UNKNOWN, url, entry.attribution, description)
+
+
+def read_told(root: Path, path: str, names: set[str], *, made: bool) -> Iterator[DatasetSource]:
+    """Read what a file's folder, a folder, or of a folder of several those in `names`, says of itself.
+
+    made: by a stage; articles then stand under the licences of the folder that they were copied from.
+    """
+    place = root / path
+    if not place.is_dir():
+        folders = [place.parent]
+    else:
+        inner = [each for each in sorted(place.iterdir()) if each.is_dir() and each.name in names]
+        folders = [place, *inner]
+    for folder in folders:
+        for about in (folder / name for name in ABOUT):
+            if about.is_file():
+                yield from describe_folder(about)
+        if not made and (folder / ARTICLES).is_file() and not (folder / ABOUT[0]).is_file():
+            yield from describe_articles(folder / ARTICLES)
+
+
+def describe_folder(about: Path) -> Iterator[DatasetSource]:
+    """Describe an imported folder; nothing of one made from a database, which speaks for itself."""
+    try:
+        told = json.loads(about.read_bytes())
+        own = {key: str(told.get(key) or "") for key in ("title", "name", "licence", "source", "attribution")}
+    except (ValueError, AttributeError) as error:
+        raise BadInput(about, "does not say what this folder is", hint="import it again") from error
+    if own["licence"] == OF_THE_DATABASE:
+        return
+    url = own["source"] if own["source"].startswith(("http://", "https://")) else ""
+    source = f"From: {own['source']}." if own["source"] and not url else ""
+    title = own["title"] or own["name"] or about.parent.name
+    yield DatasetSource(title, own["licence"] or UNKNOWN, url, own["attribution"], source)
+
+
+def describe_articles(path: Path) -> Iterator[DatasetSource]:
+    """Describe articles by the licences and attributions that they have, each of these once."""
+    told = pq.read_table(path, columns=["licence", "attribution"]).group_by(["licence", "attribution"])
+    for row in sorted(told.aggregate([]).to_pylist(), key=lambda row: (row["licence"], row["attribution"])):
+        source = DatasetSource(path.parent.name, row["licence"] or UNKNOWN, "", row["attribution"])
+        yield replace(source, description="Texts of its articles stand in the evidence.")
