@@ -23,7 +23,7 @@ RUN := $(if $(LIVE),benchloom run,$(REPLAY))
 # One more than there are cores: many tests wait for servers.
 TESTERS = $(shell echo $$(($$(nproc) + 1)))
 
-.PHONY: setup reproduce test check look bench drills clean help
+.PHONY: setup reproduce test check docs look bench drills clean help
 
 setup: $(SAMPLE) ## Make the environment of the sample (done by the other targets too)
 
@@ -56,6 +56,10 @@ check: $(DEV) ## Lint, format, types and import contracts
 	$(BIN)/deptry benchloom flows tasks
 	$(BIN)/deptry tests bench --ignore DEP002,DEP004
 	$(BIN)/python -m bench.licences
+
+docs: $(DEV) ## Build the documentation's site into site/
+	$(BIN)/python -m bench.commands_page
+	$(BIN)/mkdocs build --strict --quiet
 
 look: $(DEV) ## Drive the pages and Prefect's UI in Chromium and take their pictures
 	$(BIN)/python -m tests.browser.look

@@ -105,9 +105,16 @@ def test_a_library_of_the_users_own_code_is_no_matter_of_extras():
 
 
 def test_every_extra_stands_on_the_ones_it_names():
-    assert {"embedded", "japanese", "mariadb", "postgresql", "project", "publish", "retrieval", "score"} <= set(
-        list_extras()
-    )
+    assert {
+        "embedded",
+        "japanese",
+        "mariadb",
+        "postgresql",
+        "project",
+        "publish",
+        "retrieval",
+        "score",
+    } <= set(list_extras())
     assert set(list_requirements("score")) < set(list_requirements("project"))
     assert not any("sudachi" in text for text in list_requirements("retrieval"))
 
