@@ -1,8 +1,12 @@
-"""Write docs/commands.md, the reference of the command line, from the commands themselves: `make docs`."""
+"""Write docs/commands.md, the reference of the command line, from the commands themselves: `make docs`.
+
+`--check` changes nothing, and ends with 1 where the page is another.
+"""
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -64,5 +68,17 @@ def escape(text: str) -> str:
     return re.sub(r"(?<!`)([<>*])", r"\\\1", text)
 
 
+def main(words: list[str]) -> int:
+    """Write the page, or hold it to the commands; returns the exit code."""
+    text = write_commands()
+    if "--check" not in words:
+        PAGE.write_text(text, encoding="utf-8")
+        return 0
+    if PAGE.read_text(encoding="utf-8") == text:
+        return 0
+    print(f"{PAGE.name}: is not what the commands say (make docs)", file=sys.stderr)
+    return 1
+
+
 if __name__ == "__main__":
-    PAGE.write_text(write_commands(), encoding="utf-8")
+    sys.exit(main(sys.argv[1:]))

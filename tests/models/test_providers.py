@@ -1,0 +1,121 @@
+"""docs/providers.md: its very params blocks, against servers that behave as the two say they do."""
+
+import asyncio
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from aiohttp import web
+
+from flows.run.model_settings import read_models
+from tasks.errors import BadInput, ModelFailed
+from tasks.models.ask import Prompt, Role, make_request
+from tasks.models.budget import Budget
+from tasks.models.opening import open_client
+from tests.models.scenes import answering
+
+PAGE = Path(__file__).parents[2] / "docs/providers.md"
+BLOCKS = dict(re.findall(r'^```yaml title="(\w+)"\n(.*?)^```$', PAGE.read_text(), re.MULTILINE | re.DOTALL))
+SCHEMA = {"type": "object", "properties": {"sql": {"type": "string"}}, "required": ["sql"]}
+CONTEXT = 8192
+"""In words here: both servers of the page are started with so many tokens."""
+
+
+def refuse(status, message):
+    return web.json_response({"error": {"message": message}}, status=status)
+
+
+def complete(body, prompt_tokens):
+    """Answer in JSON where a schema holds the reply to it, else in prose."""
+    held = body.get("response_format", {}).get("type") == "json_schema"
+    text = json.dumps({"sql": f"SELECT {body['seed']}"}) if held else "Here is the SQL that you asked for."
+    choice = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+    usage = {"prompt_tokens": prompt_tokens, "completion_tokens": 5}
+    return web.json_response({"model": body["model"], "choices": [choice], "usage": usage})
+
+
+def count_words(body):
+    return sum(len(message["content"].split()) for message in body["messages"])
+
+
+async def answer_as_vllm(request):
+    body = await request.json()
+    if request.headers.get("Authorization") != "Bearer vllm_key":
+        return refuse(401, "Unauthorized")
+    if body["model"] != "Qwen/Qwen2.5-7B-Instruct":
+        return refuse(404, f"The model `{body['model']}` does not exist.")
+    if (words := count_words(body)) + body["max_tokens"] > CONTEXT:
+        return refuse(400, f"This model's maximum context length is {CONTEXT} tokens.")
+    return complete(body, words)
+
+
+async def answer_as_ollama(request):
+    body = await request.json()
+    if body["model"] != "qwen2.5:7b":
+        return refuse(404, f"model '{body['model']}' not found")
+    return complete(body, min(count_words(body), CONTEXT))
+
+
+SERVERS = {"vLLM": answer_as_vllm, "Ollama": answer_as_ollama}
+
+
+def ask(provider, *, words=3, edit=lambda text: text):
+    """Ask what the block's role asks, through the client that the block's endpoint makes."""
+    with answering(SERVERS[provider]) as url:
+        text = re.sub(r"http://127\.0\.0\.1:\d+/v1", url, edit(BLOCKS[provider]))
+        params = yaml.safe_load(text)
+        role = Role.model_validate(params["roles"]["generator"])
+        messages = ({"role": "user", "content": "word " * words},)
+        request = make_request(Prompt("ask", "digest", messages), role, schema=SCHEMA, grammar="root ::= x")
+
+        async def send():
+            run, models = read_models(params)
+            client = open_client(run, models, Budget())
+            try:
+                return (await client.send({request.key(): request}))[request.key()].entry
+            finally:
+                await client.close()
+
+        return asyncio.run(send())
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch):
+    monkeypatch.setenv("VLLM_KEY", "vllm_key")
+
+
+@pytest.mark.parametrize("provider", SERVERS)
+def test_the_block_of_the_page_gets_a_reply_that_holds_to_the_schema(provider):
+    entry = ask(provider)
+    assert json.loads(entry.text) == {"sql": "SELECT 0"}
+    assert (entry.prompt_tokens, entry.completion_tokens, entry.estimated) == (3, 5, False)
+
+
+@pytest.mark.parametrize("provider", SERVERS)
+def test_a_grammar_would_hold_neither_of_them(provider):
+    entry = ask(provider, edit=lambda text: text.replace("constrain: json_schema", "constrain: grammar"))
+    assert entry.text == "Here is the SQL that you asked for."
+
+
+def test_a_prompt_that_does_not_fit_is_refused_by_the_one_and_cut_by_the_other():
+    with pytest.raises(ModelFailed, match=r"answered 400: This model's maximum context length is 8192"):
+        ask("vLLM", words=9_000)
+    assert ask("Ollama", words=9_000).prompt_tokens == CONTEXT
+
+
+@pytest.mark.parametrize(
+    ("provider", "said"),
+    [("vLLM", "404: The model `qwen-7b` does not exist"), ("Ollama", "404: model 'qwen-7b' not found")],
+)
+def test_without_its_served_name_the_model_is_not_found(provider, said):
+    with pytest.raises(ModelFailed, match=said):
+        ask(provider, edit=lambda text: re.sub(r" *served_model: .*\n", "", text))
+
+
+def test_the_key_is_asked_for_by_its_variable_and_by_vllm_alone(monkeypatch):
+    monkeypatch.delenv("VLLM_KEY")
+    with pytest.raises(BadInput, match="the environment variable VLLM_KEY is not set"):
+        ask("vLLM")
+    assert ask("Ollama").text
