@@ -61,7 +61,15 @@ def check(folder: Path, rows: Rows) -> Counts:
     paths = write(folder / "sample", rows)
     dropped = folder / "sample/items.dropped.parquet"
     write_rows(dropped, Dropped, [LOST])
-    return contracts(**paths, items_dropped=dropped, entry=ENTRY, out=folder / "sample/contracts")
+    shots_dropped = folder / "sample/shots.dropped.parquet"
+    write_rows(shots_dropped, Dropped, [])
+    return contracts(
+        **paths,
+        items_dropped=dropped,
+        shots_dropped=shots_dropped,
+        entry=ENTRY,
+        out=folder / "sample/contracts",
+    )
 
 
 def find_problems(folder: Path, rows: Rows) -> list[str]:

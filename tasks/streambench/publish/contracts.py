@@ -33,11 +33,18 @@ class StreamGrounds:
 
 
 def contracts(
-    items: Path, sequence: Path, shots: Path, items_dropped: Path, entry: Stream, out: Path
+    items: Path,
+    sequence: Path,
+    shots: Path,
+    items_dropped: Path,
+    shots_dropped: Path,
+    entry: Stream,
+    out: Path,
 ) -> Counts:
     """Write the contracts' findings into the folder `out`.
 
-    items_dropped: beside `items`, checked with it. Raises ContractBroken where one does not hold.
+    items_dropped, shots_dropped: beside `items` and `shots`, checked with them. Raises ContractBroken where
+    one does not hold.
     """
     paths = {path.stem: path for path in (items, sequence, shots)}
     with draft_folder(out) as folder:
