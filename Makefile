@@ -20,9 +20,6 @@ INSTALL := $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,$(BIN)/py
 REPLAY := BENCHLOOM_LEDGER=.benchloom/replay.sqlite benchloom run --replay --plain
 RUN := $(if $(LIVE),benchloom run,$(REPLAY))
 
-# One more than there are cores: many tests wait for servers.
-TESTERS = $(shell echo $$(($$(nproc) + 1)))
-
 .PHONY: setup reproduce test check docs look bench drills clean help
 
 setup: $(SAMPLE) ## Make the environment of the sample (done by the other targets too)
@@ -45,7 +42,7 @@ reproduce: $(if $(LIVE),$(DEV),$(SAMPLE)) ## Rebuild the sample dataset from its
 	@benchloom report
 
 test: check ## Run the checks and all tests but the drills
-	$(BIN)/pytest -n $(TESTERS) --dist loadfile
+	$(BIN)/pytest -n auto --dist loadfile
 
 check: $(DEV) ## Lint, format, types and import contracts
 	$(BIN)/ruff check .

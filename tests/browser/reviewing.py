@@ -161,10 +161,19 @@ def list_let_in(browser: Browser, url: str) -> list[str]:
     with serve_empty_page() as other:
         page.goto(other)
         # A page is not told the status of an answer that it may not read; the browser is.
-        network, statuses = page.context.new_cdp_session(page), []
-        network.on("Network.responseReceivedExtraInfo", lambda told: statuses.append(told["statusCode"]))
+        network, sent, told = page.context.new_cdp_session(page), {}, []
+        network.on(
+            "Network.requestWillBeSent", lambda one: sent.update({one["requestId"]: one["request"]["url"]})
+        )
+        network.on("Network.responseReceivedExtraInfo", told.append)
         network.send("Network.enable")
         outcome = page.evaluate(INTRUDE, url)
+        # What the empty page loads of its own is none of ours.
+        statuses = [
+            one["statusCode"]
+            for one in told
+            if urlsplit(sent.get(one["requestId"], url)).netloc == parts.netloc
+        ]
         if outcome != ["TypeError"] * 3 or len(statuses) < 3 or {*statuses} != {403}:
             let_in.append(f"review: from another origin: {outcome}, {statuses}")
     page.context.close()

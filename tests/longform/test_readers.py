@@ -48,6 +48,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Sample:
     return made
 
 
+@pytest.mark.drill
 def test_what_was_read_is_what_is_shipped(sample: Sample) -> None:
     """Spider's items, which cannot be shipped, are named as another artifact's."""
     read = list(csv.DictReader((ROOT / "docs/readings/longform.csv").read_text("utf-8").splitlines()))
@@ -63,6 +64,7 @@ def test_what_was_read_is_what_is_shipped(sample: Sample) -> None:
     assert (len(own), len(others)) == (8, 9)
 
 
+@pytest.mark.drill
 def test_a_decision_makes_confirm_stale_and_its_replay_follows_it(sample: Sample) -> None:
     assert read_state(sample)[0] == "fresh"
     kept = read_rows(sample.root / CONFIRMED, ConfirmedQuestion)

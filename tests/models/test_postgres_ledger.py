@@ -116,6 +116,7 @@ def test_processes_with_nothing_in_common_but_the_server_ask_nothing_twice(addre
     assert not list(tmp_path.rglob("ledger.sqlite"))
 
 
+@pytest.mark.drill
 def test_after_a_kill_nothing_that_was_answered_is_asked_again(address, scripted, tmp_path):
     server = Watch(scripted, address, latency_s=0.2)
     out = tmp_path / "out.calls.parquet"
@@ -177,6 +178,7 @@ def test_a_call_under_way_stays_ours_when_every_connection_is_lost(place, addres
     assert [record.getMessage() for record in caplog.records].count(back) == 2
 
 
+@pytest.mark.drill
 def test_what_a_killed_process_held_is_free_after_the_grace(address):
     with Ledger(address) as ledger, contextlib.closing(ledger.open_locks()) as locks:
         with holding(address):
@@ -185,6 +187,7 @@ def test_what_a_killed_process_held_is_free_after_the_grace(address):
         assert wait_for_lock(locks) >= GRACE_S - 0.5
 
 
+@pytest.mark.drill
 def test_a_process_that_was_cut_off_for_long_learns_that_it_lost_its_calls(place, address):
     with (
         Ledger(address) as ledger,

@@ -247,7 +247,9 @@ def check_calls(whole: Whole, folder: Path) -> None:
 
 
 @needs_bwrap
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.drill) if name == "ds1000" else name for name in MADE]
+)
 def test_a_published_layout_becomes_a_page_whose_bits_are_what_score_says(name, root, tmp_path):
     whole, models = run_imported(root, name, MADE[name](tmp_path / "given"))
     check_whole(root, whole)

@@ -104,6 +104,7 @@ def test_a_method_in_one_file_goes_beside_the_others_into_the_report(own):
 
 
 @pytest.mark.skipif(not SAMPLE.is_dir(), reason="no sample stream: make reproduce")
+@pytest.mark.drill
 def test_a_method_in_one_file_runs_on_the_sample_stream(own):
     """On a model that knows every third question, and every one with an example in the prompt."""
     for dataset in ("films", "flights"):

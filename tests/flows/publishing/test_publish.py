@@ -79,6 +79,7 @@ def test_a_folder_is_loaded_by_datasets_and_read_by_its_card(shop, tmp_path):
     assert listed == read_files(out).keys() - {SUMS}
 
 
+@pytest.mark.drill
 def test_a_second_time_replaces_it_by_the_same_bytes(shop, tmp_path):
     out = tmp_path / "out"
     publish(shop, "shop", "--to", str(out))
@@ -109,6 +110,7 @@ def test_a_folder_that_is_not_its_own_is_refused(shop, tmp_path, spoil, said):
     assert read_files(out) == before
 
 
+@pytest.mark.drill
 def test_what_is_stale_is_refused_with_what_to_run(shop, tmp_path):
     database = shop / "data/shop.sqlite"
     before = database.read_bytes()
@@ -130,6 +132,7 @@ def test_names_that_are_none_and_places_that_lack_are_said(shop, tmp_path):
     assert "needs a place (--to FOLDER, --hub OWNER/NAME, or both)" in publish(shop, "shop", code=2)
 
 
+@pytest.mark.drill
 def test_a_private_source_is_published_by_its_flag_alone(tmp_path):
     root = make_shop(tmp_path, "grammar-contracts@shop", licence="proprietary")
     said = publish(root, "shop", "--to", str(tmp_path / "out"), code=2)

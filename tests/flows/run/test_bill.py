@@ -38,9 +38,8 @@ def test_calls_by_batch_count_at_their_share(trial):
     run_and_bill(trial)
     run = trial.open()
     session = run.open_session()
-    connection = session.dispatcher.ledger._connect()
-    connection.execute("UPDATE calls SET batch = 1 WHERE key = (SELECT min(key) FROM calls)")
-    connection.close()
+    ledger = session.dispatcher.ledger
+    ledger.submit([("UPDATE calls SET batch = 1 WHERE key = (SELECT min(key) FROM calls)", ())])
     session.close()
     run.recorder.close()
     trial.write("source.txt", "an oddity apple pear plum peach")
