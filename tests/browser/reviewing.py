@@ -165,14 +165,15 @@ def list_let_in(browser: Browser, url: str) -> list[str]:
         network.on(
             "Network.requestWillBeSent", lambda one: sent.update({one["requestId"]: one["request"]["url"]})
         )
-        network.on("Network.responseReceivedExtraInfo", told.append)
+        network.on("Network.responseReceivedExtraInfo", lambda one: told.append(one))
         network.send("Network.enable")
         outcome = page.evaluate(INTRUDE, url)
+        page.wait_for_timeout(SETTLED_MS)  # the browser tells of an answer after the page has it
         # What the empty page loads of its own is none of ours.
         statuses = [
             one["statusCode"]
             for one in told
-            if urlsplit(sent.get(one["requestId"], url)).netloc == parts.netloc
+            if urlsplit(sent.get(one["requestId"], "")).netloc == parts.netloc
         ]
         if outcome != ["TypeError"] * 3 or len(statuses) < 3 or {*statuses} != {403}:
             let_in.append(f"review: from another origin: {outcome}, {statuses}")
@@ -180,6 +181,7 @@ def list_let_in(browser: Browser, url: str) -> list[str]:
     return let_in
 
 
+SETTLED_MS = 500
 INTRUDE = """async (url) => {
   const body = JSON.stringify({item: "q3", decision: "accept", reviewer: "Eve"});
   const json = {"Content-Type": "application/json"};
