@@ -14,7 +14,6 @@ from tests.flows.sample import NOWHERE, ROOT, make_sample
 from tests.shared_data import SHARED, needs
 
 SPIDER = SHARED / "spider"
-LEDGER = ROOT / "data/ledger/longform_spider.jsonl.gz"
 READINGS = ROOT / "docs/readings/longform.csv"
 TOKENS = "12,595 tokens"
 STAGES = ("control", "condense", "confirm", "conjecture", "construct", "classify")
@@ -28,7 +27,6 @@ def test_the_yield_that_the_docs_state_is_had_again_without_a_call(tmp_path: Pat
     assert imported.returncode == 0, imported.stderr
     set_params(sample.root, ["longform.foci.least=3", "longform.control.known=3", NOWHERE])
     assert sample.call("flows.cli", "graph").returncode == 0
-    assert sample.call("flows.cli", "ledger", "import", str(LEDGER)).returncode == 0
     said = sample.run("longform-set-page@many", "longform-contracts@many")
     assert "paid by this run 0 tokens" in said
     assert f"stand on calls of {TOKENS}" in said
