@@ -119,9 +119,9 @@ def find_lead(scope: Scope, nodes: Sequence[Node]) -> Node | None:
 def check_fresh(recorder: Recorder, name: str, wanted: Sequence[Node]) -> None:
     """Raise BadInput that says what to run where a stage, or one that it stands on, is not fresh."""
     names = [node.name for node in wanted]
-    for each in select_nodes(recorder.nodes, names):
-        why = recorder.explain(each)
+    for stage in select_nodes(recorder.nodes, names):
+        why = recorder.explain(stage)
         if why:
             raise BadInput(
-                name, f"is not fresh: {each} ({'; '.join(why)})", hint=f"benchloom run {' '.join(names)}"
+                name, f"is not fresh: {stage} ({'; '.join(why)})", hint=f"benchloom run {' '.join(names)}"
             )

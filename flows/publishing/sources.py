@@ -66,15 +66,15 @@ def list_sources(
                 told = list(read_told(root, path, names, made=own))
             if not told and not own:
                 told = [DatasetSource(path, UNKNOWN)]
-        for each in told:
-            found.setdefault(each, Source(path, each))
+        for source in told:
+            found.setdefault(source, Source(path, source))
     return list(found.values())
 
 
 def is_made(path: str, made: Collection[str]) -> bool:
     """Tell whether stages wrote a path, the folder that it lies in, or what lies in it."""
     above = {parent.as_posix() for parent in Path(path).parents}
-    return path in made or bool(above & set(made)) or any(each.startswith(f"{path}/") for each in made)
+    return path in made or bool(above & set(made)) or any(written.startswith(f"{path}/") for written in made)
 
 
 def walk_upstream(nodes: Mapping[str, Node], lead: Node, params: Mapping[str, Any]) -> Iterator[Node]:
@@ -90,7 +90,8 @@ def walk_upstream(nodes: Mapping[str, Node], lead: Node, params: Mapping[str, An
         names = list_names(params, node)
         for name in node.upstream:
             above = nodes[name]
-            keys = {each.key for each in map(nodes.__getitem__, node.upstream) if each.stage == above.stage}
+            entries = (nodes[one] for one in node.upstream if nodes[one].stage == above.stage)
+            keys = {entry.key for entry in entries}
             if name in seen or (len(keys) > 1 and names & keys and above.key not in names):
                 continue
             seen.add(name)
@@ -100,7 +101,7 @@ def walk_upstream(nodes: Mapping[str, Node], lead: Node, params: Mapping[str, An
 def list_names(params: Mapping[str, Any], node: Node) -> set[str]:
     """List the texts of the entry that a stage runs for: among them names of other entries."""
     entry = get_section(params, f"{find_section_of(node.stage)}.{node.key}") or {}
-    values = [value for each in entry.values() for value in (each if isinstance(each, list) else [each])]
+    values = [value for given in entry.values() for value in (given if isinstance(given, list) else [given])]
     return {value for value in values if isinstance(value, str)}
 
 
@@ -129,7 +130,7 @@ def read_told(root: Path, path: str, names: set[str], *, made: bool) -> Iterator
     if not place.is_dir():
         folders = [place.parent]
     else:
-        inner = [each for each in sorted(place.iterdir()) if each.is_dir() and each.name in names]
+        inner = [folder for folder in sorted(place.iterdir()) if folder.is_dir() and folder.name in names]
         folders = [place, *inner]
     for folder in folders:
         for about in (folder / name for name in ABOUT):
