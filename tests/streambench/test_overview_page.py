@@ -12,7 +12,7 @@ from tasks.errors import BadInput
 from tasks.lineage.figures import list_figures
 from tasks.lineage.walk import Lineage
 from tasks.streambench.entries import StreamOverview
-from tasks.streambench.publish.joined_streams import nest_section
+from tasks.streambench.nested_settings import read_nested
 from tests.streambench.made_evaluation import EVIL, MODELS, MadeEvaluation
 from tests.streambench.made_overview import (
     DIAGNOSES,
@@ -215,7 +215,7 @@ def test_an_evaluation_that_is_not_there_is_told(
 
 
 def test_settings_are_read_as_params_has_them(evaluations: dict[str, MadeEvaluation]) -> None:
-    nested = nest_section(flatten(evaluations))
+    nested = read_nested(flatten(evaluations), "streambench.evaluations")
     assert list(nested) == ["diagnoses", "first", "second"]
     assert nested["second"]["method_seeds"] == {"grow_prompt": [7]}
     assert nested["diagnoses"]["stream"] == DIAGNOSES.stream

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from tasks.artifacts.parquet import read_rows
 from tasks.errors import BadInput
@@ -13,6 +13,7 @@ from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.reports.places import name_in_project
 from tasks.streambench.entries import MethodChoice, StreamEvaluation, StreamOverview
+from tasks.streambench.nested_settings import read_nested
 from tasks.streambench.publish.figure_file import read_stream_figures
 from tasks.streambench.publish.stream_cells import StreamCell
 from tasks.streambench.publish.stream_runs import (
@@ -97,7 +98,7 @@ def read_evaluations(
     Raises BadInput if one is not declared, or was not run.
     """
     declared = {
-        name: StreamEvaluation.model_validate(given) for name, given in nest_section(settings).items()
+        name: StreamEvaluation.model_validate(given) for name, given in read_nested(settings, SECTION).items()
     }
     names = sorted(declared) if entry.evaluations is None else entry.evaluations
     if not names:
@@ -157,19 +158,6 @@ def list_unshown(columns: Sequence[StreamColumn]) -> list[str]:
                 f"{name} of {evaluation} over {column.title} is not shown: {shown[method]} has it, too."
             )
     return sorted(lines)
-
-
-def nest_section(settings: Mapping[str, object]) -> dict[str, Any]:
-    """Read `streambench.evaluations` from settings, whose keys are dotted, as params.yaml has it."""
-    nested: dict[str, Any] = {}
-    for key, value in settings.items():
-        if key.startswith(f"{SECTION}."):
-            *above, last = key.removeprefix(f"{SECTION}.").split(".")
-            place = nested
-            for part in above:
-                place = place.setdefault(part, {})
-            place[last] = value
-    return nested
 
 
 def _name_group(columns: Sequence[StreamColumn], choice: MethodChoice) -> str:

@@ -14,6 +14,7 @@ from tasks.streambench.environment import Environment, EnvironmentSetup
 from tasks.streambench.environments.finding import find_environment
 from tasks.streambench.memory import Vector
 from tasks.streambench.method import MethodSetup, StreamMethod
+from tasks.streambench.nested_settings import read_nested
 from tasks.streambench.rows import StreamItem, StreamShot, StreamStep
 from tasks.streambench.solve.agents import StreamAgents
 from tasks.streambench.solve.memory_keys import embed_keys
@@ -99,7 +100,7 @@ def make_environment_setup(work: StreamWork) -> EnvironmentSetup:
         files=work.files,
         items=work.items,
         rule=str(work.settings.get(f"{section}.rule", "")),
-        options=read_options(work.settings, f"{section}.options"),
+        options=read_nested(work.settings, f"{section}.options"),
         ask=work.ask,
         judge=work.judge,
         embedder=work.embedder,
@@ -117,19 +118,6 @@ def make_method_setup(run: StreamRun, work: StreamWork, environment: Environment
         say=environment.say,
         refinements=work.params.refinements,
     )
-
-
-def read_options(settings: Mapping[str, Any], section: str) -> dict[str, Any]:
-    """Read a mapping back from settings, which are flat: `options.timeout` -> 30."""
-    options: dict[str, Any] = {}
-    for name, value in settings.items():
-        if name.startswith(f"{section}."):
-            *parents, last = name.removeprefix(f"{section}.").split(".")
-            inner = options
-            for parent in parents:
-                inner = inner.setdefault(parent, {})
-            inner[last] = value
-    return options
 
 
 def find_window(agent: str, work: StreamWork) -> int:
