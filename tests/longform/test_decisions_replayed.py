@@ -1,4 +1,4 @@
-"""Readings are of the items that are shipped, and a decision of a person makes `confirm` stale."""
+"""A decision of a person makes `confirm` stale."""
 
 import csv
 import json
@@ -7,13 +7,11 @@ import pytest
 
 from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Dropped
-from tasks.longform.rows import ConfirmedQuestion, LongformItem
-from tests.flows.sample import ROOT, Sample, make_sample
+from tasks.longform.rows import ConfirmedQuestion
+from tests.flows.sample import Sample, make_sample
 
 STAGE = "longform-confirm@sample"
-CONDENSED, CONFIRMED, ITEMS = (
-    f"data/longform/sample/{stem}.parquet" for stem in ("condense", "confirm", "items")
-)
+CONDENSED, CONFIRMED = (f"data/longform/sample/{stem}.parquet" for stem in ("condense", "confirm"))
 
 
 def read_state(sample: Sample) -> tuple[str, list[str]]:
@@ -46,22 +44,6 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Sample:
     made = make_sample(tmp_path_factory.mktemp("reviewed"))
     made.run("longform-items@sample")
     return made
-
-
-@pytest.mark.drill
-def test_what_was_read_is_what_is_shipped(sample: Sample) -> None:
-    """Spider's items, which cannot be shipped, are named as another artifact's."""
-    read = list(csv.DictReader((ROOT / "docs/readings/longform.csv").read_text("utf-8").splitlines()))
-    own = {
-        row["item"]: (row["database"], row["text"], row["reference"])
-        for row in read
-        if row["artifact"] == ITEMS
-    }
-    shipped = read_rows(sample.root / ITEMS, LongformItem)
-    assert own == {item.id: (item.database, item.question, item.reference) for item in shipped}
-    others = [row for row in read if row["artifact"] != ITEMS]
-    assert {row["artifact"] for row in others} == {"data/longform/many/items.parquet"}
-    assert (len(own), len(others)) == (8, 9)
 
 
 @pytest.mark.drill

@@ -1,0 +1,69 @@
+"""What readers read, and the docs report, is what the sample ships."""
+
+import csv
+from collections.abc import Iterator
+
+import pytest
+
+from tasks.artifacts.parquet import read_rows
+from tasks.grammar.rows import Question
+from tasks.longform.rows import LongformItem
+from tasks.tanq.rows import TanqItem
+from tests.flows.sample import ROOT, Sample, make_sample
+
+LONGFORM, TANQ = "data/longform/sample/items.parquet", "data/tanq/sample/items.parquet"
+
+
+def iterate_marks(name: str) -> Iterator[dict[str, str]]:
+    """Yield the lines of a reading."""
+    with (ROOT / "docs/readings" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        yield from csv.DictReader(file)
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Sample:
+    """The sample's questions, replayed."""
+    made = make_sample(tmp_path_factory.mktemp("read"))
+    made.run(
+        "grammar-balanced@films", "grammar-balanced@flights", "longform-items@sample", "tanq-items@sample"
+    )
+    return made
+
+
+@pytest.mark.drill
+@pytest.mark.parametrize(("reading", "dataset"), [("grammar", "films"), ("flights", "flights")])
+def test_questions_from_templates(sample: Sample, reading: str, dataset: str) -> None:
+    rows = read_rows(sample.root / f"data/grammar/{dataset}/balanced.parquet", Question)
+    shipped = {row.id: (row.question, row.answer, row.sql) for row in rows}
+    marks = {
+        mark["question_id"]: (mark["question"], mark["answer"], mark["sql"])
+        for mark in iterate_marks(reading)
+    }
+    assert len(marks) == 60
+    assert marks == {name: shipped.get(name) for name in marks}
+
+
+@pytest.mark.drill
+def test_long_form_items(sample: Sample) -> None:
+    """Spider's items, which cannot be shipped, are named as another artifact's."""
+    marks = list(iterate_marks("longform"))
+    own = {
+        mark["item"]: (mark["database"], mark["text"], mark["reference"])
+        for mark in marks
+        if mark["artifact"] == LONGFORM
+    }
+    shipped = read_rows(sample.root / LONGFORM, LongformItem)
+    assert own == {item.id: (item.database, item.question, item.reference) for item in shipped}
+    others = [mark["artifact"] for mark in marks if mark["artifact"] != LONGFORM]
+    assert others == ["data/longform/many/items.parquet"] * 9
+
+
+@pytest.mark.drill
+def test_questions_with_tables(sample: Sample) -> None:
+    """The first forty by id."""
+    marks = {
+        mark["item"]: (mark["kind"], mark["text"], mark["answer_table"].split(" / "))
+        for mark in iterate_marks("tanq")
+    }
+    shipped = sorted(read_rows(sample.root / TANQ, TanqItem), key=lambda item: item.id)[:40]
+    assert marks == {item.id: (item.kind, item.question, item.answer_table.split("\n")) for item in shipped}
