@@ -106,6 +106,51 @@ def test_tables_4_and_5_have_one_model_each_and_table_3_its_gain(
     assert len(tables["gains"]) == 2 * len(MODELS)
 
 
+def sum_tokens(
+    evaluations: dict[str, MadeEvaluation], method: str, dataset: str, model: str | None = None
+) -> list[Any]:
+    """Sum a method's tokens over the items of a dataset, in and out, and average over its runs."""
+    sums: dict[tuple[str, int], list[int]] = {}
+    counted = set()
+    for made in evaluations.values():
+        datasets = {item.id: item.dataset for item in made.items}
+        scores = {score.id: score for score in made.scores}
+        for step in made.steps:
+            place = "+".join(step.agents), step.seed, step.item
+            asked = step.method == method and datasets[step.item] == dataset
+            if asked and place not in counted and (model is None or step.agents == (model,)):
+                counted.add(place)
+                of_run = sums.setdefault(place[:2], [0, 0])
+                of_run[0] += scores[step.id].tokens_in
+                of_run[1] += scores[step.id].tokens_out
+    if not sums:
+        return ["not run"] * 2
+    return [pytest.approx(mean(of_run[way] for of_run in sums.values())) for way in (0, 1)]
+
+
+def test_tables_8_to_11_have_the_tokens_of_each_dataset(
+    evaluations: dict[str, MadeEvaluation], tables: dict[str, Any]
+) -> None:
+    def show(cells: list[Any]) -> list[Any]:
+        assert [cell["step"] for cell in cells] == [f"{c}, {way}" for c in COLUMNS for way in ("in", "out")]
+        return [cell.get("value", cell.get("why")) for cell in cells]
+
+    def want(method: str, model: str | None = None) -> list[Any]:
+        return [value for dataset in COLUMNS for value in sum_tokens(evaluations, method, dataset, model)]
+
+    own = {label.rpartition(" · ")[2]: show(cells) for label, cells in tables["tokens-means"].items()}
+    assert own == {TITLES[m]: want(m) for m in MAIN}
+    for model in MODELS:
+        alone = [m for m in MAIN[:-1] if m != "grow_prompt" or model == MODELS[0]]
+        table = tables[f"tokens-{model}"]
+        assert {label.rpartition(" · ")[2]: show(cells) for label, cells in table.items()} == {
+            TITLES[m]: want(m, model) for m in alone
+        }
+        for method in ("zero_shot", "self_stream_icl"):
+            assert show(tables["tokens-gains"][f"{model} · {TITLES[method]}"]) == want(method, model)
+    assert len(tables["tokens-gains"]) == 2 * len(MODELS)
+
+
 def test_differences_are_over_the_seeds_and_items_that_both_have(
     evaluations: dict[str, MadeEvaluation], tables: dict[str, Any]
 ) -> None:
@@ -134,7 +179,7 @@ def test_what_is_joined_is_counted_and_what_is_not_shown_is_said(page: Path, tab
         assert f"Zero-Shot (agent) of second over {dataset} is not shown: first has it, too." in html
     assert 'href="../../streambench/diagnoses/index.html"' in html
     assert html.index("diagnoses: 40 steps are few") < html.index("<h1>")
-    for title in ("Table 2", "Table 3", "Table 4", "Table 5"):
+    for title in ("Table 2", "Table 3", "Table 4", "Table 5", "Table 8", "Table 9", "Table 11"):
         assert f"<strong>{title}</strong>" in html
     assert EVIL not in html
 
@@ -159,7 +204,8 @@ def test_every_figure_leads_to_the_scores_of_its_own_evaluations(page: Path) -> 
         node = lineage.trace_figure(path, figure.pointer, first=0)
         assert node.summary["rows"], figure.label
         again = node.summary["again"]
-        assert (again is None) is (node.summary["measure"] == "paired difference"), figure.label
+        untold = node.summary["measure"] in ("paired difference", "mean of the runs' sums")
+        assert (again is None) is untold, figure.label
     assert [gap for gap in lineage.gaps if "its rows come to" in gap.what] == []
     (zero,) = [
         f for f in figures if f.label.endswith("Non-streaming · Zero-Shot: films") and "mean over" in f.label
@@ -196,7 +242,7 @@ def test_one_stream_alone_is_a_page_too(evaluations: dict[str, MadeEvaluation], 
     record = json.loads((out / "report.json").read_text(encoding="utf-8"))
     assert {
         cell["step"] for table in record["tables"][:-1] for line in table["lines"] for cell in line["cells"]
-    } == {"ddxplus"}
+    } == {"ddxplus", "ddxplus, in", "ddxplus, out"}
     best = max(TITLES, key=lambda m: mean(list_bits(evaluations, m, "ddxplus").values() or [0]))
     assert record["finding"] == f"Right most often: {TITLES[best]} on ddxplus."
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tasks.streambench.publish.accuracy_tables import find_steps
 from tasks.streambench.publish.curves import measure_error
 from tasks.streambench.publish.stream_cells import (
+    NOT_RUN,
     StreamCell,
     StreamLine,
     StreamTable,
@@ -22,7 +23,6 @@ from tasks.streambench.publish.stream_runs import (
     name_method,
 )
 
-NOT_RUN = "not run"
 USES = ("all", "correct", "incorrect")
 ABLATED = ("grow_prompt", "mem_prompt")
 

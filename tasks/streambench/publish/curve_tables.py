@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.streambench.publish.stream_cells import (
+    NOT_RUN,
     StreamCell,
     StreamLine,
     StreamTable,
@@ -111,7 +112,7 @@ def _find_end(runs: StreamRuns, curves: Curves, model: str) -> float | None:
 
 def _show_time(curve: Sequence[CurvePoint], level: float | None) -> StreamCell:
     if not curve or level is None:
-        return leave_out("not run")
+        return leave_out(NOT_RUN)
     point = find_time(curve, level)
     basis = Derivation(
         "steps to an accuracy", (Selection("curves", {"method": curve[0].method}),), "accuracy"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -24,6 +24,7 @@ from tasks.streambench.publish.stream_runs import (
     StreamRuns,
     StreamSystem,
     gather_runs,
+    name_method,
 )
 from tasks.streambench.rows import StepScore, StreamItem, StreamStep
 
@@ -143,6 +144,23 @@ def list_choices(columns: Sequence[StreamColumn]) -> list[tuple[str, MethodChoic
 def list_models(columns: Sequence[StreamColumn]) -> list[str]:
     """List the models of all columns, in order."""
     return list(dict.fromkeys(model for column in columns for model in column.runs.models))
+
+
+def find_alone(
+    columns: Sequence[StreamColumn], model: str
+) -> Iterator[tuple[str, str, list[list[ScoredStep]]]]:
+    """Find the steps of each method with one model alone, by column; those run with it anywhere."""
+    for group, choice in list_choices(columns):
+        found = [
+            column.runs.list_steps(
+                system
+                for system in column.runs.select(model=model)
+                if system.choice == choice and not system.shared
+            )
+            for column in columns
+        ]
+        if any(found):
+            yield group, name_method(choice), found
 
 
 def list_unshown(columns: Sequence[StreamColumn]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Tables 2 to 6 over several streams: a line a method, a column a dataset (section 4.3, appendix B)."""
+"""The tables over several streams: a line a method, a column a dataset (section 4.3, appendix B)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,14 @@ from tasks.streambench.publish.accuracy_tables import (
 from tasks.streambench.publish.joined_streams import (
     ReadEvaluation,
     StreamColumn,
+    find_alone,
     list_choices,
     list_models,
     list_unshown,
 )
+from tasks.streambench.publish.overview_tokens import tabulate_overview_tokens
 from tasks.streambench.publish.stream_cells import (
+    NOT_RUN,
     STEPS,
     StreamCell,
     StreamLine,
@@ -29,7 +32,6 @@ from tasks.streambench.publish.stream_cells import (
 )
 from tasks.streambench.publish.stream_runs import SELF_STREAM, ZERO_SHOT, ScoredStep, name_method
 
-NOT_RUN = "not run"
 INTERVALS = "Intervals: Wilson's of one run; over several runs items are drawn whole."
 
 
@@ -40,6 +42,7 @@ def tabulate_overview(columns: Sequence[StreamColumn]) -> dict[str, StreamTable]
         "gains": _tabulate_gains(columns),
         **_tabulate_models(columns),
         "differences": _tabulate_differences(columns),
+        **tabulate_overview_tokens(columns),
         "joined": _tabulate_joined(columns),
     }
 
@@ -98,7 +101,7 @@ def _tabulate_models(columns: Sequence[StreamColumn]) -> dict[str, StreamTable]:
     for place, model in enumerate(list_models(columns)):
         lines = [
             StreamLine((group, title), tuple(map(rate_column, columns, found)))
-            for group, title, found in _find_alone(columns, model)
+            for group, title, found in find_alone(columns, model)
         ]
         tables[f"model-{model}"] = StreamTable(
             number_model(MODEL_TABLES, place),
@@ -116,7 +119,7 @@ def _tabulate_differences(columns: Sequence[StreamColumn]) -> StreamTable:
     lines = []
     for model in list_models(columns):
         bases = [find_steps(column.runs, ZERO_SHOT, model) for column in columns]
-        for _, title, found in _find_alone(columns, model):
+        for _, title, found in find_alone(columns, model):
             if found != bases:
                 cells = [
                     column.place(compare_gain(own, base)) if own else leave_out(NOT_RUN)
@@ -154,23 +157,6 @@ def _tabulate_joined(columns: Sequence[StreamColumn]) -> StreamTable:
         tuple(lines),
         tuple(list_unshown(columns)),
     )
-
-
-def _find_alone(
-    columns: Sequence[StreamColumn], model: str
-) -> Iterator[tuple[str, str, list[list[ScoredStep]]]]:
-    """Find the steps of each method with one model alone, by column; those run with it anywhere."""
-    for group, choice in list_choices(columns):
-        found = [
-            column.runs.list_steps(
-                system
-                for system in column.runs.select(model=model)
-                if system.choice == choice and not system.shared
-            )
-            for column in columns
-        ]
-        if any(found):
-            yield group, name_method(choice), found
 
 
 def _count_joined(column: StreamColumn, source: ReadEvaluation) -> Iterator[StreamCell]:

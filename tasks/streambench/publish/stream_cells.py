@@ -14,6 +14,7 @@ from tasks.streambench.publish.stream_runs import ScoredStep, list_run_names
 from tasks.streambench.rows import CurvePoint
 
 STEPS = "steps"
+NOT_RUN = "not run"
 
 
 @dataclass(frozen=True)
