@@ -42,7 +42,7 @@ reproduce: $(if $(LIVE),$(DEV),$(SAMPLE)) ## Rebuild the sample dataset from its
 	@benchloom report
 
 test: check ## Run the checks and all tests but the drills
-	$(BIN)/pytest -n auto --dist loadfile
+	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
 check: $(DEV) ## Lint, format, types and import contracts
 	$(BIN)/ruff check .

@@ -122,6 +122,7 @@ def test_an_edit_follows_a_file_that_the_version_moved(shop, version):
     assert "tasks/grammar/built/schema.py" in stages["grammar-schema"]["do"]["deps"]
 
 
+@pytest.mark.drill
 def test_a_second_upgrade_merges_by_the_first(shop, version):
     append(shop, SCHEMA, "\n\nMINE = 1\n")
     for name in ("1.1", "1.2"):

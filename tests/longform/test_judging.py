@@ -373,7 +373,7 @@ class TestRoom:
     def test_prompts_keep_their_budget(self, tokens):
         long = "A word, 123, and so on; " * 900
         huge = make_interaction(
-            plan=long, answer=long, queries=(make_query([[long, 5.25]] * 100, sql=long),) * 5,
+            plan=long, answer=long, queries=(make_query([[long, 5.25]] * 8, sql=long),) * 3,
             steps=(AgentStep("statistic", long),),
         )  # fmt: skip
         item = make_item(question=long, script=SCRIPT_OF_MANY)

@@ -18,8 +18,26 @@ from tests.flows.sample import NOWHERE, wait_for
 from tests.models.scenes import answering
 
 
+@pytest.mark.timeout(300)
+def test_a_first_night_is_accepted_and_a_planted_regression_alarms(built, model):
+    tree = {path: (built.root / path).read_bytes() for path in ("dvc.lock", "params.yaml")}
+    first = run_night(built, "--as-of", "one")
+    assert first.returncode == 0, first.stderr
+    assert "the first night, accepted" in first.stderr
+    assert "construction" not in model.asked
+    assert model.asked["system"] == count_rows(built.root / "data/grammar/films/questions.parquet")
+    model.broken = True
+    second = run_night(built, "--as-of", "two")
+    assert second.returncode == 5, second.stderr
+    assert "ALARM (regression): assessments.films-weak/weak accuracy: the mean fell by" in second.stderr
+    assert "Traceback" not in second.stderr
+    assert "**regression**" in run_git(built, "show", "nightly/two:nightly/summary.md")
+    assert {path: (built.root / path).read_bytes() for path in tree} == tree
+
+
+@pytest.mark.drill
 @pytest.mark.timeout(900)
-def test_a_night_asks_anew_passes_unchanged_and_alarms_on_a_planted_regression(built, model):
+def test_nights_are_compared_with_the_last_good_one_until_a_worse_is_accepted(built, model):
     tree = {path: (built.root / path).read_bytes() for path in ("dvc.lock", "params.yaml")}
     first = run_night(built, "--as-of", "one")
     assert first.returncode == 0, first.stderr
@@ -86,6 +104,7 @@ def test_a_night_asks_anew_passes_unchanged_and_alarms_on_a_planted_regression(b
     assert not (built.root / ".benchloom/nightly/tree").exists()
 
 
+@pytest.mark.drill
 @pytest.mark.timeout(600)
 def test_a_killed_night_goes_on_under_its_label_and_pays_nothing_twice(built, model):
     model.pause_s = 0.05
@@ -135,6 +154,7 @@ def test_a_budget_ends_a_night_which_is_told_and_goes_on(built, model):
     assert "night poor: the first night, accepted" in whole.stderr
 
 
+@pytest.mark.drill
 @pytest.mark.timeout(300)
 def test_artifacts_are_pushed_to_the_remote_and_pulled_from_it(built, model, tmp_path):
     (built.root / ".dvc/config.local").write_text(
