@@ -24,6 +24,7 @@ from flows.settings import find_project
 from tasks.errors import BadInput, BenchloomError
 from tasks.reports.lineage_page import write_lineage
 from tests.browser.assessments import open_answer
+from tests.browser.compared import open_changed, write_compared
 from tests.browser.longforms import open_claim, open_interaction
 from tests.browser.reviewing import (
     ARTIFACT,
@@ -110,8 +111,8 @@ def look(root: Path, pictures: Path | None, prefect: str | None, no_prefect: boo
 
 
 def make_pages(root: Path, folder: Path) -> list[tuple[View, Path]]:
-    """Make what is no report: the lineage of the sample's first figure, scripted nights and ragchecks."""
-    lineage, nights = folder / "lineage.html", folder / "nights.html"
+    """Make what is no report: the lineage of the sample's first figure, scripted nights and so on."""
+    lineage, nights, compared = (folder / f"{name}.html" for name in ("lineage", "nights", "compared"))
     reports = sorted((root / "data" / "reports").glob("grammar/*/report.json"))
     figures = [report for report in reports if not (report.parent / "assessment.js").is_file()]
     if not figures:
@@ -119,11 +120,13 @@ def make_pages(root: Path, folder: Path) -> list[tuple[View, Path]]:
     target = f"{figures[0].relative_to(root).as_posix()}#/figures/0"
     write_lineage(trace_target(target, None, root, every=False), lineage)
     write_nights(nights)
+    write_compared(compared)
     with stage_ragcheck(folder) as project:
         pages = run_ragcheck(project)
     return [
         (LINEAGE, lineage),
         (NIGHTS, nights),
+        (COMPARISON, compared),
         (CORRECTNESS, pages / "trial-correctness" / "index.html"),
         (CONTINUITY, pages / "trial-continuity" / "index.html"),
         (TABLES, write_tables(folder / "tables")),
@@ -274,6 +277,7 @@ TABLES = View("tables", "#list a", "table", open_tables)
 STREAM = View("stream", "#list a", "step", open_walk)
 LINEAGE = View("lineage", "#tree [role=treeitem]", "source", open_source)
 NIGHTS = View("nights", ".plot .point")
+COMPARISON = View("comparison", "details.case", "changed", open_changed)
 
 
 def look_at_review(browser: Browser, root: Path, pictures: Path) -> list[str]:

@@ -1,0 +1,41 @@
+"""A comparison of two made-up systems, whose texts are hostile, as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+from tasks.judging.answered import Answered
+from tasks.judging.comparison import Comparison, Strand, compare_strands
+from tasks.judging.scored import Scored
+from tasks.reports.comparison import write_comparison
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+def make_strand(name: str, right: Sequence[bool], say: str) -> Strand:
+    """Make what a system answered, right or wrong."""
+    answers = [
+        (Scored(f"q{number}", f"g{number}", float(mark)),
+         Answered(f"q{number}", f"q{number}", name, "accuracy", f"What of {number}? {HOSTILE}", "true",
+                  f"it is {say} {HOSTILE}", "Correct"))
+        for number, mark in enumerate(right)
+    ]  # fmt: skip
+    return Strand("trial", "entry", name, answers)
+
+
+def write_compared(path: Path, n: int = 40) -> Comparison:
+    """Write the page; n: items."""
+    a = make_strand("weak", [number % 2 == 0 for number in range(n)], "red")
+    b = make_strand("good", [number % 3 != 0 for number in range(n)], "blue")
+    comparison = compare_strands([(a, b)], names=(HOSTILE, "good"), draws=200)
+    write_comparison(comparison, path, alone=(["trial.lost"], []))
+    return comparison
+
+
+def open_changed(page: Page) -> None:
+    """Open the first item that changed."""
+    page.click("details.case >> nth=0 >> summary")
+    page.wait_for_selector("details.case[open] mark")
