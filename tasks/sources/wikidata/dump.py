@@ -154,9 +154,10 @@ class _Filter:
     def __init__(self, selection: EntitySelection) -> None:
         self._all = selection.takes_all_items()
         self._entities = {name.encode() for name in selection.entities or ()}
-        # A class stands in its item's line as "Q5", or by its number in dumps of the first years.
-        numbers = "|".join(rf'"{name}"|:\s?{name[1:]}\b' for name in sorted(selection.classes))
-        self._classes = re.compile(numbers.encode()) if numbers else None
+        # A class stands in its item's line as "Q5", or by its number alone in dumps of the first years.
+        self._classes = [f'"{name}"'.encode() for name in sorted(selection.classes)]
+        numbers = "|".join(name[1:] for name in sorted(selection.classes))
+        self._numbers = re.compile(rf'"numeric-id"\s*:\s*(?:{numbers})\b'.encode())
 
     def may_be_wanted(self, line: bytes) -> bool:
         if self._all:
@@ -164,7 +165,9 @@ class _Filter:
         head = HEAD.match(line)
         if head is None or head[1] in self._entities:
             return True
-        return self._classes is not None and self._classes.search(line) is not None
+        if any(name in line for name in self._classes):
+            return True
+        return bool(self._classes) and self._numbers.search(line) is not None
 
 
 @contextmanager
