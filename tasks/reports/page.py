@@ -75,6 +75,11 @@ def choose_samples(samples: Sequence[Sample], most: int = 4) -> list[Sample]:
     return list(samples[:: max(1, len(samples) // most)][:most])
 
 
+def count_of(n: int, noun: str) -> str:
+    """Count things in words: `1 item`, `2 items`."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
 @dataclass(frozen=True)
 class Page:
     """The head of a page; its record and the front page show it too. Texts are escaped by the templates.

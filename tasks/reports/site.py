@@ -15,7 +15,7 @@ from tasks.reports.frame import render_alone
 from tasks.reports.page import FRAME_SECTIONS, Sample, Section
 from tasks.reports.record import RECORD, PageRecord, RecordedSystem, read_record
 
-SAMPLES = 6
+SAMPLES = 8
 """Maximum number of sample rows on the front page."""
 
 

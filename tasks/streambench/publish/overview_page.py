@@ -12,7 +12,7 @@ from tasks.lineage.derivation import Derivation
 from tasks.reports.folder import BrowsedRows, write_page
 from tasks.reports.frame import PAGES_FOLDER, open_templates
 from tasks.reports.metrics import choose_column
-from tasks.reports.page import ASSESSMENTS, Headline, Page
+from tasks.reports.page import ASSESSMENTS, Headline, Page, count_of
 from tasks.reports.places import name_in_project
 from tasks.streambench.entries import StreamOverview
 from tasks.streambench.publish.joined_streams import (
@@ -128,7 +128,7 @@ def make_overview_headlines(
         Headline(
             "datasets",
             len({column.dataset for column in columns}),
-            f"in {len(evaluations)} evaluations",
+            f"in {count_of(len(evaluations), 'evaluation')}",
             Derivation("distinct", tuple(column.select_items() for column in columns), "dataset"),
         ),
         Headline(

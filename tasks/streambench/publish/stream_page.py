@@ -13,7 +13,7 @@ from tasks.lineage.selection import Selection
 from tasks.reports.contracts import ContractResults, open_contracts
 from tasks.reports.folder import BrowsedRows, write_page
 from tasks.reports.frame import open_templates
-from tasks.reports.page import DATASETS, Headline, Page, Sample, choose_samples
+from tasks.reports.page import DATASETS, Headline, Page, Sample, choose_samples, count_of
 from tasks.streambench.publish.kind_tables import read_kind
 from tasks.streambench.publish.stream_cautions import FEW
 from tasks.streambench.rows import SequencePlace, StreamItem, StreamShot
@@ -146,11 +146,6 @@ def list_stream_warnings(
         what = f"{count_of(same, 'example')} in the words of an item"
         warnings.append(f"{what}: few-shot prompts may hold its answer.")
     return warnings
-
-
-def count_of(n: int, noun: str) -> str:
-    """Count things in words: `1 item`, `2 items`."""
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def count_parts(items: Iterable[StreamItem], shots: Iterable[StreamShot]) -> list[StreamPart]:
