@@ -29,7 +29,7 @@ def list_scripts(part):
             yield from list_scripts(value)
 
 
-@pytest.mark.parametrize(("name", "schema"), SCHEMAS.items())
+@pytest.mark.parametrize(("name", "schema"), [*SCHEMAS.items(), ("compose.yaml", "vendor.compose-spec")])
 def test_a_template_holds_to_its_hosts_schema(name, schema):
     done = subprocess.run(
         [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, str(TEAM / name)],
