@@ -8,8 +8,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+import typer
 
 from flows import cli
+from flows.discovery import list_flows
 
 CLI = [sys.executable, "-m", "flows.cli"]
 FILES = (path.stem.rstrip("_") for path in (Path(cli.__file__).parent / "commands").glob("*.py"))
@@ -60,6 +62,13 @@ def test_the_shell_completes_commands(typed, told):
 @pytest.mark.parametrize("command", [c for c in COMMANDS if c not in GROUPS])
 def test_every_command_has_help_with_an_example(command):
     assert f"Example: benchloom {command}" in call(command, "--help").stdout
+
+
+def test_the_help_of_evaluate_names_every_flow_that_evaluates():
+    flows = [own.name for own in list_flows() if any(scope.evaluates for scope in own.list_scopes())]
+    command = typer.main.get_command(cli.app).commands["evaluate"]
+    (flow,) = [param for param in command.params if param.name == "flow"]
+    assert flow.help == f"By whose rules: {', '.join(flows[:-1])} or {flows[-1]}."
 
 
 @pytest.mark.parametrize(
