@@ -30,7 +30,7 @@ from tasks.longform.solve.rows import Interaction
 from tasks.reports.figure_cells import FigureCell, mean_cell, round_figures
 from tasks.systems.capabilities import needs_documents
 from tasks.systems.entries import SystemEntry
-from tasks.systems.evaluation import Evaluated, EvaluationOptions, OwnDataset, ReadSection
+from tasks.systems.evaluation import Evaluated, EvaluationOptions, OwnDataset, ReadSection, refuse_options
 
 STAGES = (
     "system_interactions",
@@ -46,13 +46,7 @@ PEERS = ("reviews", "meta_reviews", "revisions")
 
 def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
     """Read and check the items. Raises BadInput, one line."""
-    for option, value in (
-        ("--turns", options.turns),
-        ("--language", options.language),
-        ("--documents", options.documents),
-    ):
-        if value:
-            raise BadInput(option, "is of other flows: a long-form question comes with its database")
+    refuse_options(options, "a long-form question comes with its database")
     if needs_documents(entry):
         raise BadInput(f"systems.{options.system}", "retrieves from documents, and long-form items have none")
     params = read("longform.system_interactions", SystemLimits)

@@ -5,22 +5,22 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tasks.artifacts.parquet import read_rows
 from tasks.artifacts.rows import Origin, make_id
 from tasks.databases.execution import SafeDatabase
 from tasks.databases.scratch import ScratchLimits, build_scratch, write_database
-from tasks.errors import BadInput, SqlError
+from tasks.errors import BadInput
 from tasks.longform.build.sql import write_literal
 from tasks.longform.rows import KINDS, Claim, LongformItem
 from tasks.longform.solve.describe_database import read_database
+from tasks.systems.own_items import LINES, BadOwnItem, OwnItems, read_items, take_optional, take_text
 
-PARQUET, LINES = "items.parquet", "items.jsonl"
 LIMITS = ScratchLimits(timeout_s=30.0, memory_mb=512, rows=50_000, characters=5_000_000, bytes=100_000)
 CREATE = re.compile(
     r"""CREATE\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?(?:\w+|"[^"]+"|`[^`]+`|\[[^\]]+\])\s*\(""", re.IGNORECASE
@@ -36,75 +36,21 @@ One that is not closed runs to the end, so that a script is passed over once.
 """
 
 
-class BadOwnItem(ValueError):
-    """Raised for an item that cannot be asked; the message says why."""
-
-
-@dataclass(frozen=True)
-class OwnItems:
-    """Items sorted by id. problems: one line for each item that is left out."""
-
-    items: tuple[LongformItem, ...]
-    problems: tuple[str, ...]
-
-
-def read_own_items(folder: Path) -> OwnItems:
+def read_own_items(folder: Path) -> OwnItems[LongformItem]:
     """Read a dataset folder, and build every database within limits. Raises BadInput without any item."""
-    if not folder.is_dir():
-        raise BadInput(
-            folder, "is no folder", hint=f"a folder with {PARQUET} or {LINES}; see docs/longform.md"
-        )
-    found = next((folder / name for name in (PARQUET, LINES) if (folder / name).is_file()), None)
-    if found is None:
-        raise BadInput(folder, f"has neither {PARQUET} nor {LINES}", hint="see docs/longform.md")
-    items: dict[str, LongformItem] = {}
-    problems: list[str] = []
-    given = _read_parquet(found) if found.name == PARQUET else _read_lines(found)
-    for place, record in given:
-        try:
-            item = record if isinstance(record, LongformItem) else _read_item(record, folder)
-            checked = _check(item)
-        except (BadOwnItem, BadInput, SqlError) as error:
-            problems.append(f"{found.name}, {place}: {' '.join(str(error).split())}")
-            continue
-        if checked.id in items:
-            problems.append(f"{found.name}, {place}: the id {checked.id!r} stands twice; the first is kept")
-        else:
-            items[checked.id] = checked
-    if not items:
-        why = problems[0] if problems else "it is empty"
-        raise BadInput(found, f"has no item that can be asked ({why})")
-    return OwnItems(tuple(items[name] for name in sorted(items)), tuple(problems))
+    return read_items(folder, LongformItem, partial(_read_item, folder), _check, "docs/longform.md")
 
 
-def _read_parquet(file: Path) -> Iterator[tuple[str, LongformItem]]:
-    for item in read_rows(file, LongformItem):
-        yield f"item {item.id}", item
-
-
-def _read_lines(file: Path) -> Iterator[tuple[str, object]]:
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(file, f"cannot be read ({type(error).__name__})") from error
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            try:
-                yield f"line {number}", json.loads(line)
-            except (ValueError, RecursionError):
-                yield f"line {number}", None
-
-
-def _read_item(record: object, folder: Path) -> LongformItem:
+def _read_item(folder: Path, record: object) -> LongformItem:
     if not isinstance(record, dict):
         raise BadOwnItem("is no JSON object")
-    question, reference, kind = (_read_text(record, name) for name in ("question", "reference", "kind"))
-    script = _read_text(record, "script") if "script" in record else _dump(record, folder)
-    name, item_id = (_read_optional(record, field) for field in ("database", "id"))
+    question, reference, kind = (take_text(record, name) for name in ("question", "reference", "kind"))
+    script = take_text(record, "script", LIMITS.characters) if "script" in record else _dump(record, folder)
+    name, item_id = (take_optional(record, field) for field in ("database", "id"))
     claims = record.get("claims", [])
     if not isinstance(claims, list) or not all(isinstance(claim, dict) for claim in claims):
         raise BadOwnItem("claims is no list of objects with `text` and `sql`")
-    unread = tuple(Claim(_read_text(claim, "text"), _read_text(claim, "sql"), (), "") for claim in claims)
+    unread = tuple(Claim(take_text(claim, "text"), take_text(claim, "sql"), (), "") for claim in claims)
     own = Origin("file", LINES)
     return LongformItem(
         item_id or make_id("own item", question, script),
@@ -119,24 +65,11 @@ def _read_item(record: object, folder: Path) -> LongformItem:
     )
 
 
-def _read_optional(record: Mapping[str, object], name: str) -> str:
-    """Read a text that may be left out, or a whole number as one; empty if it is."""
-    value = record.get(name)
-    return "" if value is None else _read_text({name: str(value) if type(value) is int else value}, name)
-
-
-def _read_text(record: Mapping[str, object], name: str) -> str:
-    text = record.get(name)
-    if not isinstance(text, str) or not text.strip():
-        raise BadOwnItem(f"{name} is missing" if text is None else f"{name} is no text, or empty")
-    return text.encode("utf-8", "replace").decode().strip()
-
-
 def _dump(record: Mapping[str, object], folder: Path) -> str:
     """Write a SQLite file as a script."""
     if "database" not in record:
         raise BadOwnItem("has neither `script` nor `database`")
-    name = _read_text(record, "database")
+    name = take_text(record, "database")
     file = _find_file(folder, name)
     if file is None:
         raise BadOwnItem(f"database {name[:60]!r} is no file of the folder")

@@ -120,3 +120,13 @@ def round_figures(value: object) -> object:
     if isinstance(value, (list, tuple)):
         return [round_figures(part) for part in value]
     return value
+
+
+def format_mean(cell: FigureCell) -> str:
+    """Format a mean x100 with its interval, if it has one; `-` if it is undefined."""
+    if cell.value is None:
+        return "-"
+    low_high = (
+        "" if cell.interval is None else " ({:.1f}, {:.1f})".format(*(100 * bound for bound in cell.interval))
+    )
+    return f"{100 * cell.value:.1f}{low_high}"

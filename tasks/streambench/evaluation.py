@@ -20,7 +20,7 @@ from tasks.streambench.rows import SequencePlace, StreamItem, StreamShot, Stream
 from tasks.streambench.solve.options import OwnLimits
 from tasks.systems.capabilities import needs_documents
 from tasks.systems.entries import SystemEntry
-from tasks.systems.evaluation import Evaluated, EvaluationOptions, OwnDataset, ReadSection
+from tasks.systems.evaluation import Evaluated, EvaluationOptions, OwnDataset, ReadSection, refuse_options
 
 STAGE = "streambench.system_steps"
 STREAMS = "streambench.streams"
@@ -30,13 +30,7 @@ FEW = 20
 
 def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
     """Read and check the stream. Raises BadInput, one line."""
-    for option, value in (
-        ("--turns", options.turns),
-        ("--language", options.language),
-        ("--documents", options.documents),
-    ):
-        if value:
-            raise BadInput(option, "is of other flows: an item of a stream comes with its context")
+    refuse_options(options, "an item of a stream comes with its context")
     if needs_documents(entry):
         raise BadInput(f"systems.{options.system}", "retrieves from documents, and streams have none")
     params = read(STAGE, OwnLimits)

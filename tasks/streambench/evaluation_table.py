@@ -6,10 +6,8 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, TypeAdapter
 
-from tasks.reports.figure_cells import FigureCell
+from tasks.reports.figure_cells import FigureCell, format_mean
 from tasks.systems.evaluation import clean
-
-PERCENT = 100
 
 
 class PrintedMethod(BaseModel):
@@ -69,15 +67,3 @@ def print_figures(figures: Mapping[str, object]) -> None:
             f"{own.memory:.0f}",
         )
     console.print(table)
-
-
-def format_mean(cell: FigureCell) -> str:
-    """Format a mean x100 with its interval, if it has one; `-` if it is undefined."""
-    if cell.value is None:
-        return "-"
-    low_high = (
-        ""
-        if cell.interval is None
-        else " ({:.1f}, {:.1f})".format(*(PERCENT * bound for bound in cell.interval))
-    )
-    return f"{PERCENT * cell.value:.1f}{low_high}"

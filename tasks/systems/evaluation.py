@@ -9,6 +9,8 @@ from typing import Protocol, TypeVar
 
 from pydantic import BaseModel
 
+from tasks.errors import BadInput
+
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -26,6 +28,17 @@ class EvaluationOptions:
     """ragcheck: also run conversations, of at most this many turns."""
     language: str = ""
     """ragcheck: the language of the questions."""
+
+
+def refuse_options(options: EvaluationOptions, why: str) -> None:
+    """Raise BadInput for an option that is of flows with documents or conversations. why: not of this one."""
+    for option, value in (
+        ("--turns", options.turns),
+        ("--language", options.language),
+        ("--documents", options.documents),
+    ):
+        if value:
+            raise BadInput(option, f"is of other flows: {why}")
 
 
 class ReadSection(Protocol):

@@ -11,7 +11,7 @@ from tasks.errors import BadInput
 from tasks.reports.figure_cells import FigureCell, mean_cell, round_figures
 from tasks.systems.capabilities import needs_documents
 from tasks.systems.entries import SystemEntry
-from tasks.systems.evaluation import Evaluated, EvaluationOptions, OwnDataset, ReadSection
+from tasks.systems.evaluation import Evaluated, EvaluationOptions, OwnDataset, ReadSection, refuse_options
 from tasks.tanq.own_items import read_own_items
 from tasks.tanq.rows import KINDS, TanqItem
 from tasks.tanq.score.rows import FAILURES, NOT_A_TABLE, PredictionScore
@@ -27,13 +27,7 @@ FEW = 20
 
 def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
     """Read and check the items. Raises BadInput, one line."""
-    for option, value in (
-        ("--turns", options.turns),
-        ("--language", options.language),
-        ("--documents", options.documents),
-    ):
-        if value:
-            raise BadInput(option, "is of other flows: tanq.system_predictions.proofs sends proofs")
+    refuse_options(options, "tanq.system_predictions.proofs sends proofs")
     if needs_documents(entry):
         raise BadInput(f"systems.{options.system}", "retrieves from documents, and tables have none")
     params = read("tanq.system_predictions", SystemTables)
