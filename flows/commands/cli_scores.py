@@ -69,7 +69,12 @@ def score(
 
 
 def evaluate(
-    flow: Annotated[str, typer.Argument(help="By whose rules: grammar, longform, ragcheck, streambench or tanq.", metavar="FLOW")],
+    flow: Annotated[
+        str,
+        typer.Argument(
+            help="By whose rules: grammar, longform, ragcheck, streambench or tanq.", metavar="FLOW"
+        ),
+    ],
     dataset: Annotated[
         Path,
         typer.Option(metavar="PATH", help="A folder or file of questions with answers; see the FLOW's page."),

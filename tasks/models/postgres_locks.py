@@ -14,7 +14,7 @@ import time
 from contextlib import suppress
 
 from tasks.errors import BenchloomError
-from tasks.models.postgres_session import Connection, Session, make_durable
+from tasks.models.postgres_session import Connection, PostgresSession, make_durable
 
 CLAIMS = """
 CREATE TABLE IF NOT EXISTS claims (
@@ -42,7 +42,7 @@ class PostgresLocks:
         self._missed: dict[int, tuple[float, float]] = {}
         """When holders were first and last seen without a connection, on our clock."""
         self._dead: set[int] = set()
-        self._session = Session(address, self._greet, on_loss=self._tell_loss)
+        self._session = PostgresSession(address, self._greet, on_loss=self._tell_loss)
         self._lost = False
         self._stopping = threading.Event()
         self._watcher: threading.Thread | None = None

@@ -59,7 +59,7 @@ class TextLoader(Loader):
             return raw.decode("utf-8", "surrogateescape")
 
 
-class Session:
+class PostgresSession:
     """One connection of a process. Safe for threads."""
 
     def __init__(

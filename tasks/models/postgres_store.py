@@ -9,7 +9,14 @@ from typing import Any
 from tasks.models.committer import Statement
 from tasks.models.ledger_tables import SCHEMA
 from tasks.models.postgres_locks import CLAIMS, PostgresLocks, delete_old_claims
-from tasks.models.postgres_session import Connection, Session, connect, make_durable, reporting, translate
+from tasks.models.postgres_session import (
+    Connection,
+    PostgresSession,
+    connect,
+    make_durable,
+    reporting,
+    translate,
+)
 
 TYPES = {"TEXT": "BYTEA", "INTEGER": "BIGINT", "REAL": "DOUBLE PRECISION", " WITHOUT ROWID": ""}
 """Words of the schema -> PostgreSQL's."""
@@ -30,7 +37,7 @@ class PostgresStore:
         """Open the database. Raises BadInput if it cannot hold a ledger, DatabaseGone without a server."""
         self._address = address
         self._holder = secrets.randbits(62)
-        self._reader = Session(address, self._greet)
+        self._reader = PostgresSession(address, self._greet)
         self._reader.run(_prepare)
 
     def select(self, query: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
@@ -54,7 +61,7 @@ class PostgresStore:
 
     def open_writer(self) -> PostgresWriter:
         """Open a connection that commits."""
-        return PostgresWriter(Session(self._address, self._greet_writer, WRITING_PATIENCE_S))
+        return PostgresWriter(PostgresSession(self._address, self._greet_writer, WRITING_PATIENCE_S))
 
     def open_locks(self) -> PostgresLocks:
         """Open the locks on calls, which are rows of the database."""
@@ -86,7 +93,7 @@ class PostgresStore:
 class PostgresWriter:
     """The connection that commits."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: PostgresSession) -> None:
         self._session = session
 
     def commit(self, statements: Sequence[Statement]) -> None:

@@ -45,7 +45,7 @@ class ShownRating(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ShownAnswer(BrowsedRow):
+class GradedAnswer(BrowsedRow):
     """An answer with its question. contexts: retrieval rule -> passages; calls: ledger keys."""
 
     system: str
@@ -65,7 +65,7 @@ class AnswerBrowser:
     kind: str
     systems: list[str]
     judges: list[str]
-    rows: list[ShownAnswer]
+    rows: list[GradedAnswer]
 
 
 def show_answers(
@@ -75,7 +75,7 @@ def show_answers(
     scores: Sequence[JudgeScore],
     baselines: Sequence[BaselineSimilarity],
     ratings: Sequence[Rating],
-) -> list[ShownAnswer]:
+) -> list[GradedAnswer]:
     """Make a browser row for every answer whose question is known, sorted by dataset, question and system."""
     question_of = {question.id: question for question in questions}
     context_of = {(context.question, context.system, context.rule): context for context in contexts}
@@ -105,8 +105,8 @@ def _show_answer(
     scores: Sequence[JudgeScore],
     baselines: Sequence[BaselineSimilarity],
     ratings: Sequence[Rating],
-) -> ShownAnswer:
-    return ShownAnswer(
+) -> GradedAnswer:
+    return GradedAnswer(
         id=answer.id,
         question=question.question,
         reference=question.reference,

@@ -62,7 +62,7 @@ class SystemFigure:
 
 
 @dataclass(frozen=True)
-class Sample:
+class SampleQuestion:
     """A row that is shown at the head of its page. link: its place in the page's address, `question=<id>`."""
 
     link: str
@@ -70,7 +70,7 @@ class Sample:
     answer: str
 
 
-def choose_samples(samples: Sequence[Sample], most: int = 4) -> list[Sample]:
+def choose_samples(samples: Sequence[SampleQuestion], most: int = 4) -> list[SampleQuestion]:
     """Choose samples that are spread evenly over all."""
     return list(samples[:: max(1, len(samples) // most)][:most])
 
@@ -97,4 +97,4 @@ class Page:
     warnings: Sequence[str] = ()
     finding: str = ""
     systems: Sequence[SystemFigure] = ()
-    samples: Sequence[Sample] = ()
+    samples: Sequence[SampleQuestion] = ()

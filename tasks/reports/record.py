@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from tasks.errors import BadInput
 from tasks.lineage.figures import encode_figure
 from tasks.reports.embed import encode_dataclass
-from tasks.reports.page import FRAME_SECTIONS, Headline, Page, Sample, Section, SystemFigure
+from tasks.reports.page import FRAME_SECTIONS, Headline, Page, SampleQuestion, Section, SystemFigure
 
 RECORD = "report.json"
 """The name of the record's file in a page's folder."""
@@ -66,7 +66,7 @@ class PageRecord:
     warnings: tuple[str, ...]
     figures: tuple[RecordedHeadline, ...]
     systems: tuple[RecordedSystem, ...]
-    samples: tuple[Sample, ...]
+    samples: tuple[SampleQuestion, ...]
     section: Section | None = None
 
 

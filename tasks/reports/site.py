@@ -12,7 +12,7 @@ from tasks.errors import BadInput
 from tasks.files import write_text
 from tasks.reports.changes import SiteChanges, follow_site
 from tasks.reports.frame import render_alone
-from tasks.reports.page import FRAME_SECTIONS, Sample, Section
+from tasks.reports.page import FRAME_SECTIONS, SampleQuestion, Section
 from tasks.reports.record import RECORD, PageRecord, RecordedSystem, read_record
 
 SAMPLES = 8
@@ -41,7 +41,7 @@ class FrontPageSample:
     """A sample and the page that it is of."""
 
     card: Card
-    sample: Sample
+    sample: SampleQuestion
 
 
 @dataclass(frozen=True)

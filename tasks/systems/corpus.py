@@ -40,7 +40,7 @@ class Corpus:
     problems: tuple[str, ...]
 
 
-class Unreadable(ValueError):
+class UnreadableFile(ValueError):
     """Raised for a file or row that is skipped; the message says why."""
 
 
@@ -60,7 +60,7 @@ def read_corpus(path: Path, *, most_bytes: int = MOST_BYTES) -> Corpus:
                     problems.append(f"{name}: the id {found.id!r} stands twice; the first is kept")
                 else:
                     documents[found.id] = found
-        except Unreadable as error:
+        except UnreadableFile as error:
             problems.append(f"{name}: {error}")
         except OSError as error:
             problems.append(f"{name}: cannot be read ({error.strerror or type(error).__name__})")
@@ -94,15 +94,15 @@ def _write_name(path: Path) -> str:
 def _read_file(file: Path, name: str, most_bytes: int, problems: list[str]) -> Iterable[Document]:
     status = file.lstat()
     if stat.S_ISLNK(status.st_mode):
-        raise Unreadable("is a link; not followed")
+        raise UnreadableFile("is a link; not followed")
     if not stat.S_ISREG(status.st_mode):
-        raise Unreadable("is no regular file")
+        raise UnreadableFile("is no regular file")
     kind = file.suffix.lower()
     if kind not in READ:
-        raise Unreadable(f"is of no kind that is read ({', '.join(sorted(READ))})")
+        raise UnreadableFile(f"is of no kind that is read ({', '.join(sorted(READ))})")
     limit = MOST_TABLE_BYTES if kind in (".jsonl", ".parquet") else most_bytes
     if status.st_size > limit:
-        raise Unreadable(f"is larger than {limit} bytes")
+        raise UnreadableFile(f"is larger than {limit} bytes")
     if kind == ".jsonl":
         return _read_lines(file, name, problems)
     if kind == ".parquet":
@@ -121,19 +121,19 @@ def _read_text(file: Path, name: str, kind: str, problems: list[str]) -> Documen
         heading = next((line[2:].strip() for line in text.splitlines() if line.startswith("# ")), "")
         title = heading or title
     if not text.strip():
-        raise Unreadable("holds no text")
+        raise UnreadableFile("holds no text")
     return Document(name, title, text.strip(), (Origin("file", name),))
 
 
 def decode(data: bytes) -> tuple[str, str]:
     """Decode a text file: UTF-8, UTF-16 with a byte order mark, or a guessed encoding.
 
-    Returns (text with unified line ends, name of the guessed encoding or ""). Raises Unreadable for binary
-    data, BadInput if the library for guessing is not installed.
+    Returns (text with unified line ends, name of the guessed encoding or ""). Raises UnreadableFile for
+    binary data, BadInput if the library for guessing is not installed.
     """
     marked = data.startswith((b"\xff\xfe", b"\xfe\xff"))
     if b"\0" in data and not marked:
-        raise Unreadable("is binary")
+        raise UnreadableFile("is binary")
     guess = ""
     try:
         text = data.decode("utf-16" if marked else "utf-8-sig")
@@ -141,7 +141,7 @@ def decode(data: bytes) -> tuple[str, str]:
         library = load_library("charset_normalizer", "a text that is not UTF-8")
         best = library.from_bytes(data).best()
         if best is None:
-            raise Unreadable("is binary, or in an unknown encoding") from None
+            raise UnreadableFile("is binary, or in an unknown encoding") from None
         text, guess = str(best), best.encoding
     return text.replace("\r\n", "\n").replace("\r", "\n"), guess
 
@@ -170,13 +170,15 @@ def _read_lines(file: Path, name: str, problems: list[str]) -> Iterator[Document
         while line := lines.readline(MOST_LINE):
             number += 1
             if len(line) == MOST_LINE and not line.endswith(b"\n"):
-                raise Unreadable(f"line {number} is longer than {MOST_LINE} bytes; what follows is left out")
+                raise UnreadableFile(
+                    f"line {number} is longer than {MOST_LINE} bytes; what follows is left out"
+                )
             if not line.strip():
                 continue
             try:
                 yield _make_document(json.loads(line), f"{name}#{number}", name)
             except (ValueError, RecursionError) as error:
-                reason = str(error) if isinstance(error, Unreadable) else "is no JSON"
+                reason = str(error) if isinstance(error, UnreadableFile) else "is no JSON"
                 problems.append(f"{name}: line {number} {reason}")
 
 
@@ -185,30 +187,30 @@ def _read_table(file: Path, name: str, problems: list[str]) -> Iterator[Document
         with pq.ParquetFile(file) as table:
             columns = [field for field in FIELDS if field in table.schema_arrow.names]
             if "text" not in columns:
-                raise Unreadable("has no column 'text'")
+                raise UnreadableFile("has no column 'text'")
             number = 0
             for batch in table.iter_batches(BATCH, columns=columns):
                 for row in batch.to_pylist():
                     number += 1
                     try:
                         yield _make_document(row, f"{name}#{number}", name)
-                    except Unreadable as error:
+                    except UnreadableFile as error:
                         problems.append(f"{name}: row {number} {error}")
     except pa.ArrowException as error:
-        raise Unreadable("is no Parquet file that can be read") from error
+        raise UnreadableFile("is no Parquet file that can be read") from error
 
 
 def _make_document(row: object, place: str, name: str) -> Document:
     if not isinstance(row, Mapping):
-        raise Unreadable("is no object")
+        raise UnreadableFile("is no object")
     text, title = row.get("text"), row.get("title")
     if not isinstance(text, str) or not text.strip():
-        raise Unreadable("has no text")
+        raise UnreadableFile("has no text")
     if len(text) > MOST_BYTES:
-        raise Unreadable(f"has a text of more than {MOST_BYTES} characters")
+        raise UnreadableFile(f"has a text of more than {MOST_BYTES} characters")
     given = row.get("id")
     if given is not None and (isinstance(given, bool) or not isinstance(given, str | int)):
-        raise Unreadable("has an id that is neither text nor number")
+        raise UnreadableFile("has an id that is neither text nor number")
     encodable = text.encode("utf-8", "replace").decode()
     return Document(
         place if given is None else str(given),

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from tasks.artifacts.contracts import ContractFinding
 from tasks.reports.contracts_page import write_contracts
 from tasks.reports.graph_page import GraphEntry, GraphStage, write_graph
-from tasks.reports.page import ASSESSMENTS, Page, Sample, SystemFigure
+from tasks.reports.page import ASSESSMENTS, Page, SampleQuestion, SystemFigure
 from tasks.reports.record import RECORD, write_record
 from tasks.reports.site import write_index
 from tests.browser.test_pages import write_site
@@ -189,7 +189,7 @@ def write_systems(root):
     ]  # fmt: skip
     page = Page(
         ASSESSMENTS, "trial", "one", f"Trial {HOSTILE}", "", warnings=[HOSTILE], systems=systems,
-        samples=[Sample("question=1", HOSTILE, HOSTILE)],
+        samples=[SampleQuestion("question=1", HOSTILE, HOSTILE)],
     )  # fmt: skip
     write_record(out / RECORD, page, {})
     (out / "index.html").touch()

@@ -43,7 +43,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class TableRow:
+class AssessedRow:
     """A row of a table: one label per head, one cell per column."""
 
     label: tuple[str, ...]
@@ -59,7 +59,7 @@ class PaperTable:
     heads: tuple[str, ...]
     """Headings of the label columns."""
     columns: tuple[str, ...]
-    lines: tuple[TableRow, ...] = field(default_factory=tuple)
+    lines: tuple[AssessedRow, ...] = field(default_factory=tuple)
     notes: tuple[str, ...] = ()
 
 
@@ -83,7 +83,7 @@ def compare_baselines(
         said, right = (sum(column) for column in zip(*pairs, strict=True)) if pairs else (0, 0)
         left_out = len(own) - len(pairs)
         lines.append(
-            TableRow(
+            AssessedRow(
                 (method.replace("_", " "),),
                 (
                     _share(
@@ -129,7 +129,9 @@ def count_dataset(counts: Mapping[str, Mapping[str, int]], criteria: Sequence[st
     )
     names = {"whole": "the dataset", "asked": "asked in this assessment"}
     lines = tuple(
-        TableRow((names[row],), tuple(Cell(counts[row][column], rule="count", of="") for column in columns))
+        AssessedRow(
+            (names[row],), tuple(Cell(counts[row][column], rule="count", of="") for column in columns)
+        )
         for row in ("whole", "asked")
     )
     return PaperTable(2, "The dataset", ("",), columns, lines)
@@ -153,7 +155,7 @@ def compare_actions(rows: Sequence[JudgedRow], criteria: Sequence[str], interval
         ("balance gap groups", "balanced", "accuracy"),
     )
     lines = tuple(
-        TableRow(
+        AssessedRow(
             (action, rule if rule == JUDGEMENT else f"context comparison, {rule}", mode),
             tuple(
                 read_cell(figures[name, criterion, mode], own[name, criterion], rule, mode, figure)
@@ -271,7 +273,7 @@ def compare_domains(
                 else read_cell(figures, part, JUDGEMENT, mode, column)
                 for column in columns
             )
-            lines.append(TableRow((label, mode), cells))
+            lines.append(AssessedRow((label, mode), cells))
     notes = [f"{unscored} groups have no scored row in the run of the model alone."] if unscored else []
     alone = [run for run in (own, other) if run is not None and run.wording]
     lines += [_describe_alone(run) for run in alone]
@@ -283,7 +285,7 @@ def compare_domains(
     )
 
 
-def _describe_alone(run: ModelAlone) -> TableRow:
+def _describe_alone(run: ModelAlone) -> AssessedRow:
     """Describe a model alone over all its texts, of both sets."""
     known = run.known
     correct, scored = (sum(getattr(group, name) for group in run.groups) for name in ("correct", "scored"))
@@ -294,7 +296,7 @@ def _describe_alone(run: ModelAlone) -> TableRow:
         _rate(correct, scored, nothing),
         _rate(correct, inside, "the model alone answers nothing" if scored else nothing),
     )
-    return TableRow((f"the model alone, {WORDINGS[run.wording]} ({run.name})", "open"), cells)
+    return AssessedRow((f"the model alone, {WORDINGS[run.wording]} ({run.name})", "open"), cells)
 
 
 def _rate(part: int, whole: int, why: str) -> Cell:

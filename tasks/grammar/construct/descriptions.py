@@ -23,7 +23,7 @@ from tasks.grammar.construct.ties import (
     VERBS,
     is_participle,
 )
-from tasks.grammar.construct.verbalisation import Relation, list_used_relations
+from tasks.grammar.construct.verbalisation import TableRelation, list_used_relations
 
 BARE = re.compile(r"(?:between|from|of|on|(?:not )?(?:after|before)) \[")
 """What begins a time at which nothing is said to have happened: one does not say that a film is between."""
@@ -98,7 +98,7 @@ class Describer:
     columns: Sequence[Column]
     called: bool = False
     """Whether to say `the film called X`, else `the film X`."""
-    relations: Sequence[Relation] = field(init=False)
+    relations: Sequence[TableRelation] = field(init=False)
     scope: tuple[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -153,7 +153,7 @@ class Describer:
                     waiting += new
         return bool({table_of(name) for name in self.query.placeholders} & (reached - {origin}))
 
-    def _tie_to_owner(self, relation: Relation, further: str, *, plural: bool) -> str:
+    def _tie_to_owner(self, relation: TableRelation, further: str, *, plural: bool) -> str:
         owner, table = relation.ends
         role = self.name(table)
         if further.startswith(make_plural(self.name(owner))):

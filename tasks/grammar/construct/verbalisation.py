@@ -22,7 +22,7 @@ from tasks.grammar.construct.scope import find_scope, list_scope_words
 
 
 @dataclass(frozen=True)
-class Relation:
+class TableRelation:
     """How two tables of a query are related."""
 
     ends: tuple[str, str]
@@ -49,7 +49,7 @@ class Verbalisation:
     phrases: tuple[tuple[str, ...], ...]
     """For each placeholder, the phrases that may introduce it: `flight number [flights.flight_number]`; the
     two of a range, or of a pair, are introduced together."""
-    relations: tuple[Relation, ...]
+    relations: tuple[TableRelation, ...]
     required: tuple[frozenset[str], ...] = ()
     """Sets of words or phrases of which a text must hold one each: {"how many", "number", "count"}."""
     named: tuple[str, ...] = ()
@@ -118,7 +118,7 @@ def _describe_given(noun: str, placeholders: Sequence[str], columns: Sequence[Co
     return " ".join([named, *(list_bounds(noun, compared, columns)[:1] if compared else [])])
 
 
-def list_used_relations(query: Query, columns: Sequence[Column]) -> Iterator[Relation]:
+def list_used_relations(query: Query, columns: Sequence[Column]) -> Iterator[TableRelation]:
     """List the relations by which a query joins its tables."""
     present, joined = set(query.tables), {frozenset(pair) for pair in query.joins}
     every = find_relations(columns)
@@ -134,7 +134,7 @@ def list_used_relations(query: Query, columns: Sequence[Column]) -> Iterator[Rel
         ]
         rivals = tuple(sorted({word for other in others for word in other}.difference(words)))
         role = name_role(keys, ends[1], columns)
-        yield Relation(ends, words, role, rivals, bool(others), linked=len(keys) > 1)
+        yield TableRelation(ends, words, role, rivals, bool(others), linked=len(keys) > 1)
 
 
 def find_relations(columns: Sequence[Column]) -> list[tuple[tuple[str, str], list[Column]]]:

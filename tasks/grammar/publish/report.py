@@ -22,7 +22,7 @@ from tasks.reports.calls import read_calls
 from tasks.reports.contracts import open_contracts
 from tasks.reports.folder import BrowsedRows, write_page
 from tasks.reports.frame import open_templates
-from tasks.reports.page import DATASETS, Headline, Page, Sample, choose_samples
+from tasks.reports.page import DATASETS, Headline, Page, SampleQuestion, choose_samples
 
 PAGES = Path(__file__).parents[1] / "pages"
 EXAMPLES = 12
@@ -104,13 +104,13 @@ def report(
     return Counts(pairs, pairs, {})
 
 
-def _list_samples(browser: DatasetBrowser) -> list[Sample]:
+def _list_samples(browser: DatasetBrowser) -> list[SampleQuestion]:
     """List a question of the balanced set of every SQL template."""
     by_template = {
         browser.texts[question.text].template: question for question in browser.questions if question.balanced
     }
     return [
-        Sample(
+        SampleQuestion(
             f"question={by_template[place].id}",
             by_template[place].question,
             browser.groups[by_template[place].group].answer,

@@ -28,7 +28,7 @@ from tasks.reports.contracts import ContractResults, open_contracts
 from tasks.reports.figure_cells import FigureTable
 from tasks.reports.folder import BrowsedRows, write_page
 from tasks.reports.frame import PAGES_FOLDER, open_templates
-from tasks.reports.page import DATASETS, Headline, Page, Sample, choose_samples
+from tasks.reports.page import DATASETS, Headline, Page, SampleQuestion, choose_samples
 from tasks.reports.yields import StageYield, derive_calls, derive_dropped, read_yield
 
 PAGES = Path(__file__).parents[1] / "pages"
@@ -108,7 +108,7 @@ def set_page(
             _make_headlines(figures, stages),
             list_warnings(rows),
             samples=choose_samples(
-                [Sample(f"question={row.id}", row.question, row.reference) for row in rows]
+                [SampleQuestion(f"question={row.id}", row.question, row.reference) for row in rows]
             ),
         ),
         open_templates("tasks.longform").get_template("set.html"),

@@ -58,7 +58,7 @@ class DumpSource:
     def _read_file(
         self, path: Path, selection: EntitySelection, report: ReadingReport
     ) -> Iterator[tuple[str, object]]:
-        progress = Progress()
+        progress = FileProgress()
         with open_dump(path) as stream:
             for number, record in read_records(stream, path, selection, report, progress, self._most):
                 yield name_line(path, number), record
@@ -66,7 +66,7 @@ class DumpSource:
 
 
 @dataclass
-class Progress:
+class FileProgress:
     """How far a file, or a part of one, was read.
 
     lines: those behind; opened: whether an array was, None where none began or ended; broken: ended early.
@@ -93,7 +93,7 @@ def read_records(
     path: Path,
     selection: EntitySelection,
     report: ReadingReport,
-    progress: Progress,
+    progress: FileProgress,
     most: int = MOST_BYTES,
     *,
     begins: bool = True,

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from tasks.artifacts.rows import schema_of
 from tasks.artifacts.sorted_tables import RUN, iterate_tables, merge_files, write_tables
-from tasks.sources.wikidata.dump import TWICE, Progress, name_line
+from tasks.sources.wikidata.dump import TWICE, FileProgress, name_line
 from tasks.sources.wikidata.known_ids import KnownIds
 from tasks.sources.wikidata.parts import CLAIMS, ENTITIES, iterate_order, iterate_skipped, load_summary
 from tasks.sources.wikidata.report import ReadingReport, SkippedEntity
@@ -48,16 +48,16 @@ class PartJoiner:
             return write_tables(target / ENTITIES, schema_of(EntityRow), tables), count
 
     def _read_all(self, parts: Sequence[DumpPart], scratch: Path) -> None:
-        progress, ended = Progress(), False
+        progress, ended = FileProgress(), False
         for number, part in enumerate(parts):
             if part.begin == 0:
-                progress, ended = Progress(), False
+                progress, ended = FileProgress(), False
             if not ended:
                 ended = self._read_part(part, progress, scratch / f"{number:06d}")
             if number + 1 == len(parts) or parts[number + 1].begin == 0:
                 progress.check_end(part.path, self._report)
 
-    def _read_part(self, part: DumpPart, progress: Progress, scratch: Path) -> bool:
+    def _read_part(self, part: DumpPart, progress: FileProgress, scratch: Path) -> bool:
         """Take a part; tell whether its file ended in it, before its end or with it."""
         folder, report, before = self._folder / part.key, self._report, progress.lines
         summary = load_summary(folder)

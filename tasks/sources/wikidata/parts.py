@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tasks.artifacts.part_folders import write_folder_beside
 from tasks.artifacts.sorted_tables import SortedWriter
-from tasks.sources.wikidata.dump import MOST_BYTES, TWICE, Progress, name_line, read_records
+from tasks.sources.wikidata.dump import MOST_BYTES, TWICE, FileProgress, name_line, read_records
 from tasks.sources.wikidata.entities import EntitySelection
 from tasks.sources.wikidata.known_ids import KnownIds
 from tasks.sources.wikidata.report import ReadingReport, SkippedEntity
@@ -34,7 +34,7 @@ class PartSummary:
     claims: int
     not_asked: int
     to_end: bool
-    progress: Progress
+    progress: FileProgress
     redirects: dict[str, str] = field(default_factory=dict)
     kept_out: list[SkippedEntity] = field(default_factory=list)
 
@@ -53,7 +53,7 @@ def _read(
     part: DumpPart, selection: EntitySelection, folder: Path, most: int, *, to_end: bool = False
 ) -> bool:
     """Read a part; tell whether it ended where it should."""
-    known, progress, skipped = KnownIds(), Progress(), 0
+    known, progress, skipped = KnownIds(), FileProgress(), 0
     with (
         (folder / SKIPPED).open("w", encoding="utf-8") as skips,
         (folder / ORDER).open("w", encoding="utf-8") as order,
@@ -97,7 +97,7 @@ def _read(
 def load_summary(folder: Path) -> PartSummary:
     """Load what was written of a part."""
     record = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
-    record["progress"] = Progress(**record["progress"])
+    record["progress"] = FileProgress(**record["progress"])
     record["kept_out"] = [SkippedEntity(**skipped) for skipped in record["kept_out"]]
     return PartSummary(**record)
 

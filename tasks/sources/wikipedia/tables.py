@@ -22,7 +22,7 @@ class TableTooLarge(ValueError):
 
 
 @dataclass(frozen=True)
-class TableCell:
+class WikiCell:
     """One cell. row_header, column_header: levels joined by ` / `, empty where there is none."""
 
     row: int
@@ -42,7 +42,7 @@ class _Place:
     width: int
 
 
-def read_table(table: Any, renderer: Renderer) -> tuple[str, list[TableCell]]:
+def read_table(table: Any, renderer: Renderer) -> tuple[str, list[WikiCell]]:
     """Return a table's caption and its cells with text, by row and column.
 
     A cell over several rows is in each of them, one over several columns in its first. Header rows are those
@@ -124,7 +124,7 @@ def _lay_out(rows: Sequence[Sequence[tuple[str, bool, int, int]]]) -> list[dict[
     return grid
 
 
-def _read_cells(grid: Sequence[dict[int, _Place]]) -> Iterator[TableCell]:
+def _read_cells(grid: Sequence[dict[int, _Place]]) -> Iterator[WikiCell]:
     heads: list[dict[int, _Place]] = []
     heading = True
     whole = max((len(row) for row in grid), default=0)
@@ -146,7 +146,7 @@ def _read_cells(grid: Sequence[dict[int, _Place]]) -> Iterator[TableCell]:
                 levels = [text for at, text in own if at != column]
                 header = "" if spanning or place.is_header else _join(levels)
                 over = "" if spanning else _join(head[column].text for head in heads if column in head)
-                yield TableCell(number, column, header, over, place.text)
+                yield WikiCell(number, column, header, over, place.text)
 
 
 def _is_head(row: dict[int, _Place]) -> bool:

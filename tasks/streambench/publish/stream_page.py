@@ -13,7 +13,7 @@ from tasks.lineage.selection import Selection
 from tasks.reports.contracts import ContractResults, open_contracts
 from tasks.reports.folder import BrowsedRows, write_page
 from tasks.reports.frame import open_templates
-from tasks.reports.page import DATASETS, Headline, Page, Sample, choose_samples, count_of
+from tasks.reports.page import DATASETS, Headline, Page, SampleQuestion, choose_samples, count_of
 from tasks.streambench.publish.kind_tables import read_kind
 from tasks.streambench.publish.stream_cautions import FEW
 from tasks.streambench.rows import SequencePlace, StreamItem, StreamShot
@@ -87,7 +87,9 @@ def stream_page(
             SUBTITLE,
             list_headlines(items, sequence, shots),
             list_stream_warnings(items, shots, items_dropped),
-            samples=choose_samples([Sample(f"item={item.id}", item.text, item.gold) for item in ordered]),
+            samples=choose_samples(
+                [SampleQuestion(f"item={item.id}", item.text, item.gold) for item in ordered]
+            ),
         ),
         open_templates("tasks.streambench").get_template("stream.html"),
         StreamSetContent(

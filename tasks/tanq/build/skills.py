@@ -53,7 +53,7 @@ class Skills(BaseModel):
 
 
 @dataclass(frozen=True)
-class Graph:
+class GraphByIds:
     """What tables are made of: facts, relations and things by id, and the tag of each relation."""
 
     facts: Mapping[str, Fact]
@@ -63,7 +63,7 @@ class Graph:
 
 
 @dataclass(frozen=True)
-class Draft:
+class SkillDraft:
     """A question that skills are drawn for. choices: uses by skill; noun: what its answers are called."""
 
     question: RephrasedQuestion
@@ -102,7 +102,7 @@ def skills(
         table = make_base(answer, graph)
         doubts = find_doubts(answer, extended[question.id], graph, steps)
         choices = list_uses(table, Decimal(str(params.margin)), params.least, doubts)
-        drafts.append(Draft(question, table, nouns[answer.seed], choices, doubts))
+        drafts.append(SkillDraft(question, table, nouns[answer.seed], choices, doubts))
     rows = [
         make_skilled(draft.question, draft.table, uses, draft.noun)
         for draft, uses in draw_all(drafts, params, entry.seed)
@@ -112,7 +112,7 @@ def skills(
     return Drafts(rows)
 
 
-def draw_all(drafts: Sequence[Draft], params: Skills, seed: int) -> Iterator[tuple[Draft, Uses]]:
+def draw_all(drafts: Sequence[SkillDraft], params: Skills, seed: int) -> Iterator[tuple[SkillDraft, Uses]]:
     """Draw the skills of all questions, each set of skills of one question once."""
     bare = sum(not draft.choices for draft in drafts)
     turns = params.counts
@@ -156,9 +156,9 @@ def make_skilled(question: RephrasedQuestion, table: BaseTable, uses: Uses, noun
     )
 
 
-def make_graph(facts: Iterable[Fact], relations: Sequence[Relation], things: Iterable[Thing]) -> Graph:
+def make_graph(facts: Iterable[Fact], relations: Sequence[Relation], things: Iterable[Thing]) -> GraphByIds:
     """Gather what tables are made of."""
-    return Graph(
+    return GraphByIds(
         {fact.id: fact for fact in facts},
         {relation.id: relation for relation in relations},
         {thing.id: thing for thing in things},
@@ -166,7 +166,7 @@ def make_graph(facts: Iterable[Fact], relations: Sequence[Relation], things: Ite
     )
 
 
-def make_base(answer: AnswerTable, graph: Graph) -> BaseTable:
+def make_base(answer: AnswerTable, graph: GraphByIds) -> BaseTable:
     """Make a table of facts of an answer table of ids."""
     columns = tuple(make_column(graph.relations[relation], graph) for relation in answer.relations)
     rows = tuple(
@@ -180,14 +180,14 @@ def make_base(answer: AnswerTable, graph: Graph) -> BaseTable:
     return BaseTable(columns, rows)
 
 
-def make_column(relation: Relation, graph: Graph) -> BaseColumn:
+def make_column(relation: Relation, graph: GraphByIds) -> BaseColumn:
     """Make the column of a relation."""
     unit = graph.things[relation.unit].label if relation.unit in graph.things else ""
     return BaseColumn(relation.id, relation.words, relation.one, relation.kind, unit, graph.tags[relation.id])
 
 
 def find_doubts(
-    answer: AnswerTable, question: ExtendedQuestion, graph: Graph, steps: Mapping[str, Decimal]
+    answer: AnswerTable, question: ExtendedQuestion, graph: GraphByIds, steps: Mapping[str, Decimal]
 ) -> Doubts:
     """Find what the evidence leaves open in a table."""
     supported = {fact for row in answer.rows for cell in row.cells for fact in cell.facts}
@@ -199,7 +199,9 @@ def find_doubts(
     return Doubts({key: tuple(facts) for key, facts in left.items()}, steps)
 
 
-def find_steps(proofs: Iterable[Proof], verify: Sequence[ProofVerdict], graph: Graph) -> dict[str, Decimal]:
+def find_steps(
+    proofs: Iterable[Proof], verify: Sequence[ProofVerdict], graph: GraphByIds
+) -> dict[str, Decimal]:
     """Find for each amount what the last digit counts in the most precise figure that supports it.
 
     A figure whose unit is another than the fact's is taken as if it were of that unit.

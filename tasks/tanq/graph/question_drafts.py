@@ -19,7 +19,7 @@ GRAPH = "graph"
 
 
 @dataclass(frozen=True)
-class Asked:
+class FulfilledCondition:
     """A condition with the facts by which things of a class fulfil it. by: entity -> fact's id."""
 
     target: str
@@ -68,7 +68,7 @@ def view_graph(
     )
 
 
-def list_conditions(view: GraphView, least: int) -> list[Asked]:
+def list_conditions(view: GraphView, least: int) -> list[FulfilledCondition]:
     """List the conditions that at least so many things of a class fulfil, all of them with an article."""
     found: defaultdict[tuple[str, str, str], dict[str, str]] = defaultdict(dict)
     for name in sorted(view.relations):
@@ -85,11 +85,11 @@ def list_conditions(view: GraphView, least: int) -> list[Asked]:
             continue
         shown = say_name(thing.label)
         words = view.conditions[name].format(shown)
-        asked.append(Asked(target, Condition(name, value, thing.label), words, by))
+        asked.append(FulfilledCondition(target, Condition(name, value, thing.label), words, by))
     return asked
 
 
-def draft_simple(view: GraphView, asked: Sequence[Asked]) -> Iterator[SeedQuestion]:
+def draft_simple(view: GraphView, asked: Sequence[FulfilledCondition]) -> Iterator[SeedQuestion]:
     """Ask by one condition, such as `Which countries border Peru?`."""
     for own in asked:
         text = f"Which {view.nouns[own.target]} {own.words}?"
@@ -98,7 +98,7 @@ def draft_simple(view: GraphView, asked: Sequence[Asked]) -> Iterator[SeedQuesti
         yield make_seed(view, SIMPLE, shape, text, own.target, (own.condition,), answers)
 
 
-def draft_intersections(view: GraphView, asked: Sequence[Asked]) -> Iterator[SeedQuestion]:
+def draft_intersections(view: GraphView, asked: Sequence[FulfilledCondition]) -> Iterator[SeedQuestion]:
     """Ask by two conditions, of different relations, neither of which leaves the other without effect."""
     by_entity: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for place, own in enumerate(asked):
@@ -127,7 +127,7 @@ def draft_intersections(view: GraphView, asked: Sequence[Asked]) -> Iterator[See
         )
 
 
-def draft_through_values(view: GraphView, asked: Sequence[Asked]) -> Iterator[SeedQuestion]:
+def draft_through_values(view: GraphView, asked: Sequence[FulfilledCondition]) -> Iterator[SeedQuestion]:
     """Name a condition's thing by a fact of its own: `Which countries border the one whose capital is Lima?`.
 
     The fact's value is that of no other thing.
@@ -155,7 +155,7 @@ def draft_through_values(view: GraphView, asked: Sequence[Asked]) -> Iterator[Se
             )
 
 
-def draft_values(view: GraphView, asked: Sequence[Asked], least: int) -> Iterator[SeedQuestion]:
+def draft_values(view: GraphView, asked: Sequence[FulfilledCondition], least: int) -> Iterator[SeedQuestion]:
     """Ask for what answers have, such as `What are the capitals of the countries that border Peru?`."""
     for own in asked:
         for name in sorted(view.relations):

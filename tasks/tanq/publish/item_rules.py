@@ -19,7 +19,7 @@ from tasks.tanq.build.mention import find_mention
 from tasks.tanq.build.mention_names import NamedEnd, make_names
 from tasks.tanq.build.skill_table import BaseRow, BaseTable, apply_skills
 from tasks.tanq.build.skill_words import write_question
-from tasks.tanq.build.skills import Graph, make_column
+from tasks.tanq.build.skills import GraphByIds, make_column
 from tasks.tanq.build.verify import make_evidence
 from tasks.tanq.graph.rows import ITEM, Fact
 from tasks.tanq.rows import SUPPORTED, FinalColumn, FinalRow, Proof, ProofVerdict, TanqItem
@@ -35,7 +35,7 @@ COLUMNS = tuple(schema_of(TanqItem).names)
 class Grounds:
     """What items stand on: the graph's facts, relations and things, and proofs with their verdicts, by id."""
 
-    graph: Graph
+    graph: GraphByIds
     proofs: Mapping[str, Proof]
     verdicts: Mapping[str, ProofVerdict]
 
@@ -90,7 +90,7 @@ def read_item(record: Record) -> TanqItem:
     return _adapt_item().validate_python(record)
 
 
-def find_wrong_cell(item: TanqItem, graph: Graph) -> str:
+def find_wrong_cell(item: TanqItem, graph: GraphByIds) -> str:
     """Find a header or cell that is not what the facts and the skills make of it."""
     made = _make_anew(item, graph)
     if isinstance(made, str):
@@ -108,7 +108,7 @@ def find_wrong_cell(item: TanqItem, graph: Graph) -> str:
     return ""
 
 
-def find_wrong_filter(item: TanqItem, graph: Graph) -> str:
+def find_wrong_filter(item: TanqItem, graph: GraphByIds) -> str:
     """Find a row that is marked as passing and does not, or the other way; or an answer table of others."""
     made = _make_anew(item, graph)
     if isinstance(made, str):
@@ -154,7 +154,7 @@ def find_false_proof(item: TanqItem, grounds: Grounds) -> str:
     return ""
 
 
-def find_no_mention(proof: Proof, graph: Graph) -> str:
+def find_no_mention(proof: Proof, graph: GraphByIds) -> str:
     """Say that a proof does not mention the other end of its fact; empty if it does, or has no fact."""
     fact = graph.facts.get(proof.fact)
     if fact is None:
@@ -167,7 +167,7 @@ def find_no_mention(proof: Proof, graph: Graph) -> str:
     return f"does not mention {other}: {proof.text[:80]}"
 
 
-def find_denial(proof: Proof, verdict: ProofVerdict, graph: Graph) -> str:
+def find_denial(proof: Proof, verdict: ProofVerdict, graph: GraphByIds) -> str:
     """Say that a proof that was found to support its fact denies it, or tells of the past."""
     fact = graph.facts.get(proof.fact)
     relation = graph.relations.get(fact.relation) if fact else None
@@ -177,7 +177,7 @@ def find_denial(proof: Proof, verdict: ProofVerdict, graph: Graph) -> str:
     return f"does not bear it out ({objection}): {proof.text[:80]}" if objection in TURNED else ""
 
 
-def mentions_end(proof: Proof, fact: Fact, graph: Graph) -> bool:
+def mentions_end(proof: Proof, fact: Fact, graph: GraphByIds) -> bool:
     """Tell whether a proof's text mentions the end of the fact that its article is not of."""
     name = fact.entity if proof.side == "value" else fact.value.item or ""
     if proof.side == "value" or fact.value.kind == ITEM:
@@ -188,7 +188,7 @@ def mentions_end(proof: Proof, fact: Fact, graph: Graph) -> bool:
     return value is not None and bool(find_mention(proof.text, value, proof.headers))
 
 
-def find_other_question(item: TanqItem, graph: Graph) -> str:
+def find_other_question(item: TanqItem, graph: GraphByIds) -> str:
     """Find that a question is not what its skills make of the rephrased one."""
     base = _make_base(item, graph)
     if isinstance(base, str):
@@ -200,7 +200,9 @@ def find_other_question(item: TanqItem, graph: Graph) -> str:
     return "" if text == item.question else f"its skills make the question: {text[:160]}"
 
 
-def _make_anew(item: TanqItem, graph: Graph) -> tuple[tuple[FinalColumn, ...], tuple[FinalRow, ...]] | str:
+def _make_anew(
+    item: TanqItem, graph: GraphByIds
+) -> tuple[tuple[FinalColumn, ...], tuple[FinalRow, ...]] | str:
     base = _make_base(item, graph)
     if isinstance(base, str):
         return base
@@ -210,7 +212,7 @@ def _make_anew(item: TanqItem, graph: Graph) -> tuple[tuple[FinalColumn, ...], t
         return f"its skills cannot be applied: {error}"
 
 
-def _make_base(item: TanqItem, graph: Graph) -> BaseTable | str:
+def _make_base(item: TanqItem, graph: GraphByIds) -> BaseTable | str:
     """Make the table before any skill of the facts that its cells name; a text where that cannot be done."""
     if unknown := [relation for relation in item.relations if relation not in graph.relations]:
         return f"the graph has no relation {unknown[0]}"

@@ -20,7 +20,7 @@ from tasks.reports.contracts import ContractResults, open_contracts
 from tasks.reports.figure_cells import FigureTable
 from tasks.reports.folder import BrowsedRows, Form, write_page
 from tasks.reports.frame import PAGES_FOLDER, open_templates
-from tasks.reports.page import DATASETS, Headline, Page, Sample, choose_samples
+from tasks.reports.page import DATASETS, Headline, Page, SampleQuestion, choose_samples
 from tasks.reports.yields import StageYield, derive_calls, read_yield
 from tasks.tanq.graph.article_index import ARTICLES, IndexedArticle
 from tasks.tanq.publish.shown_tables import ShownTableItem, show_table_items
@@ -107,7 +107,7 @@ def set_page(
             SUBTITLE,
             _make_headlines(rows, stages),
             list_set_warnings(rows, tested),
-            samples=choose_samples([Sample(f"question={row.id}", row.question, "") for row in rows]),
+            samples=choose_samples([SampleQuestion(f"question={row.id}", row.question, "") for row in rows]),
         ),
         open_templates("tasks.tanq").get_template("tanq_set.html"),
         TableSetContent(
