@@ -8,8 +8,7 @@ from functools import lru_cache
 
 from nltk.stem.snowball import SnowballStemmer
 
-from tasks.systems.extras import load_library
-from tasks.systems.tokenization import load_tokenizer
+from tasks.systems.tokenization import load_language, load_tokenizer
 
 STEMMED = {
     "ar": "arabic", "da": "danish", "de": "german", "en": "english", "es": "spanish", "fi": "finnish",
@@ -55,8 +54,7 @@ def find_content_words(text: str, language: str) -> dict[str, str]:
 
 @lru_cache(maxsize=16)
 def _load_stop_words(language: str) -> frozenset[str]:
-    spacy = load_library("spacy", f"telling content words of language {language!r}")
-    stop = frozenset(word.casefold() for word in spacy.blank(language).Defaults.stop_words)
+    stop = frozenset(word.casefold() for word in load_language(language).Defaults.stop_words)
     return stop | JAPANESE_AUXILIARIES if language == "ja" else stop
 
 

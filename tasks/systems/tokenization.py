@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 from tasks.errors import BadInput
 from tasks.systems.extras import load_library
@@ -19,20 +20,33 @@ MOST_WITHOUT_SPACE = 1_000
 """How far before the end of a block white space is looked for."""
 
 Tokenize = Callable[[str], list[str]]
+LOADING = threading.Lock()
+"""spaCy fills registries of the whole process while it loads, and stages run in threads."""
+
+
+def load_language(language: str) -> Any:
+    """Load spaCy's blank pipeline of a language (en, ja, de, ...). Raises BadInput if there is none."""
+    with LOADING:
+        return _load_language(language)
 
 
 @lru_cache(maxsize=8)
-def load_tokenizer(language: str) -> Tokenize:
-    """Load the tokenizer of a language (a spaCy code: en, ja, de, ...). Raises BadInput if there is none."""
+def _load_language(language: str) -> Any:
     spacy = load_library("spacy", f"splitting text of language {language!r}")
     try:
-        tokenizer = spacy.blank(language).tokenizer
+        return spacy.blank(language)
     except ImportError as error:
         raise BadInput(
             "params.yaml: systems: language",
             f"{language!r} has no tokenizer here ({' '.join(str(error).split())[:120]})",
             hint="pip install 'benchloom[japanese]' brings Japanese",
         ) from None
+
+
+@lru_cache(maxsize=8)
+def load_tokenizer(language: str) -> Tokenize:
+    """Load the tokenizer of a language. Raises BadInput if there is none."""
+    tokenizer = load_language(language).tokenizer
     one_at_a_time = threading.Lock()  # stages run in threads, and Sudachi refuses a second one meanwhile
 
     def tokenize(text: str) -> list[str]:

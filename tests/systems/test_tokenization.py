@@ -1,10 +1,13 @@
 """Splitting text into words."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import pytest
 
-from tasks.systems.tokenization import load_tokenizer
+from tasks.systems import tokenization
+from tasks.systems.tokenization import load_language, load_tokenizer
 
 
 def test_threads_may_split_at_once():
@@ -15,3 +18,21 @@ def test_threads_may_split_at_once():
         found = list(pool.map(split, [text] * 24))
     assert all(words == found[0] for words in found)
     assert found[0][:3] == ["東京", "都", "は"]
+
+
+def test_languages_are_loaded_one_after_the_other(monkeypatch):
+    """Two that load at once change a registry that the other iterates over."""
+    loading, most = [], []
+
+    def load(language):
+        loading.append(language)
+        most.append(len(loading))
+        time.sleep(0.02)
+        loading.remove(language)
+        return language
+
+    monkeypatch.setattr(tokenization, "load_library", lambda *_: SimpleNamespace(blank=load))
+    languages = [f"made-{number % 3}" for number in range(12)]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(load_language, languages)) == languages
+    assert most == [1, 1, 1]
