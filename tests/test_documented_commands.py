@@ -1,0 +1,159 @@
+"""Commands of README and docs/: each is one with such options, and is run, here or by a test named."""
+
+import re
+from collections.abc import Sequence
+
+import pytest
+import typer
+
+from flows.cli import app
+from tests.documented import DocumentedCommand, list_documented
+from tests.flows.sample import Sample, make_sample
+from tests.written import ROOT
+
+EAGER = {"--help", "--install-completion"}
+"""Options that do something while they are read."""
+ELSEWHERE = {
+    "init": "tests/benchloom/test_making.py",
+    "init --upgrade": "tests/benchloom/test_upgrading.py",
+    "run grammar-dataset@shop": "tests/benchloom/test_wheel.py",
+    "run grammar-documents@shop": "tests/benchloom/test_making.py",
+    "run grammar-assessment-report@shop-ours": "tests/flows/test_assessment.py",
+    "plan grammar-dataset@shop": "tests/flows/run/test_planner.py",
+    "run --set": "tests/flows/test_params_edit.py",
+    "run ragcheck": "tests/ragcheck/test_flow.py",
+    "lineage data/grammar/films/balanced.parquet --row ID": "tests/flows/lineage/test_lineage.py",
+    "evaluate grammar": "tests/flows/test_evaluate.py",
+    "evaluate ragcheck": "tests/ragcheck/test_evaluate.py",
+    "evaluate longform": "tests/longform/test_evaluate.py",
+    "evaluate tanq": "tests/tanq/test_evaluate.py",
+    "evaluate streambench": "tests/streambench/test_evaluate_command.py",
+    "run --replay longform-set-page@many": "tests/longform/test_spider_replay.py",
+    "compare v1.0": "tests/flows/comparing/test_compare.py",
+    "compare 2031": "tests/flows/comparing/test_compare.py",
+    "compare closed": "tests/flows/comparing/test_compare.py",
+    "compare ragcheck": "tests/flows/comparing/test_compare.py",
+    "compare data/": "tests/flows/comparing/test_compare.py",
+    "nightly": "tests/flows/nights/test_night_drills.py",
+    "review serve": "tests/browser/test_review_page.py",
+    "review import": "tests/flows/test_review.py",
+    "publish films --hub": "tests/flows/publishing/test_publish.py",
+    "model pull": "tests/models/test_embedded_model.py",
+    "ledger import": "tests/flows/commands/test_ledger.py",
+    "ledger serve": "tests/models/test_ledger_server.py",
+    "score": "tests/flows/commands/test_score.py",
+    "import spider": "tests/flows/test_import_spider.py",
+    "import cosql": "tests/flows/test_import_streams.py",
+    "import bird": "tests/flows/test_import_streams.py",
+    "import ds1000": "tests/flows/test_import_streams.py",
+    "import toolbench": "tests/flows/test_import_streams.py",
+    "import ddxplus": "tests/flows/test_import_streams.py",
+    "import hotpotqa": "tests/flows/test_import_streams.py",
+    "import wikidata": "tests/flows/test_import_wikidata.py",
+    "import wikipedia": "tests/flows/test_import_wikipedia.py",
+    "import templates": "tests/flows/test_own_templates.py",
+}
+"""Commands that need more than the sample, by their first words -> the test that runs such ones.
+
+Those of the tutorial are run by its own, tests/test_tutorial.py.
+"""
+ON_THE_SAMPLE = (
+    "status",
+    "plan --json",
+    "compare films-weak films-good",
+    "lineage data/reports/",
+    "lineage data/grammar/films/",
+    "lineage dvc.lock",
+    "run longform",
+    "run --replay",
+    "run grammar.",
+    "run streambench",
+    "stage grammar.contracts films",
+    "graph",
+    "doctor",
+    "report",
+    "plan longform",
+    "plan tanq",
+    "review export",
+    "publish films --to",
+    "publish films-good --to",
+    "ledger stats",
+)
+"""Run on the sample, by their first words."""
+
+
+TUTORIAL = "docs/tutorial.md"
+PLACEHOLDER = re.compile(r"\b[A-Z]{2,}\b")
+
+COMMANDS = list_documented()
+SHORT = "MissingParameter"
+"""Raised for a command that is named within a sentence, without what it takes."""
+
+
+def begins(command: DocumentedCommand, words: str) -> bool:
+    """Tell whether a command begins with some words, the last of them in part."""
+    return " ".join(command.words).startswith(words)
+
+
+def read_strictly(words: Sequence[str]) -> None:
+    """Read a command as the command line does, and raise what it raises. A group alone is one, too."""
+    own, name = typer.main.get_command(app), "benchloom"
+    while words and hasattr(own, "commands") and not words[0].startswith("-"):
+        name, *words = words
+        assert name in own.commands, f"there is no command {name}"
+        own = own.commands[name]
+    if words and not EAGER & set(words):
+        own.make_context(name, list(words))
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=str)
+def test_it_is_a_command_with_such_options(command: DocumentedCommand) -> None:
+    try:
+        read_strictly(command.words)
+    except Exception as error:
+        if command.block or type(error).__name__ != SHORT:
+            raise
+
+
+def list_run() -> list[DocumentedCommand]:
+    """List the commands that the sample can run, each once."""
+    chosen = {
+        command.words: command
+        for command in COMMANDS
+        if (command.words == ("run",) or any(begins(command, words) for words in ON_THE_SAMPLE))
+        and not any(begins(command, words) for words in ELSEWHERE)
+        and not PLACEHOLDER.search(" ".join(command.words))
+        and command.page != TUTORIAL
+    }
+    return list(chosen.values())
+
+
+def test_every_command_on_a_line_of_its_own_is_run_somewhere() -> None:
+    there = {words: path for words, path in ELSEWHERE.items() if (ROOT / path).is_file()}
+    assert there == ELSEWHERE
+    run = {command.words for command in list_run()}
+    untried = [
+        str(command)
+        for command in COMMANDS
+        if command.block and command.words not in run
+        if not any(begins(command, words) for words in ELSEWHERE) and command.page != TUTORIAL
+    ]
+    assert untried == []
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Sample:
+    """The whole sample, replayed and committed."""
+    made = make_sample(tmp_path_factory.mktemp("documented"))
+    made.run()
+    return made
+
+
+@pytest.mark.drill
+@pytest.mark.parametrize("command", list_run(), ids=str)
+def test_it_runs_on_the_sample(command: DocumentedCommand, sample: Sample) -> None:
+    replayed = ["--replay"] if command.words[0] == "run" and "--replay" not in command.words else []
+    done = sample.call("flows.cli", *command.words, *replayed)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout + done.stderr, "it says nothing"
