@@ -51,7 +51,7 @@ def write_section(command: Any, path: tuple[str, ...]) -> str:
     parts = [f"## {' '.join(path[1:])}", escape(EXAMPLE.sub("", told)), f"```sh\n{usage}\n```"]
     if rows:
         table = [f"| `{name.strip()}` | {escape(text)} |".replace("\n", " ") for name, text in map(fit, rows)]
-        parts.append("\n".join(["| | |", "|---|---|", *table]))
+        parts.append("\n".join(["| word | says |", "|---|---|", *table]))
     if example:
         parts.append(f"```sh\n{example[1].strip()}\n```")
     return "\n\n".join(parts) + "\n"

@@ -11,6 +11,8 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from bench.commands_page import PAGE, write_commands
+from tests.browser.look import find_overflow, new_page
+from tests.browser.watch import Complaints, find_chromium, find_violations, open_chromium
 from tests.written import ROOT
 
 CODE = ("benchloom", "flows", "tasks")
@@ -73,6 +75,19 @@ def test_every_page_is_in_the_site_and_every_link_in_it_leads_somewhere(site):
 
 def test_a_page_loads_nothing_from_elsewhere(site):
     assert [load for page in site.values() for load in page.loads if urlsplit(load).netloc] == []
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
+def test_a_page_breaks_no_rule_of_axe_wide_or_narrow(site):
+    with open_chromium() as browser:
+        path = next(path for path in site if path.parent.name == "assessment")
+        for scheme, width in (("light", 1280), ("dark", 390)):
+            page = new_page(browser, Complaints(path.as_uri()), scheme, width)
+            page.goto(path.as_uri(), wait_until="networkidle")
+            assert find_overflow(page) == []
+            assert find_violations(page) == [], width
+            page.context.close()
 
 
 def test_titled_files_and_lists_are_drawn_as_such(site):
