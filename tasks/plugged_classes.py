@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from tasks.errors import BadInput
-from tasks.plugs import list_plugs
+from tasks.plugs import Plug, find_plug, list_plugs, refuse_twice, tell_error
 
 Base = TypeVar("Base")
 NAMED = re.compile(r'^    name(?:: ClassVar\[str\])? = "([\w-]+)"$', re.MULTILINE)
@@ -35,22 +35,54 @@ class PluggedClasses(Generic[Base]):
     def list_all(self, folder: Path) -> list[str]:
         """List the names of the folder's classes, then those of installed packages. Imports none."""
         own = list_own(folder)
-        return [*own, *(plug.name for plug in list_plugs(self.group) if plug.name not in own)]
+        return [*own, *(name for name in list_plugs(self.group) if name not in own)]
 
-    def import_own(self, name: str) -> type[Base]:
-        """Import the class of a file. Raises BadInput where the file has none of that name, or several."""
-        module = importlib.import_module(f"{self.package}.{to_module(name)}")
+    def choose(self, name: str, folder: Path) -> Plug | None:
+        """Choose where a class comes from: an installed plug, or None for a file of the folder. Imports none.
+
+        Raises BadInput for a name that neither has, and for one that both have.
+        """
+        own = name in list_names(folder / f"{to_module(name)}.py")
+        plug = find_plug(self.group, name)
+        if own and plug is not None:
+            raise refuse_twice(self._name_file(name), plug)
+        if not own and plug is None:
+            there = ", ".join(self.list_all(folder)) or "none"
+            raise BadInput(f"{self.noun} {name[:80]!r}", "is not known", hint=f"there are {there}")
+        return plug
+
+    def load(self, name: str, plug: Plug | None) -> type[Base]:
+        """Import a chosen class. Raises BadInput where that fails, or it is not one of the kind and name."""
+        if plug is None:
+            return self._import_own(name)
+        return self._check(plug.load(), str(plug), name)
+
+    def find(self, name: str, folder: Path) -> type[Base]:
+        """Find a class by its name: in a file of the folder, else installed. Raises BadInput."""
+        return self.load(name, self.choose(name, folder))
+
+    def _import_own(self, name: str) -> type[Base]:
+        place = self._name_file(name)
+        try:
+            module = importlib.import_module(f"{self.package}.{to_module(name)}")
+        except Exception as error:
+            said = f"cannot be imported: {tell_error(error)}"
+            raise BadInput(place, said, hint=advise_import(error)) from error
         found = [
             own for own in vars(module).values() if self._is_kind(own) and getattr(own, "name", "") == name
         ]
-        place = f"{self.package.rpartition('.')[2]}/{to_module(name)}.py"
-        return self.check(found[0] if len(found) == 1 else None, place, name)
+        return self._check(found[0] if len(found) == 1 else None, place, name)
 
-    def check(self, found: object, where: str, name: str) -> type[Base]:
+    def _check(self, found: object, where: str, name: str) -> type[Base]:
         """Check that an object is a class of the kind and has that name. Raises BadInput."""
         if isinstance(found, type) and self._is_kind(found) and getattr(found, "name", "") == name:
             return found
-        raise BadInput(where, f"must hold one {self.noun} of the name {name!r}", hint=f"see {self.page}")
+        base = f"{self.base.__module__}.{self.base.__qualname__}"
+        what = f"must hold one {self.noun} of the name {name!r}, a class that stands on {base}"
+        raise BadInput(where, what, hint=f"see {self.page}")
+
+    def _name_file(self, name: str) -> str:
+        return f"{self.package.replace('.', '/')}/{to_module(name)}.py"
 
     def _is_kind(self, found: object) -> bool:
         return isinstance(found, type) and issubclass(found, self.base) and found is not self.base
@@ -67,6 +99,13 @@ def list_names(path: Path) -> list[str]:
         return []
     names = NAMED.findall(path.read_text(encoding="utf-8"))
     return [name for name in names if to_module(name) == path.stem]
+
+
+def advise_import(error: Exception) -> str:
+    """Say what to do about a file that cannot be imported."""
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return f"correct it, or install what brings {error.name.partition('.')[0]}"
+    return "correct it"
 
 
 def to_module(name: str) -> str:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import Distribution, EntryPoint, entry_points
 
 from tasks.errors import BadInput
 
 GROUP = "benchloom."
+LONGEST = 300
+"""Characters of what code of others raised."""
 
 
 @dataclass(frozen=True)
@@ -30,31 +31,49 @@ class Plug:
     record: str
     """The digest of the package's files."""
 
+    def __str__(self) -> str:
+        return f"{self.package} {self.version}, entry point {self.name} = {self.value} of {GROUP}{self.kind}"
+
+    @property
+    def advice(self) -> str:
+        """What to do about it where it is not what it must be."""
+        return f"pip install --upgrade {self.package}, or uninstall it"
+
     def load(self) -> object:
-        """Import what it names. Raises BadInput where that cannot be done."""
+        """Import what it names. Raises BadInput where that cannot be done, whatever its code raises."""
         module, _, name = self.value.partition(":")
         try:
             found = importlib.import_module(module)
             return getattr(found, name) if name else found
-        except (ImportError, AttributeError) as error:
-            raise BadInput(
-                f"{self.package} {self.version}", f"{self.value} cannot be imported: {error}"
-            ) from error
+        except Exception as error:
+            raise BadInput(str(self), f"cannot be imported: {tell_error(error)}", hint=self.advice) from error
 
 
 def find_plug(kind: str, name: str) -> Plug | None:
     """Find an installed plug; None where there is none. Raises BadInput where there are two."""
     found = [read_plug(kind, point) for point in entry_points(group=GROUP + kind, name=name)]
-    if len({plug.package for plug in found}) > 1:
-        packages = " and ".join(sorted(plug.package for plug in found))
+    if len({(plug.package, plug.value) for plug in found}) > 1:
+        packages = " and ".join(sorted(f"{plug.package} ({plug.value})" for plug in found))
         raise BadInput(f"{GROUP}{kind}", f"{name} is brought by {packages}", hint="uninstall one of them")
     return found[0] if found else None
 
 
-def list_plugs(kind: str) -> Iterator[Plug]:
-    """List the installed plugs of a kind by name."""
-    for point in sorted(entry_points(group=GROUP + kind), key=lambda point: point.name):
-        yield read_plug(kind, point)
+def list_plugs(kind: str) -> list[str]:
+    """List the names of the installed plugs of a kind."""
+    return sorted({point.name for point in entry_points(group=GROUP + kind)})
+
+
+def refuse_twice(place: str, plug: Plug) -> BadInput:
+    """Make the error for a name that a file of the project and an installed package both have."""
+    return BadInput(
+        str(plug), f"{place} has that name too", hint=f"rename that one, or pip uninstall {plug.package}"
+    )
+
+
+def tell_error(error: Exception) -> str:
+    """Write what code of others raised as a part of one line."""
+    said = " ".join(str(error).split())[:LONGEST]
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
 def read_plug(kind: str, point: EntryPoint) -> Plug:

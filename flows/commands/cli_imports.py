@@ -4,15 +4,46 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+
+from tasks.errors import BadInput
 
 if TYPE_CHECKING:
     from flows.stream_import import ImportChoice, ImportedStream
     from tasks.sources.stream_dataset import DatasetHead
 
 app = typer.Typer()
+
+
+class ImportGroup(TyperGroup):
+    """The shipped importers as commands, and those of one's own files and of packages by their names."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """List the shipped commands, then one's own."""
+        shipped = super().list_commands(ctx)
+        return list(dict.fromkeys([*shipped, *self._list_own()]))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Find a command; one of one's own is made when it is asked for."""
+        shipped = super().get_command(ctx, cmd_name)
+        return shipped or (make_own(cmd_name) if cmd_name in self._list_own() else None)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command that is called. Raises BadInput where an importer has a shipped one's name."""
+        if args[0] in self.commands and args[0] in self._list_own():
+            raise BadInput(f"importer {args[0]}", "has the name of a shipped command", hint="rename it")
+        return super().resolve_command(ctx, args)
+
+    def _list_own(self) -> list[str]:
+        from tasks.plugged_classes import list_own
+        from tasks.plugs import list_plugs
+        from tasks.sources import importers
+
+        return [*list_own(Path(importers.__path__[0])), *list_plugs("importers")]
+
 
 Release = Annotated[
     Path, typer.Argument(help="The folder, an archive of it, or the file, as published.", metavar="PATH")
@@ -139,6 +170,23 @@ def hotpotqa(
     from flows.settings import find_project
 
     say(import_hotpotqa(find_project(), path, make_choice(name, take, seed, shots)), HEAD)
+
+
+def make_own(importer: str) -> Any:
+    """Make the command of an importer of one's own. Imports nothing of it."""
+    own = typer.Typer()
+
+    @own.command(importer)
+    def bring_in(
+        path: Release, name: Name = importer, take: Take = None, seed: Seed = 42, shots: Shots = None
+    ) -> None:
+        """Bring in a dataset by an importer of your own, for streambench (docs/plugs.md)."""
+        from flows.own_import import import_own
+        from flows.settings import find_project
+
+        say(*import_own(find_project(), importer, path, make_choice(name, take, seed, shots)))
+
+    return typer.main.get_command(own)
 
 
 def make_choice(name: str, take: int | None, seed: int, shots: Path | None) -> ImportChoice:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.commands.cli_imports import Shots, make_choice, say
+from flows.commands.cli_imports import ImportGroup, Shots, make_choice, say
 from flows.commands.cli_imports import app as streams_app
 from tasks.errors import BadInput
 
 if TYPE_CHECKING:
     from tasks.grammar.construct.template_lines import CheckedLines, Problem, TemplateLine
 
-app = typer.Typer(help="Bring in what others, or you, have written.", no_args_is_help=True)
+app = typer.Typer(cls=ImportGroup, help="Bring in what others, or you, have written.", no_args_is_help=True)
 app.add_typer(streams_app)
 NAMED = 50
 """Problems that are named one by one."""

@@ -23,6 +23,7 @@ from tasks.models.failures import (
 )
 from tasks.models.incoming import RefusedReply, Secret, find_origin, is_loopback, plain, read_bounded
 from tasks.models.settings import SystemRun, read_secret
+from tasks.plugs import tell_error
 
 BLOCK = 1 << 16
 MAX_REDIRECTS = 3
@@ -128,8 +129,10 @@ def find_function(place: str, function: str) -> Callable[..., object]:
     module, _, name = function.partition(":")
     try:
         found = getattr(importlib.import_module(module), name, None)
-    except ImportError as error:
-        raise BadInput(place, f"{function} cannot be imported: {error}", hint="set PYTHONPATH") from error
+    except Exception as error:
+        advice = "set PYTHONPATH" if isinstance(error, ImportError) else "correct it"
+        said = f"{function} cannot be imported: {tell_error(error)}"
+        raise BadInput(place, said, hint=advice) from error
     if not callable(found):
         raise BadInput(place, f"{module} has no function {name!r}")
     checked: Callable[..., object] = found

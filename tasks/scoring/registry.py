@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from tasks.errors import BadInput
-from tasks.plugged_classes import PluggedClasses, list_names, to_module
-from tasks.plugs import Plug, find_plug
+from tasks.plugged_classes import PluggedClasses
+from tasks.plugs import Plug
 from tasks.scoring.metric import Metric
 
 FOLDER = Path(__file__).parent
@@ -38,32 +38,21 @@ def make_metric(name: str, options: Mapping[str, object]) -> Metric[Any]:
 
 def find_metric(name: str) -> type[Metric[Any]]:
     """Find a metric's class: in a file of the project, else an installed plug-in. Raises BadInput."""
-    if is_own(name):
-        return check_metric(CLASSES.import_own(name), f"{to_module(name)}.py", name)
-    plug = find_plug(KIND, name)
-    if plug is None:
-        raise BadInput(f"metric {name}", "is not known", hint=f"there are {', '.join(list_metrics())}")
-    return check_metric(plug.load(), f"{plug.package}: {plug.value}", name)
+    plug = CLASSES.choose(name, FOLDER)
+    found = CLASSES.load(name, plug)
+    if not is_dataclass(found):
+        raise BadInput(str(plug or f"metric {name}"), "must be a dataclass", hint="see docs/plugs.md")
+    return found
 
 
 def find_installed(name: str) -> Plug | None:
     """Find the installed plug-in of a metric; None if it is one of the project's files."""
-    return None if is_own(name) else find_plug(KIND, name)
+    return CLASSES.choose(name, FOLDER)
 
 
 def list_metrics() -> Iterator[str]:
     """List the names of all metrics: of the files, then of installed plug-ins. Imports none."""
     yield from CLASSES.list_all(FOLDER)
-
-
-def is_own(name: str) -> bool:
-    """Return whether a metric is a file of this folder."""
-    return name in list_names(FOLDER / f"{to_module(name)}.py")
-
-
-def check_metric(found: object, where: str, name: str) -> type[Metric[Any]]:
-    """Check that an object is a metric's class of that name; its fields are options. Raises BadInput."""
-    return CLASSES.check(found if is_dataclass(found) else None, where, name)
 
 
 def format_option(name: str) -> str:

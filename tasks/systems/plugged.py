@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.errors import BadInput
-from tasks.plugs import find_plug
+from tasks.plugs import find_plug, refuse_twice
 from tasks.systems.entries import CallableEntry, PlugEntry
 
 FOLDER = Path(__file__).parent / "own"
@@ -32,13 +32,15 @@ class Plugged:
 def find_plugged(name: str, entry: PlugEntry) -> Plugged:
     """Find the plug of `systems.<name>`: a file of the project, else an installed package. Imports nothing.
 
-    Raises BadInput if the entry gives a version or record for a file.
+    Raises BadInput if the entry gives a version or record for a file, or a package has that name too.
     """
     module = (entry.plug or name).replace("-", "_")
     path = FOLDER / f"{module}.py"
     if not path.is_file():
         version = f"{entry.version}-{entry.record[:DIGITS]}"
         return Plugged(make_entry(module, version, entry), lambda function: locate(name, entry, function))
+    if (plug := find_plug(KIND, entry.plug or name)) is not None:
+        raise refuse_twice(f"tasks/systems/{FOLDER.name}/{path.name}", plug)
     if entry.version or entry.record:
         raise BadInput(
             f"params.yaml: systems.{name}",
@@ -69,4 +71,7 @@ def locate(name: str, entry: PlugEntry, function: str) -> str:
     if (entry.version, entry.record) != (plug.version, plug.record):
         problem = f"{plug.package} {plug.version} is installed, and not what is named there"
         raise BadInput(place, problem, hint=f'version: "{plug.version}", record: {plug.record}')
-    return f"{plug.value}:{function.partition(':')[2]}"
+    wanted = function.partition(":")[2]
+    if not callable(getattr(plug.load(), wanted, None)):
+        raise BadInput(str(plug), f"has no function {wanted!r}", hint="see docs/plugs.md")
+    return f"{plug.value}:{wanted}"

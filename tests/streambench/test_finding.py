@@ -75,6 +75,20 @@ def test_a_file_without_the_class_is_refused(folder):
         find("last_two")
     with pytest.raises(BadInput, match="leave version and record out"):
         find("chain", version="1")
+    (folder / "last_none.py").write_text("import acme_nowhere\n" + PACKAGE.replace("plain", "last_none"))
+    with pytest.raises(
+        BadInput, match=r"methods/last_none\.py: cannot be imported: .*install what brings acme_n"
+    ):
+        find("last_none")
+
+
+def test_a_file_and_a_package_of_one_name_are_refused(folder, site):
+    install(site, "acme-methods", "2.0", points=POINTS, code=PACKAGE)
+    (folder / "plain.py").write_text(PACKAGE)
+    with pytest.raises(
+        BadInput, match=r"acme-methods 2\.0, .*methods/plain\.py has that name too.*pip uninstall"
+    ):
+        find("plain")
 
 
 def test_an_installed_method_is_the_one_that_is_named(site):
@@ -85,5 +99,5 @@ def test_an_installed_method_is_the_one_that_is_named(site):
     assert find("plain", version="2.0", record=record).name == "plain"
     with pytest.raises(BadInput, match="not what is named"):
         find("plain", version="1.0", record=record)
-    with pytest.raises(BadInput, match=r"'other' is not known \(there are chain, .*, plain"):
+    with pytest.raises(BadInput, match=r"'other': is not known \(there are chain, .*, plain"):
         find("other")

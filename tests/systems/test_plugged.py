@@ -1,9 +1,13 @@
 """A user's own system by its name: a file of the project, or an installed package."""
 
+import shutil
+import sys
+
 import pytest
 
 import tasks.systems.own
 from tasks.errors import BadInput, CallMissing
+from tasks.plugs import find_plug
 from tasks.systems import plugged
 from tasks.systems.contract import Passage
 from tests.packages import install, read_example
@@ -72,6 +76,25 @@ def test_an_installed_one_must_be_the_one_that_is_named(own, site):
         BadInput, match=r"systems\.mine: no file own/acme-rag\.py, and no installed plug acme-rag"
     ):
         run(site, entry, answer, NOWHERE, epoch="monday")
+
+
+def test_an_installed_one_that_cannot_be_called_is_one_line_with_its_entry_point(own, site):
+    entry = {"kind": "plug", "plug": "acme-rag"}
+
+    def name_installed(code):
+        sys.modules.pop("acme_rag", None)
+        shutil.rmtree(site / "acme_rag-2.0.dist-info", ignore_errors=True)
+        install(site, "acme-rag", "2.0", points=POINTS, code=code)
+        return {**entry, "version": "2.0", "record": find_plug("systems", "acme-rag").record}
+
+    place = r"acme-rag 2\.0, entry point acme-rag = acme_rag of benchloom\.systems: "
+    with pytest.raises(BadInput, match=place + "cannot be imported: ZeroDivisionError: division by zero"):
+        run(site, name_installed("1 / 0"), answer, NOWHERE)
+    with pytest.raises(BadInput, match=place + "has no function 'answer'"):
+        run(site, name_installed("# nothing"), answer, NOWHERE)
+    (own / "acme_rag.py").write_text(CODE)
+    with pytest.raises(BadInput, match=place + r"tasks/systems/own/acme_rag\.py has that name too"):
+        run(site, entry, answer, NOWHERE)
 
 
 def test_the_page_shows_a_system_that_answers(own, tmp_path, monkeypatch):

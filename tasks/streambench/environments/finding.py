@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tasks.errors import BadInput
-from tasks.plugged_classes import PluggedClasses, list_own
-from tasks.plugs import find_plug
+from tasks.plugged_classes import PluggedClasses
 from tasks.streambench.environment import Environment
 
 FOLDER = Path(__file__).parent
@@ -18,14 +16,7 @@ CLASSES: PluggedClasses[Environment] = PluggedClasses(
 
 def find_environment(kind: str) -> type[Environment]:
     """Find the environment of a kind of items: in its file, else installed. Raises BadInput for none."""
-    if kind in list_own(FOLDER):
-        return CLASSES.import_own(kind)
-    plug = find_plug(KIND, kind)
-    if plug is None:
-        raise BadInput(
-            f"environment {kind[:80]!r}", "is not known", hint=f"there are {', '.join(list_kinds())}"
-        )
-    return CLASSES.check(plug.load(), f"{plug.package}: {plug.value}", kind)
+    return CLASSES.find(kind, FOLDER)
 
 
 def list_kinds() -> list[str]:

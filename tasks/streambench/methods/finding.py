@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tasks.errors import BadInput
-from tasks.plugged_classes import PluggedClasses, list_own
-from tasks.plugs import find_plug
+from tasks.plugged_classes import PluggedClasses
 from tasks.streambench.entries import MethodChoice
 from tasks.streambench.method import StreamMethod
 
@@ -24,18 +23,14 @@ def find_method(choice: MethodChoice) -> type[StreamMethod]:
     Raises BadInput for none, for a file that names a version, and for another package than is named.
     """
     name = choice.method
-    if name in list_own(FOLDER):
-        if choice.version or choice.record:
-            raise BadInput(WHERE, f"{name} is a file of the project", hint="leave version and record out")
-        return CLASSES.import_own(name)
-    plug = find_plug(KIND, name)
-    if plug is None:
-        raise BadInput(WHERE, f"{name[:80]!r} is not known", hint=f"there are {', '.join(list_methods())}")
-    if (choice.version, choice.record) != (plug.version, plug.record):
+    plug = CLASSES.choose(name, FOLDER)
+    if plug is None and (choice.version or choice.record):
+        raise BadInput(WHERE, f"{name} is a file of the project", hint="leave version and record out")
+    if plug is not None and (choice.version, choice.record) != (plug.version, plug.record):
         problem = f"{plug.package} {plug.version}, which brings {name}, is installed, and not what is named"
         given = f'{{method: {name}, version: "{plug.version}", record: {plug.record}}}'
         raise BadInput(WHERE, problem, hint=given)
-    return CLASSES.check(plug.load(), f"{plug.package}: {plug.value}", name)
+    return CLASSES.load(name, plug)
 
 
 def list_methods() -> list[str]:

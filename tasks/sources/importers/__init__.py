@@ -1,0 +1,1 @@
+"""Importers of a project's own, a file each, by name; docs/plugs.md says what a file holds."""
