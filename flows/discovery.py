@@ -24,6 +24,11 @@ def find_flow(name: str) -> Flow | None:
     return next((flow for flow in list_flows() if flow.name == name), None)
 
 
+def find_flow_of(stage: str) -> Flow | None:
+    """Find the flow that declares a stage; None for a stage of the user's own."""
+    return next((flow for flow in list_flows() if flow.find(stage)), None)
+
+
 def find_stage(name: str) -> Stage | None:
     """Find a declared stage; None for a stage of the user's own."""
     return next((stage for flow in list_flows() if (stage := flow.find(name))), None)

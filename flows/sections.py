@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from types import GenericAlias
 from typing import Any, get_type_hints
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from flows.code import to_path
 from flows.graph import Declared, DeclaredGraph
@@ -45,6 +45,8 @@ class RunSettings(ModelRun):
     """Stages at once."""
     engine: EngineSettings = EngineSettings()
     openlineage: Destination = Destination()
+    hooks: dict[str, dict[str, Any] | None] = Field(default_factory=dict)
+    """What is called at the end of stages and of the run: a hook's name -> its options (docs/plugs.md)."""
 
 
 HOUSE: Mapping[str, object] = {

@@ -25,7 +25,7 @@ Model = TypeVar("Model", bound=BaseModel)
 Workers = Annotated[int, Field(gt=0)]
 """`run.workers`."""
 
-BY_NAME = frozenset({"systems", "roles", "models", "run.endpoints", "run.prices", "run.systems"})
+BY_NAME = frozenset({"systems", "roles", "models", "run.endpoints", "run.hooks", "run.prices", "run.systems"})
 """Sections of params.yaml beside the flows' fan-outs whose keys are anybody's names."""
 OWN_SECTIONS = frozenset({"evaluation", "judging", "nightly"})
 """Sections that are no stage's."""

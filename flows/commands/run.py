@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from flows.graph_file import require_graph
+from flows.lineage.git import Git
 from flows.parameters import validate
 from flows.run.bill import describe_bill
 from flows.run.computing import Computing
 from flows.run.engines import THREADS, ClusterEngine, read_settings, require_engine
 from flows.run.failures import Interrupted
+from flows.run.hooking import open_hooks
 from flows.run.outcomes import Outcome
 from flows.run.processes import Processes
 from flows.run.recorder import Recorder
@@ -74,6 +76,7 @@ def bring_up_stages(
     """
     given = get_section(run.params, "run").get("workers", 4)
     workers = validate(Workers, given, ["run", "workers"], run.params)
+    run.hooks = open_hooks(run)
     run.computing = open_computing(run, workers, engine, plain=plain)
     run.listen()
     try:
@@ -86,7 +89,10 @@ def bring_up_stages(
         end_at_once(run)
     finally:
         run.finish()
-    return conclude(run, names)
+    code = conclude(run, names)
+    if run.hooks is not None:
+        run.hooks.end_run(run, names, title, code, Git(run.root).find_head() or "")
+    return code
 
 
 def open_computing(run: Run, workers: int, engine: str | None, *, plain: bool) -> Computing:

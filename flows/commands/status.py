@@ -16,7 +16,7 @@ from rich.console import Console
 
 from flows.commands.cli_columns import join_reasons, print_columns
 from flows.commands.cli_recorder import open_recorder
-from flows.discovery import find_section_of, list_flows
+from flows.discovery import find_flow_of, find_section_of
 from flows.run.node import Node
 from flows.run.outcomes import find_last_time, load_outcome
 from flows.run.path_marks import mark_path
@@ -83,7 +83,7 @@ def status_command(targets: Sequence[str] = (), *, every: bool = False, as_json:
 
 def find_entry(node: Node) -> StageGroup:
     """Find what a stage is counted by."""
-    flow = next((flow for flow in list_flows() if flow.find(node.stage)), None)
+    flow = find_flow_of(node.stage)
     if flow is None:
         return StageGroup(OWN, key=node.name.partition("@")[2])
     return StageGroup(flow.name, find_section_of(node.stage), node.key)

@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from flows.discovery import list_flows
+from flows.discovery import find_flow_of
 from flows.run.binding import Bound, Places, bind
 from flows.run.failures import describe_error
 from flows.run.node import Node
@@ -197,7 +197,7 @@ def find_usual(recorder: Recorder, node: Node) -> Usual | None:
             for name in ("prompt_tokens", "completion_tokens")
         )
         return Usual((min(counts), max(counts)), round(prompt), round(completion))
-    flow = next((flow for flow in list_flows() if flow.find(node.stage)), None)
+    flow = find_flow_of(node.stage)
     return flow.usual.get(node.stage) if flow is not None else None
 
 

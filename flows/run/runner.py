@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from flows.parameters import Parameters
 from flows.run.computing import Computing, forget_parts
@@ -40,6 +40,16 @@ COMMAND_PATIENCE_S = 10.0
 STOPPING = "stopping: what has finished is kept, calls in flight are recorded; Ctrl-C again ends at once"
 
 
+class RunHooks(Protocol):
+    """What is told of the ends of stages and of the run (`flows.run.hooking`)."""
+
+    def end_stage(self, run: Run, outcome: Outcome) -> None: ...  # noqa: D102 - see the class
+
+    def end_run(  # noqa: D102
+        self, run: Run, names: Sequence[str], title: str, exit_code: int, commit: str
+    ) -> None: ...
+
+
 @dataclass
 class Run:
     """What the stages of one run share.
@@ -61,6 +71,7 @@ class Run:
     mutex: threading.Lock = field(default_factory=threading.Lock)
     session: Session | None = None
     computing: Computing | None = None
+    hooks: RunHooks | None = None
 
     def listen(self) -> None:
         """Take Ctrl-C and SIGTERM as the wish to stop. Must be called in the main thread."""
@@ -190,6 +201,8 @@ class Run:
             save_outcome(self.root, outcome)
         except OSError as error:
             self.say(f"{outcome.stage}: its outcome is not kept for `status`: {error.strerror}")
+        if self.hooks is not None:
+            self.hooks.end_stage(self, outcome)
 
 
 def require_same_params(root: Path, params: Mapping[str, Any], node: Node) -> None:

@@ -66,7 +66,8 @@ def test_where_nothing_has_run_what_follows_is_no_exact_figure(trial):
 def test_where_nothing_has_run_a_range_follows_from_what_the_flow_declares(trial, monkeypatch, capsys):
     usual = {"trial.answers": Usual((3, 5), 20, 5)}
     stages = (Scope(folder="data/trial").stage("trial.answers"),)
-    monkeypatch.setattr(planner, "list_flows", lambda: (Flow("trial", "Trial", stages, usual=usual),))
+    flow = Flow("trial", "Trial", stages, usual=usual)
+    monkeypatch.setattr(planner, "find_flow_of", lambda stage: flow if flow.find(stage) else None)
     plans = plan(trial)
     answers = plans["trial-answers"]
     assert answers.calls == Range(1.5, 10, exact=False)
