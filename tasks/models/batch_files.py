@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from openai.types import Batch
@@ -19,11 +19,13 @@ from tasks.models.replies import UnusableReply, build_post, make_entry, read_bod
 BatchOutcome = LedgerEntry | Failure
 
 
-def write_calls(calls: Mapping[str, Request], path: str, served_model: str | None) -> bytes:
+def write_calls(
+    calls: Mapping[str, Request], path: str, served_model: str | None, omit: Collection[str] = ()
+) -> bytes:
     """Write requests, by ledger key, as JSON Lines."""
     lines = []
     for key, request in calls.items():
-        _, body = build_post([request], served_model)
+        _, body = build_post([request], served_model, omit)
         line = {"custom_id": key, "method": "POST", "url": f"/v1{path}", "body": body}
         lines.append(json.dumps(line, ensure_ascii=False) + "\n")
     return "".join(lines).encode()

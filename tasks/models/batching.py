@@ -93,10 +93,9 @@ class Batcher:
 
     async def _send(self, key: str, request: Request, admit: Callable[[str], bool]) -> CallResult | None:
         endpoint = self._client.find_endpoint(request.model)
-        if endpoint.settings.kind == "embedded":
-            raise BadInput(
-                "params.yaml: run.batch.stages", f"{endpoint.name} is embedded and has no Batch API"
-            )
+        if (kind := endpoint.settings.kind) != "openai":
+            what = f"{endpoint.name} is of kind {kind}, which has no Batch API"
+            raise BadInput("params.yaml: run.batch.stages", what)
         attempts = 0
         while admit(key):
             attempts += 1
@@ -218,7 +217,8 @@ class Batcher:
         batch = OpenBatch(uuid.uuid4().hex, pending.endpoint.name, "", keys, time.time())
         self._locks.acquire(batch.token)
         requests = {call.key: call.request for call in calls}
-        upload = write_calls(requests, pending.path, pending.endpoint.settings.served_model)
+        settings = pending.endpoint.settings
+        upload = write_calls(requests, pending.path, settings.served_model, settings.omit)
         file = await api.files.create(file=("calls.jsonl", upload), purpose="batch")
         await self._ledger.book_batch(batch)
         try:

@@ -21,8 +21,10 @@ from tasks.models.ask import Request
 from tasks.models.budget import NOTHING, Amount, Budget, Reservation
 from tasks.models.entries import LedgerEntry
 from tasks.models.failures import SENDING_ERRORS, Failure, choose_wait, classify_failure
-from tasks.models.incoming import RefusedReply, Secret, find_origin, is_loopback, read_bounded
+from tasks.models.incoming import Secret, is_loopback
+from tasks.models.incoming_hooks import IncomingHooks
 from tasks.models.ledger import PossiblyPaid
+from tasks.models.provider import ProviderClient
 from tasks.models.rate_limiter import Permit, RateLimiter
 from tasks.models.replies import build_post, estimate_prompt, make_entry, read_body, read_replies
 from tasks.models.settings import Endpoint, read_secret
@@ -54,6 +56,8 @@ class EndpointClient:
         self.limiter = RateLimiter(name, settings)
         self._secret = Secret(read_secret(f"params.yaml: run.endpoints.{name}", settings.key_env))
         self._clients: dict[str, AsyncOpenAI] = {}
+        is_provider = settings.kind == "provider"
+        self.provider = ProviderClient(name, settings, self._secret) if is_provider else None
 
     def open(self, url: str) -> AsyncOpenAI:
         """Return the client for a base URL; an embedded model's URL changes when its server restarts."""
@@ -80,36 +84,8 @@ class EndpointClient:
         for client in self._clients.values():
             await client.close()
         self._clients.clear()
-
-
-class IncomingHooks:
-    """What the HTTP library calls around every exchange, those after a redirect too."""
-
-    def __init__(self, url: str, secret: Secret, settings: Endpoint) -> None:
-        """url: the endpoint's base URL, whose host alone is asked."""
-        self._origin, self._secret, self._settings = find_origin(url), secret, settings
-
-    async def check_request(self, request: httpx2.Request) -> None:
-        """Raise RefusedReply where a redirect led to another host; ask for a body that is not packed."""
-        if find_origin(str(request.url)) != self._origin:
-            raise RefusedReply("redirects to another host")
-        request.headers["Accept-Encoding"] = "identity"
-
-    async def read_response(self, response: httpx2.Response) -> None:
-        """Read the body, bounded in size and time, and remove our key. Raises RefusedReply."""
-        stream = response.stream
-        assert isinstance(stream, httpx2.AsyncByteStream)  # noqa: S101
-        is_file = response.request.url.path.endswith("/content")
-        limit = self._settings.max_file_bytes if is_file else self._settings.max_bytes
-        encoding = response.headers.pop("Content-Encoding", "")
-        try:
-            async with asyncio.timeout(self._settings.deadline_s):
-                body = await read_bounded(stream, response.status_code, encoding, limit)
-        finally:
-            await stream.aclose()
-        response.stream = httpx2.ByteStream(self._secret.remove_from_body(body))
-        # Our readers decode the body themselves; a charset of its own could hide the key from us.
-        response.headers["Content-Type"] = "application/json"
+        if self.provider is not None:
+            await self.provider.close()
 
 
 @dataclass
@@ -288,9 +264,12 @@ class ModelClient:
         return await self._locate(endpoint.name)
 
     async def _post(self, endpoint: EndpointClient, url: str, chosen: Mapping[str, Request]) -> bytes:
+        if endpoint.provider is not None:
+            return await endpoint.provider.complete(*chosen.values())
         sends_keys = is_loopback(url) and len(chosen) <= MAX_KEYS_IN_HEADER
         headers = {KEY_HEADER: ",".join(chosen)} if sends_keys else {}
-        path, body = build_post(list(chosen.values()), endpoint.settings.served_model)
+        settings = endpoint.settings
+        path, body = build_post(list(chosen.values()), settings.served_model, settings.omit)
         response = await endpoint.open(url).post(
             path, cast_to=httpx2.Response, body=body, options={"headers": headers}
         )

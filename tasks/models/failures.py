@@ -12,6 +12,7 @@ from email.utils import parsedate_to_datetime
 from typing import Literal
 
 import aiohttp
+import httpx
 import httpx2
 import openai
 
@@ -38,7 +39,27 @@ class Failure:
     """The endpoint is faulty, overloaded, or healthy and refuses this request."""
 
 
+class ProviderFailed(Exception):
+    """A provider's library gave no reply; the cause is what it raised.
+
+    status: of the provider's answer, None where there was none that says what failed. sent: False where the
+    library took the request for none. headers: of that answer.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        sent: bool = True,
+        status: int | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(problem)
+        self.sent, self.status, self.headers = sent, status, headers or {}
+
+
 SENDING_ERRORS = (
+    ProviderFailed,
     openai.APIError,
     httpx2.HTTPError,
     aiohttp.ClientError,
@@ -48,8 +69,15 @@ SENDING_ERRORS = (
     RefusedReply,
 )
 """The exceptions that `classify_failure` accepts."""
-NEVER_CONNECTED = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
+NEVER_CONNECTED = (
+    aiohttp.ClientConnectorError,
+    aiohttp.ConnectionTimeoutError,
+    httpx.ConnectError,
+    httpx.ConnectTimeout,
+)
 """aiohttp's own exceptions: the transport above it reports a refused connection as a timeout."""
+TOO_LATE = (TimeoutError, httpx.TimeoutException)
+LOST = (httpx.TransportError, aiohttp.ClientError, OSError)
 
 
 def classify_failure(error: BaseException) -> Failure:
@@ -58,13 +86,20 @@ def classify_failure(error: BaseException) -> Failure:
         return _judge_status(error)
     if isinstance(error, UnusableReply):
         return Failure(str(error), retry=True, paid=True)
+    if isinstance(error, ProviderFailed) and error.status is not None:
+        return judge_code(error.status, plain(str(error)), error.headers)
+    if isinstance(error, ProviderFailed) and not error.sent:
+        said = f"cannot be asked so: {plain(str(error))} (its `omit` leaves a parameter out)"
+        return Failure(said, retry=False, paid=False, kind="refused")
     causes = list(_walk_causes(error))
     if refused := next((cause for cause in causes if isinstance(cause, RefusedReply)), None):
         return Failure(str(refused), retry=False, paid=True, kind="refused")
     if lost := next((cause for cause in causes if isinstance(cause, NEVER_CONNECTED)), None):
         return refuse_connection(lost)
-    if any(isinstance(cause, TimeoutError) for cause in causes):
+    if any(isinstance(cause, TOO_LATE) for cause in causes):
         return Failure("gave no reply in time", retry=True, paid=True)
+    if isinstance(error, ProviderFailed) and not any(isinstance(cause, LOST) for cause in causes):
+        return Failure(f"sent a reply that its library cannot read ({type(causes[-1]).__name__})", True, True)
     return Failure(f"lost the connection ({type(causes[-1]).__name__})", retry=True, paid=True)
 
 
@@ -85,12 +120,16 @@ def _walk_causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _judge_status(error: openai.APIStatusError) -> Failure:
-    code = error.status_code
     body = error.body if isinstance(error.body, dict) else {}
     said = plain(str(body.get("message") or error.message))
     exhausted = body.get("code") == "insufficient_quota"
+    return judge_code(error.status_code, said, error.response.headers, exhausted=exhausted)
+
+
+def judge_code(code: int, said: str, headers: Mapping[str, str], *, exhausted: bool = False) -> Failure:
+    """Judge an error's status. exhausted: the account has nothing left, whatever the status."""
     retry = (code in RETRIED or code >= 500) and not exhausted
-    wait_s = read_retry_after(error.response.headers)
+    wait_s = read_retry_after(headers)
     kind: Literal["broken", "throttled", "refused"] = "refused"
     if retry:
         kind = "throttled" if code == THROTTLED else "broken"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import Any
@@ -34,11 +34,13 @@ class ModelReply:
     extra: Mapping[str, object] = field(default_factory=dict)
 
 
-def build_post(requests: Sequence[Request], served_model: str | None = None) -> tuple[str, dict[str, object]]:
+def build_post(
+    requests: Sequence[Request], served_model: str | None = None, omit: Collection[str] = ()
+) -> tuple[str, dict[str, object]]:
     """Return path and body of a POST for requests: one question, or any number of texts to embed."""
     path, first = find_path(requests[0]), requests[0]
     if path == CHAT:
-        return path, build_body(first, served_model)
+        return path, build_body(first, served_model, omit)
     texts = [request.messages[0]["content"] for request in requests]
     return path, {"model": served_model or first.model, "input": texts, "encoding_format": "float"}
 
@@ -63,12 +65,14 @@ def read_replies(body: Any, requests: Sequence[Request]) -> list[ModelReply]:
     return [parse_reply(body, requests[0])]
 
 
-def build_body(request: Request, served_model: str | None = None) -> dict[str, object]:
-    """Write a request as the body of `POST /chat/completions`."""
+def build_body(
+    request: Request, served_model: str | None = None, omit: Collection[str] = ()
+) -> dict[str, object]:
+    """Write a request as the body of `POST /chat/completions`. omit: decoding parameters to leave out."""
     body: dict[str, object] = {
         "model": served_model or request.model,
         "messages": [dict(message) for message in request.messages],
-        **request.decoding,
+        **{name: value for name, value in request.decoding.items() if name not in omit},
     }
     if "grammar" in request.constraint:
         body["grammar"] = request.constraint["grammar"]

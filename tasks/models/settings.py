@@ -123,12 +123,16 @@ class ConnectionSettings(StrictModel):
 class Endpoint(ConnectionSettings):
     """`run.endpoints.<model>`: how a model is reached. The model's name is part of every call's key.
 
-    url: up to `/v1`; an embedded model has none.
+    url: up to `/v1`; of a provider as its library takes it; an embedded model has none.
     """
 
-    kind: Literal["openai", "embedded"] = "openai"
+    kind: Literal["openai", "provider", "embedded"] = "openai"
+    provider: Literal["anthropic"] | None = None
+    """Whose own protocol is spoken at the url; of kind `provider` alone."""
     served_model: str | None = None
     """The model's name at the endpoint, if it differs from ours."""
+    omit: tuple[Literal["seed", "temperature", "top_p", "logprobs", "top_logprobs"], ...] = ()
+    """Decoding parameters that are not sent, since the model takes none. They stay a part of a call's key."""
     texts_per_call: int = Field(default=64, gt=0)
     """How many texts one embeddings call carries."""
     max_bytes: int = Field(default=32_000_000, gt=0)
@@ -138,8 +142,10 @@ class Endpoint(ConnectionSettings):
 
     @model_validator(mode="after")
     def _need_url(self) -> Endpoint:
-        if self.kind == "openai" and self.url is None:
-            raise ValueError("an endpoint of kind openai needs a url")
+        if self.kind != "embedded" and self.url is None:
+            raise ValueError(f"an endpoint of kind {self.kind} needs a url")
+        if (self.kind == "provider") != (self.provider is not None):
+            raise ValueError("a provider is what an endpoint of kind provider needs, and no other")
         return self
 
 

@@ -167,9 +167,16 @@ def test_the_budget_holds_for_batches(scene):
     assert ledger.stats().live_calls == budget.spent.tokens / 10
 
 
-def test_an_embedded_model_has_no_batches(scene):
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        Endpoint(kind="embedded"),
+        Endpoint(kind="provider", provider="anthropic", url="http://127.0.0.1:9"),
+    ],
+)
+def test_an_endpoint_of_another_kind_has_no_batches(scene, endpoint):
     requests, _, ledger = scene
-    client = ModelClient({MODEL: Endpoint(kind="embedded")}, Budget())
+    client = ModelClient({MODEL: endpoint}, Budget())
     with (
         Dispatcher(ledger, client, batch=MODE) as dispatcher,
         pytest.raises(BadInput, match="has no Batch API"),

@@ -1,0 +1,43 @@
+"""The guards around every exchange with an endpoint, as hooks of the HTTP library."""
+
+from __future__ import annotations
+
+import asyncio
+from types import ModuleType
+from typing import Any
+
+import httpx
+import httpx2
+
+from tasks.models.incoming import RefusedReply, Secret, find_origin, read_bounded
+from tasks.models.settings import Endpoint
+
+
+class IncomingHooks:
+    """What the HTTP library calls around every exchange, those after a redirect too."""
+
+    def __init__(self, url: str, secret: Secret, settings: Endpoint, library: ModuleType = httpx2) -> None:
+        """url: the endpoint's base URL, whose host alone is asked. library: httpx2, or httpx, its like."""
+        self._origin, self._secret, self._settings = find_origin(url), secret, settings
+        self._library = library
+
+    async def check_request(self, request: httpx2.Request | httpx.Request) -> None:
+        """Raise RefusedReply where a redirect led to another host; ask for a body that is not packed."""
+        if find_origin(str(request.url)) != self._origin:
+            raise RefusedReply("redirects to another host")
+        request.headers["Accept-Encoding"] = "identity"
+
+    async def read_response(self, response: httpx2.Response | httpx.Response) -> None:
+        """Read the body, bounded in size and time, and remove our key. Raises RefusedReply."""
+        stream: Any = response.stream
+        is_file = response.request.url.path.endswith("/content")
+        limit = self._settings.max_file_bytes if is_file else self._settings.max_bytes
+        encoding = response.headers.pop("Content-Encoding", "")
+        try:
+            async with asyncio.timeout(self._settings.deadline_s):
+                body = await read_bounded(stream, response.status_code, encoding, limit)
+        finally:
+            await stream.aclose()
+        response.stream = self._library.ByteStream(self._secret.remove_from_body(body))
+        # Our readers decode the body themselves; a charset of its own could hide the key from us.
+        response.headers["Content-Type"] = "application/json"
