@@ -9,7 +9,14 @@ from rich.text import Text
 
 REASONS = 3
 """So many reasons of one stage are written out."""
-STYLES = {"fresh": "green", "stale": "yellow", "missing": "yellow", "failed": "red", "running": "cyan"}
+STYLES = {
+    "fresh": "green",
+    "stale": "yellow",
+    "missing": "yellow",
+    "failed": "red",
+    "running": "cyan",
+    "waiting": "cyan",
+}
 
 
 def print_columns(console: Console, rows: Sequence[Sequence[str]], indent: str = "") -> None:

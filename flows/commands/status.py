@@ -37,7 +37,7 @@ class Standing:
 
     stage: str
     state: str
-    """fresh, stale, missing, failed, or running in another process"""
+    """fresh, stale, missing, failed; running in another process, or waiting for what that writes"""
     why: tuple[str, ...]
     artifact: str
     rows: int | None
@@ -93,14 +93,13 @@ def find_standing(recorder: Recorder, node: Node, counts: KeptCounts) -> Standin
     """Find out where a stage stands."""
     last = load_outcome(recorder.root, node.name)
     missing = [out for out in node.outs if not (recorder.root / out).exists()]
+    held = ""
     try:
         why = tuple(recorder.explain(node.name, patience_s=0))
     except LockHeld as error:
-        why, running = (str(error),), True
-    else:
-        running = False
+        why, held = (str(error),), "running" if recorder.is_running(node.name) else "waiting"
     stale = bool(why)
-    state = "running" if running else "missing" if missing else "stale" if stale else "fresh"
+    state = held or ("missing" if missing else "stale" if stale else "fresh")
     if state in ("missing", "stale") and last is not None and last.state == "failed":
         state, why = "failed", (last.error, *why)
     return Standing(
@@ -111,7 +110,7 @@ def find_standing(recorder: Recorder, node: Node, counts: KeptCounts) -> Standin
         rows=counts.count(node),
         dropped=dict(last.dropped) if last is not None else {},
         last_run=f"{last.state}, {last.seconds:.1f} s" if last is not None else "",
-        again=f"benchloom run {node.name}" if stale and not running else "",
+        again=f"benchloom run {node.name}" if stale and not held else "",
     )
 
 

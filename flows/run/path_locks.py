@@ -68,12 +68,17 @@ class PathLocks:
     def find_writers(self) -> bool:
         """Tell at a glance, without DVC's lock on its file, whether another process may be writing paths."""
         try:
-            held = json.loads(self.file.read_bytes() or b"{}").get("write") or {}
-            return any(holder.get("pid") != os.getpid() for holder in held.values())
-        except FileNotFoundError:
-            return False
+            return bool(self.list_written())
         except (ValueError, AttributeError):  # half written, or no lock file: DVC says what it is
             return True
+
+    def list_written(self) -> frozenset[str]:
+        """List the paths that other processes write. Raises ValueError, AttributeError for a broken file."""
+        try:
+            held = json.loads(self.file.read_bytes() or b"{}").get("write") or {}
+        except FileNotFoundError:
+            return frozenset()
+        return frozenset(path for path, holder in held.items() if holder.get("pid") != os.getpid())
 
     def require_free(self, reads: Sequence[str]) -> None:
         """Hold that paths can be read. Raises DVC's LockError where another process writes one of them."""

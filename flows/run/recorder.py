@@ -83,7 +83,8 @@ class Recorder:
     def explain(self, name: str, patience_s: float = PATH_PATIENCE_S) -> list[str]:
         """Say why a stage is stale (dependencies, parameters, command, outputs); nothing where it is fresh.
 
-        Raises LockHeld where another run is at work on the stage for longer than `patience_s`.
+        Raises LockHeld where another run is at work on the stage, or on what it stands on, for longer than
+        `patience_s`; `is_running` tells which.
         """
         node = self.nodes[name]
         if self.locks.find_writers():
@@ -93,6 +94,12 @@ class Recorder:
             if name in self.graph.plain:
                 return self.staleness.explain(node, self.graph.entries.get(name))
         return self._when_free(name, lambda: self._ask_dvc(name), patience_s)
+
+    def is_running(self, name: str) -> bool:
+        """Tell whether another process runs a stage: it writes outputs, and not only what it stands on."""
+        with suppress(ValueError, AttributeError):
+            return not self.locks.list_written().isdisjoint(self._full(self.nodes[name].outs))
+        return False
 
     def _ask_dvc(self, name: str) -> list[str]:
         """Have DVC say why a stage is stale, in the words of `Staleness`."""

@@ -1,6 +1,8 @@
 """`status` and `plan` as they are read: what is fresh in a line an entry, what is not with its reason."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -108,3 +110,23 @@ def test_of_many_stages_only_those_that_may_run_are_left(fanned):
     run = Run(fanned.root, recorder, {}, open_session=lambda: None, say=lambda line: None)
     assert list_stale(run, order_nodes(recorder.nodes)) == order_nodes(recorder.nodes)
     recorder.close()
+
+
+def test_what_another_process_runs_is_running_and_what_stands_on_it_waits(fanned, capsys):
+    fanned.run()
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
+        holder = {"pid": other.pid, "cmd": "benchloom run raw"}
+        held = {"write": {str(fanned.root / "a.txt"): holder}, "read": {}}
+        fanned.write(".dvc/tmp/rwlock", json.dumps(held))
+        capsys.readouterr()
+        status_command((), as_json=True)
+        told = {standing["stage"]: standing for standing in json.loads(capsys.readouterr().out)}
+        lines = read(capsys)
+        other.communicate(b"\n")
+    assert {name: standing["state"] for name, standing in told.items()} == {
+        "raw": "running", "copy@north": "waiting", "copy@south": "waiting", "copy@west": "waiting"
+    }  # fmt: skip
+    assert f"another run holds a.txt (PID {other.pid}: benchloom run raw)" in told["copy@north"]["why"][0]
+    assert {standing["again"] for standing in told.values()} == {""}
+    assert lines[-1] == "4 of 4 are not fresh (1 running, 3 waiting): benchloom run"
+    assert read(capsys)[-1] == "All fresh."
