@@ -14,6 +14,7 @@ from flows.run.bill import describe_bill
 from flows.run.computing import Computing
 from flows.run.engines import THREADS, ClusterEngine, read_settings, require_engine
 from flows.run.failures import Interrupted
+from flows.run.forecast import Forecast
 from flows.run.hooking import open_hooks
 from flows.run.outcomes import Outcome
 from flows.run.processes import Processes
@@ -77,6 +78,7 @@ def bring_up_stages(
     given = get_section(run.params, "run").get("workers", 4)
     workers = validate(Workers, given, ["run", "workers"], run.params)
     run.hooks = open_hooks(run)
+    run.count_to_come = Forecast(run, names).count_to_come
     run.computing = open_computing(run, workers, engine, plain=plain)
     run.listen()
     try:

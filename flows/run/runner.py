@@ -32,7 +32,7 @@ from tasks.errors import ChangedWhileRunning, StageFailed
 
 if TYPE_CHECKING:
     from flows.run.binding import Work
-    from flows.run.session import Session
+    from flows.run.session import CountToCome, Session
     from tasks.models.recorded_model import RecordedModel
 
 STOP_POLL_S = 0.2
@@ -72,6 +72,9 @@ class Run:
     session: Session | None = None
     computing: Computing | None = None
     hooks: RunHooks | None = None
+    asks: dict[str, RecordedModel] = field(default_factory=dict)
+    """By stage, of those that were begun."""
+    count_to_come: CountToCome | None = None
 
     def listen(self) -> None:
         """Take Ctrl-C and SIGTERM as the wish to stop. Must be called in the main thread."""
@@ -163,12 +166,15 @@ class Run:
         with self.mutex:
             if self.session is None:
                 self.session = self.open_session()
+                if self.count_to_come is not None:
+                    self.session.count_to_come = self.count_to_come
         return self.session.make_ask(stage, prompts, epoch)
 
     def make_noted_ask(self, stage: str, prompts: Path, epoch: str) -> Any:
         """Make it for a stage whose result is recorded: until then, its calls are noted as its own."""
         ask = self.make_ask(stage, prompts, epoch)
         ask.note_unfinished(str(self.root))
+        self.asks[stage] = ask
         return ask
 
     def run_coroutine(self, work: Coroutine[Any, Any, Any]) -> Any:

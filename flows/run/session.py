@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,13 @@ from tasks.models.ask import Role
 from tasks.models.dispatcher import Dispatcher
 from tasks.models.opening import open_dispatcher
 from tasks.models.planning import PlanningModel
+from tasks.models.progress import Progress
 from tasks.models.recorded_model import RecordedModel
 from tasks.models.request_builder import RequestBuilder
 from tasks.models.settings import BudgetLimits
+
+CountToCome = Callable[[int], int | None]
+"""Calls that wait -> calls of the whole run that are not begun; None where that is not known."""
 
 
 class Session:
@@ -25,7 +30,8 @@ class Session:
         self, dispatcher: Dispatcher, roles: Mapping[str, Role], identities: Mapping[str, str]
     ) -> None:
         self.dispatcher, self.roles, self.identities = dispatcher, roles, identities
-        self._reporter = None if dispatcher.replay else Reporter(dispatcher.read_progress)
+        self.count_to_come: CountToCome = lambda waiting: None
+        self._reporter = None if dispatcher.replay else Reporter(self.read_progress)
 
     def make_ask(self, stage: str, prompts: Path, epoch: str) -> RecordedModel:
         """Make the `ask` of a stage that runs."""
@@ -34,6 +40,13 @@ class Session:
     def make_plan(self, stage: str, prompts: Path, epoch: str) -> PlanningModel:
         """Make the `ask` of a stage that is only planned: it counts, and asks nobody."""
         return PlanningModel(self._builder(stage, prompts, epoch), self.dispatcher)
+
+    def read_progress(self) -> Progress:
+        """Read how far the run's calls are, and what is to come of them."""
+        progress = self.dispatcher.read_progress()
+        return (
+            replace(progress, to_come=self.count_to_come(progress.waiting)) if progress.waiting else progress
+        )
 
     def is_embedded(self, model: str) -> bool:
         """Tell whether a model is one of this machine's own."""

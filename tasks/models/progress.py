@@ -19,7 +19,7 @@ WINDOW = 512
 
 @dataclass(frozen=True)
 class Progress:
-    """A snapshot of a run's calls. `waiting`: begun and not answered; more may follow."""
+    """A snapshot of a run's calls. `waiting`: begun and not answered."""
 
     answered: int
     failed: int
@@ -29,19 +29,25 @@ class Progress:
     tokens: int
     failing: tuple[str, ...] = ()
     """A line per endpoint whose last calls all failed."""
+    to_come: int | None = None
+    """Calls of the whole run that are not begun, as far as earlier runs tell; None where they do not."""
 
     @property
     def left_s(self) -> float | None:
-        """Estimate the seconds until the waiting calls are answered; None before the first answer."""
-        return self.waiting / self.per_second if self.per_second else None
+        """Estimate the seconds until the run's calls are answered; None before the first answer.
+
+        Where it is not known what is to come, of the waiting calls alone.
+        """
+        return (self.waiting + (self.to_come or 0)) / self.per_second if self.per_second else None
 
     def describe(self) -> str:
         """Format it as one line for people."""
         left = "unknown" if self.left_s is None else f"about {format_time(self.left_s)}"
+        of = "for these" if self.to_come is None else f"with {self.to_come} to come"
         failed = f", {self.failed} failed" if self.failed else ""
         line = (
             f"calls: {self.answered} answered{failed}, {self.waiting} waiting, "
-            f"{self.per_second:.1f} a second, {self.tokens:,} tokens, ${self.usd:.4f}, time left {left}"
+            f"{self.per_second:.1f} a second, {self.tokens:,} tokens, ${self.usd:.4f}, time left {left} {of}"
         )
         return "; ".join([line, *self.failing])
 

@@ -137,6 +137,11 @@ class RecordedModel:
         """Return the rows of the calls artifact, one per ledger key, sorted."""
         return sorted(self._calls.values(), key=lambda call: call.id)
 
+    @property
+    def answered(self) -> int:
+        """How many calls are answered, those of the ledger too."""
+        return len(self._calls)
+
     def usage(self) -> Usage:
         """Sum up the calls: in all, and what this run has paid."""
         calls = self._calls.values()

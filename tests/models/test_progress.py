@@ -47,20 +47,28 @@ def test_a_stall_shows_and_idle_time_does_not(clock):
 
 def test_before_the_first_answer_the_time_left_is_unknown():
     line = Progress(0, 0, 7, 0.0, 0.0, 0).describe()
-    assert line == "calls: 0 answered, 7 waiting, 0.0 a second, 0 tokens, $0.0000, time left unknown"
+    assert (
+        line == "calls: 0 answered, 7 waiting, 0.0 a second, 0 tokens, $0.0000, time left unknown for these"
+    )
 
 
 def test_the_line_says_which_endpoint_only_fails():
     line = Progress(0, 0, 7, 0.0, 0.0, 0, ("ours: 5 failures in a row, for 40 s",)).describe()
-    assert line.endswith("time left unknown; ours: 5 failures in a row, for 40 s")
+    assert line.endswith("time left unknown for these; ours: 5 failures in a row, for 40 s")
 
 
 def test_the_line_says_what_failed():
     line = Progress(1_200, 2, 90, 1.5, 0.1234, 45_120).describe()
     assert line == (
         "calls: 1200 answered, 2 failed, 90 waiting, 1.5 a second, 45,120 tokens, $0.1234, "
-        "time left about 1:00"
+        "time left about 1:00 for these"
     )
+
+
+def test_the_time_left_is_of_the_whole_run_where_it_is_known_what_is_to_come():
+    look = Progress(10, 0, 6, 1.5, 0.0, 0, to_come=894)
+    assert look.left_s == 600
+    assert look.describe().endswith("time left about 10:00 with 894 to come")
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.4, "0:00"), (59.6, "1:00"), (3_723, "1:02:03")])

@@ -1,0 +1,89 @@
+"""How many model calls a run has still to begin, by what its stages asked when they last ran.
+
+A stage knows only the round that it is in; what comes after it, and in later stages, its last run tells, or
+another entry's, or its flow.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from flows.discovery import find_flow_of
+from flows.run.node import Node
+from flows.run.outcomes import load_outcome
+from tasks.errors import BenchloomError
+
+if TYPE_CHECKING:
+    from flows.run.recorder import Recorder
+    from flows.run.runner import Run
+
+
+class Forecast:
+    """The calls of a run of these stages. Made when it begins, counted while it runs."""
+
+    def __init__(self, run: Run, names: Sequence[str]) -> None:
+        nodes = run.recorder.nodes
+        self._run, self._names = run, list(names)
+        # Before anything runs: a stage's own outcome is replaced when it ends.
+        self._expected = {name: expect_calls(run.recorder, nodes[name]) for name in names if nodes[name].asks}
+        self._ahead: list[str] | None = None
+        self._mutex = threading.Lock()
+
+    def count_to_come(self, waiting: int) -> int | None:
+        """Count the calls that are not begun yet; None where a stage ahead has never been seen to ask.
+
+        waiting: the calls that are begun and not answered.
+        """
+        with self._mutex:
+            if self._ahead is None:
+                self._ahead = list_ahead(self._run, self._names)
+        left = 0
+        for name in self._ahead:
+            if name in self._run.outcomes or name not in self._expected:
+                continue
+            expected, ask = self._expected[name], self._run.asks.get(name)
+            if expected is None:
+                return None
+            left += max(0, expected - (ask.answered if ask is not None else 0))
+        return max(0, left - waiting)
+
+
+def list_ahead(run: Run, names: Sequence[str]) -> list[str]:
+    """List the stages that have not ended and will run: they are stale, or stand on one of these."""
+    ahead = dict[str, None]()
+    for name in names:
+        if name in run.outcomes:
+            continue
+        stands = any(upstream in ahead for upstream in run.recorder.nodes[name].upstream)
+        if stands or name in run.asks or is_stale(run.recorder, name):
+            ahead[name] = None
+    return list(ahead)
+
+
+def is_stale(recorder: Recorder, name: str) -> bool:
+    """Tell whether a stage is stale, as far as it can be told while others run."""
+    try:
+        return bool(recorder.explain(name, patience_s=0))
+    except BenchloomError:
+        return True
+
+
+def expect_calls(recorder: Recorder, node: Node) -> int | None:
+    """Say how many calls a stage may ask; None where nothing tells.
+
+    By its last outcome, else by the mean of those that it had for other entries, else as its flow declares.
+    """
+    root = recorder.root
+    if (last := load_outcome(root, node.name)) is not None and last.calls:
+        return last.calls
+    like = [
+        other for other in recorder.nodes.values() if other.stage == node.stage and other.name != node.name
+    ]
+    outcomes = [outcome for other in like if (outcome := load_outcome(root, other.name)) is not None]
+    if counts := [outcome.calls for outcome in outcomes if outcome.calls]:
+        return round(sum(counts) / len(counts))
+    flow = find_flow_of(node.stage)
+    usual = flow.usual.get(node.stage) if flow is not None else None
+    return round(sum(usual.calls) / 2) if usual is not None else None
