@@ -103,7 +103,7 @@ def test_the_table_prints_fractions_times_100_and_counts_as_they_are(tmp_path):
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (("rouge", "x.jsonl"), "metric rouge: is not known (there are agreement, "),
+        (("rouge", "x.jsonl"), "metric 'rouge': is not known (there are agreement, "),
         (
             ("rms", "x.jsonl", "--rule", "best"),
             "score rms: has no rule best (there are released, paper, all)",
