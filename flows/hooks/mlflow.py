@@ -22,6 +22,8 @@ from flows.run.hook import Hook, RunEnd, StageEnd
 from tasks.errors import BadInput
 
 Item = TypeVar("Item")
+PLACE, STATE = "params.yaml: run.hooks.mlflow", ".benchloom"
+"""The folder of a project's own state: a night's worktree lies in it."""
 STATUS = {0: "FINISHED", 130: "KILLED"}
 """MLflow's word for an exit code; every other is FAILED."""
 PER_BATCH = 100
@@ -51,10 +53,13 @@ class MLflow(Hook):
         return address
 
     def prepare(self, root: Path) -> None:
-        """Look whether MLflow is installed. Raises BadInput."""
+        """Look whether MLflow is installed, and its store will stay. Raises BadInput."""
         if find_spec("mlflow") is None:
             hint = "pip install 'benchloom[mlflow]'"
-            raise BadInput("params.yaml: run.hooks.mlflow", "needs mlflow, which is not installed", hint=hint)
+            raise BadInput(PLACE, "needs mlflow, which is not installed", hint=hint)
+        if STATE in root.parts and not (self.tracking_uri or os.environ.get("MLFLOW_TRACKING_URI")):
+            problem = "would log to a file in the night's worktree, which goes with the night"
+            raise BadInput(PLACE, problem, hint="tracking_uri: a server, or sqlite:////an/absolute/path.db")
 
     def end_run(self, end: RunEnd) -> None:
         """Log a run. Whatever MLflow raises ends it as FAILED there."""

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, cast
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parents[1] / "hooks"
 CLASSES: PluggedClasses[Hook] = PluggedClasses(Hook, "hooks", "flows.hooks", "hook", "docs/plugs.md")
 SECTION, GIVEN = "run.hooks", dict[str, dict[str, Any] | None]
-PATIENCE_S = 60.0
-"""How long a run that is over waits for its hooks."""
+PATIENCE_S = 600.0
+"""How long a run that is over waits for its hooks: a tracking server that is down has timeouts of its own."""
+TOLD_AFTER_S = 5.0
+"""After how long that is said."""
 METRICS = FIGURES["metrics"]
 
 
@@ -52,10 +55,14 @@ class Hooks:
         """Hand over the end of a run of these stages, and wait for a while until all is taken."""
         seconds = round(time.monotonic() - self._began, 3)
         self._queue.put(describe_run(run, names, title, exit_code, seconds, commit))
-        self._thread.join(self._patience_s)
+        self._thread.join(min(TOLD_AFTER_S, self._patience_s))
         if self._thread.is_alive():
-            waited = f"{self._patience_s:.0f} s"
-            self._say(f"hook {self._at_work}: is still at work after {waited}; the run ends without it")
+            most = f"{self._patience_s:.0f} s"
+            self._say(f"waiting for hook {self._at_work}, at most {most}; Ctrl-C goes on without it")
+            with suppress(KeyboardInterrupt):
+                self._thread.join(max(0.0, self._patience_s - TOLD_AFTER_S))
+        if self._thread.is_alive():
+            self._say(f"hook {self._at_work}: is still at work; the run ends without it")
 
     def _work(self) -> None:
         end: StageEnd | RunEnd | None = None

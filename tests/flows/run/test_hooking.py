@@ -10,6 +10,7 @@ import pytest
 import flows.hooks
 from flows.commands.run import bring_up_stages, make_run
 from flows.hooks.mlflow import MLflow
+from flows.nights.worktree import TREE
 from flows.run import hooking
 from flows.run.hook import Hook
 from flows.run.recorder import Recorder
@@ -167,7 +168,10 @@ def test_a_hook_that_ends_the_process_or_hangs_ends_nothing(figured, site, monke
     hooks.end_run(work, [], "trial", 0, "")
     work.recorder.close()
     assert time.monotonic() - began < 2
-    assert lines[-1] == "hook slow: is still at work after 0 s; the run ends without it"
+    assert lines[-2:] == [
+        "waiting for hook slow, at most 0 s; Ctrl-C goes on without it",
+        "hook slow: is still at work; the run ends without it",
+    ]
 
 
 class Slow(Hook):
@@ -253,3 +257,15 @@ def test_mlflow_that_is_not_installed_is_said_before_anything_runs(figured, monk
         BadInput, match=r"run\.hooks\.mlflow: needs mlflow.*pip install 'benchloom\[mlflow\]'"
     ):
         MLflow().prepare(figured.root)
+
+
+def test_mlflow_logs_no_night_into_a_folder_that_goes(tmp_path, monkeypatch):
+    monkeypatch.setattr("flows.hooks.mlflow.find_spec", lambda name: name)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    night = tmp_path / TREE
+    with pytest.raises(BadInput, match=r"would log .* the night's worktree.*tracking_uri: a server"):
+        MLflow().prepare(night)
+    MLflow(tracking_uri="sqlite:////tmp/runs.db").prepare(night)
+    MLflow().prepare(tmp_path)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://mlflow.example.org")
+    MLflow().prepare(night)
