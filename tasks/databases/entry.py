@@ -54,6 +54,9 @@ class DatabaseEntry(BaseModel):
     """Whether a person's templates (data/templates/<name>.jsonl) stand beside a model's, or instead."""
     glossary: Mapping[str, str] = {}
     """Column (`table.column`, or its name alone) or table -> what people call it."""
+    leave_out: tuple[str, ...] = ()
+    """Tables, and columns (`table.column`), that nobody is to be asked about: telephone numbers, codes that
+    only an application reads, a forgotten import. Keys still join."""
     kinds: tuple[str, ...] | None = None
     """Names of `grammar.sql_templates.kinds` that are asked for here; null = all."""
     scope: Mapping[str, str | tuple[str, str]] = {}

@@ -172,7 +172,7 @@ class Describer:
         words = name_column_with_unit(name, self.columns)
         timed = find_kind(name, self.columns) == "time"
         event = describe_event(name, self.columns)
-        preposition = "on" if words.split()[-1] == "date" else "in"
+        preposition = "on" if "date" in (words.split()[0], words.split()[-1]) else "in"
         if timed and event:
             ties.append(f"{event} {preposition} [{name}]")
         elif timed and words in ("date", "year"):

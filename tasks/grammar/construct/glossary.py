@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 
 from pydantic import BaseModel, ConfigDict
@@ -18,7 +19,7 @@ from tasks.databases.entry import DatabaseEntry
 from tasks.databases.reflection import SPOKEN, reflect
 from tasks.english import is_common, is_word
 from tasks.errors import BadInput
-from tasks.grammar.construct.names import split_words
+from tasks.grammar.construct.names import split_raw
 from tasks.grammar.rows import Term
 from tasks.models.ask import Answer, Ask, Unparsed
 
@@ -40,7 +41,8 @@ class Glossary(BaseModel):
 async def glossary(database: DatabaseEntry, params: Glossary, ask: Ask) -> Drafts[Term]:
     """List the words of tables and columns: a person's, else those of comments, else a model's proposals.
 
-    No row is read. Drop reasons, of proposals: `no_words`, `unknown_words`. Raises BadInput for an entry of
+    No row is read. Drop reasons, of proposals: `no_words`, `unknown_words`; of columns whose names are no
+    English words and that nobody has words for: `unclear_name`. Raises BadInput for an entry of
     the glossary that names no table or column, or has no words.
     """
     columns = reflect(database)
@@ -48,12 +50,13 @@ async def glossary(database: DatabaseEntry, params: Glossary, ask: Ask) -> Draft
     terms = {term.id: term for term in _list_comments(columns)}
     terms |= {term.id: term for term in read_glossary(database.glossary, columns, place)}
     dropped: list[Dropped] = []
+    hidden = {column.id for column in columns}.difference(
+        column.id for column in leave_out(columns, database) if column.descriptive
+    )
+    unclear = [
+        column for column in columns if column.id not in {*terms, *hidden} and not is_clear(column.name)
+    ]
     if params.propose:
-        unclear = [
-            column
-            for column in columns
-            if column.descriptive and column.id not in terms and not is_clear(column.name)
-        ]
         answers = await asyncio.gather(*(_ask_words(column, columns, ask) for column in unclear))
         for column, answer in zip(unclear, answers, strict=True):
             origin = (Origin("call", answer.call),)
@@ -63,6 +66,8 @@ async def glossary(database: DatabaseEntry, params: Glossary, ask: Ask) -> Draft
             else:
                 term = Term(column.id, column.table, column.name, answer.value, "proposed", origin)
                 terms[term.id] = term
+    else:
+        dropped = [_leave_unclear(column) for column in unclear]
     return Drafts([terms[name] for name in sorted(terms)], dropped)
 
 
@@ -75,22 +80,25 @@ def read_glossary(entries: Mapping[str, str], columns: Sequence[Column], place: 
         words = " ".join(text.split())
         if not SPOKEN.fullmatch(words):
             raise BadInput(f"{place}: {key}", f"{text!r} is not one to six words of letters")
-        found = _find_named(key, columns)
-        if not found:
-            known = [*{column.table for column in columns}, *(column.id for column in columns)]
-            known += [column.name for column in columns]
-            close = get_close_matches(key, known, 1)
-            hint = f"did you mean {close[0]}?" if close else "keys are columns or tables"
-            raise BadInput(place, f"there is no column or table {key!r}", hint=hint)
-        for table, column, term_id in found:
+        for table, column, term_id in find_named(key, columns, place):
             origin = (Origin("evidence", f"{place}: {key}"),)
             terms[term_id] = Term(term_id, table, column, words, "params", origin)
     return list(terms.values())
 
 
+def leave_out(columns: Sequence[Column], database: DatabaseEntry) -> list[Column]:
+    """Mark what `databases.<name>.leave_out` names as columns that nobody asks about. Raises BadInput."""
+    place = f"params.yaml: {database.label}.leave_out"
+    hidden: set[str] = set()
+    for name in database.leave_out:
+        for table, column, _ in find_named(name, columns, place):
+            hidden |= {one.id for one in columns if one.table == table and column in ("", one.name)}
+    return [replace(column, descriptive=column.descriptive and column.id not in hidden) for column in columns]
+
+
 def is_clear(name: str) -> bool:
     """Return whether a column's name consists of English words, or short forms that people say."""
-    words = [word.strip("0123456789") for word in split_words(name)]
+    words = [word.strip("0123456789") for word in split_raw(name)]
     return all(not word or word in COMMON or _is_plain(word) for word in words)
 
 
@@ -108,18 +116,32 @@ def _list_comments(columns: Sequence[Column]) -> Iterator[Term]:
             yield Term(_name_table(column), column.table, "", column.table_words, "comment", table_origin)
 
 
-def _find_named(key: str, columns: Sequence[Column]) -> list[tuple[str, str, str]]:
-    """Find what a key names, as (table, column, id): a table, a column, or every column of that name."""
+def find_named(key: str, columns: Sequence[Column], place: str) -> list[tuple[str, str, str]]:
+    """Find what a key names, as (table, column, id): a table, a column, or every column of that name.
+
+    place: of the key, for errors. Raises BadInput if it names nothing.
+    """
     table = next((column for column in columns if column.table == key), None)
     if table is not None:
         return [(key, "", _name_table(table))]
     exact = [column for column in columns if key in (column.id, f"{column.table}.{column.name}")]
     named = exact or [column for column in columns if column.name == key]
+    if not named:
+        known = [*{column.table for column in columns}, *(column.id for column in columns)]
+        known += [column.name for column in columns]
+        close = get_close_matches(key, known, 1)
+        hint = f"did you mean {close[0]}?" if close else "keys are columns or tables"
+        raise BadInput(place, f"there is no column or table {key!r}", hint=hint)
     return [(column.table, column.name, column.id) for column in named]
 
 
 def _name_table(column: Column) -> str:
     return column.id.partition(".")[0]
+
+
+def _leave_unclear(column: Column) -> Dropped:
+    detail = f"{column.id}: say in databases.<name>.glossary what people call it, or name it in leave_out"
+    return Dropped(make_id("term", column.id), "unclear_name", detail, ())
 
 
 async def _ask_words(column: Column, columns: Sequence[Column], ask: Ask) -> Answer[str]:

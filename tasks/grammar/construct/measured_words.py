@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,9 @@ from tasks.grammar.construct.names import UNITS, is_name, name_column, name_colu
 from tasks.grammar.construct.queries import Query, column_of, comparison_of
 from tasks.grammar.construct.ties import EVENTS, is_participle
 
+MEASURES_OF_LENGTH = frozenset(
+    ["minutes", "hours", "seconds", "feet", "miles", "meters", "metres", "km", "inches"]
+)
 LENGTHS = frozenset(["runtime", "duration", "length", "time", "delay"])
 SPANS = frozenset(["runtime", "duration", "length"])
 """Of these, what has one is itself long."""
@@ -138,6 +142,7 @@ def _list_amounts(placeholders: Sequence[str], suffix: str, columns: Sequence[Co
 def describe_event(column: str, columns: Sequence[Column]) -> str:
     """Say what happened on a date or in a year: released; empty where its name does not tell."""
     words = name_column(column_of(column), columns)
+    words = re.sub(r"^(?:year|date) (?:of )?(?=.)", "", words)
     return words if is_participle(words) and " " not in words else EVENTS.get(words.split()[0], "")
 
 
@@ -145,9 +150,13 @@ def find_kind(column: str, columns: Sequence[Column]) -> str:
     """Find how a column's values are compared in words: as length, time, number of things, or amount."""
     words = name_column(column, columns).split()
     content = [word for word in words if word not in UNITS]
-    if words[-1] in TIMES or any(known.id == column and known.type == "date" for known in columns):
+    if (
+        words[-1] in TIMES
+        or words[0] in ("year", "date")
+        or any(known.id == column and known.type == "date" for known in columns)
+    ):
         return "time"
-    if LENGTHS.intersection(content) and (set(words) & {"minutes", "hours", "seconds"}):
+    if LENGTHS.intersection(content) and MEASURES_OF_LENGTH.intersection(words):
         return "length"
     numeric = not any(known.id == column and known.type == "text" for known in columns)
     plural = any(word.endswith("s") and not word.endswith("ss") for word in content)

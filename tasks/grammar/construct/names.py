@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tasks.databases.columns import Column, split_column_id
 from tasks.english import make_singular
 
-KEY_WORDS = frozenset(["id", "code", "key", "fk", "no", "number", "qid"])
+KEY_WORDS = frozenset(["id", "code", "key", "fk", "no", "nr", "num", "number", "qid", "ref"])
 
 UNITS = frozenset(
     ["usd", "eur", "dollars", "minutes", "hours", "seconds", "feet", "miles", "meters", "km", "kg",
-     "percent", "degrees", "fahrenheit", "celsius", "mph", "inches", "millibars"]
+     "percent", "degrees", "fahrenheit", "celsius", "mph", "inches", "millibars", "metres", "pounds", "euros",
+     "litres", "tonnes", "knots"]
 )  # fmt: skip
 NAMES = frozenset(["name", "title", "label"])
-PEOPLE = frozenset(["person", "employee", "member", "customer", "doctor", "player", "author", "student"])
+PEOPLE = frozenset(["person", "employee", "member", "customer", "doctor", "player", "author", "student",
+                    "owner", "worker"])  # fmt: skip
 LOOSE = frozenset(["number", "date", "year", "time", "count"])
 DOERS = ("or", "er", "ar", "ist", "ive", "ant", "ent", "head")
 """Endings of words for what a person does."""
@@ -25,12 +27,28 @@ WEAK = LOOSE | {"type", "code", "day", "month", "model"}
 IDENTIFYING = frozenset(["name", "title", "number", "label", "surname", "email"])
 """Last words of columns that identify a row."""
 
+PREFIXES = frozenset(["tbl", "tb", "lkp", "lu"])
+"""First words of tables' names that say only that they are tables."""
+SHORT: Mapping[str, str] = {
+    "acct": "account", "addr": "address", "amt": "amount", "avg": "average", "cust": "customer",
+    "descr": "description", "dt": "date", "loc": "location",
+    "mgr": "manager", "nm": "name", "nr": "number", "num": "number", "pct": "percent", "qty": "quantity",
+    "yr": "year",
+}  # fmt: skip
+"""Abbreviations in names that are read as one word by whoever knows databases."""
+
 
 def split_words(name: str) -> list[str]:
-    """Split an identifier into lower-case words: `BirthDate` and `birth_date` are both birth, date.
+    """Split an identifier into lower-case words: `BirthDate` and `birth_dt` are both birth, date.
 
-    A name without a letter or digit is one word.
+    `tbl_Boat` is boat. A name without a letter or digit is one word.
     """
+    words = split_raw(name)
+    return [SHORT.get(word, word) for word in (words[1:] if words[0] in PREFIXES and words[1:] else words)]
+
+
+def split_raw(name: str) -> list[str]:
+    """Split an identifier into lower-case words as they stand."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\W_]+", " ", name).lower().split() or [
         name
     ]
@@ -80,7 +98,18 @@ def _find_words(column: str, columns: Iterable[Column]) -> str:
 
 def is_identifying(column: Column) -> bool:
     """Return whether a column's last word is that of a name: flight_number, but not number_of_engines."""
-    return split_words(column.words or column.name)[-1] in IDENTIFYING
+    return find_last_word(column) in IDENTIFYING
+
+
+def find_last_word(column: Column) -> str:
+    """Find the last of a column's words: it says what its values are."""
+    return split_words(column.words or column.name)[-1]
+
+
+def tells_year(column: Column) -> bool:
+    """Return whether a column's values are years, by its words: release_year, year of building."""
+    words = split_words(column.words or column.name)
+    return "year" in (words[0], words[-1])
 
 
 def is_name(words: str) -> bool:

@@ -131,7 +131,9 @@ class Phrasing:
         if len(names) == 1 and find_kind(column, self.columns) == "number":
             yield Wording(f"how many {name_amount(column, self.columns)} does the {one.words} have")
         if len(names) == 1 and (event := describe_event(column, self.columns)):
-            when = "in which year" if names[0].endswith("year") else "on which date"
+            when = (
+                "in which year" if "year" in (names[0].split()[0], names[0].split()[-1]) else "on which date"
+            )
             yield Wording(f"{when} was the {one.words} {event}")
 
     def _list_names(self, one: Described) -> Iterator[Wording]:

@@ -12,6 +12,7 @@ from tasks.databases.content import check_columns
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.reflection import reflect
 from tasks.errors import BadInput
+from tasks.grammar.construct.glossary import leave_out
 from tasks.grammar.rows import Term
 
 SCOPE = re.compile(r"(?:among|at|by|for|from|in|of|on|within)(?: [^\W_]+){1,7}")
@@ -20,12 +21,16 @@ SCOPE = re.compile(r"(?:among|at|by|for|from|in|of|on|within)(?: [^\W_]+){1,7}")
 def schema(glossary: list[Term], database: DatabaseEntry) -> Drafts[Column]:
     """List every table's columns, with types and keys, the words of the glossary, and the tables' scopes.
 
-    Raises BadInput if the database cannot be opened, a server's columns differ from its recorded content, or
-    a scope is of no table or holds other than words.
+    Raises BadInput if the database cannot be opened or has no table, a server's columns differ from its
+    recorded content, a scope is of no table or holds other than words, or `leave_out` names what is not
+    there.
     """
     columns = reflect(database)
+    if not columns:
+        place = database.file or database.label
+        raise BadInput(place, "has no tables", hint=f"named by {database.label}; views are not read")
     check_columns(database, columns)
-    return Drafts(apply_scope(apply_terms(columns, glossary), database))
+    return Drafts(apply_scope(apply_terms(leave_out(columns, database), glossary), database))
 
 
 def apply_terms(columns: Sequence[Column], terms: Sequence[Term]) -> list[Column]:

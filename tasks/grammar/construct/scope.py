@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from tasks.databases.columns import Column
-from tasks.grammar.construct.names import is_name, name_column, split_words
+from tasks.grammar.construct.names import is_name, name_column, tells_year
 from tasks.grammar.construct.queries import Query, column_of, table_of
 
 
@@ -27,7 +27,7 @@ def find_scope(query: Query, columns: Sequence[Column]) -> tuple[str, str]:
     named = any(is_name(words) or words.split()[-1] == "number" for words in own)
     told = {column.id for column in columns if column.type == "date"}
     if named and not query.measure:
-        told |= {column.id for column in columns if split_words(column.name)[-1] == "year"}
+        told |= {column.id for column in columns if tells_year(column)}
     known = {name for name in map(column_of, query.placeholders) if table_of(name) == table}
     if not table:
         return "", ""

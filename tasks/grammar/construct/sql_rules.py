@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tasks.databases.columns import Column
-from tasks.grammar.construct.names import split_words
+from tasks.grammar.construct.names import find_last_word, tells_year
 from tasks.grammar.construct.queries import Query, column_of, comparison_of, table_of
 from tasks.grammar.construct.sql_reading import BrokenRule, parse_select, read_query
 
@@ -98,13 +98,13 @@ def _check_measure(query: Query, known: Mapping[str, Column]) -> None:
 
 def has_order(column: Column) -> bool:
     """Return whether larger and smaller mean something: numbers and dates that are no names."""
-    named = split_words(column.name)[-1] in COUNTED_BY - {"year", "day"}
+    named = find_last_word(column) in COUNTED_BY - {"year", "day"}
     return column.descriptive and column.type in ("integer", "real", "date") and not named
 
 
 def has_mean(column: Column) -> bool:
     """Return whether a mean of a column says something: numbers that are neither names nor years."""
-    named = split_words(column.name)[-1] in COUNTED_BY
+    named = tells_year(column) or find_last_word(column) in COUNTED_BY
     return column.descriptive and column.type in ("integer", "real") and not named
 
 

@@ -8,9 +8,18 @@ from itertools import combinations, product
 from typing import Literal
 
 from tasks.artifacts.rows import make_id
-from tasks.databases.columns import Column, make_column_id, split_column_id
+from tasks.databases.columns import Column, make_column_id
 from tasks.grammar.construct.measured_words import find_kind
-from tasks.grammar.construct.names import IDENTIFYING, NAMES, is_identifying, name_column, split_words
+from tasks.grammar.construct.names import (
+    IDENTIFYING,
+    KEY_WORDS,
+    NAMES,
+    find_last_word,
+    is_identifying,
+    name_column,
+    split_words,
+    tells_year,
+)
 from tasks.grammar.construct.queries import Measure, Query, column_of, table_of, write_template
 from tasks.grammar.construct.routes import Route, find_routes, rank_routes
 from tasks.grammar.construct.sql_reading import BrokenRule
@@ -119,7 +128,9 @@ def tables_of(request: TemplateRequest) -> tuple[str, ...]:
 
 def list_identifying_columns(table: str, columns: Sequence[Column]) -> list[str]:
     """List the columns that people identify a table's rows by: keys and names, else texts, else any."""
-    usable = [column for column in columns if column.table == table and fits_placeholder(column)]
+    usable = _leave_bare_keys(
+        [column for column in columns if column.table == table and fits_placeholder(column)]
+    )
     identifying = [column for column in usable if column.primary_key or is_identifying(column)]
     texts = [column for column in usable if column.type == "text"]
     return [column.id for column in identifying or texts or usable]
@@ -138,9 +149,11 @@ def list_narrowing_columns(columns: Sequence[Column]) -> list[str]:
     """
     usable = [column for column in columns if fits_placeholder(column)]
     usable = [column for column in usable if not _has_year(column, columns)] or usable
-    usable = [column for column in usable if split_words(column.name)[-1] != "time"] or usable
+    usable = [column for column in usable if find_last_word(column) != "time"] or usable
     narrowing = [
-        column for column in usable if column.type != "integer" or split_words(column.name)[-1] in NARROWING
+        column
+        for column in usable
+        if column.type != "integer" or tells_year(column) or find_last_word(column) in NARROWING
     ]
     return [column.id for column in narrowing or usable]
 
@@ -178,14 +191,16 @@ def _make_plain(
         asked = [column for column in asked if column in _list_called(route.asked, columns)]
     asked = _choose_share(asked, offered, turn, f"{seed} asked {joins}")
     # A moment alone tells nothing of what happened then.
-    moments = [all(split_words(name)[-1] == "time" for name in group) for group in identifying]
+    moments = [
+        all(name_column(name, columns).split()[-1] == "time" for name in group) for group in identifying
+    ]
     if not asked or not all(identifying) or any(moments):
         return None
     spare = shape.placeholders - len(identifying)
     usable = [column for column in columns if column.table in route.tree.tables]
     further = [name for name in list_narrowing_columns(usable) if name not in asked]
     # Of several of one name, people say when each was or which number it has, before they sort them.
-    telling = [name for name in further if split_words(split_column_id(name)[1])[-1] in NARROWING]
+    telling = [name for name in further if name_column(name, columns).split()[-1] in NARROWING]
     narrowing = tuple(_choose_share(telling or further, offered, turn, f"{seed} given {joins}"))
     groups = tuple(identifying) + (narrowing,) * spare
     choices = tuple(choice for size in range(1, shape.projected + 1) for choice in combinations(asked, size))
@@ -226,7 +241,7 @@ def _make_measured(
     elif shape.measure in ("most", "least"):
         ranked = _choose_share(ordered, offered, turn, f"{salt} ranked")
     if shape.compared == "pair":
-        called = [name for name in names[:1] if split_words(split_column_id(name)[1])[-1] in NAMES]
+        called = [name for name in names[:1] if name_column(name, columns).split()[-1] in NAMES]
         varied = [tuple(f"{name}{suffix}" for suffix in SUFFIXES["pair"]) for name in called]
     else:
         # People give a time by its two ends, and an amount by one.
@@ -250,16 +265,24 @@ def _list_names(own: Sequence[Column]) -> list[str]:
     """List the columns that a row is called by, a name before a number."""
     found = [
         column
-        for column in own
+        for column in _leave_bare_keys(own)
         if fits_placeholder(column) and (column.primary_key or is_identifying(column))
     ]
+    return [column.id for column in sorted(found, key=lambda column: find_last_word(column) not in NAMES)]
+
+
+def _leave_bare_keys(own: Sequence[Column]) -> list[Column]:
+    """Leave out a key called `code` or by another key word where rows have names: people say these."""
+    named = any(find_last_word(column) in NAMES and not column.primary_key for column in own)
     return [
-        column.id for column in sorted(found, key=lambda column: split_words(column.name)[-1] not in NAMES)
+        column
+        for column in own
+        if not (named and column.primary_key and KEY_WORDS.issuperset(split_words(column.name)))
     ]
 
 
 def _is_time(column: Column) -> bool:
-    return column.type == "date" or split_words(column.name)[-1] == "year"
+    return column.type == "date" or tells_year(column)
 
 
 def _has_year(column: Column, columns: Sequence[Column]) -> bool:

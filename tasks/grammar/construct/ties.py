@@ -8,21 +8,24 @@ from tasks.grammar.construct.names import mentions
 
 TIES: Mapping[str, str] = {
     "actor": "with the actor", "airline": "of the airline", "architect": "designed by",
-    "author": "written by",
+    "author": "written by", "boat": "on the boat",
     "city": "in the city", "client": "for the client", "company": "by the company",
-    "composer": "with music by", "country": "from the country", "department": "in the department",
+    "composer": "with music by", "country": "from the country",
+    "customer": "for the customer", "department": "in the department",
     "destination airport": "bound for",
     "director": "directed by", "editor": "edited by", "employer": "employed by", "founder": "founded by",
     "genre": "of the genre", "language": "in the language", "manager": "managed by",
     "origin airport": "leaving from",
     "organiser": "organised by", "owner": "owned by", "producer": "produced by",
     "production company": "by the production company", "publisher": "published by",
-    "supervisor": "supervised by", "teacher": "taught by", "translator": "translated by",
-    "writer": "written by",
+    "shed": "in the shed", "ship": "on the ship",
+    "supervisor": "supervised by", "supplier": "from the supplier", "teacher": "taught by",
+    "translator": "translated by",
+    "vessel": "on the vessel", "warehouse": "in the warehouse", "writer": "written by",
 }  # fmt: skip
 """Role -> the words before the name of who or what has it."""
 
-PLACES = frozenset(["city", "country", "district", "region", "state", "time zone", "town"])
+PLACES = frozenset(["city", "country", "district", "harbour", "port", "region", "state", "time zone", "town"])
 """What a thing is in."""
 
 FEATURED = ("the actor ", "the performer ", "the singer ")
@@ -35,7 +38,9 @@ BELONGINGS: Mapping[str, str] = {"actor": "in", "player": "in", "student": "at"}
 """Role -> the preposition before what it is a role in, where that is not `of`."""
 
 OF_MANY: Mapping[str, str] = {
-    **BELONGINGS, "airline": "with", "destination airport": "served by", "plane": "used for",
+    **BELONGINGS, "airline": "with", "boat": "that had", "destination airport": "served by",
+    "patient": "that had", "plane": "used for", "room": "that had", "shed": "that had", "ship": "that had",
+    "vehicle": "that had", "vessel": "that had", "warehouse": "that had",
 }  # fmt: skip
 """The same before several things."""
 

@@ -1,0 +1,62 @@
+"""What a newcomer may put in by mistake: each is one line that says what is wrong, before a model is paid."""
+
+import sqlite3
+
+import pytest
+
+from tasks.databases.entry import DatabaseEntry
+from tasks.errors import BadInput
+from tasks.grammar.construct.fill_in import FillIn, fill_in
+from tasks.grammar.construct.schema import schema
+from tasks.grammar.rows import SqlTemplate
+
+BOATS = "CREATE TABLE boats (boat_id INTEGER PRIMARY KEY, name TEXT, built INTEGER);"
+BUILT = SqlTemplate(
+    id="built",
+    sql="SELECT DISTINCT boats.built FROM boats WHERE boats.name = '[boats.name]'",
+    tables=("boats",),
+    projection=("boats.built",),
+    placeholders=("boats.name",),
+    choices=1,
+    origin=(),
+)
+
+
+PARAMS = FillIn(
+    cap=None, single_answer=True, seed=0, limits={"timeout_s": 60, "memory_mb": 512, "bytes": 50_000_000}
+)
+
+
+def make_entry(tmp_path, script):
+    path = tmp_path / "shop.sqlite"
+    with sqlite3.connect(path) as database:
+        database.executescript(script)
+    database.close()
+    return DatabaseEntry(name="shop", file=path)
+
+
+@pytest.mark.parametrize("script", ["", "CREATE VIEW boats AS SELECT 1 AS name;"])
+def test_a_database_without_tables_is_one_line(tmp_path, script):
+    entry = make_entry(tmp_path, script)
+    with pytest.raises(
+        BadInput, match=r"shop.sqlite: has no tables \(named by .*views are not read\)"
+    ) as said:
+        schema([], entry)
+    assert "\n" not in str(said.value)
+
+
+def test_tables_without_rows_are_one_line_that_names_them(tmp_path):
+    entry = make_entry(tmp_path, BOATS)
+    columns = list(schema([], entry).rows)
+    with pytest.raises(
+        BadInput, match=r"shop.sqlite: has no rows in any table \(boats\) \(named by databases.shop; "
+    ) as said:
+        fill_in([BUILT], columns, entry, PARAMS)
+    assert "\n" not in str(said.value)
+
+
+def test_rows_that_give_no_group_are_no_empty_table(tmp_path):
+    entry = make_entry(tmp_path, BOATS + "INSERT INTO boats VALUES (1, 'Heron', NULL);")
+    drafts = fill_in([BUILT], list(schema([], entry).rows), entry, PARAMS)
+    assert not list(drafts.rows)
+    assert drafts.dropped
