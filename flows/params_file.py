@@ -63,7 +63,7 @@ def parse_params(
 
 
 def check_nodes(root: yaml.MappingNode, path: Path) -> None:
-    """Hold that keys are text, and that the file is no larger or deeper than a person would write it."""
+    """Hold that keys are text and stand once, and that the file is no larger than a person would write it."""
     sizes: dict[int, int] = {}
 
     def count(node: yaml.Node, above: tuple[int, ...]) -> int:
@@ -74,11 +74,15 @@ def check_nodes(root: yaml.MappingNode, path: Path) -> None:
             raise BadInput(path, f"a value {what}", line=node.start_mark.line + 1)
         parts: list[yaml.Node] = []
         if isinstance(node, yaml.MappingNode):
+            seen: dict[str, int] = {}
             for key, value in node.value:
+                line = key.start_mark.line + 1
                 if key.tag not in ("tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"):
-                    raise BadInput(
-                        path, f"a key is {describe_tag(key)}", line=key.start_mark.line + 1, hint=QUOTE
-                    )
+                    raise BadInput(path, f"a key is {describe_tag(key)}", line=line, hint=QUOTE)
+                if key.value in seen:
+                    what = f"{key.value[:60]}: stands in line {seen[key.value]} already"
+                    raise BadInput(path, what, line=line, hint="add to what stands there")
+                seen[key.value] = line
                 parts.append(value)
         elif isinstance(node, yaml.SequenceNode):
             parts = node.value

@@ -36,6 +36,11 @@ REFUSED = {
     "yes as a key": (b"x: {yes: 1}\n", "line 1: a key is true or false"),
     "nothing as a key": (b"x: {~: 1}\n", "line 1: a key is blank"),
     "a list as a key": (b"x: {[1, 2]: 1}\n", "line 1: a key is a list"),
+    "a section that comes twice": (
+        b"systems: {a: 1}\nrun: {}\nsystems: {b: 1}\n",
+        "line 3: systems: stands in line 1 already .add to what stands there",
+    ),
+    "a key that comes twice": (b"x: {a: 1, a: 2}\n", "line 1: a: stands in line 1 already"),
     "no date": (b"a: 2020-13-45\n", "cannot be read"),
     "a long number": (b"a: " + b"9" * 5000 + b"\n", "cannot be read"),
     "a blank section": (b"run:\n  workers: 4\ndatabases:\n", r"line 3: databases: is blank.*\{\} is none"),
