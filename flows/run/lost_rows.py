@@ -109,6 +109,7 @@ def advise(node: Node) -> str:
         f"`{name}`" for name in node.params if not name.startswith(SHARED) and node.key not in name.split(".")
     ]
     entries = [f"`{name}`" for name in node.params if node.key and name.endswith(f".{node.key}")]
-    what = [*own, *(f"what {name} names" for name in entries)]
+    models = [f"the model of `{name}`" for name in node.params if name.startswith("roles.")]
+    what = [*own, *models, *(f"what {name} names" for name in entries)]
     change = f"change {' or '.join(what)} in params.yaml" if what else "change what it reads"
     return f"{change}, and run the same command again"

@@ -6,6 +6,7 @@ import yaml
 from flows import discovery
 from flows.commands.run import conclude
 from flows.run import lost_rows
+from flows.run.node import Node
 from flows.run.preview import run_preview
 from flows.run.runner import run_plain
 from flows.run.selection import order_nodes
@@ -100,3 +101,12 @@ def test_each_stage_that_may_be_empty_is_said_once_by_its_flow():
     for flow in discovery.list_flows():
         for scope in flow.list_scopes():
             assert scope.evaluates not in may
+
+
+def test_what_a_model_lost_may_be_the_models_fault():
+    settings = {"params.yaml": ("databases.shop", "grammar.sql_templates", "models", "roles.generator")}
+    node = Node("grammar-sql-templates@shop", "grammar.sql_templates", "shop", (), (), (), settings=settings)
+    assert lost_rows.advise(node) == (
+        "change `grammar.sql_templates` or the model of `roles.generator` or what `databases.shop` names in "
+        "params.yaml, and run the same command again"
+    )
