@@ -18,7 +18,16 @@ from tasks.grammar.assess.ablation import ablate_corpus
 from tasks.grammar.assess.assessment_entry import AssessmentEntry
 from tasks.grammar.assess.assessment_figures import HeadlineFault, JudgeFigures, RowCounts
 from tasks.grammar.assess.closed_domain import closed_domain as find_closed
-from tasks.grammar.assess.judged import ATTRIBUTIONS, RULES, SETS, TRUE_DOCUMENTS, JudgedRow, Mode
+from tasks.grammar.assess.judged import (
+    ATTRIBUTIONS,
+    RULES,
+    SETS,
+    TRUE_DOCUMENTS,
+    JudgedRow,
+    Mode,
+    tag_rows,
+)
+from tasks.grammar.assess.losses import find_losses
 from tasks.grammar.assess.set_figures import (
     attribute_wrong,
     contrast_sets,
@@ -139,6 +148,7 @@ def assessment(
         "planted": diagnose_gaps(rows, entry.withheld),
         "tables": {str(table.number): table for table in tables},
         "fault": HeadlineFault("balanced", params.mode, rule, **asdict(faults[rule])),
+        "losses": find_losses(tag_rows(parts["balanced"], params.mode), intervals),
     }
     write_text(out, json.dumps(round_figures(figures), ensure_ascii=False, indent=1, allow_nan=False) + "\n")
     return Counts(len(judgements), len(rows), {"unscored": sum(row.judgement is None for row in rows)})

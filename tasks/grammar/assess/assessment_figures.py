@@ -11,6 +11,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from tasks.errors import BadInput
 from tasks.grammar.assess.contrast import CriteriaTest
+from tasks.grammar.assess.losses import Losses
 from tasks.grammar.assess.tables import PaperTable
 from tasks.judging.canaries import CanaryHealth
 from tasks.judging.trust import HumanAgreement
@@ -124,7 +125,9 @@ class AssessmentFigures:
     """The part of figures.json that the page shows.
 
     rates: set -> mode -> `all` or a criterion. hypothesis: set -> mode. gaps: set -> mode -> criterion or
-    `mutual` -> tag -> number of groups. tables: by the paper's number.
+    `mutual` -> tag -> number of groups. tables: by the paper's number. fault: what a difference between the
+    criteria comes from. losses: what wrong answers come from under all criteria, in the same set and mode, by
+    the true documents.
     """
 
     criteria: tuple[str, str]
@@ -136,6 +139,7 @@ class AssessmentFigures:
     planted: PlantedGaps | None
     tables: Mapping[str, PaperTable]
     fault: HeadlineFault
+    losses: Losses
 
 
 def read_figures(path: Path) -> AssessmentFigures:

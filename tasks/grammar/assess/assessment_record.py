@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from tasks.grammar.assess.assessment_figures import AssessmentFigures, HeadlineFault, Rates
+from tasks.grammar.assess.assessment_figures import AssessmentFigures, Rates
 from tasks.grammar.assess.tables import Cell, PaperTable
 from tasks.judging.trust import HumanAgreement
 from tasks.lineage.derivation import Derivation, Number
@@ -28,6 +28,7 @@ def list_assessment_figures(figures: AssessmentFigures) -> dict[str, object]:
     """Return the record's further sections: fault, judge, rates, tables."""
     return {
         "fault": figures.fault,
+        "losses": figures.losses,
         "judge": {
             "people": _describe_people(figures.judge.people, Selection("judgements")),
             "people_by_judge": _describe_people(
@@ -45,10 +46,16 @@ def list_assessment_figures(figures: AssessmentFigures) -> dict[str, object]:
     }
 
 
-def describe_fault(fault: HeadlineFault) -> str:
+def describe_fault(figures: AssessmentFigures) -> str:
     """Describe in one line which module is at fault, by which set, mode and rule."""
+    fault, losses = figures.fault, figures.losses
     place = f"{fault.set} set, {fault.mode} mode, {fault.rule}"
-    return f"module at fault: {fault.module or 'not told'} ({place})"
+    a, b = figures.criteria
+    wrong = f"{losses.wrong:,} of {losses.n:,} wrong; {losses.why}"
+    return (
+        f"module at fault: {losses.module or 'not told'} ({wrong}); "
+        f"of the difference between {a} and {b}: {fault.module or 'not told'} ({place})"
+    )
 
 
 def derive_rate(part: str, measure: str) -> Derivation:

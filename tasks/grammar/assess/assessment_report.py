@@ -69,7 +69,7 @@ def assessment_report(
         subtitle=SUBTITLE,
         headlines=_make_headlines(known),
         warnings=known.judge.warnings,
-        finding=describe_fault(known.fault),
+        finding=describe_fault(known),
         systems=_list_systems(known, database_title, entry),
     )
     content = AssessmentContent(
@@ -166,7 +166,12 @@ def _make_headlines(figures: AssessmentFigures) -> list[Headline]:
         return Headline(label, count, note, derive_rate(ALL, label))
 
     return [
-        Headline("module at fault", fault.module or "not told", f"{note}, {fault.rule}"),
+        Headline("module at fault", figures.losses.module or "not told", figures.losses.why),
+        Headline(
+            f"module at fault for {' against '.join(figures.criteria)}",
+            fault.module or "not told",
+            f"{note}, {fault.rule}",
+        ),
         *(
             Headline(
                 words,

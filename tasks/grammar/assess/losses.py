@@ -1,0 +1,108 @@
+"""Say which module most wrong answers are put down to, under all criteria together.
+
+The paper asks what a difference between wordings comes from. A system that fails by one module whatever the
+wording shows no difference, and its fault is found here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tasks.grammar.assess.clusters import number_clusters
+from tasks.grammar.assess.contrast import ALPHA, NONE_SHOWN
+from tasks.grammar.assess.judged import MODULES, TRUE_DOCUMENTS, TaggedRow
+from tasks.scoring.metric import FloatArray, count_kinds
+from tasks.scoring.running import Bootstrap
+from tasks.scoring.statistics import draw_weights, find_interval, find_wilson_interval
+
+LEAST_SHARE = 0.1
+"""Of all answers: what a module must lose at least, by the lower end of its interval, to be named."""
+
+
+@dataclass(frozen=True)
+class ModuleLoss:
+    """The answers that a module lost. share: of all scored rows, 0 to 1; low, high: its 95% interval."""
+
+    module: str
+    wrong: int
+    share: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Losses:
+    """What of a set was answered wrongly, by module, the greatest loss first.
+
+    module: None if it cannot be told; NONE_SHOWN if none is shown to lose more than the others, and
+    LEAST_SHARE of the answers. n, wrong: numbers of scored rows.
+    """
+
+    module: str | None
+    why: str
+    n: int
+    wrong: int
+    parts: tuple[ModuleLoss, ...]
+
+
+def find_losses(rows: Sequence[TaggedRow], intervals: Bootstrap) -> Losses:
+    """Attribute wrong rows to modules by their true documents, with intervals that draw whole SQL templates.
+
+    rows: the scored rows of one set. A module is named where its share of the rows exceeds every other
+    module's in 97.5% of the draws, and is LEAST_SHARE or more by its interval's lower end; where all rows are
+    alike, to which a bootstrap is blind, that is Wilson's over the templates.
+    """
+    names = MODULES
+    wrong = [row for row in rows if not row.correct]
+    found = [row.find_module(TRUE_DOCUMENTS) for row in rows]
+    if not rows or any(module is None and not row.correct for row, module in zip(rows, found, strict=True)):
+        why = "what was retrieved, or should have been, is not known for every row"
+        return Losses(None, why, len(rows), len(wrong), ())
+    marks = np.array([[module == name for name in names] for module in found], dtype=np.float64)
+    drawn, clusters = _draw_shares(rows, marks, intervals)
+    parts = sorted(
+        (_measure_loss(name, marks[:, place], drawn[:, place], clusters) for place, name in enumerate(names)),
+        key=lambda part: -part.wrong,
+    )
+    module, why = _name_module(parts, names, drawn, clusters)
+    return Losses(module, why, len(rows), len(wrong), tuple(parts))
+
+
+def _draw_shares(
+    rows: Sequence[TaggedRow], marks: FloatArray, intervals: Bootstrap
+) -> tuple[FloatArray, int]:
+    """Draw the modules' shares of the rows, of shape (draws, modules); return the number of clusters too."""
+    cluster = number_clusters(row.judged.cluster for row in rows)
+    columns = [np.bincount(cluster, weights=column) for column in (np.ones(len(rows)), *marks.T)]
+    kinds, counts = count_kinds(np.column_stack(columns))
+    drawing = draw_weights(counts, intervals.draws, np.random.default_rng(intervals.seed))
+    sums = np.concatenate([weights @ kinds for weights in drawing])
+    return sums[:, 1:] / sums[:, :1], int(counts.sum())
+
+
+def _measure_loss(name: str, marks: FloatArray, drawn: FloatArray, clusters: int) -> ModuleLoss:
+    share = float(marks.mean())
+    low, high = find_interval(drawn) or (0.0, 1.0)
+    if low == high and share in (0, 1):
+        low, high = find_wilson_interval(int(share) * clusters, clusters)
+    return ModuleLoss(name, int(marks.sum()), share, low, high)
+
+
+def _name_module(
+    parts: Sequence[ModuleLoss], names: Sequence[str], drawn: FloatArray, clusters: int
+) -> tuple[str, str]:
+    first = parts[0]
+    place = list(names).index(first.module)
+    lead = drawn[:, place] - np.delete(drawn, place, axis=1).max(axis=1)
+    told = f"{first.low:.0%} to {first.high:.0%} of all answers are lost by it"
+    # Of so few templates, turning every sign would happen by chance more often.
+    if 2.0 ** (1 - clusters) > ALPHA:
+        return NONE_SHOWN, f"{clusters} templates are too few to tell"
+    if first.low < LEAST_SHARE:
+        return NONE_SHOWN, f"no module is shown to lose {LEAST_SHARE:.0%} of the answers or more"
+    if np.quantile(lead, ALPHA / 2) <= 0:
+        return NONE_SHOWN, f"{first.module} and {parts[1].module} are not shown to differ in what they lose"
+    return first.module, f"{told}, more than by any other module"
