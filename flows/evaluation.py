@@ -33,6 +33,7 @@ from tasks.systems.entries import SystemEntry
 from tasks.systems.evaluation import Evaluated, EvaluationOptions, OwnDataset, ReadSection
 
 FOLDER = "data/evaluations"
+FIGURES = "figures.json"
 
 
 class FlowEvaluation(Protocol):
@@ -177,7 +178,7 @@ def write_evaluation(
             write_rows(out / f"{name}.parquet", row, written)
     write_rows(out / "calls.parquet", Call, calls)
     text = json.dumps(figures, ensure_ascii=False, indent=1, allow_nan=False)
-    write_text(out / "figures.json", text + "\n")
+    write_text(out / FIGURES, text + "\n")
 
 
 def write_name(path: Path) -> str:

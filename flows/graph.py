@@ -115,10 +115,7 @@ class DeclaredGraph:
     def make_block(self, own: Declared) -> dict[str, Any]:
         """Make one stage's block: its command, what it depends on, and what it writes."""
         stage, over = own.stage, own.stage.scope.over
-        data = self._list_data(own)
-        folders = [path for path in data if path.startswith(f"{TASKS}/")]
-        modules = self.code.list_modules(own.module, own.outs, folders)
-        code = {*map(to_path, modules), *self.code.list_pages(modules), *self._list_prompts(own)}
+        data, modules, code = self._list_deps(own)
         work = {
             "cmd": f"benchloom stage {stage.name}" + (" ${key}" if over else ""),
             "deps": [*data, *sorted(code - set(data))],
@@ -126,6 +123,19 @@ class DeclaredGraph:
             "outs": list(own.outs),
         }
         return {"foreach": f"${{{over}}}", "do": work} if over else work
+
+    def list_code(self, name: str) -> list[str]:
+        """List a stage's code, prompts and pages, sorted."""
+        data, _, code = self._list_deps(self.declared[name])
+        return sorted({*code, *(path for path in data if path.startswith(f"{TASKS}/"))})
+
+    def _list_deps(self, own: Declared) -> tuple[list[str], set[str], set[str]]:
+        """List what a stage reads, the modules that it imports, and its code's files."""
+        data = self._list_data(own)
+        folders = [path for path in data if path.startswith(f"{TASKS}/")]
+        modules = self.code.list_modules(own.module, own.outs, folders)
+        code = {*map(to_path, modules), *self.code.list_pages(modules), *self._list_prompts(own)}
+        return data, modules, code
 
     def make_node(self, name: str, key: str, entry: Mapping[str, Any]) -> Node:
         """Make the node of a stage for an entry that stands nowhere in params.yaml; its code is left out."""

@@ -11,17 +11,21 @@ from dataclasses import replace
 from pathlib import Path
 
 from flows.evaluation import (
+    FIGURES,
     describe_evaluation,
     find_evaluation,
     make_reader,
+    overlay,
     place_out,
     prepare_out,
     read_system,
     run_stages,
     write_evaluation,
 )
+from flows.lineage.evaluated import write_record
 from flows.run.session import open_session
 from flows.settings import find_project, get_section, load_params
+from tasks.lineage.bases import BASES, encode_bases
 from tasks.systems.evaluation import EvaluationOptions, clean
 
 NAMED = 50
@@ -60,16 +64,21 @@ def evaluate_command(
     evaluated = evaluation.evaluate(
         {artifact: found for artifact, (_, found) in rows.items()}, options, make_reader(params)
     )
-    figures = {
+    figures: dict[str, object] = {
         **describe_evaluation(name, options, entry, own),
         **evaluated.figures,
         "left_out": list(own.problems),
         "failures": list(evaluated.failures),
     }
+    bases = encode_bases(figures, evaluated.bases)
+    figures[BASES] = bases
     write_evaluation(out, own, rows, calls, figures)
+    write_record(out, root, overlay(params, options, own), name, options, own)
     for line in cut_lines(evaluated.failures):
         say(line)
     say(f"written to {name_path(out, root)}")
+    if first := next(iter(bases), ""):
+        say(f"a figure's sources: benchloom lineage '{name_path(out, root)}/{FIGURES}#{first}'")
     if as_json:
         print(json.dumps(figures, ensure_ascii=False, allow_nan=False))
     else:

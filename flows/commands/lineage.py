@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from flows.lineage.evaluated import RECORD, add_evaluation
 from flows.lineage.lock import read_graph
 from flows.run.lock_file import LOCK
 from tasks.errors import BadInput
@@ -69,8 +70,8 @@ def trace_target(target: str, row: str | None, root: Path, *, every: bool = Fals
     """
     root = root.resolve()
     name, mark, pointer = target.partition("#")
-    graph = read_graph(root)
     path = _place(name, root)
+    graph = read_graph_of(path, root)
     with open_lineage(root, graph) as lineage:
         if mark:
             if not (root / path).is_file():
@@ -89,6 +90,13 @@ def trace_target(target: str, row: str | None, root: Path, *, every: bool = Fals
             nodes = [lineage.trace_file(path)]
         name = nodes[0].reference if len(nodes) == 1 else path
         return LineageResult(name, tuple(nodes), tuple(lineage.gaps), graph)
+
+
+def read_graph_of(path: str, root: Path) -> Graph:
+    """Read what is recorded: `dvc.lock`, and of a file in an evaluation's folder that evaluation too."""
+    folder = Path(path).parent.as_posix()
+    required = not (root / folder / RECORD).is_file()
+    return add_evaluation(read_graph(root, required=required), root, folder)
 
 
 @contextmanager
@@ -110,7 +118,7 @@ def _place(target: str, root: Path) -> str:
     try:
         return Path(*path.relative_to(root).parts).as_posix()
     except ValueError:
-        return Path(target).as_posix()
+        return path.as_posix() if path.is_file() else Path(target).as_posix()
 
 
 def _name_outs(graph: Graph, path: str) -> str:

@@ -16,6 +16,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from flows.discovery import find_stage, list_evaluating, list_flows
+from flows.evaluation import FIGURES
 from flows.evaluation import FOLDER as EVALUATIONS
 from flows.lineage.git import Git
 from flows.lineage.lock import read_stage
@@ -27,7 +28,6 @@ from flows.stage import Scope, name_argument
 from tasks.errors import BadInput
 from tasks.lineage.records import FileRecord, StageRecord
 
-FIGURES = "figures.json"
 Find = Callable[[str], Path]
 """Finds the file of an artifact by the name of an argument. Raises BadInput."""
 

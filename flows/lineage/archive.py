@@ -65,20 +65,26 @@ class Archive:
         if record.md5 is None:
             return "unchecked"
         if path.is_dir():
-            files = {file.relative_to(path).as_posix(): file for file in path.rglob("*") if file.is_file()}
-            md5s = {name: _hash_file(file) for name, file in files.items()}
-            return "same" if _hash_listing(md5s) == record.md5 else "changed"
+            return "same" if hash_path(path) == record.md5 else "changed"
         size = path.stat().st_size
         if record.size is not None and size != record.size:
             return "changed"
         if size > LARGEST:
             return "unchecked"
-        return "same" if _hash_file(path) == record.md5 else "changed"
+        return "same" if hash_path(path) == record.md5 else "changed"
 
 
 def _hash(files: Mapping[str, bytes]) -> str:
     md5s = {name: hashlib.md5(content, usedforsecurity=False).hexdigest() for name, content in files.items()}
     return md5s[""] if set(md5s) == {""} else _hash_listing(md5s)
+
+
+def hash_path(path: Path) -> str:
+    """Hash a file or a folder as DVC does."""
+    if path.is_dir():
+        files = {file.relative_to(path).as_posix(): file for file in path.rglob("*") if file.is_file()}
+        return _hash_listing({name: _hash_file(file) for name, file in files.items()})
+    return _hash_file(path)
 
 
 def _hash_file(path: Path) -> str:

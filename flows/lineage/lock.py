@@ -11,13 +11,13 @@ from tasks.errors import BadInput
 from tasks.lineage.records import FileRecord, Graph, StageRecord
 
 
-def read_graph(root: Path) -> Graph:
+def read_graph(root: Path, *, required: bool = True) -> Graph:
     """Read what `dvc.lock` records, and the state of git's working tree if there is one.
 
-    Raises BadInput if `dvc.lock` is missing or cannot be read.
+    Raises BadInput if `dvc.lock` cannot be read, or is missing and required.
     """
     path = root / LOCK
-    if not path.is_file():
+    if required and not path.is_file():
         raise BadInput(LOCK, "is not here: nothing has run", hint="benchloom run")
     stages = tuple(
         read_stage(name, entry) for name, entry in LockFile(path, root / KEPT_ENTRIES).read().items()

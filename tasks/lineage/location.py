@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -9,7 +10,9 @@ from pathlib import Path, PurePosixPath
 from tasks.lineage.lookup import RowLookup
 from tasks.lineage.records import Graph
 
-CALLS = ".calls.parquet"
+CALLS = "calls.parquet"
+"""How the name of an artifact of calls ends: a stage's, or the only one of an evaluation's folder."""
+LINE = re.compile(r", (?:line|row) \d+$")
 
 
 @dataclass
@@ -54,8 +57,12 @@ class ArtifactLocator:
         return [dep] if f"/{dep}".endswith(f"/{stem}.parquet") and (self.root / dep).is_file() else []
 
     def find_file(self, name: str, path: str) -> str:
-        """Find the file that a row of `path` names: by path, or by the end of that of one its stage read."""
+        """Find the file that a row of `path` names: by path, or by the end of that of one its stage read.
+
+        A name may say the row's place in the file: `questions.jsonl, line 4`.
+        """
         stage = self.graph.find_writer(path) if self.graph else None
+        name = LINE.sub("", name)
         if stage is None or leads_outside(name) or (self.root / name).exists():
             return name
         deps = [file.path for file in stage.data]
@@ -73,8 +80,8 @@ class ArtifactLocator:
         return self.relate(artifacts[call_key]) if call_key in artifacts else None
 
     def relate(self, path: Path) -> str:
-        """Return a path relative to `root`."""
-        return path.relative_to(self.root).as_posix()
+        """Return a path relative to `root`, or as it is if it lies elsewhere."""
+        return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.as_posix()
 
     def _index_calls(self, folder: Path, paths: Iterable[Path]) -> dict[str, Path]:
         if folder not in self._calls:

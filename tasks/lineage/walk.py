@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import cast
 
 from tasks.errors import BadInput, BenchloomError
+from tasks.lineage.bases import find_record_figure
 from tasks.lineage.derivation import is_same_figure, measure_rows
-from tasks.lineage.figures import Figure, find_figure
+from tasks.lineage.figures import Figure
 from tasks.lineage.location import CALLS, ArtifactLocator, leads_outside
 from tasks.lineage.lookup import RowLookup
 from tasks.lineage.nodes import FigureRows, Gap, LineageNode, Record, TracedSource
@@ -63,7 +64,7 @@ class Lineage:
         `first` rows, None for all. The figure is recomputed from its rows if its measure is known; a
         different value is a gap. Raises BadInput if there is no such figure, or the row is none of its rows.
         """
-        figure = find_figure(self.root / path, pointer)
+        figure = find_record_figure(self.root / path, pointer)
         derivation = figure.derivation
         name = f"{path}#{figure.pointer}"
         parts = self._select_rows(figure, path, name)

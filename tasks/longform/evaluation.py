@@ -8,7 +8,12 @@ from typing import Any
 
 from tasks.artifacts.rows import make_id
 from tasks.errors import BadInput
+from tasks.judging.canaries import CanaryRow
+from tasks.judging.health_basis import derive_health
 from tasks.judging.trust import TrustThresholds, find_warnings
+from tasks.lineage.bases import select_ids
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
 from tasks.longform.judge.opinions import find_gap
 from tasks.longform.judge.peer_canaries import measure_peers
 from tasks.longform.judge.peers import group_reviews
@@ -100,7 +105,8 @@ def evaluate(rows: Mapping[str, Sequence[Any]], options: EvaluationOptions, read
         "answers": measure_answers(outcomes),
         "steps": {step: measure_step(step, whole, reviews) for step in STEPS} if whole else {},
     }
-    return Evaluated(_round(figures), list_failures(outcomes, reviews, rows))
+    failures = list_failures(outcomes, reviews, rows)
+    return Evaluated(_round(figures), failures, derive_counts(outcomes, rows["peer_canaries"]))
 
 
 def is_reviewed(interaction: Interaction) -> bool:
@@ -117,10 +123,50 @@ def measure_answers(outcomes: Sequence[AnswerOutcome]) -> dict[str, FigureCell]:
     return {
         "match rate": rate_matches(outcomes, INTERACTIONS),
         "mean score": average_scores(outcomes, INTERACTIONS),
-        "queries": mean_cell([outcome.n_queries for outcome in asking]),
-        "valid queries": mean_cell([outcome.n_valid for outcome in asking]),
-        "answer words": mean_cell([outcome.answer_words for outcome in outcomes]),
+        "queries": mean_cell(
+            [outcome.n_queries for outcome in asking],
+            basis=Derivation("mean", (_select_known(asking, "n_queries"),), "count(queries)"),
+        ),
+        "valid queries": mean_cell(
+            [outcome.n_valid for outcome in asking],
+            basis=Derivation("mean of the queries with rows", (_select_known(asking, "n_valid"),)),
+        ),
+        "answer words": mean_cell(
+            [outcome.answer_words for outcome in outcomes],
+            basis=Derivation("mean of the answers' words", (_select_known(outcomes, "answer_words"),)),
+        ),
     }
+
+
+def derive_counts(outcomes: Sequence[AnswerOutcome], canaries: Sequence[CanaryRow]) -> dict[str, Derivation]:
+    """Name the rows of the counts, by their places in the figures."""
+    answered = [outcome for outcome in outcomes if outcome.answered]
+    parts = {
+        "items": outcomes,
+        "failed": [outcome for outcome in outcomes if not outcome.answered],
+        "scored": [outcome for outcome in answered if outcome.quality is not None],
+        "unscored": [outcome for outcome in answered if outcome.quality is None],
+        "reviewed": [outcome for outcome in outcomes if is_reviewed(outcome.interaction)],
+    }
+    kinds = {row.kind for row in canaries}
+    tried = {"judge": kinds - set(STEPS), "reviewer": kinds & set(STEPS)}
+    derived = {
+        f"/counts/{name}": Derivation("count", (_select_interactions(part),)) for name, part in parts.items()
+    }
+    derived["/items"] = Derivation("count", (Selection("items"),))
+    for name, own in tried.items():
+        derived |= derive_health(
+            f"/canaries/{name}", Selection("peer_canaries", {"kind": tuple(sorted(own)), "further": False})
+        )
+    return derived
+
+
+def _select_interactions(outcomes: Sequence[AnswerOutcome]) -> Selection:
+    return select_ids("interactions", [outcome.interaction.id for outcome in outcomes])
+
+
+def _select_known(outcomes: Sequence[AnswerOutcome], name: str) -> Selection:
+    return _select_interactions([outcome for outcome in outcomes if getattr(outcome, name) is not None])
 
 
 def measure_step(

@@ -14,12 +14,16 @@ from typing import Any, TypeVar
 from tasks.artifacts.rows import Dropped, make_id
 from tasks.errors import BadInput
 from tasks.judging.canaries import CanaryRow
+from tasks.judging.health_basis import derive_health
 from tasks.judging.trust import TrustThresholds
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
 from tasks.ragcheck.comparison import comparison
 from tasks.ragcheck.corpus import corpus
 from tasks.ragcheck.correlations import correlations
 from tasks.ragcheck.entries import Assessment, Continuity
-from tasks.ragcheck.evaluation_figures import ContinuityFigure, IntervalFigure, MeasureFigure, RagFigures
+from tasks.ragcheck.evaluation_basis import derive_continuity, derive_correctness
+from tasks.ragcheck.evaluation_figures import ContinuityFigure, MeasureFigure, RagFigures, WrittenEstimate
 from tasks.ragcheck.figures import Resampling
 from tasks.ragcheck.judge_report import report_judge
 from tasks.ragcheck.question_sets import DOCUMENTS, QuestionSet, recognise_set
@@ -121,6 +125,7 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
         notes,
         {"documents": len(documents), **about},
         {"ragcheck.conversations.turns": options.turns} if options.turns else {},
+        kept=("questions", "corpus"),
     )
 
 
@@ -161,7 +166,7 @@ def evaluate(rows: Mapping[str, Sequence[Any]], options: EvaluationOptions, read
     thresholds = read("judging.thresholds", TrustThresholds)
     resampling = read("ragcheck.correlations", Resampling)
     figures = make_figures(evaluation, options.system, thresholds, resampling)
-    return Evaluated(figures, list_failures(evaluation))
+    return Evaluated(figures, list_failures(evaluation), derive_counts(evaluation))
 
 
 def make_entry(system: str) -> Assessment:
@@ -219,6 +224,26 @@ def count_rows(evaluation: RagEvaluation) -> dict[str, int]:
     }
 
 
+def derive_counts(evaluation: RagEvaluation) -> dict[str, Derivation]:
+    """Name the rows of the counts and of the judge's figures on canaries, by their places in the figures."""
+    rows = {
+        "/documents": Selection("corpus"),
+        "/counts/questions": Selection("questions"),
+        "/counts/failed": Selection("answers", {"text": None}),
+        "/counts/grades": Selection("scores"),
+        "/counts/unscored": Selection("scores", {"score": None}),
+        "/counts/conversations": Selection("conversations"),
+        "/counts/failed_conversations": Selection("conversations", {"ended": FAILED}),
+    }
+    derived = {
+        place: Derivation("count", (own,))
+        if own.artifact != "conversations" or evaluation.conversations is not None
+        else Derivation("count", ())
+        for place, own in rows.items()
+    }
+    return derived | derive_health("/canaries", Selection("canaries", {"further": False}))
+
+
 def list_failures(evaluation: RagEvaluation) -> list[str]:
     """List one line with the reason per missing answer, grade or verdict and per failed conversation."""
     keys = {question.id: question.key for question in evaluation.questions}
@@ -256,6 +281,7 @@ def _nest(figures: Iterable[tuple[str, str, Figure]]) -> dict[str, dict[str, Fig
 def _write_measure(row: MeasureCorrelation) -> MeasureFigure:
     return {
         **_write_estimate(row.mean),
+        "basis": derive_correctness(row).to_json(),
         "n": row.n,
         "scored": row.scored,
         "unsure": row.unsure,
@@ -266,8 +292,13 @@ def _write_measure(row: MeasureCorrelation) -> MeasureFigure:
 
 
 def _write_continuity(row: ConversationFigure) -> ContinuityFigure:
-    return {**_write_estimate(row.estimate), "n": row.n, "failed": row.failed}
+    return {
+        **_write_estimate(row.estimate),
+        "basis": derive_continuity(row).to_json(),
+        "n": row.n,
+        "failed": row.failed,
+    }
 
 
-def _write_estimate(estimate: Estimate) -> IntervalFigure:
+def _write_estimate(estimate: Estimate) -> WrittenEstimate:
     return {"value": estimate.value, "low": estimate.low, "high": estimate.high}

@@ -6,12 +6,18 @@ from collections.abc import Sequence
 from typing import TypedDict
 
 
-class IntervalFigure(TypedDict):
+class WrittenEstimate(TypedDict):
     """A mean or share with its 95% interval; None where it is not defined."""
 
     value: float | None
     low: float | None
     high: float | None
+
+
+class IntervalFigure(WrittenEstimate):
+    """A figure with the rows that it was computed from (`tasks/lineage/derivation.py`)."""
+
+    basis: dict[str, object]
 
 
 class MeasureFigure(IntervalFigure):

@@ -9,6 +9,9 @@ from typing import Any
 
 from tasks.artifacts.rows import Origin, make_id
 from tasks.errors import BadInput
+from tasks.lineage.bases import escape_pointer
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
 from tasks.reports.figure_cells import FigureCell, mean_cell, round_figures
 from tasks.sources.stream_dataset import ITEMS
 from tasks.streambench.build.items import items as read_items
@@ -102,25 +105,52 @@ def evaluate(rows: Mapping[str, Sequence[Any]], options: EvaluationOptions, read
     assert isinstance(rounded, dict)  # noqa: S101 - as it was given
     ordered = sorted(failed, key=lambda step: (step.run, step.position))
     lines = [f"{step.run}, step {step.position} (item {step.item}): {step.failed}" for step in ordered]
-    return Evaluated(rounded, lines)
+    return Evaluated(rounded, lines, derive_counts(runs, items))
 
 
 def measure_method(steps: Sequence[StreamStep], items: int) -> dict[str, object]:
     """Measure a method: accuracy over all steps (failed ones are wrong), in each half, memory at the end."""
     half = items // 2
+    rows = Selection("steps", {"method": steps[0].method})
 
-    def rate(chosen: Sequence[StreamStep], *, interval: bool = False) -> FigureCell:
-        return mean_cell([float(step.bit) for step in chosen], "steps", interval=interval)
+    def rate(chosen: Sequence[StreamStep], part: str = "", *, interval: bool = False) -> FigureCell:
+        basis = Derivation(f"mean over {part}" if part else "mean", (rows,), "bit")
+        return mean_cell([float(step.bit) for step in chosen], "steps", interval=interval, basis=basis)
 
     last = [step.memory_size for step in steps if step.position == items]
     return {
         "accuracy": rate(steps, interval=True),
-        "first_half": rate([step for step in steps if step.position <= half]),
-        "second_half": rate([step for step in steps if step.position > half]),
+        "first_half": rate([step for step in steps if step.position <= half], "the first half"),
+        "second_half": rate([step for step in steps if step.position > half], "the second half"),
         "failed": sum(bool(step.failed) for step in steps),
         "seeds": len({step.seed for step in steps}),
         "memory": sum(last) / len(last) if last else 0.0,
     }
+
+
+def derive_counts(runs: Mapping[str, Sequence[StreamStep]], items: int) -> dict[str, Derivation]:
+    """Name the rows of the counts, by their places in the figures. runs: method -> its steps."""
+    steps = Selection("steps")
+    failed = tuple(sorted({step.failed for own in runs.values() for step in own} - {""}))
+    derived = {
+        "/items": Derivation("count", (Selection("items"),)),
+        "/counts/items": Derivation("count", (Selection("items"),)),
+        "/counts/steps": Derivation("count", (steps,)),
+        "/counts/right": Derivation("sum", (steps,), "bit"),
+        "/counts/failed": Derivation("count", (Selection("steps", {"answer": None}),)),
+        "/counts/unjudged": Derivation(
+            "steps with an answer alone", (Selection("steps", {"failed": failed}),)
+        ),
+    }
+    for method in runs:
+        rows, place = {"method": method}, f"/methods/{escape_pointer(method)}"
+        last = Selection("steps", {**rows, "position": items})
+        derived |= {
+            f"{place}/failed": Derivation("count", (Selection("steps", {**rows, "failed": failed}),)),
+            f"{place}/seeds": Derivation("distinct", (Selection("steps", rows),), "seed"),
+            f"{place}/memory": Derivation("mean", (last,), "memory_size"),
+        }
+    return derived
 
 
 def warn_of(items: int, failed: int, steps: int) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 from pydantic import BaseModel
 
 from tasks.errors import BadInput
+from tasks.lineage.derivation import Derivation
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -77,10 +78,14 @@ class OwnDataset:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """An evaluation's result. failures: one line for each row without an answer or a verdict."""
+    """An evaluation's result. failures: one line for each row without an answer or a verdict.
+
+    bases: JSON pointer of a plain number in `figures` -> the rows that it was computed from.
+    """
 
     figures: Mapping[str, object]
     failures: Sequence[str]
+    bases: Mapping[str, Derivation] = field(default_factory=dict)
 
 
 def clean(text: str) -> str:

@@ -8,6 +8,8 @@ from typing import Any
 
 from tasks.artifacts.rows import make_id
 from tasks.errors import BadInput
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
 from tasks.reports.figure_cells import FigureCell, mean_cell, round_figures
 from tasks.systems.capabilities import needs_documents
 from tasks.systems.entries import SystemEntry
@@ -21,6 +23,7 @@ from tasks.tanq.solve.system_predictions import SystemTables
 STAGES = ("system_predictions", "scores")
 RULES = ("released", "paper")
 FIGURES = ("precision", "recall", "f1")
+PREDICTIONS, GIVEN = Selection("predictions"), Selection("predictions", {"failed": ""})
 FEW = 20
 """Items below which figures are warned of."""
 
@@ -71,6 +74,7 @@ def evaluate(rows: Mapping[str, Sequence[Any]], options: EvaluationOptions, read
             kind: measure_rms(
                 [score for score in given if kinds[score.item] == kind],
                 sum(items[row.item].kind == kind for row in predictions if row.failed),
+                kind,
             )
             for kind in KINDS
             if any(items[row.item].kind == kind for row in predictions)
@@ -80,7 +84,7 @@ def evaluate(rows: Mapping[str, Sequence[Any]], options: EvaluationOptions, read
     rounded = round_figures(figures)
     assert isinstance(rounded, dict)  # noqa: S101 - as it was given
     lines = [f"item {row.item}: no table: {row.failed}" for row in predictions if row.failed]
-    return Evaluated(rounded, lines)
+    return Evaluated(rounded, lines, derive_counts(predictions))
 
 
 def warn_of(items: int, failed: int) -> list[str]:
@@ -91,14 +95,19 @@ def warn_of(items: int, failed: int) -> list[str]:
     return warnings
 
 
-def measure_rms(scores: Sequence[PredictionScore], failed: int) -> dict[str, dict[str, FigureCell]]:
-    """Compute the means of both rules, fractions of 1, with intervals."""
+def measure_rms(
+    scores: Sequence[PredictionScore], failed: int, kind: str = ""
+) -> dict[str, dict[str, FigureCell]]:
+    """Compute the means of both rules, fractions of 1, with intervals. kind: of the items; empty for all."""
+    through = {"id": GIVEN, **({"item": Selection("items", {"kind": kind})} if kind else {})}
+    rows = (Selection("scores", {}, through),)
     return {
         rule: {
             figure: mean_cell(
                 [getattr(score, f"{rule}_{figure}") for score in scores] + [None] * failed,
                 "predictions",
                 interval=True,
+                basis=Derivation("mean", rows, f"{rule}_{figure}"),
             )
             for figure in FIGURES
         }
@@ -110,3 +119,17 @@ def count_failures(scores: Sequence[PredictionScore]) -> dict[str, int]:
     """Count predictions by kind of failure, those of Table 11 that a rule can tell."""
     found = Counter(kind for score in scores for kind in set(score.failures))
     return {kind: found[kind] for kind in FAILURES if found[kind]}
+
+
+def derive_counts(predictions: Sequence[Prediction]) -> dict[str, Derivation]:
+    """Name the rows of the counts, by their places in the figures."""
+    lost = Selection("predictions", {"failed": tuple(sorted({row.failed for row in predictions} - {""}))})
+    counts = {"items": PREDICTIONS, "scored": GIVEN, "failed": lost, "no_table": _select_failure(NOT_A_TABLE)}
+    kinds = {f"/failure_kinds/{kind}": _select_failure(kind) for kind in FAILURES}
+    rows = {**{f"/counts/{name}": selection for name, selection in counts.items()}, **kinds}
+    rows["/items"] = Selection("items")
+    return {place: Derivation("count", (selection,)) for place, selection in rows.items()}
+
+
+def _select_failure(kind: str) -> Selection:
+    return Selection("scores", {"failures": kind}, {"id": GIVEN})

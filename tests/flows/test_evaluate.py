@@ -13,6 +13,7 @@ from flows.settings import set_params
 from tasks.artifacts.parquet import count_rows, write_rows
 from tasks.grammar.corpus.true_documents import TrueDocument
 from tasks.systems.contract import Document
+from tests.flows.lineage.walked import assert_figures_lead_to
 from tests.flows.night_model import NightModel
 from tests.flows.sample import Sample, interrupt, make_sample, wait_for
 from tests.models.scenes import answering, serving
@@ -80,9 +81,15 @@ def test_the_built_in_rag_is_asked_judged_and_written_down_once(project, model, 
     first = [warning for warning in figures["warnings"] if "further canaries" not in warning]
     assert not first, "the recorded judge knows its canaries"
     assert str(project.root) not in (out / "figures.json").read_text()
+    assert_figures_lead_to("questions.jsonl", out, project.root)
+    pointer = f"{out}/figures.json#/rates/open/all/accuracy"
+    walked = project.call("flows.cli", "lineage", pointer)
+    assert (walked.returncode, walked.stderr) == (0, "")
+    assert "computed again from them: 1.0" in walked.stdout
+    assert f"benchloom lineage '{out}/figures.json#" in done.stderr
     assert {path.name for path in out.iterdir()} == {
         "questions.parquet", "answers.parquet", "judgements.parquet", "canaries.parquet", "calls.parquet",
-        "figures.json",
+        "documents.parquet", "figures.json", "lineage.json",
     }  # fmt: skip
     assert count_rows(out / "answers.parquet") == 6
     assert model.asked["system"] == 6

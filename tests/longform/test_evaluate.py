@@ -9,6 +9,7 @@ from aiohttp import web
 from flows.settings import set_params
 from tasks.artifacts.parquet import read_rows
 from tasks.longform.solve.rows import Interaction
+from tests.flows.lineage.walked import assert_figures_lead_to
 from tests.flows.sample import Sample, make_sample
 from tests.judging.scripted import sign
 from tests.longform.scripted_agents import SCRIPT
@@ -115,6 +116,7 @@ def test_a_system_is_asked_judged_and_written_down(project: Sample) -> None:
         "IP": 1.0, "TE": 1.0, "IS": 1.0,
     }  # fmt: skip
     assert str(project.root) not in (out / "figures.json").read_text()
+    assert_figures_lead_to("mine/items.jsonl", out, project.root)
     rows = {row.item: row for row in read_rows(out / "interactions.parquet", Interaction)}
     told = rows["conclusive-asks"]
     assert (told.agent, told.model, told.plan) == ("system", "ours", "Count the concerts.")

@@ -13,13 +13,14 @@ import pytest
 from tasks.artifacts.parquet import count_rows, read_rows
 from tasks.ragcheck.rows import Conversation, JudgeScore
 from tasks.sources.mtrag import read_tasks
+from tests.flows.lineage.walked import assert_figures_lead_to
 from tests.flows.sample import interrupt, wait_for
 from tests.ragcheck.scenes import QUESTIONS, ROOT, RagProject, make_project, reply
 
 OWN = "data/raw/trial"
 PART_ONE = {
     "questions.parquet", "answers.parquet", "contexts.parquet", "scores.parquet", "canaries.parquet",
-    "baselines.parquet", "calls.parquet", "figures.json",
+    "baselines.parquet", "calls.parquet", "figures.json", "lineage.json", "corpus.parquet",
 }  # fmt: skip
 
 
@@ -58,6 +59,7 @@ def test_part_one_by_the_flows_own_rules_written_once_and_replayed(project, tmp_
     assert (figures["kind"], figures["documents"], figures["turns"]) == ("lines", 3, None)
     # As tests/ragcheck/test_flow.py: one question of four is answered, so the grades are 5 2 2 2.
     assert figures["correctness"]["all"]["E3"]["value"] == 2.75
+    assert_figures_lead_to(f"{OWN}/questions.jsonl", out, project.root)
     assert figures["correctness"]["all"]["E2"]["scored"] == 4
     assert figures["correctness"]["plants"]["E3"]["value"] == 3.5
     assert 0 < figures["correctness"]["all"]["word_recall"]["value"] < 1
@@ -90,6 +92,7 @@ def test_turns_lead_conversations_of_so_many_turns_at_most(project, tmp_path):
     assert figures["continuity"]["all"]["wscore"]["value"] == (3 + 3 + 3 + 5) / 4
     assert figures["continuity"]["all"]["lscore"]["value"] == (2 + 2 + 2 + 1) / 4
     assert figures["continuity"]["all"]["leak"]["n"] >= 4
+    assert_figures_lead_to(f"{OWN}/questions.jsonl", out, project.root)
     assert figures["correctness"]["all"]["E3"]["value"] == 2.75
     single = json.loads(evaluate(project, "--turns", "2", "--json", system="single")[0])
     assert single["continuity"]["all"]["wscore"]["value"] < 3

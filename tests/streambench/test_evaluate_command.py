@@ -10,6 +10,7 @@ from aiohttp import web
 from flows.settings import set_params
 from tasks.artifacts.parquet import read_rows
 from tasks.streambench.rows import StreamItem, StreamStep
+from tests.flows.lineage.walked import assert_figures_lead_to
 from tests.flows.sample import Sample, make_sample
 from tests.models.scenes import serving
 
@@ -113,6 +114,7 @@ def test_a_stream_of_ones_own_is_run_measured_and_replayed(project, asked):
     counts = {"items": 5, "steps": 20, "right": right.total(), "failed": 4, "unjudged": 0}
     assert figures["counts"] == counts
     assert len(figures["failures"]) == 4
+    assert_figures_lead_to("cities/items.jsonl", project.root / "mine", project.root)
 
     before = dict(asked)
     assert before["embedder"] > 0

@@ -15,6 +15,7 @@ from flows.settings import set_params
 from tasks.artifacts.parquet import read_rows
 from tasks.systems.evaluation import EvaluationOptions
 from tasks.tanq.solve.rows import Prediction
+from tests.flows.lineage.walked import assert_figures_lead_to
 
 ROOT = Path(__file__).parents[2]
 OWN = """
@@ -73,15 +74,17 @@ def test_a_system_is_asked_scored_and_written_down_once(
     released, paper = (figures["kinds"]["composition"][rule] for rule in ("released", "paper"))
     assert [released[name]["value"] for name in ("precision", "recall", "f1")] == [0.5, 0.5, 0.5]
     assert paper["f1"]["value"] == 0.5
-    assert figures["rms"]["released"]["f1"] | {"interval": None} == {
+    assert figures["rms"]["released"]["f1"] | {"interval": None, "basis": None} == {
         "value": 0.25, "n": 2, "failed": 1, "interval": None, "of": "predictions", "why": "",
             "basis": None,
     }  # fmt: skip
+    assert assert_figures_lead_to("mine/items.jsonl", out, project) == 25
     assert figures["failure_kinds"] == {"not_a_table": 1, "wrong_cell": 1}
     rows = {row.item: row for row in read_rows(out / "predictions.parquet", Prediction)}
     assert rows["countries"].table == (("entity", "capital"), ("Norway", "Oslo"), ("Sweden", "Oslo"))
     assert {path.name for path in out.iterdir()} == {
         "items.parquet", "predictions.parquet", "scores.parquet", "calls.parquet", "figures.json",
+        "lineage.json",
     }  # fmt: skip
     asked = sys.modules["stranger_of_tanq"].ASKED
     assert sorted(asked) == ["Which countries?", "Which lakes?", "Which rivers?"]

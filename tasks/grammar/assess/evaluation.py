@@ -18,8 +18,12 @@ from tasks.grammar.assess.own_questions import OwnQuestions, keep_grounded, read
 from tasks.grammar.assess.set_figures import attribute_wrong, contrast_sets, count_gaps, rate_set
 from tasks.grammar.assessment_rows import AskedQuestion, AssessedAnswer, Judgement
 from tasks.judging.canaries import CanaryRow, measure_further, measure_health
+from tasks.judging.health_basis import derive_health
 from tasks.judging.rules import NO_ANSWER
 from tasks.judging.trust import TrustThresholds, find_warnings
+from tasks.lineage.bases import derive_rest, escape_pointer
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
 from tasks.scoring.running import Bootstrap
 from tasks.systems.capabilities import check_documents, needs_documents
 from tasks.systems.contract import Document
@@ -27,6 +31,7 @@ from tasks.systems.corpus import read_corpus
 from tasks.systems.entries import SystemEntry
 from tasks.systems.evaluation import Evaluated, EvaluationOptions, OwnDataset, ReadSection
 
+LABELS = ("Correct", "Incorrect")
 MOST_CRITERIA = 12
 """With more distinct criteria than this, rates are computed over all rows only."""
 
@@ -86,6 +91,7 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
         problems,
         notes,
         {"documents": len(documents)},
+        kept=("questions", "documents"),
     )
 
 
@@ -108,7 +114,7 @@ def evaluate(rows: Mapping[str, Sequence[Any]], options: EvaluationOptions, read
     given = read("grammar.assessment", AssessmentParams)
     intervals = Bootstrap(given.draws, given.seed)
     figures = make_figures(judged, given.criteria, read("judging.thresholds", TrustThresholds), intervals)
-    return Evaluated(figures, list_failures(judged))
+    return Evaluated(figures, list_failures(judged), derive_figures(figures, judged))
 
 
 def make_figures(
@@ -154,6 +160,36 @@ def make_figures(
         **sections,
     }
     return round_figures(figures)
+
+
+def derive_figures(figures: Mapping[str, Any], evaluated: GrammarEvaluation) -> dict[str, Derivation]:
+    """Name the rows of an evaluation's figures, by their places; shares and counts say how, too."""
+    judgements, answers = Selection("judgements"), Selection("answers")
+    ruled = {judgement.rule for judgement in evaluated.judgements} - {""}
+    rows = {
+        "rows": judgements,
+        "scored": Selection("judgements", {"judgement": LABELS}),
+        "by_rule": Selection("judgements", {"rule": tuple(sorted(ruled))}),
+        "unanswered": Selection("judgements", {"rule": tuple(sorted(ruled & {*NO_ANSWER}))}),
+        "failed": Selection("answers", {"response": None}),
+    }
+    known = {f"/counts/{name}": Derivation("count", (selection,)) for name, selection in rows.items()}
+    known["/counts/groups"] = Derivation("distinct", (judgements,), "group")
+    known["/documents"] = Derivation("count", (Selection("documents"),))
+    for part in ("all", *figures["criteria"]):
+        where = {} if part == "all" else {"criterion": part}
+        place, own = f"/rates/open/{escape_pointer(part)}", (Selection("judgements", where),)
+        known[f"{place}/accuracy"] = Derivation("share", own, "judgement", hit=LABELS[0])
+        known[f"{place}/n"] = Derivation("count", own)
+        known[f"{place}/n_scored"] = Derivation(
+            "count", (Selection("judgements", {**where, "judgement": LABELS}),)
+        )
+    known |= derive_health("/canaries", Selection("canaries", {"further": False}))
+    known |= derive_health("/further_canaries", Selection("canaries", {"further": True}))
+    both = (judgements, answers)
+    return derive_rest(
+        figures, dict.fromkeys(("/counts", "/rates", "/gaps", "/attribution", "/hypothesis"), both), known
+    )
 
 
 def list_criteria(rows: Sequence[JudgedRow], preferred: Sequence[str]) -> tuple[str, ...]:

@@ -1,0 +1,111 @@
+"""What an evaluation's folder records of itself, as `dvc.lock` does of a stage, so that lineage can walk on.
+
+`benchloom evaluate` writes no `dvc.lock`. Outputs go by their names in the folder, so that it can be moved.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from flows.graph import DeclaredGraph
+from flows.lineage.archive import hash_path
+from flows.settings import get_section
+from tasks.errors import BadInput
+from tasks.files import write_text
+from tasks.lineage.records import FileRecord, Graph, StageRecord
+from tasks.systems.evaluation import EvaluationOptions, OwnDataset
+
+RECORD = "lineage.json"
+OPTIONS = ("dataset", "system", "documents", "limit", "as_of", "turns", "language")
+"""The options of `benchloom evaluate` that the figures follow from."""
+
+
+def write_record(
+    out: Path,
+    root: Path,
+    params: Mapping[str, object],
+    flow: str,
+    options: EvaluationOptions,
+    own: OwnDataset,
+) -> None:
+    """Write down what an evaluation read, ran and wrote. params: with the evaluation's own entries."""
+    graph = DeclaredGraph(root)
+    nodes = [
+        graph.make_node(stage, own.key, own.entries[graph.declared[stage].stage.scope.over])
+        for stage in own.stages
+    ]
+    read = {root / dep for node in nodes for dep in node.deps if (root / dep).is_file()}
+    code = {root / path for stage in own.stages for path in graph.list_code(stage)}
+    given = set(_list_files(options.dataset)) | set(_list_files(options.documents))
+    names = sorted({name for node in nodes for name in node.params})
+    record = {
+        "name": f"evaluate-{flow}@{own.key[:8]}",
+        "cmd": _write_command(flow, root, options),
+        "deps": [_describe(path, root) for path in sorted(read | code | given) if path.exists()],
+        "params": {name: get_section(params, name) for name in names},
+        "outs": [
+            _describe(path, out)
+            for path in sorted(out.iterdir())
+            if path.suffix in (".parquet", ".json") and path.name != RECORD
+        ],
+    }
+    write_text(out / RECORD, json.dumps(record, ensure_ascii=False, indent=1, sort_keys=True) + "\n")
+
+
+def add_evaluation(graph: Graph, root: Path, folder: str) -> Graph:
+    """Add the stage that wrote an evaluation's folder to those of a project; none if it is no such folder.
+
+    folder: in the project, or absolute. Raises BadInput if its record is malformed.
+    """
+    path = root / folder / RECORD
+    if not path.is_file():
+        return graph
+    try:
+        record = json.loads(path.read_bytes())
+        outs = tuple(replace(out, path=f"{folder}/{out.path}") for out in _read_files(record["outs"]))
+        stage = StageRecord(
+            record["name"], record["cmd"], _read_files(record["deps"]), outs, record["params"]
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise BadInput(
+            path, "is no record of an evaluation", hint="benchloom evaluate makes it anew"
+        ) from error
+    return replace(graph, stages=(*graph.stages, stage))
+
+
+def _read_files(records: list[Mapping[str, object]]) -> tuple[FileRecord, ...]:
+    return tuple(FileRecord(**record) for record in records)  # type: ignore[arg-type] # as it was written
+
+
+def _list_files(place: Path | None) -> Iterator[Path]:
+    """List the files of a dataset, or of documents: rows name the file that they stand in."""
+    if place is None:
+        return
+    whole = place.resolve()
+    yield from (path for path in whole.rglob("*") if path.is_file()) if whole.is_dir() else (whole,)
+
+
+def _describe(path: Path, above: Path) -> dict[str, object]:
+    size = None if path.is_dir() else path.stat().st_size
+    return {"path": _name(path, above), "md5": hash_path(path), "size": size}
+
+
+def _name(path: Path, above: Path) -> str:
+    return Path(os.path.relpath(path, above)).as_posix()
+
+
+def _write_command(flow: str, root: Path, options: EvaluationOptions) -> str:
+    words = ["benchloom", "evaluate", flow]
+    for name in OPTIONS:
+        value = getattr(options, name)
+        if value:
+            words += [
+                f"--{name.replace('_', '-')}",
+                _name(value, root) if isinstance(value, Path) else str(value),
+            ]
+    return shlex.join(words)

@@ -1,0 +1,26 @@
+"""Name the rows that a judge's figures on canaries are computed from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
+
+
+def derive_health(place: str, canaries: Selection) -> dict[str, Derivation]:
+    """Derive the figures of a `CanaryHealth`. place: its JSON pointer; canaries: its rows."""
+    rows = (canaries,)
+    return {
+        f"{place}/n": Derivation("count", rows),
+        f"{place}/n_scored": Derivation("count", (_restrict(canaries, (True, False)),)),
+        f"{place}/n_failed": Derivation("count", (_restrict(canaries, (None,)),)),
+        f"{place}/agreement": Derivation("share", rows, "agreed", hit=True),
+        f"{place}/n_ruled": Derivation("canaries that a rule decides", rows, "rule"),
+        f"{place}/judge_right": Derivation("canaries whose verdict is an accepted one", rows, "given"),
+    }
+
+
+def _restrict(canaries: Selection, agreed: tuple[bool | None, ...]) -> Selection:
+    # A single value, since Arrow's `is_in` takes no null.
+    return replace(canaries, where={**canaries.where, "agreed": agreed if len(agreed) > 1 else agreed[0]})

@@ -1,0 +1,79 @@
+"""The derivations of a record's plain numbers: by JSON pointer, under the record's key `bases`.
+
+A report's figures are objects with a `basis` of their own. `figures.json` of an evaluation and a night's
+record have plain numbers, which their readers rely on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tasks.lineage.derivation import Derivation, read_derivation
+from tasks.lineage.figures import Figure, find_figure, list_figures
+from tasks.lineage.selection import Selection
+
+BASES = "bases"
+
+
+def encode_bases(record: Mapping[str, Any], derivations: Mapping[str, Derivation]) -> dict[str, object]:
+    """Encode derivations by pointer for a record's key `bases`, in JSON types; those of its plain numbers."""
+    bare = [figure.pointer for figure in list_figures(record) if figure.derivation is None]
+    return {pointer: derivations[pointer].to_json() for pointer in bare if pointer in derivations}
+
+
+def list_record_figures(record: Mapping[str, Any]) -> list[Figure]:
+    """List a record's figures, each with its own basis or that of its pointer.
+
+    Raises ValueError for a malformed basis.
+    """
+    bases = record.get(BASES) or {}
+    figures = list_figures({key: value for key, value in record.items() if key != BASES})
+    return [
+        replace(figure, derivation=read_derivation(bases[figure.pointer]))
+        if figure.derivation is None and figure.pointer in bases
+        else figure
+        for figure in figures
+    ]
+
+
+def find_record_figure(path: Path, pointer: str) -> Figure:
+    """Find the figure at a pointer of a report's or a record's file. Raises BadInput if there is none."""
+    found = find_figure(path, pointer)
+    record = json.loads(path.read_text(encoding="utf-8"))
+    if found.derivation is not None or not isinstance(record, dict) or BASES not in record:
+        return found
+    figures = list_record_figures(record)
+    return next((figure for figure in figures if figure.pointer == found.pointer), found)
+
+
+def derive_rest(
+    figures: Mapping[str, Any], rows: Mapping[str, Iterable[Selection]], known: Mapping[str, Derivation]
+) -> dict[str, Derivation]:
+    """Complete the derivations of a record's figures by naming the rows of each that has none yet.
+
+    rows: beginning of a pointer -> the rows that the figures below it were computed from; the first that fits
+    counts, and the figure's place below it is its measure. known: those that say how.
+    """
+    derived = dict(known)
+    for figure in list_figures(figures):
+        if figure.derivation is not None or figure.pointer in derived:
+            continue
+        above = next((place for place in rows if figure.pointer.startswith(f"{place}/")), None)
+        if above is not None:
+            measure = figure.pointer.removeprefix("/").replace("/", " ")
+            derived[figure.pointer] = Derivation(measure, tuple(rows[above]))
+    return derived
+
+
+def escape_pointer(key: str) -> str:
+    """Escape a key for a JSON pointer."""
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+def select_ids(artifact: str, ids: Iterable[str]) -> Selection:
+    """Select rows of an artifact by their ids."""
+    return Selection(artifact, {"id": tuple(sorted(ids))})

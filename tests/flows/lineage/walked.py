@@ -1,0 +1,36 @@
+"""Walk every figure of a record back to a raw file, as `benchloom lineage` does."""
+
+import json
+from pathlib import Path
+
+from flows.commands.lineage import open_lineage, read_graph_of
+from tasks.lineage.bases import list_record_figures
+from tasks.lineage.derivation import MEASURES
+from tasks.lineage.nodes import walk_nodes
+
+OPTIONS = ("/limit", "/turns")
+"""Numbers of an evaluation's record that the user gave."""
+
+
+def assert_figures_lead_to(raw: str, folder: Path, root: Path, record: str = "figures.json") -> int:
+    """Walk every figure of a record to a raw file without a gap; return how many are computed again."""
+    figures = [
+        figure
+        for figure in list_record_figures(json.loads((folder / record).read_text()))
+        if figure.pointer not in OPTIONS
+    ]
+    assert figures
+    assert [figure.pointer for figure in figures if figure.derivation is None] == []
+    again = 0
+    path = (folder / record).relative_to(root) if folder.is_relative_to(root) else folder / record
+    with open_lineage(root, read_graph_of(path.as_posix(), root)) as lineage:
+        for figure in figures:
+            node = lineage.trace_figure(path.as_posix(), figure.pointer)
+            assert lineage.gaps == [], figure.pointer
+            files = {one.reference: one.summary for one in walk_nodes(node) if one.kind == "file"}
+            assert files[raw]["now"] == "same"
+            assert files[raw]["md5"]
+            computed = figure.derivation.measure in MEASURES and bool(figure.derivation.rows)
+            assert (node.summary["again"] is not None) == (computed and figure.value is not None)
+            again += computed
+    return again
