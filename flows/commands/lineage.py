@@ -71,8 +71,7 @@ def trace_target(target: str, row: str | None, root: Path, *, every: bool = Fals
     root = root.resolve()
     name, mark, pointer = target.partition("#")
     path = _place(name, root)
-    graph = read_graph_of(path, root)
-    with open_lineage(root, graph) as lineage:
+    with open_record(path, root) as (root, graph), open_lineage(root, graph) as lineage:
         if mark:
             if not (root / path).is_file():
                 raise BadInput(target, "is no report", hint=_name_outs(graph, path))
@@ -92,11 +91,22 @@ def trace_target(target: str, row: str | None, root: Path, *, every: bool = Fals
         return LineageResult(name, tuple(nodes), tuple(lineage.gaps), graph)
 
 
-def read_graph_of(path: str, root: Path) -> Graph:
-    """Read what is recorded: `dvc.lock`, and of a file in an evaluation's folder that evaluation too."""
+@contextmanager
+def open_record(path: str, root: Path) -> Iterator[tuple[Path, Graph]]:
+    """Open what is recorded of a file, and the root that it is recorded in.
+
+    That is what `dvc.lock` says; of a file in an evaluation's folder, that evaluation too; of a night's
+    record, what its branch says, in a worktree that goes with the block. Raises BadInput.
+    """
+    from flows.nights.recorded import name_night, open_recorded
+
+    if (label := name_night(path)) and (root / path).is_file():
+        with open_recorded(root, label) as recorded:
+            yield recorded
+        return
     folder = Path(path).parent.as_posix()
     required = not (root / folder / RECORD).is_file()
-    return add_evaluation(read_graph(root, required=required), root, folder)
+    yield root, add_evaluation(read_graph(root, required=required), root, folder)
 
 
 @contextmanager

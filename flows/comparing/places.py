@@ -94,7 +94,7 @@ def read_revision(root: Path, revision: str, name: str = "") -> Place | None:
 
     def find(record: FileRecord) -> Path:
         if not opened:
-            opened.append(_open_cache(root))
+            opened.append(open_cache(root))
         path = opened[0](record.md5 or "")
         if not path.is_file():
             raise BadInput(
@@ -213,7 +213,7 @@ def parse_yaml(text: str, where: str) -> dict[str, Any]:
     return found
 
 
-def _open_cache(root: Path) -> Callable[[str], Path]:
+def open_cache(root: Path) -> Callable[[str], Path]:
     """Open DVC's cache, wherever it is configured: md5 -> file."""
     from dvc.exceptions import DvcException
     from dvc.repo import Repo

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from flows.discovery import find_stage
 from flows.graph import DeclaredGraph
 from flows.night_settings import FOLDER, EvaluatedEntry
+from flows.nights.basis import find_rows
 from flows.run.binding import Places, bind, load_database
 from flows.run.node import Node
 from flows.settings import get_section
@@ -19,6 +20,7 @@ from tasks.errors import BadInput
 from tasks.files import write_text
 from tasks.judging.gold import GoldAnswer
 from tasks.judging.nights import GoldDifference, NightAlarm
+from tasks.lineage.selection import Selection
 
 DIGESTS = "gold.json"
 """What queries gave whose answers nothing stores: entry -> item -> digest."""
@@ -26,11 +28,15 @@ DIGESTS = "gold.json"
 
 @dataclass(frozen=True)
 class GoldProof:
-    """What the queries gave. n: how many were run; digests: of answers that nothing stores, by entry."""
+    """What the queries gave. n: how many were run; digests: of answers that nothing stores, by entry.
+
+    rows: the items that have one.
+    """
 
     n: int
     differences: tuple[GoldDifference, ...]
     digests: Mapping[str, Mapping[str, str]]
+    rows: tuple[Selection, ...] = ()
 
     def list_alarms(self) -> list[NightAlarm]:
         """Make the alarm for queries that give another answer than before."""
@@ -60,6 +66,7 @@ def prove_gold(
     graph, seen = DeclaredGraph(root), set[tuple[str, ...]]()
     before = read_digests(home, against)
     n, differences, digests = 0, list[GoldDifference](), dict[str, dict[str, str]]()
+    rows: list[Selection] = []
     for evaluation in evaluations:
         scope, name = evaluation.scope, f"{evaluation.scope.over}.{evaluation.key}"
         evaluated = find_stage(scope.evaluates)
@@ -71,7 +78,9 @@ def prove_gold(
         if node.deps in seen:
             continue
         seen.add(node.deps)
-        for answer in run_gold(home, root, params, node):
+        answers = run_gold(home, root, params, node)
+        rows += select_items(root, node, [answer.id for answer in answers])
+        for answer in answers:
             n += 1
             if answer.digest:
                 digests.setdefault(name, {})[answer.id] = answer.digest
@@ -79,7 +88,14 @@ def prove_gold(
             changed = "another answer than in the night before" if earlier != answer.digest else ""
             if problem := answer.problem or changed:
                 differences.append(GoldDifference(name, answer.id, " ".join(problem.split())))
-    return GoldProof(n, tuple(differences), digests)
+    return GoldProof(n, tuple(differences), digests, tuple(rows))
+
+
+def select_items(root: Path, node: Node, ids: Sequence[str]) -> list[Selection]:
+    """Select the rows whose queries were run, in the first artifact that has them all; none without any."""
+    deps = [dep for dep in node.deps if dep.endswith(".parquet")] if ids else []
+    found = (find_rows(root / dep, dep.removesuffix(".parquet"), ids) for dep in deps)
+    return [rows.select(ids) for rows in found if rows is not None][:1]
 
 
 def run_gold(home: Path, root: Path, params: Mapping[str, Any], node: Node) -> list[GoldAnswer]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -14,10 +15,12 @@ from tasks.errors import BadInput
 from tasks.files import write_text
 from tasks.judging.comparison import Comparison
 from tasks.judging.nights import Night
+from tasks.lineage.bases import BASES, encode_bases
+from tasks.lineage.derivation import Derivation
 from tasks.reports.night import write_nights
 from tasks.reports.night_summary import summarise_night
 
-HISTORY = "nights.json"
+HISTORY, NIGHT = "nights.json", "night.json"
 
 
 def read_history(home: Path) -> list[Night]:
@@ -46,8 +49,16 @@ def find_against(history: Sequence[Night], label: str) -> str | None:
     return next((night.label for night in reversed(past) if night.is_accepted), None)
 
 
-def write_night(home: Path, night: Night, comparison: Comparison | None = None) -> str:
-    """Write a night into the history, its page and its folder; return its summary in Markdown."""
+def write_night(
+    home: Path,
+    night: Night,
+    comparison: Comparison | None = None,
+    bases: Mapping[str, Derivation] | None = None,
+) -> str:
+    """Write a night into the history, its page and its folder; return its summary in Markdown.
+
+    bases: the rows of its figures, by their JSON pointers in its record; None leaves those that are there.
+    """
     history = read_history(home)
     labels = [earlier.label for earlier in history]
     if night.label in labels:
@@ -55,7 +66,8 @@ def write_night(home: Path, night: Night, comparison: Comparison | None = None) 
     else:
         history.append(night)
     folder, summary = home / FOLDER / night.label, summarise_night(night)
-    _write_json(folder / "night.json", asdict(night))
+    record = json.loads(json.dumps(asdict(night)))  # with lists, as figures are looked for
+    _write_json(folder / NIGHT, record | {BASES: _find_bases(folder / NIGHT, record, bases)})
     if comparison is not None:
         _write_json(folder / "comparison.json", asdict(comparison))
     if night.differences:
@@ -78,6 +90,12 @@ def accept_night(home: Path, label: str) -> Night:
     accepted = replace(night, state="accepted")
     write_night(home, accepted)
     return accepted
+
+
+def _find_bases(path: Path, record: dict[str, Any], bases: Mapping[str, Derivation] | None) -> object:
+    if bases is not None:
+        return encode_bases(record, bases)
+    return json.loads(path.read_bytes()).get(BASES, {}) if path.is_file() else {}
 
 
 def _write_json(path: Path, data: object) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from flows.night_settings import EvaluatedEntry, Nightly, find_evaluation
+from flows.nights.basis import derive_gold
 from flows.nights.gold import GoldProof, prove_gold, write_digests
 from flows.nights.history import find_against, read_history, write_night
 from flows.nights.outcome import compare_night
@@ -55,13 +56,14 @@ class NightWork:
             return self._leave(Night(self.label, against, "unfinished", tuple(proof.list_alarms())), proof)
         if code := bring_up(self.run, names):
             return self._tell_unfinished(code, against, proof)
-        night, comparison = compare_night(
+        night, comparison, bases = compare_night(
             self.home, self.run.root, evaluations, self.label, against, self.nightly.alarm
         )
         alarms = (*night.alarms, *proof.list_alarms())
         night = replace(night, alarms=alarms, state="alarm" if alarms else "accepted")
         night = replace(night, gold=proof.n, differences=proof.differences)
-        write_night(self.home, night, comparison)
+        bases |= derive_gold(night, proof.rows)
+        write_night(self.home, night, comparison, bases)
         write_digests(self.home, self.label, proof)
         whole = push_artifacts(self.run.recorder, names, self.run.say)
         told = self._tell(night)
@@ -79,7 +81,7 @@ class NightWork:
     def _leave(self, night: Night, proof: GoldProof) -> tuple[Night, int]:
         """Record a night that is not over, with what its gold queries gave, and tell of it."""
         night = replace(night, gold=proof.n, differences=proof.differences)
-        write_night(self.home, night)
+        write_night(self.home, night, bases=derive_gold(night, proof.rows))
         self._tell(night)
         return night, Alarm.exit_code
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from flows.comparing.places import Place, read_night, read_workspace
-from flows.comparing.strands import read_strands
+from flows.comparing.strands import name_written, read_strands
 from flows.discovery import list_evaluating
 from flows.night_settings import EvaluatedEntry
+from flows.nights.basis import ScoredArtifact, derive_judge, derive_series, find_rows, place_earlier
 from flows.run.binding import locate_module
 from tasks.artifacts.parquet import read_rows
 from tasks.errors import BadInput
@@ -27,19 +28,26 @@ from tasks.judging.nights import (
     mark_drifts,
     name_by_id,
 )
+from tasks.lineage.derivation import Derivation
 
 NAME_JUDGE = "name_judge"
 """What the module of a canaries' stage may have: of a row, which of several judges it tries."""
+PARQUET = ".parquet"
 Entry = tuple[str, str]
 """A section of params.yaml, and a key there."""
 
 
 @dataclass(frozen=True)
 class NightScores:
-    """The scored answers of a night's entries, and its judges' canaries."""
+    """The scored answers of a night's entries, and its judges' canaries.
+
+    rows, canary_rows: the artifacts that they stand in, as the figures of `label` name them.
+    """
 
     strands: Sequence[Strand]
     canaries: dict[Entry, list[CanaryRow]]
+    rows: dict[Entry, ScoredArtifact] = field(default_factory=dict)
+    canary_rows: dict[Entry, ScoredArtifact] = field(default_factory=dict)
 
 
 def compare_night(
@@ -49,13 +57,14 @@ def compare_night(
     label: str,
     against: str | None,
     rule: AlarmRule,
-) -> tuple[Night, Comparison]:
+) -> tuple[Night, Comparison, dict[str, Derivation]]:
     """Compare the night in a worktree with an accepted one. against: its label; None for the first night.
 
-    Raises BadInput if the earlier night's branch or artifacts are gone.
+    Returns the rows of the night's figures, too, by their JSON pointers. Raises BadInput if the earlier
+    night's branch or artifacts are gone.
     """
     entries = {(evaluation.scope.over, evaluation.key) for evaluation in evaluations}
-    now = read_scores(read_workspace(root), entries)
+    now = read_scores(read_workspace(root), entries, lambda path: path.relative_to(root).as_posix())
     before = NightScores((), {})
     if against is not None:
         place = read_night(home, against)
@@ -66,6 +75,7 @@ def compare_night(
                 hint="git fetch brings it from where it was pushed; or `benchloom nightly accept` another",
             )
         before = read_scores(place, entries)
+        before = place_before(now, before, against)
     earlier = {name_strand(strand): strand for strand in before.strands}
     there = {name_strand(strand) for strand in now.strands}
     pairs = [(earlier[name], own) for own in now.strands if (name := name_strand(own)) in earlier]
@@ -86,21 +96,78 @@ def compare_night(
     lost = sorted(".".join(filter(None, name)) for name in earlier.keys() - there)
     alarms = list_alarms(series, judges, lost, rule)
     state: NightState = "alarm" if alarms else "accepted"
-    return Night(label, against, state, tuple(alarms), tuple(series), tuple(judges)), comparison
+    night = Night(label, against, state, tuple(alarms), tuple(series), tuple(judges))
+    return night, comparison, derive_night(night, now, before)
 
 
-def read_scores(place: Place, entries: Iterable[Entry]) -> NightScores:
-    """Read the scores of entries where they lie."""
+def derive_night(night: Night, now: NightScores, before: NightScores) -> dict[str, Derivation]:
+    """Name the rows of a night's figures, by their JSON pointers in its record."""
+    strands, earlier = (
+        {name_strand(strand): strand for strand in scores.strands} for scores in (now, before)
+    )
+    derived: dict[str, Derivation] = {}
+    for number, series in enumerate(night.series):
+        name, entry = (series.section, series.entry, series.system), (series.section, series.entry)
+        if entry in now.rows:
+            past = (earlier[name], before.rows[entry]) if name in earlier and entry in before.rows else None
+            own = (strands[name], now.rows[entry])
+            derived |= derive_series(f"/series/{number}", series, own, past)
+    for number, judge in enumerate(night.judges):
+        entry = (judge.section, judge.entry)
+        tries = find_name_judge(judge.section)
+        if entry in now.canary_rows and entry in before.canary_rows:
+            own_rows, past_rows = (
+                [row for row in scores.canaries[entry] if tries(row) == judge.judge]
+                for scores in (now, before)
+            )
+            derived |= derive_judge(
+                f"/judges/{number}",
+                (own_rows, now.canary_rows[entry]),
+                (past_rows, before.canary_rows[entry]),
+            )
+    return derived
+
+
+def read_scores(
+    place: Place, entries: Iterable[Entry], name: Callable[[Path], str] = lambda path: ""
+) -> NightScores:
+    """Read the scores of entries where they lie. name: returns the place in the project of an artifact."""
     wanted = set(entries)
+    found = NightScores([], {})
     strands: list[Strand] = []
-    canaries: dict[Entry, list[CanaryRow]] = {}
     for stage in place.stages:
         entry = (stage.scope.over, stage.key)
-        if entry in wanted:
-            strands += read_strands(stage, place.label)
-            if stage.find_canaries is not None:
-                canaries[entry] = read_rows(stage.find_canaries(), CanaryRow)
-    return NightScores(strands, canaries)
+        if entry not in wanted:
+            continue
+        own = read_strands(stage, place.label)
+        strands += own
+        path = stage.find(name_written(stage.scope.evaluates))
+        ids = [scored.id for strand in own for scored, _ in strand.answers]
+        if rows := find_rows(path, name(path).removesuffix(PARQUET), ids):
+            found.rows[entry] = rows
+        if stage.find_canaries is not None:
+            path = stage.find_canaries()
+            found.canaries[entry] = read_rows(path, CanaryRow)
+            ids = [row.id for row in found.canaries[entry]]
+            if rows := find_rows(path, name(path).removesuffix(PARQUET), ids):
+                found.canary_rows[entry] = rows
+    return replace(found, strands=strands)
+
+
+def place_before(now: NightScores, before: NightScores, label: str) -> NightScores:
+    """Name the artifacts of an earlier night by their places in the project: those of the later one."""
+
+    def place(
+        own: Mapping[Entry, ScoredArtifact], past: Mapping[Entry, ScoredArtifact]
+    ) -> dict[Entry, ScoredArtifact]:
+        return {
+            entry: replace(rows, artifact=place_earlier(label, own[entry].artifact))
+            for entry, rows in past.items()
+            if entry in own
+        }
+
+    rows, canary_rows = place(now.rows, before.rows), place(now.canary_rows, before.canary_rows)
+    return replace(before, rows=rows, canary_rows=canary_rows)
 
 
 def find_name_judge(section: str) -> Callable[[CanaryRow], str]:

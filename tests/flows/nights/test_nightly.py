@@ -58,6 +58,14 @@ def test_nights_are_compared_with_the_last_good_one_until_a_worse_is_accepted(bu
     night = json.loads(second.stdout)
     (series,) = night["series"]
     assert (night["against"], night["state"], series["difference"]) == ("one", "accepted", 0.0)
+    walked = built.call("flows.cli", "lineage", "data/nightly/two/night.json#/series/0/difference")
+    assert (walked.returncode, walked.stderr) == (0, "")
+    assert "rows of data/nightly/one/tree/data/grammar/films/films-weak/judgements.parquet" in walked.stdout
+    assert "raw movies.db#" in walked.stdout
+    counted = built.call("flows.cli", "lineage", "data/nightly/two/night.json#/gold")
+    assert (counted.returncode, counted.stderr) == (0, "")
+    assert f"computed again from them: {night['gold']}" in counted.stdout
+    assert run_git(built, "worktree", "list").count("\n") == 0, "the night's worktree went with the walk"
 
     model.broken = True
     third = run_night(built, "--as-of", "three")

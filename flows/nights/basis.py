@@ -1,0 +1,130 @@
+"""Name the rows that a night's figures are computed from: its own, and those of the night before.
+
+The rows of the night before go by `data/nightly/LABEL/tree/` and their place in the project: lineage puts the
+artifacts that another night recorded there (flows/nights/recorded.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from flows.night_settings import FOLDER
+from tasks.judging.canaries import CanaryRow
+from tasks.judging.comparison import Strand
+from tasks.judging.nights import Night, NightSeries
+from tasks.lineage.derivation import Derivation
+from tasks.lineage.selection import Selection
+
+TREE = "tree"
+PAIRED = ("n_pairs", "clusters", "difference", "low", "high", "p_value", "adjusted", "fell", "rose")
+"""Figures of both nights' rows."""
+Ids = Sequence[str]
+
+
+@dataclass(frozen=True)
+class ScoredArtifact:
+    """An artifact whose rows scores name. artifact: its path without `.parquet`.
+
+    column: has the ids by which they name them; values: of the column.
+    """
+
+    artifact: str
+    column: str
+    values: frozenset[str]
+
+    def select(self, ids: Iterable[str]) -> Selection:
+        """Select the rows of some scores: without a condition where these are all rows."""
+        chosen = set(ids)
+        return Selection(self.artifact, {} if chosen == self.values else {self.column: tuple(sorted(chosen))})
+
+
+def find_rows(path: Path, artifact: str, ids: Iterable[str]) -> ScoredArtifact | None:
+    """Find the column of an artifact that has all of some ids, `id` before others; None if none has.
+
+    path: its file; artifact: how a selection names it.
+    """
+    wanted = set(ids)
+    schema = pq.read_schema(path)
+    texts = [field.name for field in schema if field.type == pa.string()]
+    for name in sorted(texts, key=lambda name: name != "id"):
+        values = frozenset(pq.read_table(path, columns=[name])[name].to_pylist())
+        if wanted <= values:
+            return ScoredArtifact(artifact, name, values)
+    return None
+
+
+def place_earlier(label: str, path: str) -> str:
+    """Name an artifact of an earlier night as the figures of a later one do."""
+    return f"{FOLDER}/{label}/{TREE}/{path}"
+
+
+def derive_series(
+    place: str,
+    series: NightSeries,
+    now: tuple[Strand, ScoredArtifact],
+    before: tuple[Strand, ScoredArtifact] | None,
+) -> dict[str, Derivation]:
+    """Derive a metric's figures. place: their JSON pointer; before: of the accepted night, if it has any."""
+    strand, rows = now
+    scores = _read_scores(strand, series.metric)
+    known = [row for row, _, value in scores if value is not None]
+    derived = {
+        f"{place}/n": _count([row for row, _, _ in scores], rows, series.n),
+        f"{place}/n_scored": _count(known, rows, series.n_scored),
+        f"{place}/mean": Derivation("mean of the cases' scores", (rows.select(known),)),
+    }
+    own, earlier = _pair(scores, _read_scores(before[0], series.metric) if before else [])
+    parts = (rows.select(own), *((before[1].select(earlier),) if before else ())) if own else ()
+    derived |= {f"{place}/{name}": Derivation(f"{name} of the pairs", parts) for name in PAIRED}
+    derived[f"{place}/now"] = Derivation("mean of the pairs", parts[:1])
+    derived[f"{place}/before"] = Derivation("mean of the pairs", parts[1:])
+    return derived
+
+
+def derive_judge(
+    place: str,
+    now: tuple[Sequence[CanaryRow], ScoredArtifact],
+    before: tuple[Sequence[CanaryRow], ScoredArtifact],
+) -> dict[str, Derivation]:
+    """Derive a judge's figures on the canaries of two nights. place: their JSON pointer."""
+    both = {row.id for row in now[0]} & {row.id for row in before[0]}
+    own, earlier = now[1].select(both), before[1].select(both)
+    words = {"n": (own,), "right": (own,), "before": (earlier,)}
+    parts = words | dict.fromkeys(("lost", "won", "p_value"), (own, earlier))
+    return {f"{place}/{name}": Derivation(f"{name} of the canaries", rows) for name, rows in parts.items()}
+
+
+def derive_gold(night: Night, rows: Iterable[Selection]) -> dict[str, Derivation]:
+    """Derive how many gold queries were run. rows: the items that have one."""
+    return {"/gold": Derivation("count", tuple(rows) if night.gold else ())}
+
+
+Score = tuple[str, str, float | None]
+
+
+def _read_scores(strand: Strand, metric: str) -> list[Score]:
+    """List (row, case, value) of a strand's scores under a metric."""
+    scores: list[Score] = []
+    for scored, answered in strand.answers:
+        values: Mapping[str, float | None] = {answered.metric: scored.value, **answered.further}
+        if metric in values:
+            scores.append((scored.id, answered.case, values[metric]))
+    return scores
+
+
+def _pair(now: Sequence[Score], before: Sequence[Score]) -> tuple[Ids, Ids]:
+    """List the rows of both nights whose cases have a score in each."""
+    cases = [{case for _, case, value in scores if value is not None} for scores in (now, before)]
+    both = cases[0] & cases[1]
+    own, earlier = ([row for row, case, _ in scores if case in both] for scores in (now, before))
+    return own, earlier
+
+
+def _count(ids: Ids, rows: ScoredArtifact, figure: int) -> Derivation:
+    """Derive a number of cases: a count of rows where each case has one."""
+    return Derivation("count" if len(ids) == figure else "cases", (rows.select(ids),))

@@ -1,0 +1,122 @@
+"""Open what a night recorded, so that its figures can be walked back: its branch, and DVC's cache."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+
+from flows.comparing.places import open_cache
+from flows.lineage.git import Git
+from flows.lineage.lock import read_graph, read_stage
+from flows.night_settings import BRANCH, FOLDER
+from flows.nights.basis import place_earlier
+from flows.nights.history import NIGHT
+from flows.nights.worktree import run_git
+from flows.run.lock_file import LOCK, LockFile
+from tasks.errors import BadInput
+from tasks.lineage.records import FileRecord, Graph, StageRecord
+
+
+def name_night(path: str) -> str:
+    """Return the label of the night whose record a file of the project is; empty if it is no such record."""
+    pure = PurePosixPath(path)
+    is_record = pure.name == NIGHT and pure.parent.parent.as_posix() == FOLDER
+    return pure.parent.name if is_record else ""
+
+
+@contextmanager
+def open_recorded(home: Path, label: str) -> Iterator[tuple[Path, Graph]]:
+    """Open a night as a project of its own, for as long as the block runs: (its root, what it recorded).
+
+    Artifacts are links into DVC's cache, and those of the night that it was compared with lie beside. Raises
+    BadInput if a night's branch, or an artifact, is gone.
+    """
+    _require_branch(home, label)
+    record = home / FOLDER / label / NIGHT
+    against = json.loads(record.read_bytes()).get("against")
+    above = home / ".benchloom" / "lineage"
+    above.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix=f"{label}-", dir=above)).resolve()
+    try:
+        run_git(home, "worktree", "add", "--quiet", "--detach", str(folder / "tree"), _name_branch(label))
+        root = folder / "tree" / run_git(home, "rev-parse", "--show-prefix")
+        graph = read_graph(root)
+        find = open_cache(home)
+        _link_outs(root, graph.stages, find)
+        _link_given(home, root, graph)
+        if against:
+            earlier = _read_earlier(home, folder, against, graph)
+            _link_outs(root, earlier, find)
+            graph = replace(graph, stages=(*graph.stages, *earlier))
+        _link(record, root / FOLDER / label / NIGHT)
+        yield root, graph
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        run_git(home, "worktree", "prune")
+
+
+def _name_branch(label: str) -> str:
+    return f"refs/heads/{BRANCH}{label}"
+
+
+def _require_branch(home: Path, label: str) -> None:
+    if Git(home).find_commit(_name_branch(label)) is None:
+        raise BadInput(
+            f"{BRANCH}{label}",
+            "is gone, the branch of the night",
+            hint="git fetch brings it from where it was pushed",
+        )
+
+
+def _read_earlier(home: Path, folder: Path, label: str, later: Graph) -> tuple[StageRecord, ...]:
+    """Read the stages of an earlier night that recorded other outputs than a later one, in their place."""
+    _require_branch(home, label)
+    text = Git(home).read_file(_name_branch(label), LOCK) or b""
+    (folder / LOCK).write_bytes(text)
+    stages = [read_stage(name, entry) for name, entry in LockFile(folder / LOCK).read().items()]
+    now = {out.path: out.md5 for stage in later.stages for out in stage.outs}
+    other = [stage for stage in stages if any(now.get(out.path) != out.md5 for out in stage.outs)]
+    moved = {out.path for stage in other for out in stage.outs}
+
+    def move(files: Iterable[FileRecord]) -> tuple[FileRecord, ...]:
+        return tuple(
+            replace(file, path=place_earlier(label, file.path)) if file.path in moved else file
+            for file in files
+        )
+
+    return tuple(
+        replace(stage, name=f"{stage.name} of night {label}", deps=move(stage.deps), outs=move(stage.outs))
+        for stage in other
+    )
+
+
+def _link_outs(root: Path, stages: Iterable[StageRecord], find: Callable[[str], Path]) -> None:
+    """Link outputs from DVC's cache; what the cache lacks is a gap for whoever asks."""
+    for out in (out for stage in stages for out in stage.outs if out.md5):
+        source = find(out.md5 or "")
+        if not source.is_file():
+            continue
+        if (out.md5 or "").endswith(".dir"):
+            for part in json.loads(source.read_bytes()):
+                _link(find(part["md5"]), root / out.path / part["relpath"])
+        else:
+            _link(source, root / out.path)
+
+
+def _link_given(home: Path, root: Path, graph: Graph) -> None:
+    """Link the data that no stage wrote from the project, as they are now: their hashes are recorded."""
+    outs = set(graph.list_outs())
+    for dep in {dep.path for stage in graph.stages for dep in stage.data} - outs:
+        if not PurePosixPath(dep).is_absolute() and (home / dep).exists():
+            _link(home / dep, root / dep)
+
+
+def _link(source: Path, target: Path) -> None:
+    if not target.exists() and not target.is_symlink():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.symlink_to(source.resolve())
