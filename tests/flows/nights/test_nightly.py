@@ -4,16 +4,16 @@ import json
 import re
 import shutil
 import signal
-import sqlite3
 import subprocess
-from contextlib import closing
 
+import pyarrow.parquet as pq
 import pytest
 import yaml
 from aiohttp import web
 
 from tasks.artifacts.parquet import count_rows
 from tests.flows.nights.night_project import commit, list_branches, run_git, run_night, set_param
+from tests.flows.nights.planted import plant_change
 from tests.flows.sample import NOWHERE, wait_for
 from tests.models.scenes import answering
 
@@ -187,9 +187,9 @@ def test_artifacts_are_pushed_to_the_remote_and_pulled_from_it(built, model, tmp
 def test_a_planted_change_in_a_row_of_the_database_is_found_by_its_items(built, model):
     path = built.root / "data/raw/films/films.sqlite"
     before = path.read_bytes()
-    with closing(sqlite3.connect(path)) as database:
-        database.execute("UPDATE films SET runtime_minutes = runtime_minutes + 1")
-        database.commit()
+    groups = pq.read_table(built.root / "data/grammar/films/fill_in.parquet", columns=["id", "sql"])
+    queries = {row["id"]: row["sql"] for row in groups.to_pylist()}
+    changed = plant_change(path, "films", "runtime_minutes", queries)
     try:
         done = run_night(built, "--as-of", "planted", "--json")
     finally:
@@ -200,7 +200,8 @@ def test_a_planted_change_in_a_row_of_the_database_is_found_by_its_items(built, 
     assert night["gold"] == count_rows(built.root / "data/grammar/films/fill_in.parquet")
     assert "the database says" in night["differences"][0]["what"]
     lines = (built.root / "data/nightly/planted/gold.tsv").read_text().splitlines()
-    assert len(lines) == len(night["differences"]) > 0
+    assert {found["item"] for found in night["differences"]} == changed
+    assert len(lines) == len(night["differences"]) == len(changed)
 
 
 def test_a_night_whose_endpoint_is_gone_ends_with_a_line_and_goes_on(built, model):
