@@ -14,6 +14,9 @@ from hypothesis import HealthCheck, settings
 ROOT = str(Path(__file__).parents[1])
 os.environ["PYTHONPATH"] = os.pathsep.join(path for path in (ROOT, os.environ.get("PYTHONPATH")) if path)
 
+# Tests run stages by the hundred: only those of the events have their runs emit them.
+os.environ.setdefault("OPENLINEAGE_DISABLED", "true")
+
 # How long an example takes is the machine's affair, and not what a property says.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")

@@ -9,6 +9,7 @@ from typing import Any
 
 from flows.graph_file import require_graph
 from flows.lineage.git import Git
+from flows.lineage.openlineage import emit_run, is_disabled
 from flows.parameters import validate
 from flows.run.bill import describe_bill
 from flows.run.computing import Computing
@@ -92,6 +93,7 @@ def bring_up_stages(
     finally:
         run.finish()
     code = conclude(run, names)
+    tell_lineage(run)
     if run.hooks is not None:
         run.hooks.end_run(run, names, title, code, Git(run.root).find_head() or "")
     return code
@@ -158,6 +160,17 @@ def run_with_prefect(run: Run, names: Sequence[str], workers: int, title: str) -
         from flows.run.reproduce import run_flow
 
         run_flow(run, names, workers, title)
+
+
+def tell_lineage(run: Run) -> None:
+    """Emit the OpenLineage events of the stages that ran; that it failed is a line, and fails no run."""
+    ran = {name: outcome.seconds for name, outcome in run.outcomes.items() if outcome.state == "ran"}
+    if not ran or run.stopping.is_set() or is_disabled():
+        return
+    try:
+        emit_run(run.root, ran)
+    except BenchloomError as error:
+        run.say(f"OpenLineage: {error}")
 
 
 def list_stale(run: Run, names: Sequence[str]) -> list[str]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import re
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from flows.lineage.lock import read_graph
 from flows.settings import load_params, parse_section
 from tasks.errors import BadInput, BenchloomError
 from tasks.lineage.records import Graph, StageRecord
@@ -26,6 +27,12 @@ if TYPE_CHECKING:
     from flows.lineage.facets import FacetMaker
 
 PRODUCER = "urn:benchloom:lineage"
+RUNS_FILE = ".benchloom/lineage/runs.jsonl"
+"""Where the events of runs go, behind each other, unless a server is configured."""
+RETRIES = 1
+"""How often a request to a server is sent again: a run ends with them."""
+LARGEST_FILE = 64 << 20
+"""Bytes of that file beyond which a run begins a new one; the one before is kept."""
 RUNS = uuid.uuid5(uuid.NAMESPACE_URL, PRODUCER)
 CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
 SECRET_OPTION = re.compile(r"([?&][\w-]*(?:pass(?!file)|pwd|secret|token)\w*=)[^&\s]+", re.IGNORECASE)
@@ -69,12 +76,61 @@ def emit_events(lineage: LineageResult, root: Path, file: Path) -> str:
     maker = FacetMaker(root, graph, destination.namespace, read_prices(params))
     events = list(make_events(order_stages(stages), graph, maker))
     if destination.url is None:
-        file.parent.mkdir(parents=True, exist_ok=True)
         file.unlink(missing_ok=True)
-        _send(events, {"type": "file", "log_file_path": str(file), "append": True})
-        return f"{len(events)} events: {file}"
     for event in events:
         Serde.to_json(event)  # refused here, before the first is sent
+    return _deliver(events, destination, file)
+
+
+def emit_run(root: Path, seconds: Mapping[str, float]) -> None:
+    """Emit a START and a COMPLETE event for each stage that a run has brought up to date, upstream first.
+
+    seconds: stage -> how long it took. To `RUNS_FILE`, behind those of earlier runs, or to the server that is
+    configured. Raises BadInput if `run.openlineage` is invalid, and NotSent if the server refuses.
+    """
+    from flows.lineage.facets import FacetMaker
+
+    params = load_params(root)
+    destination = read_destination(params)
+    graph = read_graph(root)
+    stages = order_stages(stage for stage in graph.stages if stage.name in seconds)
+    maker = FacetMaker(root, graph, destination.namespace, read_prices(params))
+    events = [
+        event
+        for stage, done in zip(stages, make_events(stages, graph, maker), strict=True)
+        for event in (make_start(done, seconds[stage.name]), done)
+    ]
+    file = root / RUNS_FILE
+    if file.is_file() and file.stat().st_size > LARGEST_FILE:
+        file.replace(file.with_suffix(".old.jsonl"))
+    _deliver(events, destination, file)
+
+
+def is_disabled() -> bool:
+    """Return whether runs emit no events: by the variable of the standard's own clients."""
+    return os.environ.get("OPENLINEAGE_DISABLED", "").lower() in ("true", "1")
+
+
+def make_start(done: Any, seconds: float) -> Any:
+    """Make the START event of a run from the event that ended it."""
+    from openlineage.client.event_v2 import Job, Run, RunEvent, RunState
+
+    begun = datetime.fromisoformat(done.eventTime) - timedelta(seconds=seconds)
+    return RunEvent(
+        eventType=RunState.START,
+        eventTime=begun.isoformat(),
+        run=Run(done.run.runId),
+        job=Job(done.job.namespace, done.job.name),
+        producer=PRODUCER,
+    )
+
+
+def _deliver(events: Sequence[Any], destination: Destination, file: Path) -> str:
+    """Write events to a file, behind what it has, or send them; return in words where they are."""
+    if destination.url is None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        _send(events, {"type": "file", "log_file_path": str(file), "append": True})
+        return f"{len(events)} events: {file}"
     _send(events, _describe_server(destination))
     return f"{len(events)} events: sent to {destination.url}"
 
@@ -221,6 +277,7 @@ def find_time(stage: StageRecord, root: Path) -> str:
 
 def _describe_server(destination: Destination) -> dict[str, Any]:
     server: dict[str, Any] = {"type": "http", "url": destination.url, "timeout": destination.timeout_s}
+    server["retry"] = {"total": RETRIES, "connect": RETRIES, "read": RETRIES}
     if destination.key_env is not None:
         key = os.environ.get(destination.key_env)
         if key is None:

@@ -1,77 +1,112 @@
-"""What the OpenLineage standard (2-0-2) asks of an event and of the facets that ours have, as JSON Schema."""
+"""JSON Schema of an OpenLineage event, from the classes that the standard's own schemas are generated into.
 
-from collections.abc import Mapping
+No package ships the standard's JSON files. `openlineage-python` ships the classes that the project generates
+from them. Each says by `_get_schema` which definition of which version it is, as facets do by `_schemaURL`.
+"""
+
+import typing
+from enum import Enum
+from functools import cache
+from types import ModuleType, NoneType, UnionType
 from typing import Any
 
-TEXT = {"type": "string"}
-URI = {"type": "string", "pattern": r"^[a-z][a-z0-9+.-]*:\S+$"}
-UUID = {"type": "string", "pattern": "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"}
-TIME = {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$"}
-WHOLE = {"type": "integer"}
+import attr
+from jsonschema import Draft202012Validator
+from openlineage.client import facet_v2
+from openlineage.client.generated import base
 
-
-def have(required: str, **properties: Any) -> dict[str, Any]:
-    """Describe an object. required: names apart by blanks."""
-    return {"type": "object", "required": required.split(), "properties": properties}
-
-
-def many(items: Mapping[str, Any]) -> dict[str, Any]:
-    """Describe an array."""
-    return {"type": "array", "items": items}
-
-
-def name_by(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Describe an object whose keys are anyone's."""
-    return {"type": "object", "additionalProperties": values}
-
-
-FIELD = have("name", name=TEXT, type=TEXT, description=TEXT, fields=many({"$ref": "#/$defs/field"}))
-TRANSFORMATION = have("type", type=TEXT, subtype=TEXT, description=TEXT, masking={"type": "boolean"})
-INPUT_FIELD = have(
-    "namespace name field", namespace=TEXT, name=TEXT, field=TEXT, transformations=many(TRANSFORMATION)
-)
-ASSERTION = have(
-    "assertion success", assertion=TEXT, success={"type": "boolean"}, column=TEXT, severity=TEXT, name=TEXT,
-    description=TEXT, expected=TEXT, actual=TEXT,
-)  # fmt: skip
-PARAMETER = have("key", key=TEXT, name=TEXT, description=TEXT, value=TEXT)
-FACETS = {
-    "columnLineage": have("fields", fields=name_by(have("inputFields", inputFields=many(INPUT_FIELD)))),
-    "dataQualityAssertions": have("assertions", assertions=many(ASSERTION)),
-    "executionParameters": have("parameters", parameters=many(PARAMETER)),
-    "jobType": have("processingType integration", processingType=TEXT, integration=TEXT, jobType=TEXT),
-    "outputStatistics": have("", rowCount=WHOLE, size=WHOLE, fileCount=WHOLE),
-    "schema": have("", fields=many({"$ref": "#/$defs/field"})),
-    "sourceCode": have("language sourceCode", language=TEXT, sourceCode=TEXT),
-    "sourceCodeLocation": have("type url", type=TEXT, url=URI, path=TEXT, version=TEXT),
-    "version": have("datasetVersion", datasetVersion=TEXT),
+TIME = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$"
+URI = r"^[a-z][a-z0-9+.-]*:\S+$"
+FORMATS = {
+    "eventTime": TIME,
+    "runId": "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$",
+    **dict.fromkeys(("producer", "schemaURL", "_producer", "_schemaURL"), URI),
 }
-BASE = have("_producer _schemaURL", _producer=URI, _schemaURL=URI)
+"""Of texts to which the standard gives a format; the generated classes check them by hand."""
+PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
-def list_facets(*names: str) -> dict[str, Any]:
-    """Describe facets of which the named ones have a schema here; any other has what all must have."""
-    known = {name: {"allOf": [BASE, FACETS[name]]} for name in names}
-    return {"type": "object", "properties": known, "additionalProperties": BASE}
+@cache
+def list_facets() -> dict[str, type]:
+    """List the standard's facets by the URL of their schema."""
+    return {
+        kind._get_schema(): kind
+        for module in vars(facet_v2).values()
+        if isinstance(module, ModuleType)
+        for kind in vars(module).values()
+        if isinstance(kind, type) and issubclass(kind, base.BaseFacet)
+    }
 
 
-DATASET = {"namespace": TEXT, "name": TEXT, "facets": list_facets("columnLineage", "schema", "version")}
-EVENT = {
-    "$defs": {"field": FIELD},
-    **have(
-        "eventTime producer schemaURL run job",
-        eventType={"enum": ["START", "RUNNING", "COMPLETE", "ABORT", "FAIL", "OTHER"]},
-        eventTime=TIME,
-        producer=URI,
-        schemaURL=URI,
-        run=have("runId", runId=UUID, facets=list_facets("executionParameters")),
-        job=have(
-            "namespace name",
-            namespace=TEXT,
-            name=TEXT,
-            facets=list_facets("jobType", "sourceCode", "sourceCodeLocation"),
-        ),
-        inputs=many(have("namespace name", **DATASET, inputFacets=list_facets("dataQualityAssertions"))),
-        outputs=many(have("namespace name", **DATASET, outputFacets=list_facets("outputStatistics"))),
-    ),
-}
+def make_schema(kind: type) -> dict[str, Any]:
+    """Make the schema of a class, with all that it has within."""
+    definitions: dict[str, Any] = {}
+    _define(kind, definitions)
+    return {"$defs": definitions, "$ref": f"#/$defs/{kind.__name__}"}
+
+
+def validate(event: dict[str, Any]) -> list[str]:
+    """Hold an event, and each of its facets by its own schema; return the names of the standard's facets.
+
+    Raises jsonschema's ValidationError. A facet that is not of the standard must have what every facet has.
+    """
+    make_validator(base.RunEvent).validate(event)
+    found = []
+    for place in (event["run"], event["job"], *event["inputs"], *event["outputs"]):
+        for group in ("facets", "inputFacets", "outputFacets"):
+            for name, facet in (place.get(group) or {}).items():
+                kind = list_facets().get(facet["_schemaURL"])
+                make_validator(kind or base.BaseFacet).validate(facet)
+                found += [name] if kind else []
+    return found
+
+
+@cache
+def make_validator(kind: type) -> Draft202012Validator:
+    """Make a validator of a class's schema, once."""
+    return Draft202012Validator(make_schema(kind))
+
+
+def _define(kind: type, definitions: dict[str, Any]) -> None:
+    if kind.__name__ in definitions:
+        return
+    own: dict[str, Any] = {"type": "object"}
+    definitions[kind.__name__] = own  # before what is within: a field has fields
+    hints = typing.get_type_hints(kind)
+    fields = attr.fields(kind)
+    own["properties"] = {
+        field.name: _describe(hints[field.name], definitions) | _find_format(field.name) for field in fields
+    }
+    own["required"] = [
+        field.name for field in fields if field.default is attr.NOTHING or field.name in FORMATS
+    ]
+    # The standard lets events and facets have more; what this package sends has none of its own there.
+    own["additionalProperties"] = kind is base.BaseFacet
+
+
+def _find_format(name: str) -> dict[str, Any]:
+    return {"pattern": FORMATS[name]} if name in FORMATS else {}
+
+
+def _describe(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+    """Describe a type: a plain one, an enumeration, a class, a list, an object with any keys, or a choice."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (UnionType, typing.Union):
+        # The client leaves out what is None; the standard knows no null.
+        choices = [_describe(one, definitions) for one in arguments if one is not NoneType]
+        return choices[0] if len(choices) == 1 else {"anyOf": choices}
+    if origin is list:
+        return {"type": "array", "items": _describe(arguments[0], definitions)}
+    if origin is dict:
+        if isinstance(arguments[1], type) and issubclass(arguments[1], base.BaseFacet):
+            return {"type": "object"}  # each is held by its own schema
+        return {"type": "object", "additionalProperties": _describe(arguments[1], definitions)}
+    if hint in PLAIN:
+        return {"type": PLAIN[hint]}
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return {"enum": [one.value for one in hint]}
+    if isinstance(hint, type) and attr.has(hint):
+        _define(hint, definitions)
+        return {"$ref": f"#/$defs/{hint.__name__}"}
+    assert hint is Any, f"of no known type: {hint}"
+    return {}

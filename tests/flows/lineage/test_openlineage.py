@@ -1,25 +1,31 @@
 import json
+import re
+import subprocess
 import threading
 from dataclasses import replace
+from datetime import datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 
 import jsonschema
 import pytest
-from openlineage.client import facet_v2
-from openlineage.client.event_v2 import Job, Run, RunEvent
 
-from flows.lineage.openlineage import NotSent, clean, emit_events, order_stages
+from flows.commands.lineage import trace_target
+from flows.commands.run import tell_lineage
+from flows.lineage.lock import read_graph
+from flows.lineage.openlineage import RUNS_FILE, NotSent, clean, emit_events, order_stages
 from tasks.artifacts.contracts import ContractFinding
-from tasks.artifacts.parquet import write_rows
+from tasks.artifacts.parquet import count_rows, write_rows
 from tasks.artifacts.rows import Dropped, Origin
 from tasks.errors import BadInput
 from tasks.lineage.records import FileRecord, Graph, StageRecord
 from tasks.lineage.result import LineageResult
 from tasks.lineage.walk import Lineage
 from tasks.models.calls import Call
-from tests.flows.lineage.standard import EVENT
+from tests.flows.lineage.standard import validate
+from tests.flows.nights.night_project import commit
+from tests.flows.sample import ROOT, make_sample
 from tests.longform.test_page import make_call
 
 MAKE = StageRecord(
@@ -37,6 +43,12 @@ MAKE = StageRecord(
 )  # fmt: skip
 USE = StageRecord("use", "x", (FileRecord("data/made.parquet", "bb"),), (FileRecord("data/used", "dd.dir"),))
 GRAPH = Graph((USE, MAKE), commit="f00d", dirty=True, recorded_in="beef")
+
+
+@pytest.fixture(autouse=True)
+def enabled(monkeypatch):
+    """Undo what holds for every other test: the package itself sends nothing then."""
+    monkeypatch.delenv("OPENLINEAGE_DISABLED", raising=False)
 
 
 @pytest.fixture
@@ -230,53 +242,121 @@ def test_an_event_tells_schema_columns_quality_commit_and_calls(questions, tmp_p
     assert calls["_schemaURL"] == schema["$id"]
 
 
-def test_events_hold_the_standards_schema_and_a_wrong_one_does_not(questions, tmp_path):
+STANDARD = {
+    "columnLineage", "dataQualityAssertions", "executionParameters", "jobType", "outputStatistics", "schema",
+    "sourceCode", "sourceCodeLocation", "version",
+}  # fmt: skip
+"""The standard's facets that an event may have; `benchloom_calls` is ours."""
+
+
+def test_events_hold_the_standards_schemas_and_a_wrong_one_does_not(questions, tmp_path):
     emit_events(questions, tmp_path, tmp_path / "events.jsonl")
 
     (event,) = read(tmp_path / "events.jsonl")
-    jsonschema.validate(event, EVENT)
+    assert set(validate(event)) == STANDARD
     for place, key, wrong in (
         (event, "eventTime", "yesterday"),
+        (event, "eventType", "DONE"),
         (event["run"], "runId", "1"),
         (event["inputs"][0]["facets"]["schema"]["fields"][0], "name", None),
         (event["outputs"][0]["outputFacets"]["outputStatistics"], "size", "3"),
+        (event["outputs"][0]["facets"]["columnLineage"]["fields"]["detail"], "inputFields", [{"name": "x"}]),
         (event["job"]["facets"]["jobType"], "_schemaURL", "none"),
     ):
         right = place[key]
         place[key] = wrong
         with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate(event, EVENT)
+            validate(event)
         place[key] = right
+    event["job"]["facets"]["jobType"]["more"] = 1
+    with pytest.raises(jsonschema.ValidationError):
+        validate(event)
 
 
-def test_every_facet_is_of_a_class_of_the_standards_client(questions, tmp_path):
-    """Each is built again by its class, which refuses other keys, and the lack of those it needs."""
-    emit_events(questions, tmp_path, tmp_path / "events.jsonl")
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """The sample's first stages, run by `benchloom run`, whose runs emit events."""
+    sample = make_sample(tmp_path_factory.mktemp("told"))
+    del sample.environment["OPENLINEAGE_DISABLED"]
+    commit(sample, "Begin")
+    said = sample.run("grammar-sql-templates@films")
+    return sample, re.findall(r"^(?:benchloom: )?(\S+@?\S*) +ran  ", said, re.MULTILINE)
 
-    classes = {
-        kind._get_schema(): kind
-        for module in vars(facet_v2).values()
-        if isinstance(module, ModuleType)
-        for kind in vars(module).values()
-        if isinstance(kind, type) and issubclass(kind, facet_v2.BaseFacet)
+
+@pytest.mark.drill
+@pytest.mark.timeout(900)
+def test_a_run_emits_valid_events_of_every_stage_that_ran(told):
+    ran, stages = told
+    events = read(ran.root / RUNS_FILE)
+    assert "grammar-sql-templates@films" in stages
+    assert [event["eventType"] for event in events] == ["START", "COMPLETE"] * len(stages)
+    assert {event["job"]["name"] for event in events} == set(stages)
+    checked = {name for event in events for name in validate(event)}
+    assert checked >= STANDARD - {"dataQualityAssertions"}, "of these stages none stands on a contract's"
+    schema = json.loads((Path(__file__).parents[3] / "docs/openlineage.calls.json").read_text())
+    told_calls = {
+        event["job"]["name"]: event["run"]["facets"]["benchloom_calls"]
+        for event in events
+        if "benchloom_calls" in event["run"].get("facets", {})
     }
-    checked = set()
-    for event in read(tmp_path / "events.jsonl"):
-        RunEvent(
-            eventTime=event["eventTime"],
-            producer=event["producer"],
-            run=Run(event["run"]["runId"]),
-            job=Job("n", "j"),
-        )
-        places = [event["run"], event["job"], *event["inputs"], *event["outputs"]]
-        for place in places:
-            for kind in ("facets", "inputFacets", "outputFacets"):
-                for name, facet in (place.get(kind) or {}).items():
-                    own = {key: value for key, value in facet.items() if not key.startswith("_")}
-                    if name != "benchloom_calls":
-                        classes[facet["_schemaURL"]](**own)
-                    checked.add(name)
-    assert checked == {
-        "benchloom_calls", "columnLineage", "dataQualityAssertions", "executionParameters", "jobType",
-        "outputStatistics", "schema", "sourceCode", "sourceCodeLocation", "version",
-    }  # fmt: skip
+    for calls in told_calls.values():
+        jsonschema.validate(calls, schema)
+    counted = count_rows(ran.root / "data/grammar/films/sql_templates.calls.parquet")
+    assert told_calls["grammar-sql-templates@films"]["calls"] == counted > 0
+    for begun, done in zip(events[::2], events[1::2], strict=True):
+        assert begun["run"]["runId"] == done["run"]["runId"]
+        assert begun["eventTime"] <= done["eventTime"]
+    made = {out["name"]: event["job"]["name"] for event in events for out in event["outputs"]}
+    assert made["data/grammar/films/sql_templates.parquet"] == "grammar-sql-templates@films"
+
+    before = len(events)
+    ran.run("grammar-sql-templates@films")
+    assert len(read(ran.root / RUNS_FILE)) == before, "nothing ran"
+    ignored = subprocess.run(["git", "check-ignore", RUNS_FILE], cwd=ROOT, check=False)
+    assert ignored.returncode == 0, "git's status stays clean"
+
+
+def make_run(root, said):
+    """A run that is over: one stage ran, another was up to date."""
+    (root / "dvc.lock").write_text(
+        "schema: '2.0'\nstages:\n  use:\n    cmd: benchloom stage use\n  old:\n    cmd: x\n"
+    )
+    return SimpleNamespace(
+        root=root, stopping=threading.Event(), say=said.append,
+        outcomes={"use": SimpleNamespace(state="ran", seconds=90.0),
+                  "old": SimpleNamespace(state="fresh", seconds=0.0)},
+    )  # fmt: skip
+
+
+def test_a_runs_events_go_behind_those_of_earlier_runs(tmp_path, monkeypatch):
+    (tmp_path / "params.yaml").write_text("run: {}\n")
+    run = make_run(tmp_path, said := [])
+    tell_lineage(run)
+    tell_lineage(run)
+    events = read(tmp_path / RUNS_FILE)
+    assert [(event["job"]["name"], event["eventType"]) for event in events] == [
+        ("use", "START"), ("use", "COMPLETE"),
+    ] * 2  # fmt: skip
+    assert [set(validate(event)) for event in events[:2]] == [
+        set(), {"executionParameters", "jobType", "sourceCode"},
+    ]  # fmt: skip
+    begun, ended = (datetime.fromisoformat(event["eventTime"]) for event in events[:2])
+    assert (ended - begun).total_seconds() == 90
+    monkeypatch.setenv("OPENLINEAGE_DISABLED", "true")
+    tell_lineage(run)
+    assert (len(read(tmp_path / RUNS_FILE)), said) == (4, [])
+
+
+def test_a_run_whose_server_is_down_says_so_and_is_done(tmp_path):
+    configure(tmp_path, "{url: 'http://127.0.0.1:9', timeout_s: 1}")
+    tell_lineage(make_run(tmp_path, said := []))
+    assert said == ["OpenLineage: run.openlineage: the events were not taken: ConnectionError"]
+
+
+@pytest.mark.drill
+def test_every_event_of_the_whole_sample_holds_the_standards_schemas(root, tmp_path):
+    emit_events(trace_target("dvc.lock", None, root), root, tmp_path / "events.jsonl")
+
+    events = read(tmp_path / "events.jsonl")
+    assert len(events) == len(read_graph(root).stages)
+    assert {name for event in events for name in validate(event)} == STANDARD
