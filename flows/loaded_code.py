@@ -50,7 +50,7 @@ class HashingFinder(MetaPathFinder):
 def watch_imports() -> None:
     """Keep the hash of every module of `tasks` that is imported from now on, or was before."""
     sys.meta_path.insert(0, HashingFinder())
-    for name, module in list(sys.modules.items()):
+    for name, module in sys.modules.copy().items():
         file = getattr(module, "__file__", None)
         if name.partition(".")[0] == PACKAGE and file:
             LOADED[os.path.realpath(file)] = hash_file(Path(file))

@@ -30,7 +30,8 @@ def check_code(root: Path) -> None:
         if not folder.is_dir():
             continue
         homes = (f"{folder}{os.sep}", f"{folder.resolve()}{os.sep}")
-        for name, module in list(sys.modules.items()):
+        # A copy is made at once; a list of its items lets other threads import amid it, which ends in an error.
+        for name, module in sys.modules.copy().items():
             file = getattr(module, "__file__", None)
             if name.partition(".")[0] == package and file and not file.startswith(homes):
                 raise BadInput(

@@ -31,6 +31,20 @@ def test_a_module_from_elsewhere_fails_the_stage_that_imported_it(project, monke
     assert not (project.root / "dvc.lock").exists()
 
 
+def test_another_thread_may_import_meanwhile(monkeypatch):
+    """Collecting garbage amid the list of modules lets other threads in."""
+
+    class Modules(dict):
+        def items(self):
+            for number, item in enumerate(super().items()):
+                if number == 3:
+                    self["tasks.imported_meanwhile"] = ModuleType("tasks.imported_meanwhile")
+                yield item
+
+    monkeypatch.setattr(sys, "modules", Modules(sys.modules))
+    check_code(HERE)
+
+
 def test_nothing_begins_with_a_module_from_elsewhere(project, monkeypatch):
     (project.root / "flows").mkdir()
     with pytest.raises(BadInput, match="not from this project"):
