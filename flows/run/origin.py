@@ -30,7 +30,7 @@ def check_code(root: Path) -> None:
         if not folder.is_dir():
             continue
         homes = (f"{folder}{os.sep}", f"{folder.resolve()}{os.sep}")
-        # A copy is made at once; a list of its items lets other threads import amid it, which ends in an error.
+        # A copy is made at once; amid a list of items another thread may import, and that is an error.
         for name, module in sys.modules.copy().items():
             file = getattr(module, "__file__", None)
             if name.partition(".")[0] == package and file and not file.startswith(homes):
