@@ -28,6 +28,8 @@ ELSEWHERE = {
     "evaluate longform": "tests/longform/test_evaluate.py",
     "evaluate tanq": "tests/tanq/test_evaluate.py",
     "evaluate streambench": "tests/streambench/test_evaluate_command.py",
+    "lineage data/evaluations/": "tests/flows/test_evaluate.py",
+    "lineage data/nightly/": "tests/flows/nights/test_recorded.py",
     "run --replay longform-set-page@many": "tests/longform/test_spider_replay.py",
     "compare v1.0": "tests/flows/comparing/test_compare.py",
     "compare 2031": "tests/flows/comparing/test_compare.py",

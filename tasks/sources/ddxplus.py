@@ -68,7 +68,6 @@ def find_patients(folder: Path, split: str) -> Path | None:
 def read_patients(path: Path, words: Vocabulary) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
     """Read patients as profiles; their keys are the file's split and the row, from 0 on: `test-12`."""
     split = path.name.removeprefix("release_").partition("_")[0].partition(".")[0]
-    csv.field_size_limit(FIELD_BYTES)
     with _open_table(path) as lines:
         rows = csv.DictReader(lines)
         if missing := [name for name in COLUMNS if name not in (rows.fieldnames or ())]:
@@ -77,13 +76,24 @@ def read_patients(path: Path, words: Vocabulary) -> Iterator[tuple[str, DatasetI
         while True:
             number += 1
             try:
-                row = next(rows, None)
+                with _long_fields():
+                    row = next(rows, None)
             except (csv.Error, UnicodeDecodeError, zipfile.BadZipFile, OSError, EOFError) as error:
                 yield f"row {number + 1}", LeftOutRecord("broken", str(error)[:200])
                 return
             if row is None:
                 return
             yield f"row {number + 1}", _make_item(f"{split}-{number}", row, words)
+
+
+@contextmanager
+def _long_fields() -> Iterator[None]:
+    """Let a field be as long as a patient's: the limit is the process's, so it is put back."""
+    before = csv.field_size_limit(FIELD_BYTES)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
 
 
 def _make_item(key: str, row: Mapping[str, object], words: Vocabulary) -> DatasetItem | LeftOutRecord:

@@ -133,6 +133,13 @@ def test_a_system_is_asked_judged_and_written_down(project: Sample) -> None:
     assert (project.root / "dvc.lock").read_bytes() == lock
 
 
+def drop_bases(figures: object) -> object:
+    """Leave out which rows a figure comes from: their ids have the system's name in them."""
+    if isinstance(figures, dict):
+        return {name: drop_bases(value) for name, value in figures.items() if name != "basis"}
+    return figures
+
+
 def test_an_agent_over_http_is_what_a_function_of_the_same_answers_is(project: Sample) -> None:
     """Only names, ids and the words for a failure differ."""
     figures = {}
@@ -146,7 +153,7 @@ def test_an_agent_over_http_is_what_a_function_of_the_same_answers_is(project: S
     assert "500" in done.stderr
     assert figures["served"]["counts"] == {"items": 4, "failed": 1, "scored": 3, "unscored": 0, "reviewed": 2}
     for part in ("counts", "answers", "steps"):
-        assert figures["served"][part] == figures["ours"][part]
+        assert drop_bases(figures["served"][part]) == drop_bases(figures["ours"][part])
     made = {
         name: read_rows(project.root / f"by-{name}/interactions.parquet", Interaction) for name in figures
     }

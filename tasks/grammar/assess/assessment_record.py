@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from tasks.grammar.assess.assessment_figures import AssessmentFigures, Rates
+from tasks.grammar.assess.losses import Losses
 from tasks.grammar.assess.tables import Cell, PaperTable
 from tasks.judging.trust import HumanAgreement
 from tasks.lineage.derivation import Derivation, Number
@@ -28,7 +29,7 @@ def list_assessment_figures(figures: AssessmentFigures) -> dict[str, object]:
     """Return the record's further sections: fault, judge, rates, tables."""
     return {
         "fault": figures.fault,
-        "losses": figures.losses,
+        "losses": _describe_losses(figures.losses),
         "judge": {
             "people": _describe_people(figures.judge.people, Selection("judgements")),
             "people_by_judge": _describe_people(
@@ -72,6 +73,31 @@ def _describe_rates(part: str, rates: Rates) -> dict[str, object]:
         "lambda": rates.gap_share,
     }
     return {name: encode_figure(value, derive_rate(part, name)) for name, value in values.items()}
+
+
+def _describe_losses(losses: Losses) -> dict[str, object]:
+    """Encode what modules have lost; low and high, of the share, stand in it."""
+
+    def derive(measure: str) -> Derivation:
+        return Derivation(measure, (Selection("judgements"), Selection("answers"), Selection("questions")))
+
+    return {
+        "module": losses.module,
+        "why": losses.why,
+        "n": encode_figure(losses.n, derive("answers in the balanced set")),
+        "wrong": encode_figure(losses.wrong, derive("wrong answers in the balanced set")),
+        "parts": [
+            {
+                "name": part.module,
+                "wrong": encode_figure(part.wrong, derive("wrong answers by module")),
+                "share": {
+                    **encode_figure(part.share, derive("share of wrong answers by module")),
+                    "interval": [part.low, part.high],
+                },
+            }
+            for part in losses.parts
+        ],
+    }
 
 
 def _describe_table(number: str, table: PaperTable) -> dict[str, object]:
