@@ -110,6 +110,7 @@ def test_an_edit_of_the_same_lines_is_a_conflict_and_can_be_undone(shop, version
     assert git(shop, "rev-parse", "HEAD") == head
 
 
+@pytest.mark.drill
 def test_an_edit_follows_a_file_that_the_version_moved(shop, version):
     append(shop, SCHEMA, "\n\nMINE = 1\n")
     commit_edit(shop, "tasks/grammar/construct/mine.py", "MINE = 2\n")

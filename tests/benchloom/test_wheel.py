@@ -88,6 +88,7 @@ def test_an_own_database_in_an_empty_folder(installed, shop):
     assert "grammar-schema@shop" in installed.succeed(shop, "status", "--all")
 
 
+@pytest.mark.drill
 def test_dvc_calls_the_same_launcher(installed, shop):
     installed.succeed(shop, "run", "--plain", "--set", ENTRY, "grammar.schema")
     before = (shop / "data/grammar/shop/schema.parquet").read_bytes()

@@ -37,6 +37,7 @@ def page(browser):
     context.close()
 
 
+@pytest.mark.drill
 def test_all_looks_are_quiet_pictured_and_no_wider_than_the_window(browser, page, sites, tmp_path):
     out = sites["plain"]
     site = out.parents[1]

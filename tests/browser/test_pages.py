@@ -37,6 +37,7 @@ def page(browser):
     context.close()
 
 
+@pytest.mark.drill
 def test_all_looks_are_quiet_and_pictured(browser, tmp_path):
     write_site(tmp_path)
     (tmp_path / "pictures").mkdir()

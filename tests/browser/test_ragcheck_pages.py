@@ -67,6 +67,7 @@ def visit(page, site, name):
     expect(page.locator("#list a").first).to_be_visible()
 
 
+@pytest.mark.drill
 @pytest.mark.parametrize(
     ("view", "name"), [(CORRECTNESS, "trial-correctness"), (CONTINUITY, "trial-continuity")]
 )

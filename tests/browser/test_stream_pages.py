@@ -108,6 +108,7 @@ def test_a_link_to_no_step_says_so(page: Page) -> None:
     assert "no step feed here" in page.inner_text("#detail")
 
 
+@pytest.mark.drill
 def test_an_overview_is_quiet_and_its_runs_lead_to_their_evaluations(
     browser: Browser, tmp_path: Path
 ) -> None:

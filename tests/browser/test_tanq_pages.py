@@ -42,6 +42,7 @@ def page(browser: Browser, path: Path) -> Iterator[Page]:
     context.close()
 
 
+@pytest.mark.drill
 def test_every_look_is_quiet_and_fits(browser: Browser, path: Path, tmp_path: Path) -> None:
     assert look_at_page(browser, TABLES, path, tmp_path, looks=BRIEFLY) == []
 

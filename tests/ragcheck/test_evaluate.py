@@ -82,6 +82,7 @@ def test_part_one_by_the_flows_own_rules_written_once_and_replayed(project, tmp_
     assert not (project.root / "dvc.lock").exists()
 
 
+@pytest.mark.drill
 def test_turns_lead_conversations_of_so_many_turns_at_most(project, tmp_path):
     out = tmp_path / "mine"
     figures = json.loads(evaluate(project, "--turns", "2", "--out", str(out), "--json")[0])
@@ -157,6 +158,7 @@ def write_mtrag(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.drill
 def test_a_squad_file_and_a_folder_of_mtrag_are_told_apart(project, tmp_path):
     squad = write_squad(tmp_path / "squad.json")
     figures = json.loads(evaluate(project, "--language", "en", "--json", dataset=squad)[0])

@@ -71,6 +71,7 @@ def read_means(own: Path, page: str) -> dict[str, float]:
     return {line["label"]: line["cells"][0]["value"] for line in table["lines"]}
 
 
+@pytest.mark.drill
 def test_a_method_in_one_file_goes_beside_the_others_into_the_report(own):
     folder = own / "data/raw/streambench/lands"
     folder.mkdir(parents=True)

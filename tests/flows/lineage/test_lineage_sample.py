@@ -55,6 +55,7 @@ def place(root, name, stem):
     return root / f"data/grammar/{name}/{stem}.parquet"
 
 
+@pytest.mark.drill
 def test_two_hundred_rows_have_no_gap(drawn, lineage):
     assert len(drawn) == ROWS
     assert lineage.gaps == []
@@ -107,6 +108,7 @@ def test_every_stage_and_prompt_has_its_commit(drawn, lineage, root):
     assert all(node.summary["commit"] for node in nodes if node.kind == "prompt")
 
 
+@pytest.mark.drill
 def test_the_rows_named_are_those_that_decide_the_answer(drawn, root, tmp_path):
     """Checked by sqlite3 alone: without the other rows the answer stays, without the named ones it goes."""
     single = decided = 0

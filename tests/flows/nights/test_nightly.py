@@ -134,6 +134,7 @@ def test_a_killed_night_goes_on_under_its_label_and_pays_nothing_twice(built, mo
     assert len(list_branches(built)) == 1
 
 
+@pytest.mark.drill
 @pytest.mark.timeout(300)
 def test_a_budget_ends_a_night_which_is_told_and_goes_on(built, model):
     model.tokens = 100
@@ -204,6 +205,7 @@ def test_a_planted_change_in_a_row_of_the_database_is_found_by_its_items(built, 
     assert len(lines) == len(night["differences"]) == len(changed)
 
 
+@pytest.mark.drill
 def test_a_night_whose_endpoint_is_gone_ends_with_a_line_and_goes_on(built, model):
     set_param(built, NOWHERE)
     done = run_night(built, "--as-of", "lost")
