@@ -29,7 +29,7 @@ from flows.run.node import Node
 from flows.run.prefect_server import server_folder, use_prefect
 from flows.run.processes import Processes
 from flows.run.servers import stop_servers
-from flows.run.shards import Engine
+from flows.run.shards import ShardEngine
 from flows.run.stage_work import StageRun
 from flows.wikidata_import import import_wikidata
 from tasks.artifacts.parquet import read_rows, write_rows
@@ -47,7 +47,7 @@ SCORES = Node(
     ("data/scores.parquet",),
     (),
 )
-Work = Callable[[Engine | None, str], list[str]]
+Work = Callable[[ShardEngine | None, str], list[str]]
 """Does work on an engine, or in one process; gives the hashes of what it wrote. The text names its turn."""
 
 
@@ -102,7 +102,7 @@ class Measured:
         )
 
 
-def measure(work: Work, engine: Engine | None, turn: str, writer: int = 0) -> Measured:
+def measure(work: Work, engine: ShardEngine | None, turn: str, writer: int = 0) -> Measured:
     """Do work. writer: the process that puts parts together, if it is not this one."""
     before, begun = count_cpu(), time.perf_counter()
     found = work(engine, turn)
@@ -125,7 +125,7 @@ def count_cpu() -> dict[int, float]:
 
 
 @contextmanager
-def open_workers(root: Path, name: str) -> Iterator[Engine]:
+def open_workers(root: Path, name: str) -> Iterator[ShardEngine]:
     """Open two processes of an engine; tell what it takes to open a cluster."""
     if name == THREADS:
         processes = Processes(WORKERS)
@@ -149,7 +149,7 @@ def make_dump(root: Path, writer: Processes) -> Work:
     """Make a dump of many streams, to be imported."""
     path, _ = make_streams(root / "dump.json.bz2", ENTITIES)
 
-    def read(engine: Engine | None, turn: str) -> list[str]:
+    def read(engine: ShardEngine | None, turn: str) -> list[str]:
         import_wikidata(root, [str(path)], turn, SELECTION, engine=engine)
         folder = root / "data/raw/wikidata" / turn
         return [digest(folder / name) for name in ("entities.parquet", "claims.parquet")]
@@ -165,7 +165,7 @@ def make_scores(root: Path, writer: Processes) -> Work:
     write_rows(root / "data/items.parquet", TanqItem, items)
     write_rows(root / "data/predictions.parquet", Prediction, rows)
 
-    def score(engine: Engine | None, turn: str) -> list[str]:
+    def score(engine: ShardEngine | None, turn: str) -> list[str]:
         run = StageRun(SCORES, {}, root, {}, "" if engine is None else turn)
         Computing(writer, engine, print).run(run)
         return [digest(root / SCORES.outs[0])]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import portalocker
 
-from flows.run.shards import Engine
+from flows.run.shards import ShardEngine
 from flows.wikidata_shards import import_shards
 from tasks.artifacts.parquet import write_rows
 from tasks.artifacts.spool import Spool
@@ -98,7 +98,7 @@ def import_wikidata(
     *,
     columns: Sequence[PropertyColumn] = (),
     contact: str = "",
-    engine: Engine | None = None,
+    engine: ShardEngine | None = None,
 ) -> list[str]:
     """Bring entities into data/raw/wikidata/NAME of a project; return what was done, a line each.
 

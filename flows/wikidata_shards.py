@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from flows.run.shards import Engine, Shard
+from flows.run.shards import Shard, ShardEngine
 from tasks.errors import BadInput
 from tasks.sources.wikidata.entities import EntitySelection
 from tasks.sources.wikidata.join import PartJoiner
@@ -25,7 +25,7 @@ def import_shards(
     report: ReadingReport,
     *,
     root: Path,
-    engine: Engine | None = None,
+    engine: ShardEngine | None = None,
     size: PartSize = SIZE,
     say_progress: Callable[[str], None] = lambda line: None,
 ) -> tuple[int, int]:

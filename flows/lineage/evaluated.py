@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
 from flows.graph import DeclaredGraph
 from flows.lineage.archive import hash_path
 from flows.settings import get_section
@@ -78,8 +80,8 @@ def add_evaluation(graph: Graph, root: Path, folder: str) -> Graph:
     return replace(graph, stages=(*graph.stages, stage))
 
 
-def _read_files(records: list[Mapping[str, object]]) -> tuple[FileRecord, ...]:
-    return tuple(FileRecord(**record) for record in records)  # type: ignore[arg-type] # as it was written
+def _read_files(records: object) -> tuple[FileRecord, ...]:
+    return TypeAdapter(tuple[FileRecord, ...]).validate_python(records)
 
 
 def _list_files(place: Path | None) -> Iterator[Path]:

@@ -38,7 +38,7 @@ class NightLock:
 
 
 @dataclass(frozen=True)
-class Unfinished:
+class UnfinishedNight:
     """A night that has begun. commit: what it runs."""
 
     label: str
@@ -89,15 +89,15 @@ def read_holder(path: Path) -> dict[str, object]:
     return {}
 
 
-def read_unfinished(root: Path) -> Unfinished | None:
+def read_unfinished(root: Path) -> UnfinishedNight | None:
     """Read which night is not over; None where all are."""
     try:
-        return Unfinished(**json.loads((root / FOLDER / UNFINISHED).read_bytes()))
+        return UnfinishedNight(**json.loads((root / FOLDER / UNFINISHED).read_bytes()))
     except (OSError, ValueError, TypeError):
         return None
 
 
-def write_unfinished(root: Path, night: Unfinished) -> None:
+def write_unfinished(root: Path, night: UnfinishedNight) -> None:
     """Note that a night has begun."""
     write_text(root / FOLDER / UNFINISHED, json.dumps(asdict(night)))
 

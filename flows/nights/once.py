@@ -13,7 +13,7 @@ from pathlib import Path
 from flows.night_settings import FOLDER, require_label
 from flows.nights.history import find_night, read_history
 from flows.nights.holding import (
-    Unfinished,
+    UnfinishedNight,
     forget_unfinished,
     hold_lock,
     read_unfinished,
@@ -45,7 +45,7 @@ def run_night(home: Path, as_of: str | None, options: Sequence[str], say: Callab
         if left_out := describe_left_out(home):
             say(left_out)
         tree.open(anew=anew)
-        write_unfinished(home, Unfinished(label, commit))
+        write_unfinished(home, UnfinishedNight(label, commit))
         code = run_inside(tree, options, lock.handle)
         night = find_night(read_history(home), label)
         if night is not None and night.state != "unfinished" and code in (0, 1, 5):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from flows.run.node import Node
 from flows.run.processes import Processes
 from flows.run.progress import say_line
-from flows.run.shards import Engine, Shard, list_left
+from flows.run.shards import Shard, ShardEngine, list_left
 from flows.run.stage_work import PARTS, Cut, StageRun, begin_stage, join_parts, work_on
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Computing:
     """Runs stages. engine: what does shards; by default the processes that whole stages run in."""
 
     processes: Processes
-    engine: Engine | None = None
+    engine: ShardEngine | None = None
     say: Callable[[str], None] = say_line
 
     def run(self, run: StageRun) -> Work:

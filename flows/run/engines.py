@@ -22,7 +22,7 @@ from flows.run.failures import Interrupted, describe_error
 from flows.run.origin import lead_child
 from flows.run.prefect_server import use_prefect
 from flows.run.processes import STARTING, Processes, hidden_main
-from flows.run.shards import Engine, Shard, list_left, make_lost_error
+from flows.run.shards import Shard, ShardEngine, list_left, make_lost_error
 from flows.settings import get_section, load_params
 from tasks.errors import BadInput, BenchloomError, StageFailed
 
@@ -61,7 +61,7 @@ def count_cores() -> int:
 @contextmanager
 def open_engine(
     root: Path, name: str, workers: int | None, say: Callable[[str], None]
-) -> Iterator[Engine | None]:
+) -> Iterator[ShardEngine | None]:
     """Open an engine for shards outside of a run; None where this process is to do them.
 
     workers: processes of this machine, one a core by default.

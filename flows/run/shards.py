@@ -34,7 +34,7 @@ class Shard:
     root: Path
 
 
-class Engine(Protocol):
+class ShardEngine(Protocol):
     """Processes that do shards: of this machine, or of a cluster."""
 
     def work(self, shards: Sequence[Shard]) -> None:

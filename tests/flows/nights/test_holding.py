@@ -8,7 +8,7 @@ import time
 import pytest
 
 from flows.nights.holding import (
-    Unfinished,
+    UnfinishedNight,
     forget_unfinished,
     hold_lock,
     read_unfinished,
@@ -62,7 +62,7 @@ def test_what_a_killed_night_left_running_is_waited_for(tmp_path):
 
 def test_a_night_that_is_not_over_is_noted(tmp_path):
     assert read_unfinished(tmp_path) is None
-    write_unfinished(tmp_path, Unfinished("monday", "abc"))
-    assert read_unfinished(tmp_path) == Unfinished("monday", "abc")
+    write_unfinished(tmp_path, UnfinishedNight("monday", "abc"))
+    assert read_unfinished(tmp_path) == UnfinishedNight("monday", "abc")
     forget_unfinished(tmp_path)
     assert read_unfinished(tmp_path) is None
