@@ -58,11 +58,13 @@ def test_the_tutorial_leads_from_nothing_to_a_night_that_alarms(tmp_path):
     environment = {**os.environ, **named, **author}
     for name in ("VIRTUAL_ENV", "PYTHONPATH"):
         environment.pop(name, None)
-    done = subprocess.run(
-        ["bash", "-c", write_script()],
-        cwd=place, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    told = tmp_path / "told.txt"  # to be read while it is at work
+    with told.open("w") as out:
+        done = subprocess.run(
+            ["bash", "-xc", write_script()],
+            cwd=place, env=environment, stdout=out, stderr=subprocess.STDOUT, check=False,
+        )  # fmt: skip
+    assert done.returncode == 0, told.read_text()[-6000:]
     lake = place / "lake"
     assert "retriever: none" in (lake / "params.yaml").read_text()
     assert "regression" in (lake / "data/nightly/second/summary.md").read_text()
