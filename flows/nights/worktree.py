@@ -108,7 +108,7 @@ def describe_left_out(root: Path) -> str:
     if not names:
         return ""
     more = len(names) - NAMED
-    return f"not in this night, for no commit has it: {', '.join(names[:NAMED])}" + (
+    return f"not committed as it is here, and so not in this night: {', '.join(names[:NAMED])}" + (
         f" and {more} more" if more > 0 else ""
     )
 

@@ -23,8 +23,8 @@ class Provenance:
     """Builds the nodes of files, stages, prompts and calls, each once.
 
     graph: without it, nodes of files have no parents. history: without it, files are `unchecked`. report: is
-    called for each gap with the node, the problem and, optionally, a hint. describe: returns the details of
-    a file that no stage wrote.
+    called for each gap with the node, the problem and, optionally, a hint. describe: returns what else is
+    known of a file: the package that it is from.
     """
 
     root: Path
@@ -37,7 +37,8 @@ class Provenance:
     def trace_file(self, path: str) -> LineageNode:
         """Trace a file through the stage that wrote it.
 
-        A path inside a folder that a stage wrote becomes that folder's node: only the folder has a hash.
+        A path inside a folder that a stage wrote becomes that folder's node, unless a stage read it by itself:
+        only then has it a hash of its own.
         """
         record = (self.graph.find_file(path) if self.graph else None) or FileRecord(path)
         key = ("file", record.path)
@@ -48,9 +49,7 @@ class Provenance:
                 self.report(
                     record.path, f"is no longer what dvc.lock records (md5 {record.md5})", "benchloom run"
                 )
-            summary: dict[str, object] = {"md5": record.md5, "size": record.size, "now": now}
-            if stage is None:
-                summary |= self.describe(record.path)
+            summary = {"md5": record.md5, "size": record.size, "now": now, **self.describe(record.path)}
             self._nodes[key] = LineageNode(*key, summary, (self.trace_stage(stage),) if stage else ())
         return self._nodes[key]
 

@@ -82,9 +82,10 @@ class Graph:
         return found[0] if found else None
 
     def find_file(self, path: str) -> FileRecord | None:
-        """Find a path's record: as an output or inside one, else as a dependency; None if there is none."""
+        """Find a path's record: as an output, as a dependency, else of the output that it lies in; or None."""
         found = self._find_out(path)
-        return found[1] if found else self._deps.get(path)
+        written = found[1] if found else None
+        return written if written and written.path == path else self._deps.get(path, written)
 
     def list_outs(self) -> list[str]:
         """List the paths of all outputs, sorted."""

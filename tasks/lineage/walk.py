@@ -27,8 +27,8 @@ class Lineage:
     """Traces rows, figures and files of a project; each node is built once.
 
     root: the folder that paths are relative to. graph: what `dvc.lock` records; without it, traces end at
-    rows and calls. history: the state of recorded files. tracers: stage -> its tracer. describe: returns the
-    details of a file that no stage wrote. gaps: references that could not be resolved so far.
+    rows and calls. history: the state of recorded files. tracers: stage -> its tracer. describe: returns
+    what else is known of a file: the package that it is from. gaps: references that could not be resolved so far.
     """
 
     root: Path = field(default_factory=Path)

