@@ -1,19 +1,32 @@
 """Comparison: 10,000 items of two systems, in clusters and each alone, with one metric and with two.
 
-Figures are seconds of CPU. `python -m bench comparing`.
+Figures are seconds of CPU. Then `benchloom compare` as a process: two systems, two nights of two systems each, a
+night against a git revision, as a table and as a page. `python -m bench comparing`.
 """
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
+import tempfile
 import time
+from pathlib import Path
 
 from tasks.judging.answered import Answered
 from tasks.judging.comparison import Strand, compare_strands
 from tasks.judging.scored import Scored
+from tests.flows.comparing.project import Project, make_grammar
 
+ROOT = Path(__file__).parents[1]
 ITEMS = 10_000
 BOUND_S = 10
+COMMANDS = {
+    "two systems": ("films-weak", "films-good"),
+    "two nights": ("night:one", "night:two"),
+    "a night and a revision": ("night:one", "v1", "--only", "films-good"),
+}
 
 
 def main() -> None:
@@ -31,6 +44,40 @@ def main() -> None:
             f"compare: {ITEMS:,} items, {name}: {spent:.2f} s (bound {BOUND_S}), "
             f"{found.n_tests} tests, {len(found.strands[0].changed):,} changed"
         )
+
+    with tempfile.TemporaryDirectory() as folder:
+        measure_commands(Path(folder))
+
+
+def measure_commands(root: Path) -> None:
+    """Print what the command takes over a project of two systems and two nights."""
+    make_project(root)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    for name, words in COMMANDS.items():
+        for form in ((), ("--html", "--out", str(root / "page.html"))):
+            before = os.times()
+            subprocess.run(
+                [sys.executable, "-m", "flows.cli", "compare", *words, *form],
+                cwd=root, env=environment, check=True, capture_output=True,
+            )  # fmt: skip
+            after = os.times()
+            spent = sum(after[2:4]) - sum(before[2:4])
+            what = f"page of {(root / 'page.html').stat().st_size / 1e6:.1f} MB" if form else "table"
+            print(f"compare: the command, {name}, {ITEMS:,} items, a {what}: {spent:.2f} s (bound {BOUND_S})")
+
+
+def make_project(root: Path) -> None:
+    """Make a project whose systems and nights have answered all items."""
+    dice = random.Random(3)
+    before = [dice.random() < 0.6 for _ in range(ITEMS)]
+    after = [dice.random() < (0.8 if right else 0.3) for right in before]
+    worse = [right and dice.random() < 0.9 for right in before]
+    project = Project(root)
+    project.record(make_grammar("films-weak", before), "weak")
+    project.record(make_grammar("films-good", after), "good")
+    project.commit("Begin", "v1")
+    project.write_night("one", make_grammar("films-good", before), "good")
+    project.write_night("two", make_grammar("films-good", worse), "good")
 
 
 def make_strand(seed: int, clusters: int, *, graded: bool) -> Strand:
