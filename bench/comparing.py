@@ -1,7 +1,7 @@
 """Comparison: 10,000 items of two systems, in clusters and each alone, with one metric and with two.
 
-Figures are seconds of CPU. Then `benchloom compare` as a process: two systems, two nights of two systems each, a
-night against a git revision, as a table and as a page. `python -m bench comparing`.
+Figures are seconds of CPU. Then `benchloom compare` as a process: two systems, two nights of two systems
+each, a night against a git revision, as a table and as a page. `python -m bench comparing`.
 """
 
 from __future__ import annotations

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, inspect, types
+from sqlalchemy import Connection, inspect, literal, select, types
+from sqlalchemy import table as make_table
 from sqlalchemy.dialects import mysql
 from sqlalchemy.engine import Inspector
 from sqlalchemy.engine.interfaces import ReflectedColumn, ReflectedForeignKeyConstraint
@@ -40,10 +42,24 @@ def reflect(database: DatabaseEntry | Path) -> list[Column]:
     entry = (
         database if isinstance(database, DatabaseEntry) else DatabaseEntry(name=database.stem, file=database)
     )
+    with _connect(entry) as connection:
+        return reflect_connection(connection)
+
+
+def has_rows(database: DatabaseEntry, tables: Iterable[str]) -> bool:
+    """Tell whether any of the tables has a row. Raises as `reflect`."""
+    with _connect(database) as connection:
+        return any(
+            connection.scalar(select(literal(1)).select_from(make_table(name)).limit(1)) for name in tables
+        )
+
+
+@contextmanager
+def _connect(entry: DatabaseEntry) -> Iterator[Connection]:
     engine = entry.connect()
     try:
         with engine.connect() as connection:
-            return reflect_connection(connection)
+            yield connection
     except SQLAlchemyError as error:
         raise entry.explain(error, "its schema cannot be read") from None
     finally:

@@ -37,8 +37,8 @@ class Provenance:
     def trace_file(self, path: str) -> LineageNode:
         """Trace a file through the stage that wrote it.
 
-        A path inside a folder that a stage wrote becomes that folder's node, unless a stage read it by itself:
-        only then has it a hash of its own.
+        A path inside a folder that a stage wrote becomes that folder's node, unless a stage read it by
+        itself: only then has it a hash of its own.
         """
         record = (self.graph.find_file(path) if self.graph else None) or FileRecord(path)
         key = ("file", record.path)

@@ -82,7 +82,7 @@ class Graph:
         return found[0] if found else None
 
     def find_file(self, path: str) -> FileRecord | None:
-        """Find a path's record: as an output, as a dependency, else of the output that it lies in; or None."""
+        """Find a path's record: as an output, else as a dependency, else of the output that it lies in."""
         found = self._find_out(path)
         written = found[1] if found else None
         return written if written and written.path == path else self._deps.get(path, written)

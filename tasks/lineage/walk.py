@@ -28,7 +28,7 @@ class Lineage:
 
     root: the folder that paths are relative to. graph: what `dvc.lock` records; without it, traces end at
     rows and calls. history: the state of recorded files. tracers: stage -> its tracer. describe: returns
-    what else is known of a file: the package that it is from. gaps: references that could not be resolved so far.
+    what else is known of a file: the package that it is from. gaps: references that could not be resolved.
     """
 
     root: Path = field(default_factory=Path)

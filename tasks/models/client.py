@@ -149,7 +149,8 @@ class ModelClient:
             wait_s = choose_wait(state.attempts, result)
             if state.attempts > limit.retries or state.used_s + wait_s >= limit.deadline_s:
                 raise ModelFailed(
-                    f"{endpoint.name}: no usable reply after {state.attempts} tries in {state.used_s:.0f} s; "
+                    f"{endpoint.name}: no usable reply after {state.attempts} "
+                    f"{'try' if state.attempts == 1 else 'tries'} in {state.used_s:.0f} s; "
                     f"the endpoint {describe_problem(state, result)}"
                 )
             await asyncio.sleep(wait_s)

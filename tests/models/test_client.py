@@ -144,7 +144,7 @@ def test_a_wait_beyond_the_deadline_is_not_waited_for():
 
     with (
         answering(answer) as url,
-        pytest.raises(ModelFailed, match=r"no usable reply after 1 tries.*503: later"),
+        pytest.raises(ModelFailed, match=r"no usable reply after 1 try in.*503: later"),
     ):
         send(url, make_request())
 

@@ -47,12 +47,16 @@ def test_a_database_without_tables_is_one_line(tmp_path, script):
 
 def test_tables_without_rows_are_one_line_that_names_them(tmp_path):
     entry = make_entry(tmp_path, BOATS)
-    columns = list(schema([], entry).rows)
     with pytest.raises(
         BadInput, match=r"shop.sqlite: has no rows in any table \(boats\) \(named by databases.shop; "
     ) as said:
-        fill_in([BUILT], columns, entry, PARAMS)
+        schema([], entry)
     assert "\n" not in str(said.value)
+
+
+def test_one_row_in_one_table_is_enough(tmp_path):
+    entry = make_entry(tmp_path, BOATS + "CREATE TABLE ' a \"b\"' (x); INSERT INTO ' a \"b\"' VALUES (1);")
+    assert {column.table for column in schema([], entry).rows} == {"boats", ' a "b"'}
 
 
 def test_rows_that_give_no_group_are_no_empty_table(tmp_path):

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
-from sqlglot import exp
 
 from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.artifacts.splitting import splits
@@ -17,9 +16,8 @@ from tasks.databases.columns import Column
 from tasks.databases.content import ensure_unchanged
 from tasks.databases.entry import DatabaseEntry
 from tasks.databases.execution import QueryLimits, SafeDatabase
-from tasks.databases.quoted_names import quote_name
 from tasks.databases.values import Value
-from tasks.errors import BadInput, SqlError, SqlTimeout, StageFailed
+from tasks.errors import SqlError, SqlTimeout, StageFailed
 from tasks.grammar.construct.combinations import IDLE, OVER, Combination, read_combinations
 from tasks.grammar.construct.queries import FilledSql, Measure, Query
 from tasks.grammar.construct.scope import find_scope
@@ -63,8 +61,7 @@ def fill_in(
     Where the database is a part of a world, a group with another answer there is left out too, unless its
     question says what it is confined to.
 
-    Raises StageFailed if a query exceeds its time limit, since that depends on the machine and its load;
-    BadInput if no table of the database has a row.
+    Raises StageFailed if a query exceeds its time limit, since that depends on the machine and its load.
     """
     groups: Spool[Group] = Spool()
     dropped: list[Dropped] = []
@@ -72,8 +69,6 @@ def fill_in(
         for template in sql_templates:
             query = read_template(template.sql, schema)
             dropped += fill_template(template, query, schema, safe, params, groups)
-        if sql_templates and not groups:
-            _require_rows(sorted({column.table for column in schema}), database, safe)
     world = database.find_world()
     if world is None:
         return Drafts(groups, dropped)
@@ -165,18 +160,6 @@ def fill_template(
         for reason, n in sorted(left_out.items())
         if n
     ]
-
-
-def _require_rows(tables: Sequence[str], database: DatabaseEntry, safe: SafeDatabase) -> None:
-    """Raise BadInput if no table has a row."""
-    for table in tables:
-        if safe.query(exp.select("1").from_(exp.table_(quote_name(table))).limit(1).sql("sqlite")).rows:
-            return
-    raise BadInput(
-        database.file or database.label,
-        f"has no rows in any table ({', '.join(tables)})",
-        hint=f"named by {database.label}; questions take their values and answers from rows",
-    )
 
 
 class GroupWriter:

@@ -10,7 +10,7 @@ from tasks.artifacts.rows import Drafts
 from tasks.databases.columns import Column
 from tasks.databases.content import check_columns
 from tasks.databases.entry import DatabaseEntry
-from tasks.databases.reflection import reflect
+from tasks.databases.reflection import has_rows, reflect
 from tasks.errors import BadInput
 from tasks.grammar.construct.glossary import leave_out
 from tasks.grammar.rows import Term
@@ -21,16 +21,24 @@ SCOPE = re.compile(r"(?:among|at|by|for|from|in|of|on|within)(?: [^\W_]+){1,7}")
 def schema(glossary: list[Term], database: DatabaseEntry) -> Drafts[Column]:
     """List every table's columns, with types and keys, the words of the glossary, and the tables' scopes.
 
-    Raises BadInput if the database cannot be opened or has no table, a server's columns differ from its
-    recorded content, a scope is of no table or holds other than words, or `leave_out` names what is not
+    Raises BadInput if the database cannot be opened, has no table or no row, a server's columns differ from
+    its recorded content, a scope is of no table or holds other than words, or `leave_out` names what is not
     there.
     """
     columns = reflect(database)
+    place = database.file or database.label
     if not columns:
-        place = database.file or database.label
         raise BadInput(place, "has no tables", hint=f"named by {database.label}; views are not read")
     check_columns(database, columns)
-    return Drafts(apply_scope(apply_terms(leave_out(columns, database), glossary), database))
+    kept = leave_out(columns, database)
+    tables = sorted({column.table for column in kept})
+    if not has_rows(database, tables):
+        raise BadInput(
+            place,
+            f"has no rows in any table ({', '.join(tables)})",
+            hint=f"named by {database.label}; questions take their values and answers from rows",
+        )
+    return Drafts(apply_scope(apply_terms(kept, glossary), database))
 
 
 def apply_terms(columns: Sequence[Column], terms: Sequence[Term]) -> list[Column]:

@@ -39,8 +39,10 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Sample:
     made.run()
     made.edit(
         ".dvc/config",
-        lambda text: text.replace("[core]", "[core]\n    remote = store")
-        + f"['remote \"store\"']\n    url = {place / 'store'}\n",
+        lambda text: (
+            text.replace("[core]", "[core]\n    remote = store")
+            + f"['remote \"store\"']\n    url = {place / 'store'}\n"
+        ),
     )
     made.dvc("push", "--run-cache")
     commit(made, "Begin")
