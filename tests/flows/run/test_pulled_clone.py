@@ -1,4 +1,4 @@
-"""The sample pushed, cloned and pulled where no data package is installed: fresh, and traced to its packages."""
+"""The sample pushed, cloned and pulled where no data package is installed: fresh, traced to its packages."""
 
 import subprocess
 from pathlib import Path
