@@ -20,6 +20,7 @@ from tests.grammar.scripted import ScriptedAsk
 TABLES = """
 CREATE TABLE employees (nr INTEGER PRIMARY KEY, name TEXT, dob DATE, dept TEXT, start_date DATE);
 CREATE TABLE trf (nr INTEGER PRIMARY KEY, name TEXT, tariff_gbp REAL, dept TEXT);
+INSERT INTO employees (nr) VALUES (1);
 """
 WORDS = {"employees.dob": "date of birth", "tariff_gbp": "tariff in British pounds", "trf": "rate plan"}
 
@@ -163,6 +164,7 @@ def test_comments_in_the_catalogue_are_words(kind, monkeypatch):
                 "CREATE TABLE employees (nr INTEGER PRIMARY KEY, dob DATE COMMENT 'Date of birth.', "
                 "dept TEXT COMMENT 'one of four (see the wiki)') COMMENT 'Member of staff'"
             )
+        place.run("INSERT INTO employees (nr) VALUES (1)")
         place.grant()
         entry = place.entry.model_copy(update={"glossary": {"dept": "department"}})
         drafts = asyncio.run(glossary(entry, Glossary(), ScriptedAsk(lambda _: "")))
