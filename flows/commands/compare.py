@@ -96,8 +96,9 @@ def print_comparison(console: Console, comparison: Comparison, paired: Paired, i
         console.print(describe_changes(strand), soft_wrap=True)
         for case in strand.changed[:items]:
             print_case(console, case)
+    tests = "1 test" if comparison.n_tests == 1 else f"{comparison.n_tests} tests"
     console.print(
-        f"\n{comparison.n_tests} tests, corrected by Holm. Intervals: 95%, {comparison.draws:,} bootstrap "
+        f"\n{tests}, corrected by Holm. Intervals: 95%, {comparison.draws:,} bootstrap "
         f"draws of whole clusters.\nDetectable: the smallest true difference found with 80% power at "
         f"{comparison.alpha:g} / {max(comparison.n_tests, 1)}.",
         soft_wrap=True,
