@@ -1,4 +1,4 @@
-"""Opening a project's graph for a command that only looks."""
+"""Opening a project's graph for a command."""
 
 from __future__ import annotations
 

@@ -93,12 +93,12 @@ def _carry_out(
     from contextlib import nullcontext
     from dataclasses import asdict
 
+    from flows.commands.cli_recorder import open_recorder
     from flows.commands.run import bring_up_stages, make_run
     from flows.graph_file import require_graph
     from flows.night_settings import read_nightly
     from flows.nights.inside import NightWork, stop_with_parent
     from flows.run.prefect_server import use_prefect
-    from flows.run.recorder import Recorder
     from flows.run.runner import Run
     from flows.settings import load_params
     from tasks.reports.night_summary import describe_night
@@ -106,7 +106,7 @@ def _carry_out(
     params = load_params(root)
     nightly = read_nightly(params)
     require_graph(root, params)
-    run = make_run(root, Recorder(root), params, **options)
+    run = make_run(root, open_recorder(root), params, **options)
     run.listen()
     stop_with_parent(run)
     run.say(f"night {label}")

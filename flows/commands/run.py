@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from flows.commands.cli_recorder import open_recorder
 from flows.graph_file import require_graph
 from flows.lineage.git import Git
 from flows.lineage.openlineage import emit_run, is_disabled
@@ -54,7 +55,7 @@ def run_command(
     params = load_params(root)
     require_graph(root, params)
     servers = find_servers(root, params)
-    recorder = Recorder(root)
+    recorder = open_recorder(root)
     if not recorder.nodes:
         raise BadInput("benchloom run", explain_nothing())
     names = select_nodes(recorder.nodes, targets)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 
+from flows.commands.cli_recorder import open_recorder
 from flows.commands.run import make_run
 from flows.run.binding import Places, bind
 from flows.run.lost_rows import require_rows
-from flows.run.recorder import Recorder
 from flows.run.runner import require_same_params
 from flows.settings import find_project, load_params
 from tasks.errors import BadInput
@@ -18,7 +18,7 @@ def stage_command(stage: str, key: str, *, replay: bool) -> int:
     """Carry out `benchloom stage`; returns the exit code."""
     root = find_project()
     os.chdir(root)
-    recorder = Recorder(root)
+    recorder = open_recorder(root)
     node = next((node for node in recorder.nodes.values() if (node.stage, node.key) == (stage, key)), None)
     if node is None:
         known = sorted(f"{node.stage} {node.key}".strip() for node in recorder.nodes.values())
