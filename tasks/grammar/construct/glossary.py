@@ -67,7 +67,7 @@ async def glossary(database: DatabaseEntry, params: Glossary, ask: Ask) -> Draft
                 term = Term(column.id, column.table, column.name, answer.value, "proposed", origin)
                 terms[term.id] = term
     else:
-        dropped = [_leave_unclear(column) for column in unclear]
+        dropped = [_leave_unclear(column, database.label) for column in unclear]
     return Drafts([terms[name] for name in sorted(terms)], dropped)
 
 
@@ -139,8 +139,8 @@ def _name_table(column: Column) -> str:
     return column.id.partition(".")[0]
 
 
-def _leave_unclear(column: Column) -> Dropped:
-    detail = f"{column.id}: say in databases.<name>.glossary what people call it, or name it in leave_out"
+def _leave_unclear(column: Column, label: str) -> Dropped:
+    detail = f"{column.id}: say in {label}.glossary what people call it, or name it in leave_out"
     return Dropped(make_id("term", column.id), "unclear_name", detail, ())
 
 

@@ -122,6 +122,10 @@ def test_no_model_is_asked_unless_params_say_so(path):
     assert ask.asked == []
     assert list(drafts.rows) == []
     assert {column.words for column in columns} == {""}
+    assert [(drop.reason, drop.detail.partition(" what")[0]) for drop in drafts.dropped] == [
+        ("unclear_name", f"{column}: say in databases.firm.glossary")
+        for column in ("employees.dept", "employees.dob", "trf.dept", "trf.tariff_gbp")
+    ]
 
 
 @pytest.mark.parametrize(
