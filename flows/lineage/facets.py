@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,14 +79,22 @@ class FacetMaker:
             facets["schema"] = schema_dataset.SchemaDatasetFacet(fields=fields, producer=PRODUCER)
         return facets
 
-    def describe_columns(self, file: FileRecord, name: Any) -> dict[str, DatasetFacet]:
+    def describe_columns(
+        self, file: FileRecord, stage: StageRecord, name: Callable[[str], str]
+    ) -> dict[str, DatasetFacet]:
         """Describe which columns of an output come from which of its stage's inputs, where that is known.
 
-        name: returns the name by which a path is told.
+        name: returns the name by which a path is told. A row that comes from one of an earlier stage, which
+        this one has not read, is left to lineage.
         """
-        sources = (
-            find_columns(self.root, file.path, self._locator.find_artifact) if self._is_artifact(file) else []
-        )
+        if not self._is_artifact(file):
+            return {}
+        read = {dep.path for dep in stage.data}
+        sources = [
+            source
+            for source in find_columns(self.root, file.path, self._locator.find_artifact)
+            if source.artifact in read
+        ]
         if not sources:
             return {}
         fields: dict[str, list[Any]] = {}
@@ -102,7 +110,7 @@ class FacetMaker:
             )
         }
 
-    def _make_input(self, source: ColumnSource, name: Any) -> Any:
+    def _make_input(self, source: ColumnSource, name: Callable[[str], str]) -> Any:
         subtype, description = HOW[source.how]
         transformation = column_lineage_dataset.Transformation(
             type="DIRECT", subtype=subtype, description=description, masking=False

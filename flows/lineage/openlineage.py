@@ -221,7 +221,7 @@ def make_events(stages: Iterable[StageRecord], graph: Graph, maker: FacetMaker) 
                 OutputDataset(
                     namespace,
                     name_file(out.path),
-                    facets={**maker.describe_file(out), **maker.describe_columns(out, name_file)},
+                    facets={**maker.describe_file(out), **maker.describe_columns(out, stage, name_file)},
                     outputFacets=maker.measure_output(out),
                 )
                 for out in stage.outs

@@ -242,6 +242,19 @@ def test_an_event_tells_schema_columns_quality_commit_and_calls(questions, tmp_p
     assert calls["_schemaURL"] == schema["$id"]
 
 
+def test_columns_of_what_a_stage_has_not_read_are_left_out(questions, tmp_path):
+    own, other = questions.graph.stages
+    graph = replace(questions.graph, stages=(replace(own, deps=own.code), other))
+    node = Lineage(tmp_path, graph).trace_file("data/answers.parquet")
+
+    emit_events(replace(questions, roots=(node,), graph=graph), tmp_path, tmp_path / "events.jsonl")
+
+    (event,) = read(tmp_path / "events.jsonl")
+    assert event["inputs"] == []
+    assert event["outputs"]
+    assert not any("columnLineage" in out["facets"] for out in event["outputs"])
+
+
 STANDARD = {
     "columnLineage", "dataQualityAssertions", "executionParameters", "jobType", "outputStatistics", "schema",
     "sourceCode", "sourceCodeLocation", "version",
@@ -360,3 +373,8 @@ def test_every_event_of_the_whole_sample_holds_the_standards_schemas(root, tmp_p
     events = read(tmp_path / "events.jsonl")
     assert len(events) == len(read_graph(root).stages)
     assert {name for event in events for name in validate(event)} == STANDARD
+    for event in events:
+        read_by = {dataset["name"] for dataset in event["inputs"]}
+        for out in event["outputs"]:
+            fields = out["facets"].get("columnLineage", {"fields": {}})["fields"].values()
+            assert {one["name"] for found in fields for one in found["inputFields"]} <= read_by
