@@ -28,6 +28,33 @@ FILL_IN = """\
 my_shop: {file: data/shop.sqlite, title: My shop, licence: CC-BY-4.0, source: where it comes from}
 my_server: {url: "postgresql+psycopg://reader@host/shop", password_env: SHOP_PASSWORD}
 """
+ASKERS = (
+    "I am preparing for a meeting",
+    "I am filling in a form",
+    "I am writing a short report",
+    "I am checking an entry in our records",
+    "I am going through our records",
+    "I am standing in for a colleague",
+    "I am preparing a list for the office",
+    "I am answering a letter",
+    "I am answering an email",
+    "I am on the phone with somebody who asks",
+    "I am putting a file in order",
+    "I am comparing two lists that do not agree",
+    "I am filling the gaps in a table",
+    "I am tidying up some old notes",
+    "I am checking a draft before it goes out",
+    "I am writing a note for the team",
+    "I am planning the week",
+    "I am preparing a summary",
+    "I am updating a page on our website",
+    "I am proofreading a report before noon",
+    "I am looking into an old case",
+    "I am working through my inbox",
+    "I am training somebody new",
+    "I am writing down what we know",
+)
+"""Who asks long questions in a project of one's own: somebody at work. The sample's are the public's."""
 README = """\
 # {name}
 
@@ -137,6 +164,7 @@ def empty_databases(params: Any) -> Any:
         "overviews": {},
     }
     params["grammar"]["profiles"]["entities"] = {}
+    params["grammar"]["text_templates"]["criteria"]["long"]["circumstances"] = list(ASKERS)
     params["nightly"]["assessments"] = []
     params.yaml_set_comment_before_after_key("databases", before=FILL_IN)
     return params

@@ -4,7 +4,7 @@ import sys
 import pytest
 import yaml
 
-from benchloom.making import empty_databases, init_command, write_project
+from benchloom.making import ASKERS, empty_databases, init_command, write_project
 from benchloom.places import find_template
 from benchloom.yaml_files import load_yaml
 from flows.settings import set_params
@@ -116,3 +116,12 @@ def test_the_parameters_name_nothing_of_the_sample():
     text = str(empty_databases(load_yaml(ROOT / "params.yaml")))
     assert "films" not in text
     assert "flights" not in text
+
+
+def test_whoever_asks_is_at_work_and_nobody_asks_twice_alike():
+    given = load_yaml(ROOT / "params.yaml")["grammar"]["text_templates"]["criteria"]["long"]
+    sample = list(given["circumstances"])
+    own = empty_databases(load_yaml(ROOT / "params.yaml"))["grammar"]["text_templates"]["criteria"]["long"]
+    assert own["circumstances"] == list(ASKERS)
+    assert len(set(ASKERS)) == len(ASKERS) >= len(sample)
+    assert not any("quiz" in asker or "bet" in asker.split() or "journalist" in asker for asker in ASKERS)
