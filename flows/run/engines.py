@@ -33,7 +33,7 @@ OWN_DASK = {
     # A worker that is killed costs a task one more try, no three.
     "distributed.scheduler.allowed-failures": 1,
     "distributed.worker.profile.enabled": False,
-    # Dask's own has workers give every 64 kB back to the system, a fifth of the CPU of reading a dump.
+    # Dask's own has workers give every 64 kB back to the system, a seventh of the CPU of reading a dump.
     "distributed.nanny.pre-spawn-environ": {
         "OMP_NUM_THREADS": 1,
         "MKL_NUM_THREADS": 1,

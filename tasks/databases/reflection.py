@@ -46,12 +46,16 @@ def reflect(database: DatabaseEntry | Path) -> list[Column]:
         return reflect_connection(connection)
 
 
-def has_rows(database: DatabaseEntry, tables: Iterable[str]) -> bool:
-    """Tell whether any of the tables has a row. Raises as `reflect`."""
+def is_empty(database: DatabaseEntry, tables: Iterable[str]) -> bool:
+    """Tell whether none of the tables has a row; no, where one may not be read. Raises as `reflect`."""
     with _connect(database) as connection:
-        return any(
-            connection.scalar(select(literal(1)).select_from(make_table(name)).limit(1)) for name in tables
-        )
+        for name in tables:
+            try:
+                if connection.scalar(select(literal(1)).select_from(make_table(name)).limit(1)):
+                    return False
+            except SQLAlchemyError:
+                return False
+    return True
 
 
 @contextmanager

@@ -5,10 +5,12 @@ import sqlite3
 import pytest
 
 from tasks.databases.entry import DatabaseEntry
+from tasks.databases.reflection import is_empty
 from tasks.errors import BadInput
 from tasks.grammar.construct.fill_in import FillIn, fill_in
 from tasks.grammar.construct.schema import schema
 from tasks.grammar.rows import SqlTemplate
+from tests.databases.servers import PASSWORD, PASSWORD_ENV, open_place
 
 BOATS = "CREATE TABLE boats (boat_id INTEGER PRIMARY KEY, name TEXT, built INTEGER);"
 BUILT = SqlTemplate(
@@ -52,6 +54,18 @@ def test_tables_without_rows_are_one_line_that_names_them(tmp_path):
     ) as said:
         schema([], entry)
     assert "\n" not in str(said.value)
+
+
+def test_a_table_that_may_not_be_read_is_not_called_empty(monkeypatch):
+    monkeypatch.setenv(PASSWORD_ENV, PASSWORD)
+    with open_place("postgresql") as place:
+        place.run("CREATE TABLE archive (x INTEGER)", "CREATE TABLE boats (name TEXT)")
+        assert is_empty(place.entry, []) is True
+        assert is_empty(place.entry, ["archive", "boats"]) is False  # nobody has granted anything
+        place.grant()
+        assert is_empty(place.entry, ["archive", "boats"]) is True
+        place.run("INSERT INTO boats VALUES ('Heron')")
+        assert is_empty(place.entry, ["archive", "boats"]) is False
 
 
 def test_one_row_in_one_table_is_enough(tmp_path):

@@ -10,7 +10,7 @@ from tasks.artifacts.rows import Drafts
 from tasks.databases.columns import Column
 from tasks.databases.content import check_columns
 from tasks.databases.entry import DatabaseEntry
-from tasks.databases.reflection import has_rows, reflect
+from tasks.databases.reflection import is_empty, reflect
 from tasks.errors import BadInput
 from tasks.grammar.construct.glossary import leave_out
 from tasks.grammar.rows import Term
@@ -32,7 +32,7 @@ def schema(glossary: list[Term], database: DatabaseEntry) -> Drafts[Column]:
     check_columns(database, columns)
     kept = leave_out(columns, database)
     tables = sorted({column.table for column in kept})
-    if not has_rows(database, tables):
+    if is_empty(database, tables):
         raise BadInput(
             place,
             f"has no rows in any table ({', '.join(tables)})",
