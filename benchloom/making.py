@@ -38,7 +38,7 @@ ASKERS = (
     "I am preparing a list for the office",
     "I am answering a letter",
     "I am answering an email",
-    "I am on the phone with somebody who asks",
+    "Somebody on the phone wants to know this",
     "I am putting a file in order",
     "I am comparing two lists that do not agree",
     "I am filling the gaps in a table",
@@ -47,11 +47,11 @@ ASKERS = (
     "I am writing a note for the team",
     "I am planning the week",
     "I am preparing a summary",
-    "I am updating a page on our website",
+    "I am answering a question from a customer",
     "I am proofreading a report before noon",
     "I am looking into an old case",
     "I am working through my inbox",
-    "I am training somebody new",
+    "I am getting ready for a visit from the auditor",
     "I am writing down what we know",
 )
 """Who asks long questions in a project of one's own: somebody at work. The sample's are the public's."""

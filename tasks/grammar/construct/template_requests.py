@@ -194,7 +194,8 @@ def _make_plain(
     moments = [
         all(name_column(name, columns).split()[-1] == "time" for name in group) for group in identifying
     ]
-    if not asked or not all(identifying) or any(moments):
+    coded = route.spread and _has_only_codes(identifying, columns)
+    if not asked or not all(identifying) or any(moments) or coded:
         return None
     spare = shape.placeholders - len(identifying)
     usable = [column for column in columns if column.table in route.tree.tables]
@@ -205,6 +206,13 @@ def _make_plain(
     groups = tuple(identifying) + (narrowing,) * spare
     choices = tuple(choice for size in range(1, shape.projected + 1) for choice in combinations(asked, size))
     return TemplateRequest(make_id(joins, choices, groups), joins, choices, groups)
+
+
+def _has_only_codes(identifying: Sequence[Sequence[str]], columns: Sequence[Column]) -> bool:
+    """Tell whether a thing has nothing but a code: that tells it, and not what it is one of many in."""
+    return any(
+        all(name_column(name, columns).split()[-1] == "code" for name in group) for group in identifying
+    )
 
 
 def _make_measured(

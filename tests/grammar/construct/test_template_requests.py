@@ -109,3 +109,30 @@ def test_one_of_several_actors_is_not_asked_for_nor_the_mean_of_money():
     assert not [sql for sql in plain if "release_date = " in sql]
     means = list_sql(tables=(2, 2), placeholders=1, measure="average")
     assert {sql.partition(" FROM")[0] for sql in means} == {"SELECT ROUND(AVG(films.runtime_minutes), 1)"}
+
+
+def test_a_code_tells_its_own_thing_alone():
+    schema = [
+        column("owners.owner_id", "integer", key=True, ask=False),
+        column("owners.name"),
+        column("jobs.job_id", "integer", key=True, ask=False),
+        column("jobs.owner_id", "integer", references="owners.owner_id"),
+        column("jobs.start_date", "date"),
+        column("job_parts.job_id", "integer", references="jobs.job_id"),
+        column("job_parts.part", references="parts.part_code"),
+        column("parts.part_code", key=True),
+        column("parts.price", "real"),
+    ]
+
+    def list_sql(columns):
+        shapes = (TemplateShape((1, 4), 1), TemplateShape((1, 4), 2))
+        requests = [one for shape in shapes for one in list_template_requests(columns, shape, 9, 99, 0)]
+        return [sql for request in requests for sql in list_templates(request)]
+
+    def by_part(sqls, asked):
+        return [sql for sql in sqls if f"SELECT DISTINCT {asked}" in sql and "'[parts." in sql]
+
+    coded, named = list_sql(schema), list_sql([*schema, column("parts.name")])
+    assert by_part(coded, "parts.price")
+    assert by_part(coded, "owners.name") == []
+    assert by_part(named, "owners.name")
