@@ -143,4 +143,5 @@ def test_a_newcomer_learns_which_module_is_at_fault(tmp_path, monkeypatch):
     assert {name: record["losses"]["module"] for name, record in found.items()} == NAMED
     for name, record in found.items():
         assert record["finding"].startswith(f"module at fault: {NAMED[name]} ")
-    assert found[GOOD]["losses"]["wrong"] < found[GOOD]["losses"]["n"] / 4
+    losses = found[GOOD]["losses"]
+    assert losses["wrong"]["value"] < losses["n"]["value"] / 4
