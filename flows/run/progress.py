@@ -27,6 +27,8 @@ class SaidLines:
 
 
 SAID = SaidLines()
+NAMED = 50
+"""Problems that are named one by one."""
 
 
 def say_line(line: str) -> None:
@@ -34,6 +36,14 @@ def say_line(line: str) -> None:
     SAID.count += 1
     sys.stderr.write(f"{line}\n")
     sys.stderr.flush()
+
+
+def tell_first(about: str, lines: Sequence[str]) -> None:
+    """Write the first lines about something to stderr, and how many more there are."""
+    for line in lines[:NAMED]:
+        say_line(f"benchloom: {about}{line}")
+    if len(lines) > NAMED:
+        say_line(f"benchloom: {about}{len(lines) - NAMED} more like these")
 
 
 class Reporter:
