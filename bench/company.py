@@ -20,7 +20,7 @@ from tasks.grammar.company.company_data import collect_company
 from tasks.grammar.company.plans import plan_documents
 from tasks.grammar.company.rows import CompanyClient, CompanyProfile, Employee, Project
 from tasks.grammar.company.settings import Company
-from tasks.grammar.corpus.entities import Fact
+from tasks.grammar.corpus.entities import ProfileFact
 from tasks.grammar.corpus.machine_reading import names_fact
 from tasks.systems.contract import Document
 
@@ -33,7 +33,7 @@ class FactCheck:
 
     id: str
     document: str
-    fact: Fact
+    fact: ProfileFact
     outcome: str
     sentence: str
 
@@ -81,14 +81,16 @@ def check_facts(folder: Path, company: Company) -> list[FactCheck]:
     ]
 
 
-def find_outcome(plan: str, fact: Fact, documents: Mapping[str, Document], dropped: Mapping[str, str]) -> str:
+def find_outcome(
+    plan: str, fact: ProfileFact, documents: Mapping[str, Document], dropped: Mapping[str, str]
+) -> str:
     """Return a fact's outcome: `read`, or why not (document dropped, or not found by the reader)."""
     if plan not in documents:
         return f"document {dropped.get(plan, 'missing')}"
     return dropped.get(make_id("unread", plan, fact.id), "read")
 
 
-def find_sentence(text: str, fact: Fact) -> str:
+def find_sentence(text: str, fact: ProfileFact) -> str:
     """Find the sentence that states a fact: it names every value, and most words of the attribute."""
     words = fact.attribute.split()
     sentences = [sentence for sentence in re.split(r"(?<=\.)\s+", text) if names_fact(sentence, fact)]

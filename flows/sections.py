@@ -34,7 +34,7 @@ class Evaluation(BaseModel):
     """The night's label, part of the key of every call of an evaluation. Empty: of no night."""
 
 
-class Baselines(Evaluation):
+class BaselineNight(Evaluation):
     """The night that the calls of baselines belong to; a night raises it only if `nightly.baselines`."""
 
 
@@ -50,7 +50,7 @@ class RunSettings(ModelRun):
 
 
 HOUSE: Mapping[str, object] = {
-    "baselines": Baselines,
+    "baselines": BaselineNight,
     "databases": dict[str, DatabaseEntry],
     "evaluation": Evaluation,
     "judging.further_canaries": bool,

@@ -27,7 +27,7 @@ POINT_COLUMNS = ("step", "value", "low", "high", "series")
 
 
 @dataclass(frozen=True)
-class Metric:
+class DvcMetric:
     """One figure. interval: 95%; n: how many it is over; failed: how many more could not be counted."""
 
     name: str
@@ -42,7 +42,7 @@ class MetricGroup:
     """Figures of one kind, such as the accuracy of every method: a folder of metrics, and a plot of bars."""
 
     name: str
-    metrics: tuple[Metric, ...]
+    metrics: tuple[DvcMetric, ...]
 
 
 @dataclass(frozen=True)
@@ -100,9 +100,9 @@ def name_line(label: Sequence[str], labels: Sequence[int] | None) -> str:
     return " · ".join(filter(None, label if labels is None else [label[place] for place in labels]))
 
 
-def make_metric(name: str, value: int | float, cell: object) -> Metric:
+def make_metric(name: str, value: int | float, cell: object) -> DvcMetric:
     """Make a figure of a cell, which may have an interval, `n` and `failed`."""
-    return Metric(
+    return DvcMetric(
         name,
         value,
         getattr(cell, "interval", None),
@@ -117,7 +117,7 @@ def write_metrics(folder: Path, page: Page, groups: Iterable[MetricGroup]) -> No
     A headline's file is named by its symbol, as `R` is `r.json`, else by its label as far as the first comma.
     """
     headlines = [
-        Metric(headline.symbol or headline.label.partition(",")[0], headline.value, headline.interval)
+        DvcMetric(headline.symbol or headline.label.partition(",")[0], headline.value, headline.interval)
         for headline in page.headlines
         if isinstance(headline.value, int | float)
     ]
@@ -156,7 +156,7 @@ def name_files(named: Iterable[tuple[str, Own]]) -> dict[str, Own]:
     return found
 
 
-def _write_metric(path: Path, metric: Metric) -> None:
+def _write_metric(path: Path, metric: DvcMetric) -> None:
     low, high = _bounds(metric.interval)
     keys = {"value": metric.value, "low": low, "high": high, "n": metric.n, "failed": metric.failed or None}
     known = {key: value for key, value in keys.items() if value is not None}

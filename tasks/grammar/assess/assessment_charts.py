@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tasks.grammar.assess.assessment_figures import AssessmentFigures
-from tasks.reports.metrics import Metric, MetricGroup, choose_column
+from tasks.reports.metrics import DvcMetric, MetricGroup, choose_column
 
 RATES = {
     "accuracy": "accuracy",
@@ -23,7 +23,7 @@ def list_charts(figures: AssessmentFigures) -> Iterator[MetricGroup]:
         yield MetricGroup(
             f"{name} by criterion",
             tuple(
-                Metric(part, value, getattr(rates.ci, field))
+                DvcMetric(part, value, getattr(rates.ci, field))
                 for part, rates in parts.items()
                 if (value := getattr(rates, field)) is not None
             ),
@@ -31,7 +31,7 @@ def list_charts(figures: AssessmentFigures) -> Iterator[MetricGroup]:
     yield MetricGroup(
         "groups by criterion",
         tuple(
-            Metric(f"{part} · {tag}", count)
+            DvcMetric(f"{part} · {tag}", count)
             for part, tags in figures.gaps[fault.set][fault.mode].items()
             for tag, count in tags.items()
         ),

@@ -9,7 +9,7 @@ from tasks.artifacts.rows import Origin, make_id
 from tasks.grammar.company.company_data import CompanyData
 from tasks.grammar.company.rows import CompanyClient, Employee, Project
 from tasks.grammar.company.settings import ReportSettings
-from tasks.grammar.corpus.entities import Fact
+from tasks.grammar.corpus.entities import ProfileFact
 from tasks.grammar.corpus.sentence_rules import Ground, KnownValues
 
 
@@ -20,7 +20,7 @@ class PlannedSection:
     kind: str
     """What the thing is: project, client, employee."""
     name: str
-    facts: tuple[Fact, ...]
+    facts: tuple[ProfileFact, ...]
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class DocumentPlan:
     """Minimum and maximum number of words; None if there are no limits."""
 
     @property
-    def facts(self) -> list[Fact]:
+    def facts(self) -> list[ProfileFact]:
         """The facts of all sections."""
         return [fact for section in self.sections for fact in section.facts]
 
@@ -173,7 +173,7 @@ def _plan_employee(company: CompanyData, employee: Employee) -> PlannedSection:
 def _plan_section(kind: str, name: str, *attributes: tuple[str, ...]) -> PlannedSection:
     """Plan a section from attributes, each a name followed by its values."""
     facts = (
-        Fact(make_id("fact", kind, name, attribute), name, attribute, tuple(values))
+        ProfileFact(make_id("fact", kind, name, attribute), name, attribute, tuple(values))
         for attribute, *values in attributes
     )
     return PlannedSection(kind, name, tuple(facts))

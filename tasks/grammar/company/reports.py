@@ -33,7 +33,7 @@ from tasks.grammar.corpus.checked_sentences import (
     require_words,
 )
 from tasks.grammar.corpus.document_grammar import write_part_grammar
-from tasks.grammar.corpus.entities import Fact
+from tasks.grammar.corpus.entities import ProfileFact
 from tasks.grammar.corpus.fact_reading import read_facts
 from tasks.grammar.corpus.machine_reading import Reading
 from tasks.grammar.corpus.plain_writer import PlainWriter
@@ -59,9 +59,9 @@ class SectionDraft:
     untold: dict[str, str] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     attempts: Counter[str] = field(default_factory=Counter)
-    """Fact id -> how often it was not read."""
+    """ProfileFact id -> how often it was not read."""
 
-    def list_unread(self, readings: Mapping[str, Reading]) -> list[Fact]:
+    def list_unread(self, readings: Mapping[str, Reading]) -> list[ProfileFact]:
         """List the facts that the section tells and that no reading has found."""
         told = (fact for fact in self.section.facts if fact.id not in self.untold)
         return [fact for fact in told if fact.id not in readings or not readings[fact.id].found]
@@ -199,13 +199,17 @@ def _accept_or_drop(
     return Document(plan.id, plan.title, text, origin, sentences), [*faults.values(), *dropped]
 
 
-def make_unread_id(plan: DocumentPlan, fact: Fact) -> str:
+def make_unread_id(plan: DocumentPlan, fact: ProfileFact) -> str:
     """Make the id of the dropped row for a fact that is not found in a document."""
     return make_id("unread", plan.id, fact.id)
 
 
 def _drop_fact(
-    plan: DocumentPlan, fact: Fact, draft: SectionDraft, reading: Reading | None, origin: tuple[Origin, ...]
+    plan: DocumentPlan,
+    fact: ProfileFact,
+    draft: SectionDraft,
+    reading: Reading | None,
+    origin: tuple[Origin, ...],
 ) -> Dropped:
     row = make_unread_id(plan, fact)
     description = f"{fact.attribute} of {fact.subject}: {', '.join(fact.values)}"

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tasks.artifacts.rows import Dropped, Origin, make_id
-from tasks.grammar.corpus.entities import Fact
+from tasks.grammar.corpus.entities import ProfileFact
 from tasks.grammar.corpus.plain_writer import PlainWriter
 from tasks.grammar.corpus.sentence_rules import Ground, find_fault, says_fact, split_reason, split_sentences
 from tasks.systems.contract import Sentence
@@ -51,12 +51,12 @@ class CheckedPart:
 
     sentences: tuple[CheckedSentence, ...]
     faults: tuple[Fault, ...]
-    untold: tuple[Fact, ...] = ()
+    untold: tuple[ProfileFact, ...] = ()
 
 
 def check_part(
     text: str | None,
-    facts: Sequence[Fact],
+    facts: Sequence[ProfileFact],
     ground: Ground,
     writer: PlainWriter,
     attempts: Mapping[str, int],

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from tasks.artifacts.rows import make_id
 from tasks.grammar.construct.queries import DIALECT, FilledSql, Query, build_select
-from tasks.grammar.corpus.entities import COLLECTION, Fact
+from tasks.grammar.corpus.entities import COLLECTION, ProfileFact
 from tasks.grammar.corpus.entity_tables import Attribute, EntityTable, Key
 from tasks.grammar.corpus.plain_patterns import make_plural
 
@@ -56,7 +56,7 @@ def choose_counts(
 
 def make_count(
     table: EntityTable, kind: str, profile: str, attribute: Attribute, value: str, total: int
-) -> Fact:
+) -> ProfileFact:
     """Make the fact that so many rows have a value, with the query that counts them."""
     column = next(column for column in table.schema if column.id == attribute.column)
     typed = int(value) if column.type == "integer" else value
@@ -65,7 +65,7 @@ def make_count(
     sql = exp.select(exp.Count(this=exp.Star())).from_(rows).sql(dialect=DIALECT)
     words = f"number of {make_plural(kind)} with the {attribute.words} {value}"
     row = make_id("count", profile, attribute.column, attribute.joins, value)
-    return Fact(row, COLLECTION, words, (str(total),), sql)
+    return ProfileFact(row, COLLECTION, words, (str(total),), sql)
 
 
 def write_fact_query(table: EntityTable, attribute: Attribute, key: Key) -> str:

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 from tasks.english import make_singular
 from tasks.grammar.construct.names import UNITS
-from tasks.grammar.corpus.entities import Fact
+from tasks.grammar.corpus.entities import ProfileFact
 
 WORD = 'w ::= [a-z]{1,14} ("-" [a-z]{2,10})?'
 TURNS = ("which", "so", "and", "a", "as")
 
 
-def write_part_grammar(kind: str, name: str, facts: Sequence[Fact], *, mentions: bool = True) -> str:
+def write_part_grammar(kind: str, name: str, facts: Sequence[ProfileFact], *, mentions: bool = True) -> str:
     """Write the grammar of one sentence per fact, in order.
 
     A sentence begins with one of a few phrasings of the fact and ends there, or continues in lower-case
@@ -38,7 +38,7 @@ def write_part_grammar(kind: str, name: str, facts: Sequence[Fact], *, mentions:
     return "\n".join(rules)
 
 
-def list_heads(kind: str, name: str, fact: Fact) -> list[str]:
+def list_heads(kind: str, name: str, fact: ProfileFact) -> list[str]:
     """List the phrasings of a fact: The runtime of the film Locke is 85 minutes."""
     words = fact.attribute.split()
     unit = words[-1] if len(words) > 2 and words[-2] == "in" and words[-1] in UNITS else ""

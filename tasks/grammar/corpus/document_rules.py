@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from tasks.artifacts.contracts import Expectation, Record, RowRule, expect_no_match
 from tasks.artifacts.rows import Dropped
 from tasks.grammar.corpus.checked_sentences import MODEL, PLAIN, SENTENCE_REASONS
-from tasks.grammar.corpus.entities import Fact
+from tasks.grammar.corpus.entities import ProfileFact
 from tasks.grammar.corpus.machine_reading import missing_values
 from tasks.grammar.corpus.sentence_rules import Ground, find_fault, split_reason
 
@@ -16,7 +16,7 @@ Grounds = Mapping[str, Sequence[Ground]]
 """Document id -> what its sentences stand on: one for all paragraphs, or one for each."""
 BROKEN = frozenset(["form", "no_word", "repeats", "sentence_length"])
 """Faults of the words of a sentence, not of what it says."""
-FactsByDocument = Mapping[str, Sequence[Fact]]
+FactsByDocument = Mapping[str, Sequence[ProfileFact]]
 """Document id -> the facts that the document is written from."""
 UnreadFacts = Collection[tuple[str, str]]
 """(document id, id of a fact that was not read in the document)."""

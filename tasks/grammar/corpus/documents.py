@@ -32,7 +32,7 @@ from tasks.grammar.corpus.checked_sentences import (
     require_words,
 )
 from tasks.grammar.corpus.document_grammar import write_part_grammar
-from tasks.grammar.corpus.entities import EntityProfile, Fact
+from tasks.grammar.corpus.entities import EntityProfile, ProfileFact
 from tasks.grammar.corpus.fact_reading import read_facts
 from tasks.grammar.corpus.known_values import ground_profiles
 from tasks.grammar.corpus.machine_reading import Reading
@@ -102,7 +102,7 @@ class Draft:
             row = fault.drop(self.profile.name, self.origin)
             self.dropped[row.id] = row
 
-    def fail(self, fact: Fact, problem: str) -> None:
+    def fail(self, fact: ProfileFact, problem: str) -> None:
         """Put a fact that cannot be said on record."""
         text = f"{fact.attribute} of {fact.subject}: {', '.join(fact.values)}"
         self.untold[fact.id] = Fault(text, problem)
@@ -140,7 +140,7 @@ async def _write_document(
         return None, [Dropped(profile.id, "no_facts", profile.name, (source,))]
     draft = Draft(profile, ground, PlainWriter(profile.name, ground, (params.seed, profile.id)))
     readings: dict[str, Reading] = {}
-    unread: list[Fact] = list(profile.facts)
+    unread: list[ProfileFact] = list(profile.facts)
     for sample in range(params.rewrites + 1):
         written = await _write_parts(draft, unread, sample, params, ask)
         told = [fact for fact in written if fact.id not in draft.untold]
@@ -156,8 +156,8 @@ async def _write_document(
 
 
 async def _write_parts(
-    draft: Draft, unread: Sequence[Fact], sample: int, params: Documents, ask: Ask
-) -> Sequence[Fact]:
+    draft: Draft, unread: Sequence[ProfileFact], sample: int, params: Documents, ask: Ask
+) -> Sequence[ProfileFact]:
     """Write the parts with facts that are not read yet; plain ones as a whole, since they cost nothing.
 
     Returns all facts of what was written, which is to be read anew.
@@ -182,7 +182,7 @@ async def _write_parts(
 
 
 async def _write_part(
-    draft: Draft, facts: Sequence[Fact], params: Documents, ask: Ask, sample: int
+    draft: Draft, facts: Sequence[ProfileFact], params: Documents, ask: Ask, sample: int
 ) -> CheckedPart:
     profile = draft.profile
     answer = await ask(

@@ -11,7 +11,7 @@ COLLECTION = "the database"
 
 
 @dataclass(frozen=True)
-class Fact:
+class ProfileFact:
     """One fact: the `attribute` of the `subject` is `values`."""
 
     id: str
@@ -36,5 +36,5 @@ class EntityProfile:
     kind: str
     """What a row of the table is, in words: film."""
     name: str
-    facts: tuple[Fact, ...]
+    facts: tuple[ProfileFact, ...]
     origin: tuple[Origin, ...]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tasks.grammar.corpus.checked_sentences import PLAIN, CheckedSentence, join_parts
-from tasks.grammar.corpus.entities import Fact
+from tasks.grammar.corpus.entities import ProfileFact
 from tasks.grammar.corpus.machine_reading import Reading, check_reading, names_fact
 from tasks.models.ask import Ask
 
@@ -18,7 +18,7 @@ Parts = Iterable[Sequence[CheckedSentence]]
 
 
 async def read_facts(
-    title: str, parts: Parts, facts: Sequence[Fact], ask: Ask, *, row: str, sample: int, at_once: int
+    title: str, parts: Parts, facts: Sequence[ProfileFact], ask: Ask, *, row: str, sample: int, at_once: int
 ) -> list[Reading]:
     """Read facts in a document; the reader is asked for those that no plain sentence tells.
 
@@ -33,7 +33,7 @@ async def read_facts(
     return [*ruled, *asked]
 
 
-def read_by_rule(sentences: Iterable[CheckedSentence], facts: Iterable[Fact]) -> list[Reading]:
+def read_by_rule(sentences: Iterable[CheckedSentence], facts: Iterable[ProfileFact]) -> list[Reading]:
     """Read the facts that plain sentences tell: one is found if a sentence of it names all its values."""
     plain = [sentence for sentence in sentences if sentence.writer == PLAIN]
     readings = []

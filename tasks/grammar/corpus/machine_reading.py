@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from tasks.grammar.corpus.entities import Fact
+from tasks.grammar.corpus.entities import ProfileFact
 from tasks.grammar.corpus.plain_patterns import name_none
 from tasks.models.ask import Answer, Ask, Unparsed
 
@@ -23,14 +23,21 @@ class Reading:
     if no reader was asked.
     """
 
-    fact: Fact
+    fact: ProfileFact
     answer: str | None
     found: bool
     call: str | None
 
 
 async def check_reading(
-    title: str, text: str, facts: Sequence[Fact], ask: Ask, *, row: str, sample: int = 0, at_once: int = 6
+    title: str,
+    text: str,
+    facts: Sequence[ProfileFact],
+    ask: Ask,
+    *,
+    row: str,
+    sample: int = 0,
+    at_once: int = 6,
 ) -> list[Reading]:
     """Ask the model for each fact's values, given only the document; one reading per fact, in order.
 
@@ -49,7 +56,7 @@ async def check_reading(
 
 
 async def _ask_values(
-    title: str, text: str, facts: Sequence[Fact], ask: Ask, row: str, sample: int
+    title: str, text: str, facts: Sequence[ProfileFact], ask: Ask, row: str, sample: int
 ) -> Answer[tuple[str, ...]]:
     return await ask(
         PROMPT,
@@ -79,12 +86,12 @@ def parse_numbered(text: str, count: int) -> tuple[str, ...]:
     return tuple(match.group(2) for match in found if match)
 
 
-def names_fact(text: str, fact: Fact) -> bool:
+def names_fact(text: str, fact: ProfileFact) -> bool:
     """Return whether a text names every value of a fact."""
     return not missing_values(text, fact)
 
 
-def missing_values(text: str, fact: Fact) -> list[str]:
+def missing_values(text: str, fact: ProfileFact) -> list[str]:
     """List the values of a fact that a text does not name.
 
     A date may be written out in words, and that there are 0 awards as `no awards`.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from tasks.grammar.corpus.entities import COLLECTION, Fact
+from tasks.grammar.corpus.entities import COLLECTION, ProfileFact
 from tasks.grammar.corpus.plain_patterns import (
     DOERS,
     is_clock,
@@ -40,7 +40,7 @@ class Clause:
 
     subject: str
     text: str
-    facts: tuple[Fact, ...]
+    facts: tuple[ProfileFact, ...]
 
     @property
     def verb(self) -> str:
@@ -68,7 +68,7 @@ class Clause:
         return NUMBERS if is_number(fact) else NAMES
 
 
-def make_clauses(facts: Sequence[Fact], name: str, kind: str) -> list[Clause]:
+def make_clauses(facts: Sequence[ProfileFact], name: str, kind: str) -> list[Clause]:
     """Make the clauses of a thing's facts, in the order in which they are told.
 
     A fact that no predicate says is left out: it is told in a sentence of its own.

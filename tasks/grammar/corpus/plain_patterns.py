@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from tasks.english import DATE, choose_article, make_singular, write_value
-from tasks.grammar.corpus.entities import Fact
+from tasks.grammar.corpus.entities import ProfileFact
 from tasks.grammar.corpus.vocabulary import UNIT_NAMES, split_unit
 
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
@@ -68,7 +68,7 @@ WITH_ARTICLE = re.compile(
 """Countries that are written with `the`."""
 
 
-def list_sentences(subject: str, fact: Fact, kind: str = "") -> list[str]:
+def list_sentences(subject: str, fact: ProfileFact, kind: str = "") -> list[str]:
     """List the sentences that say a fact of a subject: The runtime of the film Locke is 85 minutes.
 
     The last is the plainest, for where the others cannot be said.
@@ -95,7 +95,7 @@ def list_sentences(subject: str, fact: Fact, kind: str = "") -> list[str]:
     return [_finish(text) for text in (*found, plainest)]
 
 
-def list_predicates(fact: Fact, kind: str = "") -> list[str]:
+def list_predicates(fact: ProfileFact, kind: str = "") -> list[str]:
     """List the predicates that say a fact: has a runtime of 85 minutes."""
     noun, unit = split_unit(fact.attribute)
     value, several = write_values(fact), len(fact.values) > 1
@@ -139,7 +139,7 @@ def name_counted(attribute: str, kind: str) -> str:
     return attribute.removeprefix("number of ")
 
 
-def write_values(fact: Fact) -> str:
+def write_values(fact: ProfileFact) -> str:
     """Write a fact's values as people do: dates in words, long numbers with separators, and the unit."""
     _, unit = split_unit(fact.attribute)
     country = fact.attribute.split()[-1] == "country"
@@ -150,7 +150,7 @@ def write_values(fact: Fact) -> str:
     return f"{join(texts)} {UNIT_NAMES.get(unit, unit)}".strip()
 
 
-def name_none(fact: Fact) -> str:
+def name_none(fact: ProfileFact) -> str:
     """Name what there is none of: `no engines` of `number of engines of the plane`; "" of anything else."""
     counted = _name_count(split_unit(fact.attribute)[0], fact) if fact.values == (NONE,) else ""
     *things, last = counted.partition(" of the ")[0].split() or [""]
@@ -162,17 +162,17 @@ def join(texts: Sequence[str]) -> str:
     return texts[0] if len(texts) == 1 else ", ".join(texts[:-1]) + f" and {texts[-1]}"
 
 
-def is_number(fact: Fact) -> bool:
+def is_number(fact: ProfileFact) -> bool:
     """Tell whether all values of a fact are numbers."""
     return all(NUMBER.fullmatch(value) for value in fact.values)
 
 
-def is_time(fact: Fact) -> bool:
+def is_time(fact: ProfileFact) -> bool:
     """Tell whether a fact is of dates or years."""
     return fact.attribute.split()[-1] == "year" or all(DATE.fullmatch(value) for value in fact.values)
 
 
-def is_clock(fact: Fact) -> bool:
+def is_clock(fact: ProfileFact) -> bool:
     """Tell whether a fact is of one time of the day."""
     return len(fact.values) == 1 and bool(CLOCK.fullmatch(fact.values[0]))
 
@@ -207,7 +207,7 @@ def _write_value(value: str, country: bool, year: bool) -> str:
     return f"the {value}" if country and WITH_ARTICLE.match(value) else write_value(value)
 
 
-def _name_count(noun: str, fact: Fact) -> str:
+def _name_count(noun: str, fact: ProfileFact) -> str:
     """Name what a number counts: `engines`, `awards won`, `awards` of `award count`; "" if nothing."""
     if not is_number(fact) or len(fact.values) > 1 or split_unit(fact.attribute)[1]:
         return ""

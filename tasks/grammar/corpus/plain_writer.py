@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from tasks.artifacts.rows import make_id
 from tasks.english import choose_article
-from tasks.grammar.corpus.entities import COLLECTION, Fact
+from tasks.grammar.corpus.entities import COLLECTION, ProfileFact
 from tasks.grammar.corpus.plain_clauses import (
     Clause,
     can_follow,
@@ -60,7 +60,7 @@ class PlainWriter:
     def __init__(self, name: str, ground: Ground, seed: Sequence[object], *, by_name: bool = False) -> None:
         self._name, self._ground, self._seed, self._by_name = name, ground, tuple(seed), by_name
 
-    def write_fact(self, fact: Fact, turn: int, attempt: int = 0) -> tuple[PlainSentence | None, str]:
+    def write_fact(self, fact: ProfileFact, turn: int, attempt: int = 0) -> tuple[PlainSentence | None, str]:
         """Write a fact as one sentence; None if no pattern keeps the rules, with the fault of the last.
 
         turn: the sentence's number in its paragraph; the first names the thing in full. attempt: raised for
@@ -74,7 +74,7 @@ class PlainWriter:
                 return PlainSentence(text, (fact.id,)), ""
         return None, fault
 
-    def make_clauses(self, facts: Sequence[Fact]) -> list[Clause]:
+    def make_clauses(self, facts: Sequence[ProfileFact]) -> list[Clause]:
         """Make the clauses that say facts of the thing, in the order in which they are told."""
         return make_clauses(facts, self._name, self._ground.kind)
 
@@ -138,7 +138,7 @@ class PlainWriter:
             return None
         return PlainSentence(text, tuple(fact.id for clause in clauses for fact in clause.facts))
 
-    def _list_texts(self, fact: Fact, turn: int) -> Iterator[str]:
+    def _list_texts(self, fact: ProfileFact, turn: int) -> Iterator[str]:
         kind = self._ground.kind
         if fact.subject == COLLECTION:
             value = f"{int(fact.values[0]):,}"
@@ -151,7 +151,7 @@ class PlainWriter:
             return
         yield from list_sentences(self._mention(turn, fact), fact, kind)
 
-    def _mention(self, turn: int, fact: Fact) -> str:
+    def _mention(self, turn: int, fact: ProfileFact) -> str:
         kind = self._ground.kind
         if self._name.casefold().startswith(kind.casefold()):
             return self._name  # not: the flight flight 12
@@ -167,8 +167,8 @@ class PlainWriter:
 
 
 def write_paragraphs(
-    writer: PlainWriter, facts: Sequence[Fact], attempts: Mapping[str, int]
-) -> tuple[list[list[PlainSentence]], list[tuple[Fact, str]]]:
+    writer: PlainWriter, facts: Sequence[ProfileFact], attempts: Mapping[str, int]
+) -> tuple[list[list[PlainSentence]], list[tuple[ProfileFact, str]]]:
     """Write all facts in paragraphs, each once.
 
     attempts: fact id -> how often it was written before; such a fact gets a sentence of its own. Also returns
@@ -233,7 +233,7 @@ def _count_facts(clauses: Sequence[Clause]) -> int:
     return sum(len(clause.facts) for clause in clauses)
 
 
-def find_years_told(facts: Sequence[Fact], attempts: Mapping[str, int]) -> Mapping[str, str]:
+def find_years_told(facts: Sequence[ProfileFact], attempts: Mapping[str, int]) -> Mapping[str, str]:
     """Find the years that a date of the same event tells: id of the date's fact -> id of the year's."""
     years = {
         (fact.subject, fact.attribute.removesuffix(" year"), fact.values): fact.id

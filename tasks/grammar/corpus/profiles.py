@@ -31,7 +31,7 @@ from tasks.grammar.corpus.counted_facts import (
     write_fact_query,
 )
 from tasks.grammar.corpus.coverage import find_untold
-from tasks.grammar.corpus.entities import EntityProfile, Fact
+from tasks.grammar.corpus.entities import EntityProfile, ProfileFact
 from tasks.grammar.corpus.entity_tables import (
     Attribute,
     EntityTable,
@@ -232,7 +232,7 @@ def _make_profile(
             dropped.append(Dropped(fact_id, "many_values", detail, origin))
         elif attribute.column != table.naming:
             sql = write_fact_query(table, attribute, key)
-            facts.append(Fact(fact_id, name, attribute.words, tuple(values), sql))
+            facts.append(ProfileFact(fact_id, name, attribute.words, tuple(values), sql))
     least = max(params.documents_per_group, LEAST_COUNT)
     told = [(attribute, values) for attribute, values in attributes if len(values) <= params.values]
     counts = choose_counts(table, told, totals, least, (params.seed, profile_id))[: params.counts]

@@ -14,7 +14,7 @@ from functools import cache, cached_property
 from itertools import pairwise
 
 from tasks.english import is_word
-from tasks.grammar.corpus.entities import COLLECTION, Fact
+from tasks.grammar.corpus.entities import COLLECTION, ProfileFact
 from tasks.grammar.corpus.machine_reading import list_forms
 from tasks.grammar.corpus.vocabulary import NEUTRAL, STOP_WORDS, UNIT_NAMES, split_unit, stem
 
@@ -97,7 +97,7 @@ class Ground:
 
     kind: str
     names: tuple[str, ...]
-    facts: tuple[Fact, ...]
+    facts: tuple[ProfileFact, ...]
     known: KnownValues = field(default=NOTHING_KNOWN, compare=False)
 
     @cached_property
@@ -205,7 +205,7 @@ def list_telling(attribute: str) -> frozenset[str]:
     return frozenset(map(stem, telling))
 
 
-def says_fact(sentence: str, fact: Fact, ground: Ground) -> bool:
+def says_fact(sentence: str, fact: ProfileFact, ground: Ground) -> bool:
     """Tell whether a sentence names a fact's attribute and all its values."""
     masked = mask(sentence, ground)
     written = set(masked.values)
@@ -303,7 +303,7 @@ def check_attributes(masked: Masked) -> str:
     about = _list_facts_told(masked)
     written = set(masked.values)
     told = [fact for fact in about if names_attribute(masked, fact.attribute) and _holds(fact, written)]
-    groups: defaultdict[frozenset[str], list[Fact]] = defaultdict(list)
+    groups: defaultdict[frozenset[str], list[ProfileFact]] = defaultdict(list)
     for fact in about:
         groups[list_telling(fact.attribute)].append(fact)
     for telling, group in groups.items():
@@ -319,18 +319,18 @@ def _list_stems(attribute: str) -> frozenset[str]:
     return frozenset(map(stem, attribute.split()))
 
 
-def _list_facts_told(masked: Masked) -> Sequence[Fact]:
+def _list_facts_told(masked: Masked) -> Sequence[ProfileFact]:
     """List the facts of the things that a sentence names, or of all if it names none."""
     facts = masked.ground.facts
     named = {fact.subject for fact in facts if fact.subject in masked.values}
     return [fact for fact in facts if fact.subject in named] if named else facts
 
 
-def _holds(fact: Fact, written: set[str]) -> bool:
+def _holds(fact: ProfileFact, written: set[str]) -> bool:
     return any(written.intersection(list_written(value)) for value in fact.values)
 
 
-def _check_order(masked: Masked, about: Sequence[Fact]) -> str:
+def _check_order(masked: Masked, about: Sequence[ProfileFact]) -> str:
     """Find two values in the places of each other: the director's name where the manager is told."""
     places: dict[str, int] = {}
     for place, word in enumerate(masked.words):

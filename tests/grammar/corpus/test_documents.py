@@ -10,7 +10,7 @@ from tasks.databases.entry import DatabaseEntry
 from tasks.grammar.corpus.checked_sentences import MODEL, PLAIN, CheckedSentence, require_words
 from tasks.grammar.corpus.document_grammar import list_heads, write_part_grammar
 from tasks.grammar.corpus.documents import Documents, documents, parse_part
-from tasks.grammar.corpus.entities import EntityProfile, Fact
+from tasks.grammar.corpus.entities import EntityProfile, ProfileFact
 from tasks.grammar.corpus.fact_reading import read_by_rule
 from tasks.grammar.corpus.machine_reading import (
     check_reading,
@@ -26,9 +26,9 @@ from tests.grammar.gbnf import accepts
 from tests.grammar.scripted import SCHEMA, ScriptedAsk, make_database
 
 FACTS = (
-    Fact("f1", "Ada Zwick", "specialty", ("ozonotomy",)),
-    Fact("f2", "Ada Zwick", "hourly rate in usd", ("1081",)),
-    Fact("f3", "Ada Zwick", "language", ("Dutch", "Manx")),
+    ProfileFact("f1", "Ada Zwick", "specialty", ("ozonotomy",)),
+    ProfileFact("f2", "Ada Zwick", "hourly rate in usd", ("1081",)),
+    ProfileFact("f3", "Ada Zwick", "language", ("Dutch", "Manx")),
 )
 PROFILE = EntityProfile("d1", "doctors", ("1",), "doctor", "Ada Zwick", FACTS, ())
 PARAMS = Documents(facts=2, maximum_words=40, words=(20, 80))
@@ -161,7 +161,7 @@ def test_a_part_whose_facts_are_not_read_is_written_anew_and_the_others_stay(run
 
 
 def test_a_fact_that_no_rule_reads_in_its_plain_sentence_is_on_record_with_it(run):
-    odd = replace(PROFILE, facts=(*FACTS, Fact("f4", "Ada Zwick", "grade", ("+-",))))
+    odd = replace(PROFILE, facts=(*FACTS, ProfileFact("f4", "Ada Zwick", "grade", ("+-",))))
     drafts, ask = run(profile=odd, readable=0.6, written_by="plain")
     assert not ask.asked
     assert [(row.id, row.reason) for row in drafts.dropped] == [("f4", "fact_unread")]
@@ -202,7 +202,7 @@ def test_a_fact_that_is_not_read_in_a_kept_document_is_on_record(run):
 
 
 def test_a_fact_that_no_sentence_can_say_is_on_record(run):
-    odd = replace(PROFILE, facts=(*FACTS, Fact("f4", "Ada Zwick", "note", ("[see] <b>",))))
+    odd = replace(PROFILE, facts=(*FACTS, ProfileFact("f4", "Ada Zwick", "note", ("[see] <b>",))))
     for written_by in ("model", "plain"):
         drafts, ask = run(profile=odd, readable=0.6, written_by=written_by)
         assert len(drafts.rows) == 1
@@ -284,7 +284,7 @@ def test_an_answer_that_does_not_parse_finds_no_fact():
     ],
 )
 def test_a_value_is_held_by_its_words_whatever_their_dress(values, text, held):
-    assert names_fact(text, Fact("f", "x", "y", values)) is held
+    assert names_fact(text, ProfileFact("f", "x", "y", values)) is held
 
 
 @pytest.mark.parametrize(
@@ -299,14 +299,14 @@ def test_a_value_is_held_by_its_words_whatever_their_dress(values, text, held):
     ],
 )
 def test_that_there_are_none_is_said_by_no(attribute, text, held):
-    assert names_fact(text, Fact("f", "x", attribute, ("0",))) is held
+    assert names_fact(text, ProfileFact("f", "x", attribute, ("0",))) is held
 
 
 def test_a_thing_may_be_named_as_the_one_that_a_fact_is_of():
     facts = (
-        Fact("f1", "flight 12", "origin airport", ("Ramburne Airport",)),
-        Fact("f2", "flight 12", "altitude in feet of the origin airport", ("18",)),
-        Fact("f3", "flight 12", "distance in miles", ("746",)),
+        ProfileFact("f1", "flight 12", "origin airport", ("Ramburne Airport",)),
+        ProfileFact("f2", "flight 12", "altitude in feet of the origin airport", ("18",)),
+        ProfileFact("f3", "flight 12", "distance in miles", ("746",)),
     )
     ground = Ground("flight", ("flight 12",), facts)
     assert find_fault("The origin airport has an altitude of 18 feet.", ground) == ""
@@ -317,7 +317,7 @@ def test_a_thing_may_be_named_as_the_one_that_a_fact_is_of():
 
 @given(st.lists(st.from_regex(r"[A-Za-z0-9][A-Za-z0-9 .'-]{0,20}", fullmatch=True), min_size=1, max_size=4))
 def test_every_form_of_a_value_names_it(values):
-    fact = Fact("f", "x", "y", tuple(values))
+    fact = ProfileFact("f", "x", "y", tuple(values))
     for value in values:
         for form in list_forms(value):
             assert value not in missing_values(f"it is {form}, they say", fact) or not re.search(r"\w", value)

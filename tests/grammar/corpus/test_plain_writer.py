@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.grammar.corpus.entities import COLLECTION, Fact
+from tasks.grammar.corpus.entities import COLLECTION, ProfileFact
 from tasks.grammar.corpus.machine_reading import names_fact
 from tasks.grammar.corpus.plain_patterns import list_sentences
 from tasks.grammar.corpus.plain_writer import PlainWriter, write_paragraphs
@@ -12,7 +12,7 @@ from tasks.grammar.corpus.sentence_rules import Ground, find_fault
 
 
 def fact(attribute, *values, name="Locke"):
-    return Fact(attribute, name, attribute, values)
+    return ProfileFact(attribute, name, attribute, values)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def fact(attribute, *values, name="Locke"):
     ],
 )  # fmt: skip
 def test_a_fact_is_said_in_grammatical_english(told, sentence):
-    told = Fact(told.id, told.subject, told.attribute, tuple(sorted(told.values)))
+    told = ProfileFact(told.id, told.subject, told.attribute, tuple(sorted(told.values)))
     assert sentence in list_sentences("the film", told, "film")
 
 
@@ -157,7 +157,7 @@ def test_a_date_tells_its_year_too_but_no_other():
     ],
 )  # fmt: skip
 def test_what_the_database_has_is_counted_in_plain_words(attribute, sentence):
-    told = Fact("f", COLLECTION, f"number of films with the {attribute}", ("2045",))
+    told = ProfileFact("f", COLLECTION, f"number of films with the {attribute}", ("2045",))
     own = (
         told, fact("country", "United States"), fact("director", "Ada B"), fact("release year", "1994"),
         fact("content rating", "PG"),
