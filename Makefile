@@ -59,7 +59,7 @@ docs: $(DEV) ## Build the documentation's site into site/
 	$(BIN)/python -m bench.commands_page
 	$(BIN)/mkdocs build --strict --quiet
 
-look: $(DEV) ## Drive the pages and Prefect's UI in Chromium and take their pictures
+look: reproduce $(DEV) ## Drive the pages and Prefect's UI in Chromium and take their pictures
 	$(BIN)/python -m tests.browser.look
 
 bench: $(DEV) ## Measure what is measured, against its references

@@ -17,6 +17,7 @@ from rich.console import Console
 from flows.commands.cli_columns import join_reasons, print_columns
 from flows.commands.cli_recorder import open_recorder
 from flows.discovery import find_flow_of, find_section_of
+from flows.run.dvc_boundary import AGAIN
 from flows.run.node import Node
 from flows.run.outcomes import find_last_time, load_outcome
 from flows.run.path_marks import mark_path
@@ -97,7 +98,8 @@ def find_standing(recorder: Recorder, node: Node, counts: KeptCounts) -> Standin
     try:
         why = tuple(recorder.explain(node.name, patience_s=0))
     except LockHeld as error:
-        why, held = (str(error),), "running" if recorder.is_running(node.name) else "waiting"
+        said = str(error).removeprefix(f"{node.name}: ").removesuffix(f"; {AGAIN}")
+        why, held = (said,), "running" if recorder.is_running(node.name) else "waiting"
     stale = bool(why)
     state = held or ("missing" if missing else "stale" if stale else "fresh")
     if state in ("missing", "stale") and last is not None and last.state == "failed":

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 WINDOW = 512
 """The rate is over this many last calls: over all it would hide a stall, over few it would jump."""
+SLOW = 0.1
+"""Calls a second below which people count by the minute: an embedded model's."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +47,11 @@ class Progress:
         left = "unknown" if self.left_s is None else f"about {format_time(self.left_s)}"
         of = "for these" if self.to_come is None else f"with {self.to_come} to come"
         failed = f", {self.failed} failed" if self.failed else ""
+        slow = 0 < self.per_second < SLOW
+        rate = f"{self.per_second * 60:.1f} a minute" if slow else f"{self.per_second:.1f} a second"
         line = (
             f"calls: {self.answered} answered{failed}, {self.waiting} waiting, "
-            f"{self.per_second:.1f} a second, {self.tokens:,} tokens, ${self.usd:.4f}, time left {left} {of}"
+            f"{rate}, {self.tokens:,} tokens, ${self.usd:.4f}, time left {left} {of}"
         )
         return "; ".join([line, *self.failing])
 

@@ -65,6 +65,11 @@ def test_the_line_says_what_failed():
     )
 
 
+def test_what_is_slow_is_counted_by_the_minute():
+    line = Progress(17, 0, 3, 0.05, 0.0, 6_297).describe()
+    assert line.startswith("calls: 17 answered, 3 waiting, 3.0 a minute, 6,297 tokens")
+
+
 def test_the_time_left_is_of_the_whole_run_where_it_is_known_what_is_to_come():
     look = Progress(10, 0, 6, 1.5, 0.0, 0, to_come=894)
     assert look.left_s == 600

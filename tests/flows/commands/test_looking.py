@@ -126,7 +126,7 @@ def test_what_another_process_runs_is_running_and_what_stands_on_it_waits(fanned
     assert {name: standing["state"] for name, standing in told.items()} == {
         "raw": "running", "copy@north": "waiting", "copy@south": "waiting", "copy@west": "waiting"
     }  # fmt: skip
-    assert f"another run holds a.txt (PID {other.pid}: benchloom run raw)" in told["copy@north"]["why"][0]
+    assert told["copy@north"]["why"] == [f"another run holds a.txt (PID {other.pid}: benchloom run raw)"]
     assert {standing["again"] for standing in told.values()} == {""}
     assert lines[-1] == "4 of 4 are not fresh (1 running, 3 waiting): benchloom run"
     assert read(capsys)[-1] == "All fresh."
