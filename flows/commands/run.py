@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from flows.commands.cli_recorder import open_recorder
 from flows.graph_file import require_graph
 from flows.lineage.git import Git
-from flows.lineage.openlineage import emit_run, is_disabled
+from flows.lineage.openlineage import FailedStage, emit_run, is_disabled
 from flows.parameters import validate
 from flows.run.bill import describe_bill
 from flows.run.computing import Computing
@@ -18,7 +19,7 @@ from flows.run.engines import THREADS, ClusterEngine, read_settings, require_eng
 from flows.run.failures import Interrupted
 from flows.run.forecast import Forecast
 from flows.run.hooking import open_hooks
-from flows.run.outcomes import Outcome
+from flows.run.outcomes import Outcome, find_last_time
 from flows.run.processes import Processes
 from flows.run.recorder import Recorder
 from flows.run.runner import Run, run_plain
@@ -26,6 +27,7 @@ from flows.run.selection import explain_nothing, select_failed, select_nodes
 from flows.run.snapshots import find_servers, refresh_records
 from flows.settings import Workers, find_project, get_section, load_params, set_params
 from tasks.errors import BadInput, BenchloomError, BudgetSpent, CallMissing, LockHeld
+from tasks.lineage.records import CODE
 
 PRECEDENCE: tuple[type[BenchloomError], ...] = (Interrupted, BudgetSpent, CallMissing, LockHeld, BadInput)
 """Which of several errors decides the exit code."""
@@ -164,14 +166,29 @@ def run_with_prefect(run: Run, names: Sequence[str], workers: int, title: str) -
 
 
 def tell_lineage(run: Run) -> None:
-    """Emit the OpenLineage events of the stages that ran; that it failed is a line, and fails no run."""
+    """Emit the OpenLineage events of the stages that ran or failed; that it cannot is a line, no failure."""
     ran = {name: outcome.seconds for name, outcome in run.outcomes.items() if outcome.state == "ran"}
-    if not ran or run.stopping.is_set() or is_disabled():
+    failed = [describe_failed(run, outcome) for outcome in run.outcomes.values() if outcome.state == "failed"]
+    if not (ran or failed) or run.stopping.is_set() or is_disabled():
         return
     try:
-        emit_run(run.root, ran)
+        emit_run(run.root, ran, failed)
     except BenchloomError as error:
         run.say(f"OpenLineage: {error}")
+
+
+def describe_failed(run: Run, outcome: Outcome) -> FailedStage:
+    """Describe a stage that failed in this run."""
+    node = run.recorder.nodes[outcome.stage]
+    kept = find_last_time(run.root, node.name)
+    return FailedStage(
+        node.name,
+        node.command,
+        tuple(path for path in node.deps if not path.startswith(CODE)),
+        outcome.error,
+        datetime.now(UTC) if kept is None else datetime.fromtimestamp(kept, UTC),
+        outcome.seconds,
+    )
 
 
 def list_stale(run: Run, names: Sequence[str]) -> list[str]:

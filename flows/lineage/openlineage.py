@@ -10,6 +10,7 @@ import os
 import re
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
@@ -57,6 +58,18 @@ class NotSent(BenchloomError):
     """The OpenLineage server did not accept the events."""
 
 
+@dataclass(frozen=True)
+class FailedStage:
+    """A stage that a run began and did not finish. inputs: its data, as paths in the project."""
+
+    name: str
+    command: str
+    inputs: tuple[str, ...]
+    error: str
+    ended: datetime
+    seconds: float
+
+
 def emit_events(lineage: LineageResult, root: Path, file: Path) -> str:
     """Emit an event for each stage of a lineage, upstream first; return in words where they were written.
 
@@ -82,11 +95,12 @@ def emit_events(lineage: LineageResult, root: Path, file: Path) -> str:
     return _deliver(events, destination, file)
 
 
-def emit_run(root: Path, seconds: Mapping[str, float]) -> None:
-    """Emit a START and a COMPLETE event for each stage that a run has brought up to date, upstream first.
+def emit_run(root: Path, seconds: Mapping[str, float], failed: Sequence[FailedStage] = ()) -> None:
+    """Emit a START event for each stage that a run has worked on, and a COMPLETE or a FAIL, upstream first.
 
-    seconds: stage -> how long it took. To `RUNS_FILE`, behind those of earlier runs, or to the server that is
-    configured. Raises BadInput if `run.openlineage` is invalid, and NotSent if the server refuses.
+    seconds: stage that was brought up to date -> how long it took. To `RUNS_FILE`, behind those of earlier
+    runs, or to the server that is configured. Raises BadInput if `run.openlineage` is invalid, and NotSent
+    if the server refuses.
     """
     from flows.lineage.facets import FacetMaker
 
@@ -95,11 +109,12 @@ def emit_run(root: Path, seconds: Mapping[str, float]) -> None:
     graph = read_graph(root)
     stages = order_stages(stage for stage in graph.stages if stage.name in seconds)
     maker = FacetMaker(root, graph, destination.namespace, read_prices(params))
-    events = [
-        event
-        for stage, done in zip(stages, make_events(stages, graph, maker), strict=True)
-        for event in (make_start(done, seconds[stage.name]), done)
+    ended = [
+        (event, seconds[stage.name])
+        for stage, event in zip(stages, make_events(stages, graph, maker), strict=True)
     ]
+    ended += [(make_failure(stage, destination.namespace), stage.seconds) for stage in failed]
+    events = [event for last, lasted in ended for event in (make_start(last, lasted), last)]
     file = root / RUNS_FILE
     if file.is_file() and file.stat().st_size > LARGEST_FILE:
         file.replace(file.with_suffix(".old.jsonl"))
@@ -111,18 +126,54 @@ def is_disabled() -> bool:
     return os.environ.get("OPENLINEAGE_DISABLED", "").lower() in ("true", "1")
 
 
-def make_start(done: Any, seconds: float) -> Any:
+def make_start(last: Any, seconds: float) -> Any:
     """Make the START event of a run from the event that ended it."""
     from openlineage.client.event_v2 import Job, Run, RunEvent, RunState
 
-    begun = datetime.fromisoformat(done.eventTime) - timedelta(seconds=seconds)
+    begun = datetime.fromisoformat(last.eventTime) - timedelta(seconds=seconds)
     return RunEvent(
         eventType=RunState.START,
         eventTime=begun.isoformat(),
-        run=Run(done.run.runId),
-        job=Job(done.job.namespace, done.job.name),
+        run=Run(last.run.runId),
+        job=Job(last.job.namespace, last.job.name),
         producer=PRODUCER,
     )
+
+
+def make_failure(stage: FailedStage, namespace: str) -> Any:
+    """Make the FAIL event of a stage, with its error in one line; it has no outputs."""
+    from openlineage.client.event_v2 import InputDataset, Job, Run, RunEvent, RunState
+    from openlineage.client.facet_v2 import error_message_run
+
+    ended = stage.ended.isoformat()
+    message = error_message_run.ErrorMessageRunFacet(
+        message=clean(stage.error), programmingLanguage="Python", producer=PRODUCER
+    )
+    return RunEvent(
+        eventType=RunState.FAIL,
+        eventTime=ended,
+        run=Run(
+            runId=str(uuid.uuid5(RUNS, f"{stage.name}\n{ended}\n{stage.error}")),
+            facets={"errorMessage": message},
+        ),
+        job=Job(namespace=namespace, name=stage.name, facets=describe_job(stage.command)),
+        inputs=[InputDataset(namespace, name_file(path)) for path in stage.inputs],
+        producer=PRODUCER,
+    )
+
+
+def describe_job(command: str) -> dict[str, Any]:
+    """Describe what a stage is: our kind of work, and its command without secrets."""
+    from openlineage.client.facet_v2 import job_type_job, source_code_job
+
+    return {
+        "jobType": job_type_job.JobTypeJobFacet(
+            processingType="BATCH", integration="BENCHLOOM", jobType="STAGE", producer=PRODUCER
+        ),
+        "sourceCode": source_code_job.SourceCodeJobFacet(
+            language="shell", sourceCode=clean(command), producer=PRODUCER
+        ),
+    }
 
 
 def _deliver(events: Sequence[Any], destination: Destination, file: Path) -> str:
@@ -179,7 +230,7 @@ def make_events(stages: Iterable[StageRecord], graph: Graph, maker: FacetMaker) 
     A run's id is a hash of its record, so that the same run always gives the same event.
     """
     from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
-    from openlineage.client.facet_v2 import execution_parameters_run, job_type_job, source_code_job
+    from openlineage.client.facet_v2 import execution_parameters_run
 
     namespace = maker.namespace
     for stage in stages:
@@ -188,15 +239,7 @@ def make_events(stages: Iterable[StageRecord], graph: Graph, maker: FacetMaker) 
             parameter(key=name, name=name, value=value)
             for name, value in describe_parameters(stage, graph).items()
         ]
-        facets = {
-            "jobType": job_type_job.JobTypeJobFacet(
-                processingType="BATCH", integration="BENCHLOOM", jobType="STAGE", producer=PRODUCER
-            ),
-            "sourceCode": source_code_job.SourceCodeJobFacet(
-                language="shell", sourceCode=clean(stage.command), producer=PRODUCER
-            ),
-            **maker.locate_code(stage),
-        }
+        facets = {**describe_job(stage.command), **maker.locate_code(stage)}
         execution = execution_parameters_run.ExecutionParametersRunFacet(
             parameters=parameters, producer=PRODUCER
         )

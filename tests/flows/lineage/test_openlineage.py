@@ -15,6 +15,7 @@ from flows.commands.lineage import trace_target
 from flows.commands.run import tell_lineage
 from flows.lineage.lock import read_graph
 from flows.lineage.openlineage import RUNS_FILE, NotSent, clean, emit_events, order_stages
+from flows.run.node import Node
 from tasks.artifacts.contracts import ContractFinding
 from tasks.artifacts.parquet import count_rows, write_rows
 from tasks.artifacts.rows import Dropped, Origin
@@ -358,6 +359,28 @@ def test_a_runs_events_go_behind_those_of_earlier_runs(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENLINEAGE_DISABLED", "true")
     tell_lineage(run)
     assert (len(read(tmp_path / RUNS_FILE)), said) == (4, [])
+
+
+def test_a_stage_that_failed_is_told_with_its_error_and_no_secret(tmp_path):
+    (tmp_path / "params.yaml").write_text("run: {}\n")
+    run = make_run(tmp_path, said := [])
+    run.outcomes["made"] = SimpleNamespace(
+        stage="made", state="failed", seconds=2.0,
+        error="made: postgresql://me:pa55@host/db and /home/me/a.csv cannot be read",
+    )  # fmt: skip
+    deps = ("data/a.parquet", "tasks/made.py", "pyproject.toml")
+    run.recorder = SimpleNamespace(nodes={"made": Node("made", "", "", deps, (), (), "benchloom stage made")})
+    tell_lineage(run)
+    begun, failed = read(tmp_path / RUNS_FILE)[2:]
+    assert (begun["eventType"], failed["eventType"], said) == ("START", "FAIL", [])
+    assert begun["run"]["runId"] == failed["run"]["runId"]
+    assert set(validate(failed)) == {"errorMessage", "jobType", "sourceCode"}
+    assert failed["run"]["facets"]["errorMessage"]["message"] == (
+        "made: postgresql://host/db and outside/a.csv cannot be read"
+    )
+    assert ([one["name"] for one in failed["inputs"]], failed["outputs"]) == (["data/a.parquet"], [])
+    took = datetime.fromisoformat(failed["eventTime"]) - datetime.fromisoformat(begun["eventTime"])
+    assert took.total_seconds() == 2
 
 
 def test_a_run_whose_server_is_down_says_so_and_is_done(tmp_path):
