@@ -185,7 +185,7 @@ def describe_failed(run: Run, outcome: Outcome) -> FailedStage:
         node.name,
         node.command,
         tuple(path for path in node.deps if not path.startswith(CODE)),
-        outcome.error,
+        outcome.error.replace(f"{run.root}{os.sep}", ""),
         datetime.now(UTC) if kept is None else datetime.fromtimestamp(kept, UTC),
         outcome.seconds,
     )

@@ -366,7 +366,7 @@ def test_a_stage_that_failed_is_told_with_its_error_and_no_secret(tmp_path):
     run = make_run(tmp_path, said := [])
     run.outcomes["made"] = SimpleNamespace(
         stage="made", state="failed", seconds=2.0,
-        error="made: postgresql://me:pa55@host/db and /home/me/a.csv cannot be read",
+        error=f"made: postgresql://me:pa55@host/db, /home/me/a.csv and {tmp_path}/data/b.csv cannot be read",
     )  # fmt: skip
     deps = ("data/a.parquet", "tasks/made.py", "pyproject.toml")
     run.recorder = SimpleNamespace(nodes={"made": Node("made", "", "", deps, (), (), "benchloom stage made")})
@@ -376,7 +376,7 @@ def test_a_stage_that_failed_is_told_with_its_error_and_no_secret(tmp_path):
     assert begun["run"]["runId"] == failed["run"]["runId"]
     assert set(validate(failed)) == {"errorMessage", "jobType", "sourceCode"}
     assert failed["run"]["facets"]["errorMessage"]["message"] == (
-        "made: postgresql://host/db and outside/a.csv cannot be read"
+        "made: postgresql://host/db, outside/a.csv and data/b.csv cannot be read"
     )
     assert ([one["name"] for one in failed["inputs"]], failed["outputs"]) == (["data/a.parquet"], [])
     took = datetime.fromisoformat(failed["eventTime"]) - datetime.fromisoformat(begun["eventTime"])
