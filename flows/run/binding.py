@@ -37,6 +37,7 @@ from flows.settings import get_section, parse_database, parse_section, parse_val
 from flows.stage import BASELINES, EVALUATION, FIGURES, name_argument
 from tasks.artifacts.parquet import StoredRows, read_rows, write_rows
 from tasks.artifacts.rows import Counts, Drafts, Dropped
+from tasks.artifacts.splitting import find_splitting
 from tasks.databases.entry import DatabaseEntry
 from tasks.errors import BadInput, StageFailed
 from tasks.models.calls import Call
@@ -128,12 +129,16 @@ class Bound:
         return written
 
 
-def bind(node: Node, params: Mapping[str, Any], places: Places, make_ask: MakeAsk) -> Bound:
+def bind(
+    node: Node, params: Mapping[str, Any], places: Places, make_ask: MakeAsk, *, split: bool = False
+) -> Bound:
     """Find a stage's function and its arguments.
 
-    Raises BadInput where dvc.yaml, params.yaml and the function's signature do not agree.
+    split: leave the rows that it splits over in their artifact, to be read a block at a time. Raises
+    BadInput where dvc.yaml, params.yaml and the function's signature do not agree.
     """
     module, function = find_function(node)
+    splitting = find_splitting(function) if split else None
     hints = get_type_hints(function, include_extras=True)
     files = {name_argument(dep): dep for dep in node.deps if not dep.startswith(CODE)}
     arguments: dict[str, Any] = {}
@@ -166,7 +171,7 @@ def bind(node: Node, params: Mapping[str, Any], places: Places, make_ask: MakeAs
             )
         elif hint is Path:
             arguments[name] = places.find(files[name])
-        elif get_origin(hint) is Iterable:
+        elif get_origin(hint) is Iterable or (splitting is not None and splitting.over == name):
             row = get_args(hint)[0]
             arguments[name] = StoredRows(places.find(files[name]), row, limit_rows(row, places.limit))
             rows_in = len(arguments[name]) if rows_in is None else rows_in

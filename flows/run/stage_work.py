@@ -21,7 +21,7 @@ from flows.run.node import CALLS, Node
 from flows.run.path_marks import mark_path
 from flows.run.shards import require_project
 from tasks.artifacts.part_folders import write_folder_beside
-from tasks.artifacts.splitting import find_splitting
+from tasks.artifacts.splitting import Blocks, find_splitting
 from tasks.errors import BenchloomError, ChangedWhileRunning, StageFailed
 
 if TYPE_CHECKING:
@@ -169,15 +169,18 @@ def refuse_ask(stage: str, prompts: Path, epoch: str) -> Any:
     raise StageFailed(f"{stage}: asks a model, and no output of it is `{CALLS}`; run `benchloom graph`")
 
 
-def _bind(run: StageRun) -> tuple[Bound, str, list[list[Any]]]:
+def _bind(run: StageRun) -> tuple[Bound, str, Blocks]:
     """Find a stage's function and arguments, the argument that it splits over, and the blocks of its rows."""
     from flows.run.binding import Places, bind
 
-    bound = bind(run.node, run.params, Places(run.root, run.root), refuse_ask)
+    bound = bind(run.node, run.params, Places(run.root, run.root), refuse_ask, split=bool(run.inputs))
     splitting = find_splitting(bound.function) if run.inputs else None
     if splitting is None:
-        return bound, "", []
-    return bound, splitting.over, splitting.cut(bound.arguments)
+        return bound, "", Blocks([], 1)
+    blocks = splitting.cut(bound.arguments)
+    if len(blocks) <= 1 and splitting.arrange is None:
+        bound.arguments[splitting.over] = list(bound.arguments[splitting.over])
+    return bound, splitting.over, blocks
 
 
 @dataclass(frozen=True)
@@ -194,7 +197,7 @@ class _Held:
 
 
 @lru_cache(maxsize=1)
-def _bind_once(held: _Held) -> tuple[Bound, str, list[list[Any]]]:
+def _bind_once(held: _Held) -> tuple[Bound, str, Blocks]:
     """Read a stage's arguments once for the shards that this process does one after the other."""
     require_project(held.run.root)
     return _bind(held.run)

@@ -90,7 +90,10 @@ def read_valid_rows(path: Path, row: type[Row]) -> list[Row]:
 
 
 class StoredRows(Generic[Row]):
-    """The rows of a Parquet artifact; each iteration reads the file again, a batch at a time."""
+    """The rows of a Parquet artifact; each iteration reads the file again, a batch at a time.
+
+    A slice is read from its row groups alone, the last of which is held for the next one.
+    """
 
     def __init__(self, path: Path, row: type[Row], limit: int | None = None) -> None:
         """limit: only the first rows, for a preview.
@@ -109,12 +112,31 @@ class StoredRows(Generic[Row]):
                 hint="run its stage again",
             )
         self._count = count if limit is None else min(count, limit)
+        self._held: tuple[int, pa.Table] | None = None
 
     def __len__(self) -> int:
         return self._count
 
     def __iter__(self) -> Iterator[Row]:
         return islice(self._read(), self._count)
+
+    def __getitem__(self, part: slice) -> list[Row]:
+        """Read the rows of a slice without a step. Raises BadInput as an iteration does."""
+        first, last, _ = part.indices(self._count)
+        records: list[dict[str, object]] = []
+        with self._open() as file:
+            begin = 0
+            for group in range(file.num_row_groups):
+                end = begin + file.metadata.row_group(group).num_rows
+                if begin < last and end > first:
+                    start = max(first, begin)
+                    table = self._read_group(file, group)
+                    records += table.slice(start - begin, min(last, end) - start).to_pylist()
+                begin = end
+        try:
+            return self._adapter.validate_python(records)
+        except ValidationError as error:
+            raise self._make_row_error(error, first) from error
 
     def iterate_valid(self) -> Iterator[Row]:
         """Yield the rows whose cells are all of their column's type, skipping others."""
@@ -143,6 +165,14 @@ class StoredRows(Generic[Row]):
             return next(batches, None)
         except (OSError, pa.ArrowException) as error:
             raise self._make_error(error) from error
+
+    def _read_group(self, file: pq.ParquetFile, group: int) -> pa.Table:
+        if self._held is None or self._held[0] != group:
+            try:
+                self._held = group, file.read_row_group(group)
+            except (OSError, pa.ArrowException) as error:
+                raise self._make_error(error) from error
+        return self._held[1]
 
     def _open(self) -> pq.ParquetFile:
         try:

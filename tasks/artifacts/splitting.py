@@ -6,13 +6,38 @@ rows of one block, are done anywhere, in any order, and their results together a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 SPLITTING = "splitting"
 """The attribute of a function that says how it splits."""
+
+
+class SlicedRows(Protocol):
+    """Rows in memory, or in an artifact that is read where it is sliced."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, part: slice, /) -> Sequence[Any]: ...
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Neighbouring rows, as many at a time; the last block may have fewer."""
+
+    rows: SlicedRows
+    size: int
+
+    def __len__(self) -> int:
+        return -(-len(self.rows) // self.size)
+
+    def __getitem__(self, number: int) -> list[Any]:
+        """Read a block. Raises IndexError for a number that there is not."""
+        if not 0 <= number < len(self):
+            raise IndexError(number)
+        return list(self.rows[number * self.size : (number + 1) * self.size])
 
 
 @dataclass(frozen=True)
@@ -27,11 +52,10 @@ class Splitting:
     rows: int
     arrange: Callable[..., Sequence[Any]] | None = None
 
-    def cut(self, arguments: Mapping[str, Any]) -> list[list[Any]]:
+    def cut(self, arguments: Mapping[str, Any]) -> Blocks:
         """Cut the rows into blocks: by what the arguments are, and by nothing else."""
-        given: Iterable[Any] = arguments[self.over] if self.arrange is None else self.arrange(**arguments)
-        rows = list(given)
-        return [rows[first : first + self.rows] for first in range(0, len(rows), self.rows)]
+        given = arguments[self.over] if self.arrange is None else self.arrange(**arguments)
+        return Blocks(given, self.rows)
 
 
 def splits(

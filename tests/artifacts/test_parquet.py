@@ -51,6 +51,36 @@ def test_a_preview_takes_the_first_rows(stored, limit):
     assert len(rows) == len(items[:limit])
 
 
+@pytest.mark.parametrize("group", [100, BATCH, 10 * BATCH])
+@pytest.mark.parametrize("limit", [None, 1_000])
+def test_a_slice_is_what_the_rows_in_memory_have_there(stored, tmp_path, group, limit):
+    path, items = stored
+    pq.write_table(pq.read_table(path), tmp_path / "grouped.parquet", row_group_size=group)
+    rows = StoredRows(tmp_path / "grouped.parquet", Item, limit)
+    for part in (slice(0, 500), slice(90, 310), slice(0, 0), slice(900, 1_100), slice(8_100, 9_000)):
+        assert rows[part] == items[:limit][part]
+    assert rows[:] == list(rows)
+
+
+def test_a_cell_in_a_slice_that_no_row_may_have_is_named_by_its_row(stored, tmp_path):
+    table = pq.read_table(stored[0]).slice(0, 10)
+    ids = pa.array([*table["id"].to_pylist()[:8], None, "z"], pa.string())
+    pq.write_table(table.set_column(0, "id", ids), tmp_path / "a.parquet")
+    rows = StoredRows(tmp_path / "a.parquet", Item)
+    assert len(rows[:8]) == 8
+    with pytest.raises(BadInput, match=r"a\.parquet: row 9, id: Input should be a valid string"):
+        rows[5:]
+
+
+def test_a_slice_of_a_spoilt_file_is_named(stored):
+    path, _ = stored
+    data = bytearray(path.read_bytes())
+    data[4:2_000] = bytes(1_996)
+    path.write_bytes(data)
+    with pytest.raises(BadInput, match=r"items.parquet: cannot be read as Parquet"):
+        StoredRows(path, Item)[:5]
+
+
 def test_other_columns_are_named_before_a_row_is_read(stored):
     with pytest.raises(BadInput, match=r"items.parquet: has the columns id, number, origin, not id"):
         StoredRows(stored[0], Other)

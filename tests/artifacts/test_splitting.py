@@ -3,9 +3,11 @@
 from dataclasses import replace
 from operator import attrgetter
 
+import pytest
+
 from bench.evidence import RELATIONS, UNIT, make_facts, name_place, write_source
 from tasks.artifacts.rows import Drafts
-from tasks.artifacts.splitting import find_splitting
+from tasks.artifacts.splitting import Blocks, find_splitting
 from tasks.databases.entry import DatabaseEntry
 from tasks.grammar.construct.fill_in import FillIn, fill_in
 from tasks.tanq.build.proofs import Proofs, proofs
@@ -86,3 +88,12 @@ def test_predictions_are_scored_by_some():
         for number, table in enumerate([PERFECT, PERFECT[:3], None, PERFECT[1:], PERFECT])
     ]
     assert len(hold(scores, 2, 3, items=[make_item()], predictions=predictions).rows) == 5
+
+
+def test_blocks_are_neighbours_and_the_last_may_be_short():
+    blocks = Blocks(list("abcde"), 2)
+    assert list(blocks) == [["a", "b"], ["c", "d"], ["e"]]
+    assert (len(blocks), len(Blocks([], 2))) == (3, 0)
+    for number in (-1, 3):
+        with pytest.raises(IndexError):
+            blocks[number]
