@@ -36,7 +36,7 @@ from tasks.artifacts.parquet import read_rows, write_rows
 from tasks.tanq.rows import TanqItem
 from tasks.tanq.solve.rows import Prediction
 
-ENTITIES, PREDICTIONS = 150_000, 130_000
+ENTITIES, PREDICTIONS = 200_000, 200_000
 WORKERS = 2
 SAMPLE = Path("data/tanq/sample")
 SCORES = Node(

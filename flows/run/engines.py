@@ -12,6 +12,7 @@ import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, get_args
@@ -29,10 +30,17 @@ from tasks.errors import BadInput, BenchloomError, StageFailed
 THREADS = "threads"
 NAMES: tuple[str, ...] = get_args(EngineName)
 PACKAGES = {"dask": "prefect_dask", "ray": "prefect_ray"}
+SHARDS = "flows.run.prefect_shards"
+"""The module that workers need."""
 OWN_DASK = {
     # A worker that is killed costs a task one more try, no three.
     "distributed.scheduler.allowed-failures": 1,
     "distributed.worker.profile.enabled": False,
+    # Each tick takes the interpreter from the shard at work; the defaults are 20 and 100 ms.
+    "distributed.admin.tick.interval": "1s",
+    "distributed.worker.memory.monitor-interval": "1s",
+    # Prefect takes seconds to import: a worker that stands has done so.
+    "distributed.worker.preload": [SHARDS],
     # Dask's own has workers give every 64 kB back to the system, a seventh of the CPU of reading a dump.
     "distributed.nanny.pre-spawn-environ": {
         "OMP_NUM_THREADS": 1,
@@ -226,9 +234,17 @@ def open_ray(cluster: Cluster) -> Iterator[Any]:
             raise
         raise refuse_address("ray", cluster.address, error) from error
     try:
+        if cluster.address is None:
+            each = ray.remote(num_cpus=1)(warm_up)
+            ray.get([each.remote() for _ in range(options["num_cpus"])])
         yield RayTaskRunner()
     finally:
         ray.shutdown()
+
+
+def warm_up() -> None:
+    """Import what shards need into a worker that stands."""
+    import_module(SHARDS)
 
 
 OPEN = {"dask": open_dask, "ray": open_ray}

@@ -24,7 +24,7 @@ from tasks.errors import BenchloomError
 POLL_S = 0.5
 LOST = ("KilledWorker", "WorkerCrashedError", "OutOfMemoryError", "NodeDiedError")
 """What Dask and Ray raise where the process of a task was ended more often than it is tried."""
-TASKS = 16
+TASKS = 6
 """How many tasks a worker is given of a stage: few, since each costs, and enough for all to end together."""
 WORK: ContextVar[tuple[Sequence[Shard], int, threading.Event]] = ContextVar("work")
 """What the flow does. As a parameter it would be sent to Prefect's server, too."""
