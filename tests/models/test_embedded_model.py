@@ -31,6 +31,7 @@ def shelf(tmp_path, monkeypatch):
     return here
 
 
+@pytest.mark.drill
 def test_two_servers_write_the_same_text_in_any_order(shelf):
     name, model = next(iter(shelf.items()))
     grammar = 'root ::= ("red" | "green" | "blue") ", " ("one" | "two" | "three")'

@@ -177,6 +177,7 @@ def test_a_squad_file_and_a_folder_of_mtrag_are_told_apart(project, tmp_path):
     assert any("Hm?" in body for body in project.asked), "the turns before are handed to the system"
 
 
+@pytest.mark.drill
 def test_a_budget_stops_it_and_more_of_it_goes_on(project):
     evaluate(project, "--budget-tokens", "900", code=3)
     before = len(project.asked)
@@ -185,6 +186,7 @@ def test_a_budget_stops_it_and_more_of_it_goes_on(project):
     assert len(project.asked) == len(set(project.asked)), "what was paid for is not asked again"
 
 
+@pytest.mark.drill
 def test_ctrl_c_ends_it_and_the_same_command_goes_on(project):
     project.delay_s = 0.4
     process = start(project, "--dataset", OWN, "--system", "good", "--turns", "3")

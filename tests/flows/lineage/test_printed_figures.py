@@ -63,6 +63,7 @@ def test_every_figure_of_every_report_says_what_it_was_computed_from(root):
     assert bare == set()
 
 
+@pytest.mark.drill
 def test_a_thousand_cells_and_figures_have_no_gap(root):
     draw = random.Random(SEED)
     figures = [

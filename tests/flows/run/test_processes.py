@@ -116,7 +116,7 @@ class Words:
 @pytest.fixture
 def bound(monkeypatch):
     def bind_to(words):
-        monkeypatch.setattr("flows.run.binding.bind", lambda *_: words)
+        monkeypatch.setattr("flows.run.binding.bind", lambda *_, **__: words)
 
     return bind_to
 

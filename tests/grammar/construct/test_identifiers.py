@@ -70,6 +70,7 @@ def test_the_schema_has_the_tables_and_columns_of_the_database_and_no_others(pla
         assert {column.references for column in schema if column.references} < ids
 
 
+@pytest.mark.drill
 def test_every_group_has_its_answer_and_its_source_on_every_engine(places):
     schemas = [reflect(place) for place in places]
     assert schemas[0] == schemas[1] == schemas[2]
