@@ -80,6 +80,7 @@ def plan_stages(
 ) -> list[StagePlan]:
     """Plan the stages that a run of `names` (in order, with their upstream) would run or restore."""
     plans: dict[str, StagePlan] = {}
+    usual = UsualCalls(recorder)
     for name in names:
         node = recorder.nodes[name]
         stale = [upstream for upstream in node.upstream if upstream in plans]
@@ -87,12 +88,12 @@ def plan_stages(
         waiting = [upstream for upstream in stale if not (known and plans[upstream].restored)]
         if waiting:
             after = tuple(f"after {upstream}" for upstream in waiting)
-            plans[name] = _plan_from_last(recorder, node, after, params, session)
+            plans[name] = _plan_from_last(usual, node, after, params, session)
             continue
         try:
             why = tuple(recorder.explain(name, patience_s=0))
         except LockHeld as error:
-            plans[name] = _plan_from_last(recorder, node, (str(error),), params, session)
+            plans[name] = _plan_from_last(usual, node, (str(error),), params, session)
             continue
         if not why:
             continue
@@ -101,7 +102,7 @@ def plan_stages(
             recorder.hashes.assumed |= outs
             plans[name] = StagePlan(name, why, exact_calls=0, seconds=NOTHING, restored=True)
         elif stale:  # of what the run cache would bring back, the bytes are not at hand
-            plans[name] = _plan_from_last(recorder, node, why, params, session)
+            plans[name] = _plan_from_last(usual, node, why, params, session)
         else:
             plans[name] = _plan_at_hand(recorder, node, why, params, session)
     return list(plans.values())
@@ -150,10 +151,10 @@ def _plan_at_hand(
 
 
 def _plan_from_last(
-    recorder: Recorder, node: Node, why: tuple[str, ...], params: Mapping[str, Any], session: Session
+    like: UsualCalls, node: Node, why: tuple[str, ...], params: Mapping[str, Any], session: Session
 ) -> StagePlan:
     """Give a range for a stage whose inputs another will only make: by its last calls, or a like stage's."""
-    root = recorder.root
+    recorder, root = like.recorder, like.recorder.root
     if not _asks(node):
         return StagePlan(node.name, why, exact_calls=0, seconds=_last_seconds(root, node))
     price = session.dispatcher.budget.price
@@ -166,7 +167,7 @@ def _plan_from_last(
             node.name, why, calls=calls, tokens=tokens, usd=_grow(sum(paid)),
             seconds=_scale_seconds(recorder, node, params, session, calls, tokens),
         )  # fmt: skip
-    usual = find_usual(recorder, node)
+    usual = like.find(node.stage)
     if usual is None:
         return StagePlan(node.name, why, calls=UNKNOWN, tokens=UNKNOWN, usd=UNKNOWN)
     calls = Range(usual.calls[0] / GROWTH, usual.calls[1] * GROWTH, exact=False)
@@ -182,23 +183,34 @@ def _plan_from_last(
     )  # fmt: skip
 
 
-def find_usual(recorder: Recorder, node: Node) -> Usual | None:
-    """Find what a stage usually asks: as other entries' runs of it did here, else as its flow declares."""
-    here = [
-        calls
-        for other in recorder.nodes.values()
-        if other.stage == node.stage and other.name != node.name
-        and (calls := _read_last_calls(recorder.root, other)) is not None
-    ]  # fmt: skip
-    counts, everything = [len(calls) for calls in here], [call for calls in here for call in calls]
-    if everything:
-        prompt, completion = (
-            sum(call[name] for call in everything) / len(everything)
-            for name in ("prompt_tokens", "completion_tokens")
-        )
-        return Usual((min(counts), max(counts)), round(prompt), round(completion))
-    flow = find_flow_of(node.stage)
-    return flow.usual.get(node.stage) if flow is not None else None
+class UsualCalls:
+    """What stages usually ask, looked up once for all entries of one."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self._found: dict[str, Usual | None] = {}
+
+    def find(self, stage: str) -> Usual | None:
+        """Find what a stage usually asks: as runs of it did here, else as its flow declares."""
+        if stage not in self._found:
+            self._found[stage] = self._look_up(stage)
+        return self._found[stage]
+
+    def _look_up(self, stage: str) -> Usual | None:
+        here = [
+            calls
+            for node in self.recorder.nodes.values()
+            if node.stage == stage and (calls := _read_last_calls(self.recorder.root, node)) is not None
+        ]
+        counts, everything = [len(calls) for calls in here], [call for calls in here for call in calls]
+        if everything:
+            prompt, completion = (
+                sum(call[name] for call in everything) / len(everything)
+                for name in ("prompt_tokens", "completion_tokens")
+            )
+            return Usual((min(counts), max(counts)), round(prompt), round(completion))
+        flow = find_flow_of(stage)
+        return flow.usual.get(stage) if flow is not None else None
 
 
 def find_models(node: Node, params: Mapping[str, Any], session: Session) -> tuple[str, ...]:
