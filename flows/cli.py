@@ -18,6 +18,7 @@ from flows.commands.model import app as model_app
 from flows.commands.nightly import app as nightly_app
 from flows.commands.review import app as review_app
 from flows.extras import explain_missing
+from flows.run.collection import collect_seldom
 from tasks.errors import BadInput, BenchloomError
 
 app = typer.Typer(
@@ -159,6 +160,7 @@ app.add_typer(review_app, name="review")
 
 def main() -> None:
     """Run the command line; every error of ours is one line on stderr and an exit code."""
+    collect_seldom()
     try:
         code = app(standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
