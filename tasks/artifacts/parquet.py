@@ -136,7 +136,7 @@ class StoredRows(Generic[Row]):
         try:
             return self._adapter.validate_python(records)
         except ValidationError as error:
-            raise self._make_row_error(error, first) from error
+            raise self._make_row_error(error, first, records) from error
 
     def iterate_valid(self) -> Iterator[Row]:
         """Yield the rows whose cells are all of their column's type, skipping others."""
@@ -151,7 +151,7 @@ class StoredRows(Generic[Row]):
             try:
                 yield from self._adapter.validate_python(records)
             except ValidationError as error:
-                raise self._make_row_error(error, before) from error
+                raise self._make_row_error(error, before, records) from error
             before += len(records)
 
     def _read_batches(self) -> Iterator[list[dict[str, object]]]:
@@ -180,11 +180,17 @@ class StoredRows(Generic[Row]):
         except (OSError, pa.ArrowException) as error:
             raise self._make_error(error) from error
 
-    def _make_row_error(self, error: ValidationError, before: int) -> BadInput:
+    def _make_row_error(
+        self, error: ValidationError, before: int, records: Sequence[dict[str, object]]
+    ) -> BadInput:
         first = error.errors(include_url=False)[0]
         place, *column = first["loc"]
-        where = f"row {before + int(place) + 1:,}, {'.'.join(map(str, column))}"
-        return BadInput(self._path, f"{where}: {first['msg']}", hint="run its stage again")
+        row = records[int(place)].get("id")
+        where = f"row {before + int(place) + 1:,}{f' ({row})' if row else ''}, {'.'.join(map(str, column))}"
+        what = first["msg"]
+        if first["type"] == "enum":
+            what = f"{first['input']!r} is not a known label: expected {first['ctx']['expected']}"
+        return BadInput(self._path, f"{where}: {what}", hint="run its stage again")
 
     def _make_error(self, error: Exception) -> BadInput:
         return BadInput(self._path, f"cannot be read as Parquet: {' '.join(str(error).split())}")

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from enum import StrEnum
 from functools import cache
 from typing import Generic, TypeVar, get_args, get_origin, get_type_hints
 
@@ -72,8 +73,8 @@ SCALARS: dict[type, pa.DataType] = {
 def schema_of(row: type) -> pa.Schema:
     """Build the Arrow schema of a row dataclass.
 
-    Fields may be str, int, float, bool, nested dataclasses, tuples of these, and `X | None` for nullable
-    columns. Raises TypeError for other types.
+    Fields may be str, a label (StrEnum, stored as its wire word), int, float, bool, nested dataclasses,
+    tuples of these, and `X | None` for nullable columns. Raises TypeError for other types.
     """
     return pa.schema(list(_fields_of(row)))
 
@@ -92,6 +93,8 @@ def _field_of(name: str, hint: object) -> pa.Field:
 def _type_of(hint: object) -> pa.DataType:
     if isinstance(hint, type) and hint in SCALARS:
         return SCALARS[hint]
+    if isinstance(hint, type) and issubclass(hint, StrEnum):
+        return SCALARS[str]
     if get_origin(hint) is tuple:
         return pa.list_(pa.field("item", _type_of(get_args(hint)[0]), nullable=False))
     if is_dataclass(hint) and isinstance(hint, type):

@@ -1,0 +1,65 @@
+"""Labels of verdicts: each has the word on the wire, the word on pages, and its score, defined once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Self
+
+
+class UnknownLabel(ValueError):
+    """A word that is not a label of its kind."""
+
+
+class Label(StrEnum):
+    """One kind of label; subclass it, and name each member with (wire, shown, score).
+
+    A member equals its wire word, which a judge writes and artifacts store. shown: what pages print, the wire
+    word by default. score: what the label counts in a mean; None leaves it unscored.
+    """
+
+    shown: str
+    score: float | None
+
+    def __new__(cls, wire: str, shown: str = "", score: float | None = None) -> Self:
+        """Make a member from its wire word, its shown word and its score."""
+        member = str.__new__(cls, wire)
+        member._value_ = wire
+        member.shown = shown or wire
+        member.score = score
+        return member
+
+    @classmethod
+    def read(cls, word: str) -> Self:
+        """Return the label that a wire word stands for. Raises UnknownLabel, which names all known words."""
+        return cls(word)
+
+    @classmethod
+    def _missing_(cls, value: object) -> Self:
+        known = ", ".join(member.value for member in cls)
+        raise UnknownLabel(f"{value!r} is not a {cls.__name__} label: expected one of {known}")
+
+
+@dataclass(frozen=True)
+class LabelCounts:
+    """How many items have a label with a score, and how many do not. total: the sum of the scores."""
+
+    scored: int
+    unscored: int
+    total: float
+
+    @property
+    def mean(self) -> float | None:
+        """The mean score; None if no item is scored."""
+        return self.total / self.scored if self.scored else None
+
+
+def count_labels(labels: Iterable[Label | None]) -> LabelCounts:
+    """Count labels; None and a label without a score are unscored, and never dropped."""
+    counts = Counter(None if label is None else label.score for label in labels)
+    unscored = counts.pop(None, 0)
+    return LabelCounts(
+        counts.total(), unscored, sum(score * n for score, n in counts.items() if score is not None)
+    )
